@@ -1,0 +1,13 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  resolve: {
+    // The core's own tests run its source; everything else takes what was built.
+    alias: { "#hmac": fileURLToPath(new URL("packages/core/src/hmac/node.ts", import.meta.url)) },
+  },
+  test: {
+    include: ["{packages,examples}/*/test/**/*.test.ts", "test/**/*.test.ts"],
+    testTimeout: 30_000,
+  },
+});
