@@ -1,0 +1,121 @@
+import { check, checkNoRest, checkRange } from "./check.js";
+import { systemClock } from "./clock.js";
+import type { DeliveryContext } from "./handler.js";
+import { describe, isFilled, logLine } from "./text.js";
+import { memoryStore } from "./memory-store.js";
+import type { ReceiverOptions, SignedBody, StoreTimeouts } from "./options.js";
+import { readRoutes, type Routes } from "./pipeline/route.js";
+import { isPromise } from "./promise.js";
+import { secretReader, type SecretReader } from "./secrets.js";
+
+type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
+
+/** The options of one receiver, checked and complete. */
+export interface Config extends Omit<Complete<ReceiverOptions>, "secret" | "on" | "observe"> {
+  readonly storeTimeouts: Complete<StoreTimeouts>;
+  readonly secrets: SecretReader;
+  readonly routes: Routes;
+  readonly observe: ReceiverOptions["observe"];
+  /** Tells the operator about an error that changes no outcome; never throws. */
+  readonly internalError: (error: unknown) => void;
+  /** Calls a user's hook; what it throws or rejects with goes to `onInternalError` and no further. */
+  readonly isolated: (hook: () => unknown) => void;
+}
+
+const unset = () => undefined;
+
+/** @throws ReceiverConfigError every code of it */
+export function readOptions({
+  secret,
+  on,
+  clock = systemClock,
+  store = memoryStore({ clock }),
+  name = store?.shared ? "" : "default",
+  dedupeBy = "delivery",
+  eventType = firstTypeField,
+  eventId = unset,
+  maxBodyBytes = 1_048_576,
+  leaseMs = 30_000,
+  handlerTimeoutMs = Math.min(10_000, leaseMs - 5_000),
+  maxRunMs = Math.max(900_000, leaseMs),
+  retainMs = Math.max(604_800_000, maxRunMs + leaseMs),
+  storeTimeouts: {
+    claim = 1_500,
+    extend = 1_500,
+    release = 1_500,
+    complete = 2_000,
+    ...otherTimeouts
+  } = {},
+  log = (line: string) => console.error(line),
+  onHandlerError = printHandlerError,
+  onInternalError = (error: unknown) => log(logLine("internal error", {}, describe(error))),
+  observe,
+  ...otherOptions
+}: ReceiverOptions): Config {
+  checkNoRest({ ...otherOptions, ...otherTimeouts });
+
+  const hooks = { eventType, eventId, log, onHandlerError, onInternalError };
+  for (const [option, hook] of Object.entries({ ...hooks, observe: observe ?? unset })) {
+    check(typeof hook === "function", option, "a function");
+  }
+  check(typeof store?.claim === "function", "store", "a DeliveryStore");
+  check(
+    isFilled(name) && name.length <= 256,
+    "name",
+    "1 to 256 characters, given with a shared store",
+    name === "" ? "missing_name" : "invalid_option",
+  );
+  check(/^(delivery|event|body)$/.test(dedupeBy), "dedupeBy", "delivery, event or body");
+  check(
+    dedupeBy !== "event" || eventId !== unset,
+    "eventId",
+    "given to dedupe by event",
+    "missing_event_id",
+  );
+
+  const storeTimeouts = { claim, extend, release, complete };
+  checkRange({ maxBodyBytes }, 1, 104_857_600);
+  checkRange({ leaseMs }, 10_000, 3_600_000);
+  checkRange({ handlerTimeoutMs }, 1, leaseMs - 5_000);
+  // Beyond 2^31 - 1 timers fire at once.
+  checkRange({ maxRunMs }, leaseMs, 2_147_483_647);
+  checkRange({ retainMs }, maxRunMs + leaseMs, 31_536_000_000);
+  checkRange(storeTimeouts, 1, 10_000);
+
+  const internalError = (error: unknown) => isolate(() => onInternalError(error), unset);
+  return {
+    ...hooks,
+    internalError,
+    isolated: (hook) => isolate(hook, internalError),
+    observe,
+    secrets: secretReader(secret, clock),
+    routes: readRoutes(on),
+    clock,
+    store,
+    name,
+    dedupeBy,
+    maxBodyBytes,
+    leaseMs,
+    handlerTimeoutMs,
+    maxRunMs,
+    retainMs,
+    storeTimeouts,
+  };
+}
+
+function isolate(hook: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    const result = hook();
+    if (isPromise(result)) result.then(undefined, failed);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function firstTypeField({ type, event_type, event }: SignedBody): string | undefined {
+  return [type, event_type, event].find(isFilled);
+}
+
+function printHandlerError(error: unknown, context: DeliveryContext): void {
+  console.error(logLine("handler_failed", context), error);
+}

@@ -1,0 +1,22 @@
+import type { DeliveryHeaders } from "./headers.js";
+
+/**
+ * Reads the whole body, once. `limit` is `maxBodyBytes`: stop reading as soon as it is passed.
+ * Rejects with a `BodyError`; whatever else it rejects with counts as `body_unavailable`.
+ */
+export type BodyReader = (limit: number) => Promise<Uint8Array>;
+
+/** One HTTP request from the service, as an adapter hands it to the receiver. */
+export interface Delivery {
+  /** The request method, as received. */
+  readonly method: string;
+  readonly headers: DeliveryHeaders;
+  /** The exact bytes received, or how to read them. A reader is not called for what is refused without a body. */
+  readonly body: Uint8Array | BodyReader;
+}
+
+/** A delivery that can be stored and given to `receive()` again. */
+export interface StoredDelivery extends Delivery {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Uint8Array;
+}

@@ -1,0 +1,104 @@
+import type { Clock } from "./clock.js";
+import type { DeliveryContext, Handlers } from "./handler.js";
+import type { DeliveryReport } from "./report.js";
+import type { SecretSource } from "./secrets.js";
+import type { DeliveryStore } from "./store.js";
+
+/** A parsed, signed body. */
+export type SignedBody = Readonly<Record<string, unknown>>;
+
+/** Which deliveries count as the same. */
+export type DedupeBy = "delivery" | "event" | "body";
+
+/** Deadlines of single store calls, in milliseconds, 1 … 10,000. */
+export interface StoreTimeouts {
+  /** Default 1,500. */
+  readonly claim?: number | undefined;
+  /** Default 1,500. */
+  readonly extend?: number | undefined;
+  /** Default 1,500. */
+  readonly release?: number | undefined;
+  /** Default 2,000. */
+  readonly complete?: number | undefined;
+}
+
+export interface ReceiverOptions {
+  /**
+   * The signing secret, or several during a rotation, or a function that answers them.
+   * Errors: `invalid_secret`.
+   */
+  readonly secret: SecretSource;
+
+  /** What to do with which event. At least one handler. Errors: `invalid_handler`. */
+  readonly on: Handlers;
+
+  /**
+   * Names this receiver's keys in the store, 1 … 256 characters. Receivers with the same name on the
+   * same store take each other's deliveries for duplicates. Default `"default"`; a store that other
+   * processes share needs one. Errors: `missing_name`, `invalid_option`.
+   */
+  readonly name?: string | undefined;
+
+  /** Where claims and completions are kept. Default `memoryStore()`. Errors: `invalid_option`. */
+  readonly store?: DeliveryStore | undefined;
+
+  /**
+   * `"delivery"` (default): by the unsigned delivery id. `"event"`: by type and the signed event id
+   * that `eventId` finds. `"body"`: by the bytes. Errors: `invalid_option`, `missing_event_id`.
+   */
+  readonly dedupeBy?: DedupeBy | undefined;
+
+  /**
+   * Finds the event's type in the signed body. Assumption (the interface shows no body): the first
+   * non-empty string of `type`, `event_type`, `event`. None found ends as `event_untyped`, a throw as
+   * `internal_error`.
+   */
+  readonly eventType?: ((body: SignedBody) => string | undefined) | undefined;
+
+  /**
+   * Finds the event's unique id in the signed body. No default: ids are never guessed. Needed with
+   * `dedupeBy: "event"`, where finding none ends as `misconfigured`.
+   */
+  readonly eventId?: ((body: SignedBody) => string | undefined) | undefined;
+
+  /** The largest body that is read, in bytes, 1 … 104,857,600 (100 MiB). Default 1,048,576 (1 MiB). */
+  readonly maxBodyBytes?: number | undefined;
+
+  /**
+   * How long the sender waits for a handler before it gets `handler_timeout`, in milliseconds,
+   * 1 … `leaseMs` − 5,000. The handler goes on under its lease. Default 10,000, or the upper bound.
+   */
+  readonly handlerTimeoutMs?: number | undefined;
+
+  /**
+   * How long a claim outlives its process, in milliseconds, 10,000 … 3,600,000. Renewed every third
+   * of it while the handler runs. Default 30,000.
+   */
+  readonly leaseMs?: number | undefined;
+
+  /** How long one run is kept leased at most, in milliseconds, `leaseMs` … 2^31 − 1. Default 900,000 (15 min), or `leaseMs`. */
+  readonly maxRunMs?: number | undefined;
+
+  /**
+   * How long a record is remembered, in milliseconds, `maxRunMs + leaseMs` … 31,536,000,000 (365 d).
+   * Must be longer than the sender retries and redelivers. Default 604,800,000 (7 d).
+   */
+  readonly retainMs?: number | undefined;
+
+  readonly storeTimeouts?: StoreTimeouts | undefined;
+
+  /** Gets one flat record per answer, and one more for a run that outlived its answer. */
+  readonly observe?: ((report: DeliveryReport) => unknown) | undefined;
+
+  /** Gets what a handler threw. Default: `console.error` with the delivery id and the type. */
+  readonly onHandlerError?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
+
+  /** Gets what `observe`, a hook or the store threw where it changes no outcome. Default: one line through `log`. */
+  readonly onInternalError?: ((error: unknown) => unknown) | undefined;
+
+  /** Prints a line about something only the operator can mend. Default `console.error`. */
+  readonly log?: ((line: string) => void) | undefined;
+
+  /** For tests. Default: the system's clock. */
+  readonly clock?: Clock | undefined;
+}

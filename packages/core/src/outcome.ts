@@ -1,0 +1,106 @@
+const statuses = {
+  processed: 200,
+  ignored: 200,
+  duplicate: 200,
+  parked: 200,
+  in_flight: 503,
+  handler_timeout: 503,
+  handler_failed: 500,
+  event_untyped: 500,
+  store_unavailable: 503,
+  body_unavailable: 500,
+  misconfigured: 500,
+  internal_error: 500,
+  signature_missing: 401,
+  signature_malformed: 401,
+  signature_mismatch: 401,
+  delivery_id_missing: 400,
+  delivery_id_malformed: 400,
+  malformed_body: 400,
+  method_not_allowed: 405,
+  body_too_large: 413,
+  encoding_unsupported: 415,
+  // Nobody is left to see it; a proxy that answers for the client should make the sender try again.
+  aborted: 503,
+} as const;
+
+/** How a delivery can end. The list is closed. */
+export type OutcomeCode = keyof typeof statuses;
+
+/** What deserves an operator's look although it changed nothing. The list is closed. */
+export type Warning =
+  /** `Idempotency-Key` differs from the delivery id. */
+  | "id_mismatch"
+  /** A duplicate came under another delivery id than the attempt that did the work. */
+  | "other_delivery_id"
+  /** The handler resolved but the store could not be told; a later attempt may run it again. */
+  | "complete_failed"
+  /** The handler outlived its lease; another run may have started. */
+  | "lease_lost"
+  /** Signed with another key than the first active one. */
+  | "old_secret"
+  /** The memory store dropped a record inside its retention. */
+  | "evicted_early";
+
+/** What is known of a delivery; what was not reached is absent. */
+export interface DeliveryFacts {
+  /** Epoch milliseconds. */
+  readonly receivedAt: number;
+  /** How many bytes the body has. */
+  readonly bodyBytes?: number | undefined;
+  /** Which signing secret matched; `"default"` for a single one. All below is absent until one did. */
+  readonly secretId?: string | undefined;
+  /** `X-SVC-Delivery-Id`. Unsigned: whoever captured a delivery can change it. */
+  readonly deliveryId?: string | undefined;
+  /** `X-SVC-Subscription-Id`. Unsigned. */
+  readonly subscriptionId?: string | undefined;
+  /** `X-SVC-Attempt`, the sender's count. Unsigned; for diagnostics, not for decisions. */
+  readonly attempt?: number | undefined;
+  /** The event's type, from the signed body. */
+  readonly type?: string | undefined;
+  /** The event's id: see `eventIdSigned`. */
+  readonly eventId?: string | undefined;
+  /** True if `eventId` comes from the signed body (option `eventId`), false if from the unsigned `X-SVC-Event-Id`. */
+  readonly eventIdSigned?: boolean | undefined;
+  /** Our count: 1 for the first start of a handler for this record. */
+  readonly run?: number | undefined;
+  /** A number that only grows from run to run of this record. */
+  readonly fence?: number | undefined;
+  readonly warnings: readonly Warning[];
+}
+
+/** How one delivery ended: a discriminated union by `code`. `answer(outcome)` turns it into HTTP. */
+export type Outcome = {
+  readonly [Code in OutcomeCode]: DeliveryFacts & {
+    readonly code: Code;
+    /** The HTTP status that belongs to the code. */
+    readonly status: (typeof statuses)[Code];
+    /** When the sender should try again, in milliseconds from now. */
+    readonly retryAfterMs?: number | undefined;
+  };
+}[OutcomeCode];
+
+/** When senders should come back after a 503 that names no other time. */
+const retryLaterMs = 5_000;
+
+/** A stage's word that the delivery ends here. */
+export class Ending {
+  readonly code: OutcomeCode;
+  /** For the operator, printed: what is wrong and what mends it. */
+  readonly hint: string | undefined;
+  readonly #retryAfterMs: number | undefined;
+
+  constructor(code: OutcomeCode, hint?: string, retryAfterMs?: number) {
+    this.code = code;
+    this.hint = hint;
+    this.#retryAfterMs = retryAfterMs;
+  }
+
+  outcome(facts: DeliveryFacts): Outcome {
+    const { code } = this;
+    const status = statuses[code];
+    const retryAfterMs = this.#retryAfterMs ?? (status === 503 ? retryLaterMs : undefined);
+    // TypeScript cannot see that a code and its own status belong together.
+    return { ...facts, code, status, retryAfterMs } as Outcome;
+  }
+}

@@ -1,0 +1,61 @@
+import type { Clock } from "./clock.js";
+
+/** A value that may come at once: what is synchronous stays so, without a timer or a turn of the loop. */
+export type MaybePromise<T> = T | Promise<T>;
+
+export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
+  return typeof (value as Promise<T> | undefined)?.then === "function";
+}
+
+/** What a store learns about the call it serves. */
+export interface StoreCall {
+  /** Aborted when the call's deadline has passed and nobody waits for its answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A signal that is made only for those who look at it: an AbortController costs more than a
+ * memory-store claim. Its reason is an Error with a `code`.
+ */
+export class LazySignal<Code extends string> {
+  #controller: AbortController | undefined;
+  #reason: (Error & { code: Code }) | undefined;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#reason) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
+  }
+
+  /** The first reason stays. */
+  abort(code: Code): void {
+    this.#reason ??= Object.assign(new Error(code), { code });
+    this.#controller?.abort(this.#reason);
+  }
+}
+
+/**
+ * Settles like `work`, or rejects once `ms` have passed. `work` cannot be stopped, only told through
+ * its signal; what it still answers goes to `late`.
+ */
+export function withDeadline<T>(
+  clock: Clock,
+  ms: number,
+  what: string,
+  work: (call: StoreCall) => MaybePromise<T>,
+  late?: (result: T) => unknown,
+): MaybePromise<T> {
+  const call = new LazySignal<"deadline">();
+  const result = work(call);
+  if (!isPromise(result)) return result;
+  return new Promise((resolve, reject) => {
+    let expired = false;
+    const cancel = clock.after(ms, () => {
+      expired = true;
+      call.abort("deadline");
+      reject(new Error(`${what} took longer than ${ms} ms`));
+    });
+    const settle = (value: T) => (expired ? late?.(value) : resolve(value));
+    Promise.resolve(result).then(settle, reject).finally(cancel);
+  });
+}

@@ -1,0 +1,80 @@
+import { readOptions } from "./config.js";
+import type { Delivery } from "./delivery.js";
+import type { ReceiverOptions } from "./options.js";
+import { Ending, type Outcome } from "./outcome.js";
+import { admit } from "./pipeline/admit.js";
+import { answer } from "./pipeline/answer.js";
+import { claim } from "./pipeline/claim.js";
+import { decode } from "./pipeline/decode.js";
+import { route } from "./pipeline/route.js";
+import { run } from "./pipeline/run.js";
+import { verify } from "./pipeline/verify.js";
+import { isPromise, type MaybePromise } from "./promise.js";
+import type { Stage } from "./report.js";
+import { describe } from "./text.js";
+import { Visit } from "./visit.js";
+import { toDelivery, toResponse } from "./web.js";
+
+/** What the platform offers for work that outlives the answer (Workers, Vercel). */
+export interface ExecutionContext {
+  waitUntil(work: Promise<unknown>): void;
+}
+
+export interface ReceiveOptions {
+  /** Called with the whole run when it is claimed, and with what may be left to do for the store after the answer. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+}
+
+/** One trust domain: its secrets, its handlers, its keys in the store. Methods are bound. */
+export interface Receiver {
+  /** Takes one delivery through the pipeline. Never throws and never rejects: every failure is an outcome. */
+  readonly receive: (delivery: Delivery, options?: ReceiveOptions) => Promise<Outcome>;
+  /** The same for web-standard servers: `export default receiver` serves on Workers, Bun and Deno. */
+  readonly fetch: (
+    request: Request,
+    env?: unknown,
+    executionContext?: Partial<ExecutionContext>,
+  ) => Promise<Response>;
+}
+
+/** The stages in their order. Each adds to the visit or ends it; `answer` turns the end into HTTP. */
+const stages = Object.entries({ admit, verify, decode, route, claim, run }) as [
+  Stage,
+  (visit: Visit) => MaybePromise<Ending | undefined>,
+][];
+
+/**
+ * Builds a receiver. Starts no timer, draws no random number and calls nothing: safe at module level everywhere.
+ *
+ * @throws ReceiverConfigError every code of it; the text names the option and the fix
+ */
+export function createReceiver(options: ReceiverOptions): Receiver {
+  const config = readOptions(options);
+
+  const receive: Receiver["receive"] = async (delivery, how) => {
+    const visit = new Visit(config, delivery, how?.waitUntil);
+    let ending: Ending | undefined;
+    try {
+      for (const [name, stage] of stages) {
+        const result = stage(visit);
+        ending = isPromise(result) ? await result : result;
+        visit.lap(name);
+        if (ending) break;
+      }
+    } catch (error) {
+      ending = new Ending("internal_error", describe(error));
+    }
+    // The last stage, run, always ends the visit.
+    return visit.end("answered", ending as Ending);
+  };
+
+  return {
+    receive,
+    async fetch(request, _env, context) {
+      const outcome = await receive(toDelivery(request), {
+        waitUntil: context?.waitUntil?.bind(context),
+      });
+      return toResponse(request, answer(outcome));
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { importKey } from "#hmac";
+import {
+  active,
+  isBytes,
+  keyBytes,
+  matchingSecret,
+  readSecrets,
+  utf8,
+  type SecretKey,
+  type Secrets,
+} from "./secrets.js";
+import { systemClock } from "./clock.js";
+import { check } from "./check.js";
+
+/** What a signature was found to be. */
+export type VerifyResult =
+  | { readonly ok: true; readonly secretId: string }
+  | { readonly ok: false; readonly code: SignatureProblem };
+
+export type SignatureProblem = "signature_missing" | "signature_malformed" | "signature_mismatch";
+
+/** The 64 hex digits of an `X-SVC-Signature` value, or what is wrong with it. Two values arrive joined by a comma: malformed. */
+export function readSignature(
+  signature: string,
+): { readonly hex: string } | "signature_missing" | "signature_malformed" {
+  const hex = /^sha256=([0-9a-fA-F]{64})$/.exec(signature)?.[1];
+  if (hex) return { hex };
+  return signature ? "signature_malformed" : "signature_missing";
+}
+
+/**
+ * The `X-SVC-Signature` of `body`: `sha256=` and 64 lower-case hex digits of HMAC-SHA256
+ * (interface document, "Signature verification rules").
+ *
+ * @param body the exact bytes; a string stands for its UTF-8 bytes
+ * @throws ReceiverConfigError `invalid_secret` for a key that no receiver takes, `invalid_option` for
+ *   a body that is neither bytes nor well-formed text (as a rejection)
+ */
+export async function sign(body: string | Uint8Array, key: SecretKey): Promise<string> {
+  const bytes = bodyBytes(body);
+  const hmac = await importKey(keyBytes(key));
+  return `sha256=${await hmac.sign(bytes)}`;
+}
+
+/**
+ * Checks an `X-SVC-Signature` value in constant time against one key or a list of them. Expired keys do not count; one must be left.
+ *
+ * @param signature the header's value; undefined or null where it is absent
+ * @returns `{ ok: true, secretId }` (`"default"` for a single key), else `signature_missing`,
+ *   `signature_malformed` (not `sha256=` and 64 hex digits) or `signature_mismatch`
+ * @throws ReceiverConfigError as `sign` does (as a rejection)
+ */
+export async function verify(
+  body: string | Uint8Array,
+  signature: string | null | undefined,
+  keys: Secrets,
+): Promise<VerifyResult> {
+  const secrets = active(readSecrets(keys), systemClock);
+  const bytes = bodyBytes(body);
+  const read = readSignature(signature ?? "");
+  if (typeof read === "string") return { ok: false, code: read };
+  const secret = await matchingSecret(secrets, bytes, read.hex);
+  return secret ? { ok: true, secretId: secret.id } : { ok: false, code: "signature_mismatch" };
+}
+
+function bodyBytes(body: string | Uint8Array): Uint8Array {
+  const bytes = typeof body === "string" ? utf8(body, "body") : body;
+  check(isBytes(bytes), "body", "the bytes received, or their text");
+  return bytes;
+}
