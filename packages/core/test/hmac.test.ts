@@ -1,0 +1,167 @@
+import { createHmac } from "node:crypto";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type * as Signature from "../src/signature.js";
+
+const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"));
+const text = (value: string) => new TextEncoder().encode(value);
+
+/** RFC 4231, sections 4.2 to 4.8, but for 4.6, whose output is truncated. */
+const vectors = [
+  {
+    section: "4.2",
+    key: bytes("0b".repeat(20)),
+    data: text("Hi There"),
+    mac: "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7",
+  },
+  {
+    section: "4.3",
+    key: text("Jefe"),
+    data: text("what do ya want for nothing?"),
+    mac: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+  },
+  {
+    section: "4.4",
+    key: bytes("aa".repeat(20)),
+    data: bytes("dd".repeat(50)),
+    mac: "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe",
+  },
+  {
+    section: "4.5",
+    key: bytes("0102030405060708090a0b0c0d0e0f10111213141516171819"),
+    data: bytes("cd".repeat(50)),
+    mac: "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b",
+  },
+  {
+    section: "4.7",
+    key: bytes("aa".repeat(131)),
+    data: text("Test Using Larger Than Block-Size Key - Hash Key First"),
+    mac: "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
+  },
+  {
+    section: "4.8",
+    key: bytes("aa".repeat(131)),
+    data: text(
+      "This is a test using a larger than block-size key and a larger than block-size data. " +
+        "The key needs to be hashed before being used by the HMAC algorithm.",
+    ),
+    mac: "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2",
+  },
+];
+
+const filled = { minLength: 1, maxLength: 200 };
+
+describe.each(["node", "web"] as const)("sign and verify on #hmac/%s", (platform) => {
+  let lib: typeof Signature;
+
+  beforeAll(async () => {
+    vi.resetModules();
+    vi.doMock("#hmac", () => vi.importActual(`../src/hmac/${platform}.js`));
+    lib = await import("../src/signature.js");
+  });
+
+  afterAll(() => {
+    vi.doUnmock("#hmac");
+  });
+
+  test("are what is under test here", async () => {
+    const subtle = vi.spyOn(crypto.subtle, "sign");
+    await lib.sign("{}", "key");
+    expect(subtle).toHaveBeenCalledTimes(platform === "web" ? 1 : 0);
+    subtle.mockRestore();
+  });
+
+  test.each(vectors)("agree with RFC 4231, section $section", async ({ key, data, mac }) => {
+    expect(await lib.sign(data, key)).toBe(`sha256=${mac}`);
+    expect(await lib.verify(data, `sha256=${mac}`, key)).toEqual({
+      ok: true,
+      secretId: "default",
+    });
+  });
+
+  test("agree with node:crypto on any bytes and keys", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 500 }),
+        fc.uint8Array(filled),
+        async (body, key) => {
+          const mac = createHmac("sha256", key).update(body).digest("hex");
+          expect(await lib.sign(body, key)).toBe(`sha256=${mac}`);
+          expect(await lib.verify(body, `sha256=${mac.toUpperCase()}`, key)).toMatchObject({
+            ok: true,
+          });
+        },
+      ),
+    );
+  });
+
+  test("take text for its UTF-8 bytes", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "binary" }), fc.string(filled), async (body, key) => {
+        fc.pre(body.isWellFormed() && key.trim() === key && key !== "");
+        expect(await lib.sign(body, key)).toBe(await lib.sign(text(body), text(key)));
+      }),
+    );
+  });
+
+  test("refuse any single bit flipped in body, key or signature", async () => {
+    const some = fc.uint8Array({ minLength: 1, maxLength: 100 });
+    await fc.assert(
+      fc.asyncProperty(some, some, fc.nat(), async (body, key, position) => {
+        const signature = await lib.sign(body, key);
+        const mac = bytes(signature.slice(7));
+        const refused = { ok: false, code: "signature_mismatch" };
+        const flippedMac = Buffer.from(flip(mac, position)).toString("hex");
+        expect(await lib.verify(flip(body, position), signature, key)).toEqual(refused);
+        expect(await lib.verify(body, `sha256=${flippedMac}`, key)).toEqual(refused);
+        // A key shorter than a block is padded with zeros (RFC 2104): the flip must not be beyond its end.
+        expect(await lib.verify(body, signature, flip(key, position))).toEqual(refused);
+      }),
+    );
+  });
+
+  test.each([
+    ["nothing", undefined, "signature_missing"],
+    ["null, as Headers.get gives it", null, "signature_missing"],
+    ["an empty value", "", "signature_missing"],
+    ["no prefix", "ab".repeat(32), "signature_malformed"],
+    ["an upper-case prefix", `SHA256=${"ab".repeat(32)}`, "signature_malformed"],
+    ["63 digits", `sha256=${"a".repeat(63)}`, "signature_malformed"],
+    ["65 digits", `sha256=${"a".repeat(65)}`, "signature_malformed"],
+    ["a digit that is none", `sha256=${"ab".repeat(31)}ag`, "signature_malformed"],
+    ["two values", `sha256=${"ab".repeat(32)}, sha256=${"ab".repeat(32)}`, "signature_malformed"],
+    ["a line break behind it", `sha256=${"ab".repeat(32)}\n`, "signature_malformed"],
+    ["another key's digits", `sha256=${"ab".repeat(32)}`, "signature_mismatch"],
+  ])("call %s by its name", async (_, signature, code) => {
+    expect(await lib.verify("{}", signature, "key")).toEqual({ ok: false, code });
+  });
+
+  test("say which of several keys it was, and leave expired ones out", async () => {
+    const keys = [
+      { id: "new", key: "key 1" },
+      { id: "old", key: "key 2", expiresAt: new Date(Date.now() + 60_000) },
+      { id: "older", key: "key 3", expiresAt: Date.now() - 1 },
+    ];
+    expect(await lib.verify("{}", await lib.sign("{}", "key 2"), keys)).toEqual({
+      ok: true,
+      secretId: "old",
+    });
+    expect(await lib.verify("{}", await lib.sign("{}", "key 3"), keys)).toMatchObject({
+      ok: false,
+    });
+  });
+
+  test("refuse lone surrogates and parsed bodies instead of signing other bytes", async () => {
+    await expect(lib.sign("\ud800", "key")).rejects.toMatchObject({ option: "body" });
+    await expect(lib.sign("{}", "\udc00 key")).rejects.toMatchObject({ code: "invalid_secret" });
+    await expect(lib.sign({} as string, "key")).rejects.toMatchObject({ code: "invalid_option" });
+    await expect(lib.verify("{}", "x", "")).rejects.toMatchObject({ code: "invalid_secret" });
+  });
+});
+
+function flip(original: Uint8Array, position: number): Uint8Array {
+  const flipped = original.slice();
+  const index = (position >> 3) % original.length;
+  flipped[index] = (flipped[index] ?? 0) ^ (1 << (position & 7));
+  return flipped;
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { memoryStore, type DeliveryStore, type ReleaseRequest } from "../src/index.js";
+import { FakeClock } from "./support.js";
+
+const leaseMs = 30_000;
+const retainMs = 1_000_000;
+const call = { signal: new AbortController().signal };
+
+function make(maxRecords: number) {
+  const clock = new FakeClock();
+  return { clock, store: memoryStore({ maxRecords, clock }) };
+}
+
+const claim = async (store: DeliveryStore, key: string, keepMs = retainMs) =>
+  await store.claim(key, { token: key, leaseMs, retainMs: keepMs }, call);
+
+async function put(store: DeliveryStore, key: string, state: "done" | ReleaseRequest["to"]) {
+  await claim(store, key);
+  const request = { token: key, leaseMs, retainMs };
+  if (state === "done") await store.complete(key, request, call);
+  else await store.release(key, { ...request, to: state }, call);
+}
+
+describe("a full memory store", () => {
+  test.each([
+    [1, ["dead lease", "parked", "failed"]],
+    [2, ["dead lease", "parked"]],
+    [3, ["dead lease"]],
+    [4, []],
+  ])(
+    "evicts done before failed before parked before running with a dead lease (%i newcomers)",
+    async (newcomers, survivors) => {
+      const { store, clock } = make(4);
+      await claim(store, "dead lease");
+      clock.jump(leaseMs);
+      await put(store, "parked", "parked");
+      await put(store, "failed", "failed");
+      await put(store, "done", "done");
+      for (let index = 0; index < newcomers; index += 1) await claim(store, `newcomer ${index}`);
+      expect(await stillThere(store, ["dead lease", "parked", "failed", "done"])).toEqual(
+        survivors,
+      );
+    },
+  );
+
+  test("evicts the oldest of a state first", async () => {
+    const { store } = make(3);
+    for (const key of ["first", "second", "third"]) await put(store, key, "done");
+    // Done again: the youngest now.
+    await store.complete("first", { token: "first", leaseMs, retainMs }, call);
+    await claim(store, "newcomer");
+    expect(await stillThere(store, ["first", "second", "third"])).toEqual(["first", "third"]);
+  });
+
+  test("never evicts a live lease: the claim throws instead, and works again when one has ended", async () => {
+    const { store, clock } = make(2);
+    await claim(store, "a");
+    await claim(store, "b");
+    await expect(claim(store, "c")).rejects.toThrow("every record is running");
+    clock.jump(leaseMs);
+    expect(await claim(store, "c")).toMatchObject({ status: "claimed", evictedEarly: true });
+    expect(await claim(store, "c")).toMatchObject({ status: "claimed", run: 1 });
+  });
+
+  test("says when a record had to go before its retention ended, and not when it had ended", async () => {
+    const { store, clock } = make(1);
+    await put(store, "a", "done");
+    expect(await claim(store, "b")).toMatchObject({ evictedEarly: true });
+    clock.jump(retainMs);
+    expect(await claim(store, "c")).toMatchObject({ evictedEarly: false });
+  });
+
+  test("makes room for a completion that heals a lost record", async () => {
+    const { store } = make(1);
+    await put(store, "a", "failed");
+    expect(await store.complete("b", { token: "b", leaseMs, retainMs }, call)).toBe("restored");
+    expect(await claim(store, "b")).toMatchObject({ status: "done" });
+  });
+});
+
+test("an expired record is as if it had never been, also for complete, release, extend and forget", async () => {
+  const { store, clock } = make(10);
+  const request = { token: "a", leaseMs, retainMs };
+  const lapse = async () => {
+    await claim(store, "a", 100);
+    clock.jump(100);
+  };
+  await lapse();
+  expect(await store.release("a", { ...request, to: "failed" }, call)).toBe(false);
+  await lapse();
+  expect(await store.extend("a", request, call)).toBe(false);
+  await lapse();
+  expect(await store.forget("a", call)).toBe(false);
+  await lapse();
+  expect(await store.complete("a", request, call)).toBe("restored");
+});
+
+test("expired records make room before any other has to go", async () => {
+  const { store, clock } = make(1_000);
+  for (let index = 0; index < 1_000; index += 1) await put(store, `old ${index}`, "done");
+  clock.jump(retainMs);
+  for (let index = 0; index < 1_000; index += 1) {
+    expect(await claim(store, `new ${index}`)).toMatchObject({ evictedEarly: false });
+  }
+});
+
+test("the fence never falls, also when the wall clock goes back", async () => {
+  let wall = 5_000;
+  const clock = new FakeClock();
+  const store = memoryStore({
+    clock: { now: () => wall, monotonic: () => clock.monotonic(), after: () => () => {} },
+  });
+  expect(await claim(store, "a")).toMatchObject({ fence: 5_000 });
+  wall = 1_000;
+  clock.jump(leaseMs);
+  expect(await claim(store, "a")).toMatchObject({ fence: 5_001, run: 2 });
+});
+
+test("options out of range or unknown are refused", () => {
+  expect(() => memoryStore({ maxRecords: 0 })).toThrow("maxRecords must be a whole number from 1");
+  expect(() => memoryStore({ maxRecord: 5 } as object)).toThrow("maxRecord");
+});
+
+/** Which records a store still has; takes them out, for that is the one look that adds nothing. */
+async function stillThere(store: DeliveryStore, keys: readonly string[]): Promise<string[]> {
+  const there: string[] = [];
+  for (const key of keys) if (await store.forget(key, call)) there.push(key);
+  return there;
+}

@@ -1,0 +1,207 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import {
+  createReceiver,
+  memoryStore,
+  ReceiverConfigError,
+  type ReceiverConfigErrorCode,
+  type ReceiverOptions,
+} from "../src/index.js";
+
+const secret = "whsec_do_not_show";
+const on = { "*": () => {} };
+
+/** What building a receiver with these options throws. Options of any shape: JavaScript has no compiler to ask. */
+function refusal(options: object): ReceiverConfigError {
+  try {
+    createReceiver({ secret, on, ...options });
+  } catch (error) {
+    if (error instanceof ReceiverConfigError) return error;
+  }
+  throw new Error("the receiver was built");
+}
+
+const week = 604_800_000;
+
+describe("a receiver is not built with", () => {
+  test.each<[string, object, ReceiverConfigErrorCode, string]>([
+    ["no secret", { secret: undefined }, "invalid_secret", "secret must be"],
+    ["an empty secret", { secret: "" }, "invalid_secret", "is the variable set?"],
+    [
+      "empty bytes as secret",
+      { secret: new Uint8Array() },
+      "invalid_secret",
+      "is the variable set?",
+    ],
+    ["white space before the secret", { secret: ` ${secret}` }, "invalid_secret", "white space"],
+    ["a line break after the secret", { secret: `${secret}\n` }, "invalid_secret", "line break"],
+    ["a line break inside the secret", { secret: "whsec_a\nb" }, "invalid_secret", "line break"],
+    ["a lone surrogate in the secret", { secret: "whsec_\ud800" }, "invalid_secret", "surrogate"],
+    ["a number as secret", { secret: 42 }, "invalid_secret", "secret must be"],
+    ["no key at all", { secret: [] }, "invalid_secret", "1 to 10 different keys"],
+    [
+      "eleven keys",
+      { secret: Array.from({ length: 11 }, (_, id) => ({ id: `${id}`, key: `key ${id}` })) },
+      "invalid_secret",
+      "1 to 10 different keys",
+    ],
+    [
+      "the same key twice",
+      {
+        secret: [
+          { id: "a", key: secret },
+          { id: "b", key: Buffer.from(secret) },
+        ],
+      },
+      "invalid_secret",
+      "different keys",
+    ],
+    [
+      "the same key id twice",
+      {
+        secret: [
+          { id: "a", key: "x" },
+          { id: "a", key: "y" },
+        ],
+      },
+      "invalid_secret",
+      "different ids",
+    ],
+    ["a key without an id", { secret: [{ key: "x" }] }, "invalid_secret", "secret id"],
+    [
+      "a misspelt expiry",
+      { secret: [{ id: "a", key: "x", expires: 5 }] },
+      "unknown_option",
+      "expires must be",
+    ],
+    [
+      "an expiry that is no time",
+      { secret: [{ id: "a", key: "x", expiresAt: "soon" }] },
+      "invalid_secret",
+      "expiresAt must be a Date",
+    ],
+    ["an unknown option", { leaseMS: 30_000 }, "unknown_option", "leaseMS must be"],
+    ["an unknown timeout", { storeTimeouts: { forget: 5 } }, "unknown_option", "forget must be"],
+    ["no handlers", { on: undefined }, "invalid_handler", "on must be an object with a handler"],
+    ["an empty `on`", { on: {} }, "invalid_handler", "on must be an object with a handler"],
+    ["a handler that is no function", { on: { a: "b" } }, "invalid_handler", 'on["a"] must be'],
+    ["an empty handler key", { on: { "": () => {} } }, "invalid_handler", 'on[""] must be'],
+    ["a misplaced *", { on: { "email*": () => {} } }, "invalid_handler", "prefix.*"],
+    ["a * in the middle", { on: { "email.*.x": () => {} } }, "invalid_handler", "prefix.*"],
+    ["two *", { on: { "*.*": () => {} } }, "invalid_handler", "prefix.*"],
+    ["a shared store without a name", { store: shared() }, "missing_name", "shared store"],
+    ["an empty name", { name: "" }, "missing_name", "1 to 256 characters"],
+    ["a name that is too long", { name: "n".repeat(257) }, "invalid_option", "1 to 256 characters"],
+    ["a name that is no string", { name: 5 }, "invalid_option", "1 to 256 characters"],
+    [
+      "a store that is none",
+      { store: new Map() },
+      "invalid_option",
+      "store must be a DeliveryStore",
+    ],
+    ["null as store", { store: null }, "invalid_option", "store must be a DeliveryStore"],
+    ["an unknown dedupeBy", { dedupeBy: "id" }, "invalid_option", "delivery, event or body"],
+    [
+      "dedupeBy event without eventId",
+      { dedupeBy: "event" },
+      "missing_event_id",
+      "eventId must be",
+    ],
+    ["an eventType that is no function", { eventType: "type" }, "invalid_option", "a function"],
+    [
+      "an observer that is no function",
+      { observe: {} },
+      "invalid_option",
+      "observe must be a function",
+    ],
+    ["a log that is no function", { log: true }, "invalid_option", "log must be a function"],
+    ["a body limit of 0", { maxBodyBytes: 0 }, "invalid_option", "from 1 to 104857600"],
+    ["a body limit over 100 MiB", { maxBodyBytes: 104_857_601 }, "invalid_option", "104857600"],
+    ["a fraction of a millisecond", { leaseMs: 10_000.5 }, "invalid_option", "a whole number"],
+    ["a duration as text", { leaseMs: "30s" }, "invalid_option", "a whole number"],
+    ["NaN", { leaseMs: Number.NaN }, "invalid_option", "a whole number"],
+    ["a lease below its floor", { leaseMs: 9_999 }, "invalid_option", "from 10000 to 3600000"],
+    ["a lease over an hour", { leaseMs: 3_600_001 }, "invalid_option", "from 10000 to 3600000"],
+    ["a handler timeout of 0", { handlerTimeoutMs: 0 }, "invalid_option", "from 1 to 25000"],
+    ["a handler timeout near the lease", { handlerTimeoutMs: 25_001 }, "invalid_option", "25000"],
+    ["runs shorter than the lease", { maxRunMs: 29_999 }, "invalid_option", "from 30000 to"],
+    ["runs longer than timers reach", { maxRunMs: 2 ** 31 }, "invalid_option", "2147483647"],
+    ["a retention within a run", { retainMs: 929_999 }, "invalid_option", "from 930000 to"],
+    ["a store deadline of 0", { storeTimeouts: { claim: 0 } }, "invalid_option", "claim must be"],
+    [
+      "a store deadline over 10 s",
+      { storeTimeouts: { complete: 10_001 } },
+      "invalid_option",
+      "10000",
+    ],
+  ])("%s", (_, options, code, text) => {
+    const error = refusal(options);
+    expect(error).toMatchObject({ name: "ReceiverConfigError", code });
+    expect(error.message).toContain(text);
+  });
+});
+
+test("the borders themselves are allowed, and undefined means the default", () => {
+  const limits: Partial<ReceiverOptions>[] = [
+    {
+      maxBodyBytes: 1,
+      leaseMs: 10_000,
+      handlerTimeoutMs: 5_000,
+      maxRunMs: 10_000,
+      retainMs: 20_000,
+    },
+    { maxBodyBytes: 104_857_600, leaseMs: 3_600_000, handlerTimeoutMs: 3_595_000 },
+    { maxRunMs: 2_147_483_647, retainMs: 31_536_000_000, name: "n".repeat(256) },
+    { storeTimeouts: { claim: 1, extend: 10_000 }, retainMs: week },
+    {
+      name: undefined,
+      store: undefined,
+      dedupeBy: undefined,
+      eventId: undefined,
+      leaseMs: undefined,
+      storeTimeouts: { claim: undefined },
+      observe: undefined,
+      log: undefined,
+      clock: undefined,
+    },
+    { secret: [{ id: "a", key: "inner spaces are a key's own business", expiresAt: undefined }] },
+    { on: { constructor: () => {}, "email.*": () => {}, "*": () => {}, "a.b.*": () => {} } },
+    { dedupeBy: "event", eventId: () => "evt" },
+  ];
+  for (const options of limits)
+    expect(() => createReceiver({ secret, on, ...options })).not.toThrow();
+});
+
+test("a lease that is set alone takes the other durations along", () => {
+  expect(() => createReceiver({ secret, on, leaseMs: 10_000 })).not.toThrow();
+  expect(() => createReceiver({ secret, on, leaseMs: 3_600_000 })).not.toThrow();
+  expect(() => createReceiver({ secret, on, maxRunMs: 2_000_000_000 })).not.toThrow();
+});
+
+test("keys show up nowhere: not in errors, not in util.inspect, not in JSON", () => {
+  const padded = refusal({ secret: [{ id: "a", key: `${secret} ` }] });
+  const doubled = refusal({
+    secret: [
+      { id: "a", key: secret },
+      { id: "b", key: secret },
+    ],
+  });
+  const receiver = createReceiver({ secret: [{ id: "a", key: secret }], on });
+  for (const shown of [padded, doubled, receiver]) {
+    const all = inspect(shown, { depth: Infinity, showHidden: true }) + JSON.stringify(shown);
+    expect(all + String((shown as Error).stack)).not.toContain("do_not_show");
+  }
+});
+
+test("bytes given as a key may be wiped or changed afterwards", async () => {
+  const key = new TextEncoder().encode(secret);
+  const receiver = createReceiver({ secret: key, on });
+  const { signed } = await import("./support.js");
+  const delivery = await signed("{}", {}, secret);
+  key.fill(0);
+  expect((await receiver.receive(delivery)).code).toBe("event_untyped");
+});
+
+function shared() {
+  return { ...memoryStore(), shared: true };
+}

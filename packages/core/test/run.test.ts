@@ -1,0 +1,661 @@
+import { describe, expect, test, vi } from "vitest";
+import {
+  createReceiver,
+  type DeliveryContext,
+  type DeliveryStore,
+  type SignalReason,
+  type StoredDelivery,
+} from "../src/index.js";
+import {
+  eventBody,
+  gate,
+  never,
+  noting,
+  observed,
+  pause,
+  secret,
+  send,
+  settled,
+  signed,
+  timed,
+  type FakeClock,
+  type NotedCall,
+} from "./support.js";
+
+const second = 1_000;
+
+/** Notes at which second of the clock the store was asked to extend a lease. */
+const noteExtends =
+  (at: number[]) =>
+  (store: DeliveryStore, clock: FakeClock): Partial<DeliveryStore> => {
+    const startedAt = clock.now();
+    return {
+      extend(...call) {
+        at.push((clock.now() - startedAt) / second);
+        return store.extend(...call);
+      },
+    };
+  };
+
+const reasonOf = ({ signal }: DeliveryContext) => (signal.reason as SignalReason | undefined)?.code;
+
+describe("a handler that takes longer than its time", () => {
+  test.each([1, 10_000, 25_000])(
+    "of %i ms is answered for at exactly that time",
+    async (handlerTimeoutMs) => {
+      const { receiver, clock } = timed({ handlerTimeoutMs, on: { "*": never } });
+      let code: string | undefined;
+      const answered = send(receiver).then((outcome) => {
+        ({ code } = outcome);
+        return outcome;
+      });
+      await clock.advance(handlerTimeoutMs - 1);
+      expect(code).toBeUndefined();
+      await clock.advance(1);
+      expect(await answered).toMatchObject({
+        code: "handler_timeout",
+        status: 503,
+        retryAfterMs: 5_000,
+      });
+    },
+  );
+
+  test("has ten seconds by default", async () => {
+    const { receiver, clock, reports } = timed({ on: { "*": never } });
+    void send(receiver);
+    await clock.advance(10 * second);
+    expect(reports).toMatchObject([{ code: "handler_timeout", runMs: 10 * second }]);
+  });
+
+  test("is told so, and that it may go on", async () => {
+    let context: DeliveryContext | undefined;
+    const { receiver, clock } = timed({
+      on: {
+        "*": (_, given) => {
+          context = given;
+          return never();
+        },
+      },
+    });
+    void send(receiver);
+    await clock.advance(10 * second - 1);
+    expect(context?.signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(context && reasonOf(context)).toBe("handler_timeout");
+    expect(context?.signal.reason).toBeInstanceOf(Error);
+  });
+
+  test("keeps its lease until it settles, by an extension every third of it", async () => {
+    const { opened, open } = gate();
+    const extendedAt: number[] = [];
+    const { receiver, clock } = timed({ on: { "*": () => opened } }, noteExtends(extendedAt));
+    void send(receiver);
+    await clock.advance(65 * second);
+    expect(extendedAt).toEqual([10, 20, 30, 40, 50, 60]);
+    expect((await send(receiver)).code).toBe("in_flight");
+    open();
+    await clock.advance(60 * second);
+    expect(extendedAt).toHaveLength(6);
+  });
+
+  test("is processed once it resolves, a second report says so, and every later copy is a duplicate", async () => {
+    const { opened, open } = gate();
+    const { receiver, clock, reports } = timed({ on: { "*": () => opened } });
+    const first = send(receiver);
+    await clock.advance(40 * second);
+    const { run, fence } = await first;
+    open();
+    await settled();
+    expect(reports).toMatchObject([
+      { phase: "answered", code: "handler_timeout", runMs: 10 * second, totalMs: 10 * second },
+      {
+        phase: "settled",
+        code: "processed",
+        status: 200,
+        deliveryId: "dlv_1",
+        run,
+        fence,
+        warnings: [],
+        runMs: 40 * second,
+        totalMs: 40 * second,
+      },
+    ]);
+    expect((await send(receiver)).code).toBe("duplicate");
+    expect(clock.timers).toBe(0);
+  });
+
+  test("is released once it rejects, and the next attempt runs it again at once", async () => {
+    const { opened, fail } = gate();
+    const { receiver, clock, reports, lines } = timed({
+      on: { "*": (_, { run }) => (run === 1 ? opened : undefined) },
+    });
+    const first = send(receiver);
+    await clock.advance(40 * second);
+    expect((await first).code).toBe("handler_timeout");
+    fail(new Error("late failure"));
+    await settled();
+    expect(reports.at(-1)).toMatchObject({ phase: "settled", code: "handler_failed", status: 500 });
+    expect(lines).toEqual(["handler: Error: late failure"]);
+    expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
+    expect(clock.timers).toBe(0);
+  });
+});
+
+describe("an ordinary run", () => {
+  test("that is synchronous starts no timer at all", async () => {
+    const { receiver, clock } = timed();
+    const started = vi.spyOn(clock, "after");
+    expect((await send(receiver)).code).toBe("processed");
+    expect(started).not.toHaveBeenCalled();
+  });
+
+  test.each(["resolves", "rejects"])(
+    "that %s leaves no timer and no second report",
+    async (end) => {
+      const { opened, open, fail } = gate();
+      const { receiver, clock, reports } = timed({ on: { "*": () => opened } });
+      const answered = send(receiver);
+      await clock.advance(second);
+      expect(clock.timers).toBe(1);
+      if (end === "resolves") open();
+      else fail(new Error("no"));
+      await answered;
+      expect(clock.timers).toBe(0);
+      await clock.advance(60 * second);
+      expect(reports).toHaveLength(1);
+    },
+  );
+
+  test("runs exactly one handler, the most exact one", async () => {
+    const ran: string[] = [];
+    const { receiver } = observed({
+      on: {
+        "email.sent": () => ran.push("email.sent"),
+        "email.*": () => ran.push("email.*"),
+        "*": () => ran.push("*"),
+      },
+    });
+    await send(receiver);
+    expect(ran).toEqual(["email.sent"]);
+  });
+});
+
+describe("a lease that is lost", () => {
+  test("because the store says so stops the handler, which is still recorded when it finishes", async () => {
+    const contexts: DeliveryContext[] = [];
+    const calls: string[] = [];
+    const { opened, open } = gate();
+    const { receiver, clock, reports } = timed(
+      {
+        handlerTimeoutMs: 25 * second,
+        on: {
+          "*": (_, context) => {
+            contexts.push(context);
+            return opened;
+          },
+        },
+      },
+      (store) => ({
+        extend: () => {
+          calls.push("extend");
+          return false;
+        },
+        complete: (...call) => {
+          calls.push("complete");
+          return store.complete(...call);
+        },
+      }),
+    );
+    const answered = send(receiver);
+    await clock.advance(10 * second - 1);
+    expect(contexts.map(reasonOf)).toEqual([undefined]);
+    await clock.advance(1);
+    expect(contexts.map(reasonOf)).toEqual(["lease_lost"]);
+    await clock.advance(14 * second);
+    open();
+    expect(await answered).toMatchObject({ code: "processed", warnings: ["lease_lost"] });
+    expect(calls).toEqual(["extend", "complete"]);
+    expect(reports).toHaveLength(1);
+    expect((await send(receiver)).code).toBe("duplicate");
+  });
+
+  test("does not keep the sender waiting any longer than the handler's time", async () => {
+    const { receiver, clock } = timed(
+      { handlerTimeoutMs: 25 * second, on: { "*": never } },
+      () => ({
+        extend: () => false,
+      }),
+    );
+    const answered = send(receiver);
+    await clock.advance(25 * second);
+    expect(await answered).toMatchObject({ code: "handler_timeout", warnings: ["lease_lost"] });
+    expect(clock.timers).toBe(0);
+  });
+
+  test("to a process that stood still tells the handler to stop, and another run takes over", async () => {
+    const contexts: DeliveryContext[] = [];
+    const { receiver, clock, reports } = timed({
+      on: {
+        "*": (_, context) => {
+          contexts.push(context);
+          return never();
+        },
+      },
+    });
+    const first = send(receiver);
+    await clock.advance(0);
+    clock.jump(30 * second);
+    void send(receiver);
+    await clock.advance(0);
+    expect(await first).toMatchObject({ code: "handler_timeout" });
+    expect(contexts.map(({ run }) => run)).toEqual([1, 2]);
+    expect(contexts.map(reasonOf)).toEqual(["lease_lost", undefined]);
+    expect(reports[0]?.warnings).toContain("lease_lost");
+  });
+
+  test("because no extension got through ends at the lease's time, not before", async () => {
+    const { opened, open } = gate();
+    const { receiver, clock, reports } = timed({ on: { "*": () => opened } }, () => ({
+      extend: never,
+    }));
+    void send(receiver);
+    await clock.advance(30 * second - 1);
+    expect((await send(receiver)).code).toBe("in_flight");
+    await clock.advance(1);
+    open();
+    await settled();
+    expect(reports.at(-1)).toMatchObject({ phase: "settled", warnings: ["lease_lost"] });
+  });
+
+  test.each<["claim" | "extend", number]>([
+    ["claim", 30 * second],
+    ["extend", 40 * second],
+  ])("by a slow %s is reckoned from when that was sent", async (slow, lostAtMs) => {
+    const settledAfter = async (ms: number) => {
+      const { opened, open } = gate();
+      let extensions = 0;
+      const { receiver, clock, reports } = timed({ on: { "*": () => opened } }, (store, time) => ({
+        claim: async (...call) => {
+          if (slow === "claim") await pause(time, second);
+          return store.claim(...call);
+        },
+        extend: async (...call) => {
+          if (slow === "claim" || ++extensions > 1) return never();
+          await pause(time, second);
+          return store.extend(...call);
+        },
+      }));
+      void send(receiver);
+      await clock.advance(ms);
+      open();
+      await settled();
+      return reports.at(-1);
+    };
+    expect(await settledAfter(lostAtMs - 1)).toMatchObject({ phase: "settled", warnings: [] });
+    expect(await settledAfter(lostAtMs)).toMatchObject({
+      phase: "settled",
+      warnings: ["lease_lost"],
+    });
+  });
+
+  test("is not lost by one extension that fails: the next one keeps it", async () => {
+    const { opened, open } = gate();
+    let extensions = 0;
+    const { receiver, clock, reports, lines } = timed({ on: { "*": () => opened } }, (store) => ({
+      extend(...call) {
+        if (++extensions === 1) throw new Error("connection reset");
+        return store.extend(...call);
+      },
+    }));
+    void send(receiver);
+    await clock.advance(45 * second);
+    expect((await send(receiver)).code).toBe("in_flight");
+    open();
+    await settled();
+    expect(reports.at(-1)).toMatchObject({ phase: "settled", code: "processed", warnings: [] });
+    expect(lines).toEqual(["svc-webhooks internal error: connection reset"]);
+  });
+
+  test.each<[string, (block: () => void) => unknown]>([
+    ["a synchronous handler", (block) => block()],
+    ["a handler that never gives way", async (block) => block()],
+  ])("by %s that blocks the event loop past it is warned of", async (_, handler) => {
+    const { receiver, clock } = timed({ on: { "*": () => handler(() => clock.jump(40_000)) } });
+    expect(await send(receiver)).toMatchObject({ code: "processed", warnings: ["lease_lost"] });
+  });
+
+  test("and taken over is not given back by the run that lost it", async () => {
+    const first = gate();
+    const { receiver, clock } = timed({
+      on: { "*": (_, { run }) => (run === 1 ? first.opened : never()) },
+    });
+    void send(receiver);
+    await clock.advance(0);
+    clock.jump(30 * second);
+    void send(receiver);
+    await clock.advance(0);
+    first.fail(new Error("stopped"));
+    await settled();
+    expect((await send(receiver)).code).toBe("in_flight");
+  });
+});
+
+test("after maxRunMs the lease is renewed no more, and the next copy takes over with a larger fence", async () => {
+  const extendedAt: number[] = [];
+  const fences: number[] = [];
+  const { receiver, clock } = timed(
+    {
+      maxRunMs: 60 * second,
+      on: {
+        "*": (_, { fence }) => {
+          fences.push(fence);
+          return never();
+        },
+      },
+    },
+    noteExtends(extendedAt),
+  );
+  void send(receiver);
+  await clock.advance(90 * second - 1);
+  expect(extendedAt).toEqual([10, 20, 30, 40, 50, 60]);
+  expect((await send(receiver)).code).toBe("in_flight");
+  await clock.advance(1);
+  expect(clock.timers).toBe(0);
+  void send(receiver);
+  await settled();
+  expect(fences).toHaveLength(2);
+  expect(fences[1]).toBeGreaterThan(Number(fences[0]));
+});
+
+describe("a complete that fails", () => {
+  test("is answered 200 all the same, and tried again every second until it gets through", async () => {
+    const calls: NotedCall[] = [];
+    let failures = 3;
+    const { receiver, clock, lines } = timed({}, (store) => {
+      const noted = noting(calls, store);
+      return {
+        ...noted,
+        complete(...call) {
+          const answer = noted.complete(...call);
+          if (failures-- > 0) throw new Error("connection reset");
+          return answer;
+        },
+      };
+    });
+    expect(await send(receiver)).toMatchObject({
+      code: "processed",
+      status: 200,
+      warnings: ["complete_failed"],
+    });
+    expect(lines).toEqual(["svc-webhooks internal error: connection reset"]);
+    await clock.advance(10 * second);
+    const completions = calls.filter(({ operation }) => operation === "complete");
+    expect(completions).toHaveLength(4);
+    expect(new Set(calls.map(({ request }) => request.token)).size).toBe(1);
+    expect(clock.timers).toBe(0);
+    expect(lines).toHaveLength(1);
+  });
+
+  test("keeps other copies away until the lease ends; then it is given up and the event runs again", async () => {
+    let runs = 0;
+    let completions = 0;
+    const { receiver, clock } = timed({ on: { "*": () => (runs += 1) } }, () => ({
+      complete() {
+        completions += 1;
+        throw new Error("read only");
+      },
+    }));
+    expect((await send(receiver)).code).toBe("processed");
+    await clock.advance(30 * second - 1);
+    expect((await send(receiver)).code).toBe("in_flight");
+    expect(completions).toBe(30);
+    await clock.advance(5 * second);
+    expect(clock.timers).toBe(0);
+    expect(completions).toBeLessThanOrEqual(31);
+    expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
+    expect(runs).toBe(2);
+  });
+
+  test("because it hangs holds the answer up for two seconds and no longer", async () => {
+    const { receiver, clock, reports } = timed({}, () => ({ complete: never }));
+    void send(receiver);
+    await clock.advance(2 * second - 1);
+    expect(reports).toEqual([]);
+    await clock.advance(1);
+    expect(reports).toMatchObject([{ code: "processed", warnings: ["complete_failed"] }]);
+  });
+});
+
+test("a release that fails changes nothing for the sender; its attempts wait for the lease's end", async () => {
+  const { receiver, clock, lines } = timed(
+    {
+      on: {
+        "*": (_, { run }) => {
+          if (run === 1) throw new Error("no");
+        },
+      },
+    },
+    () => ({ release: () => Promise.reject(new Error("connection reset")) }),
+  );
+  expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500, warnings: [] });
+  expect(lines).toEqual(["handler: Error: no", "svc-webhooks internal error: connection reset"]);
+  expect((await send(receiver)).code).toBe("in_flight");
+  await clock.advance(30 * second);
+  expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
+});
+
+test("both handlers' errors and what they are about reach onHandlerError", async () => {
+  const seen: unknown[] = [];
+  const thrown = new Error("no");
+  const { receiver } = observed({
+    on: {
+      "email.sent": () => {
+        throw thrown;
+      },
+      "email.bounced": () => Promise.reject(thrown),
+    },
+    onHandlerError: (error, { deliveryId, type, run }) =>
+      seen.push({ same: error === thrown, deliveryId, type, run }),
+  });
+  expect((await send(receiver)).code).toBe("handler_failed");
+  const other = { "x-svc-delivery-id": "dlv_2" };
+  expect((await send(receiver, eventBody("email.bounced"), other)).code).toBe("handler_failed");
+  expect(seen).toEqual([
+    { same: true, deliveryId: "dlv_1", type: "email.sent", run: 1 },
+    { same: true, deliveryId: "dlv_2", type: "email.bounced", run: 1 },
+  ]);
+});
+
+describe("what a handler learns", () => {
+  const body = eventBody("email.sent", { id: "evt_signed", to: "é" });
+  const headers = {
+    "X-SVC-Attempt": "3",
+    "X-SVC-Subscription-Id": "sub_1",
+    "X-SVC-Event-Id": "evt_header",
+    "Idempotency-Key": '"dlv_1"',
+    "Content-Type": "application/json",
+    "X-Other": "left out",
+  };
+
+  test("is everything there is to know of its delivery", async () => {
+    const contexts: DeliveryContext[] = [];
+    const events: unknown[] = [];
+    const { receiver, clock } = timed({
+      secret: [
+        { id: "new", key: "whsec_new" },
+        { id: "old", key: secret },
+      ],
+      on: {
+        "*": (event, context) => {
+          events.push(event);
+          contexts.push(context);
+        },
+      },
+    });
+    await send(receiver, body, headers);
+    expect(events).toEqual([{ type: "email.sent", id: "evt_signed", to: "é" }]);
+    expect(contexts).toMatchObject([
+      {
+        type: "email.sent",
+        deliveryId: "dlv_1",
+        subscriptionId: "sub_1",
+        attempt: 3,
+        eventId: "evt_header",
+        eventIdSigned: false,
+        run: 1,
+        fence: clock.now(),
+        secretId: "old",
+        receivedAt: clock.now(),
+        bodyBytes: new TextEncoder().encode(body).length,
+        warnings: ["old_secret"],
+        idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown,
+      },
+    ]);
+    expect(contexts[0]?.signal.aborted).toBe(false);
+  });
+
+  test("of ids comes from the signed body where eventId finds one", async () => {
+    const { receiver, reports } = observed({ eventId: ({ id }) => id as string });
+    await send(receiver, body, headers);
+    expect(reports).toMatchObject([{ eventId: "evt_signed", eventIdSigned: true }]);
+  });
+
+  test("does not pretend: what the request does not say is undefined", async () => {
+    const contexts: DeliveryContext[] = [];
+    const { receiver } = observed({ on: { "*": (_, context) => contexts.push(context) } });
+    await send(receiver, body, { "x-svc-attempt": "many" });
+    const [context] = contexts;
+    expect(context).toMatchObject({ secretId: "default", eventIdSigned: false });
+    expect([context?.attempt, context?.subscriptionId, context?.eventId]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("of its delivery can be stored as JSON and given to receive() again, after forget", async () => {
+    const stored: StoredDelivery[] = [];
+    const keys: string[] = [];
+    const { receiver, store } = timed({
+      on: {
+        "*": (_, { delivery, idempotencyKey }) => {
+          stored.push(delivery);
+          keys.push(idempotencyKey);
+        },
+      },
+    });
+    const first = await send(receiver, body, headers);
+    const [delivery] = stored;
+    const text = JSON.stringify({
+      ...delivery,
+      body: Buffer.from(delivery?.body ?? []).toString("base64"),
+    });
+    expect(text).not.toContain("left out");
+
+    const parsed = JSON.parse(text) as Omit<StoredDelivery, "body"> & { readonly body: string };
+    const again = { ...parsed, body: new Uint8Array(Buffer.from(parsed.body, "base64")) };
+    expect((await receiver.receive(again)).code).toBe("duplicate");
+    const { signal } = new AbortController();
+    expect(await store.forget(keys[0] ?? "", { signal })).toBe(true);
+    const { receivedAt, deliveryId, subscriptionId, attempt, eventId, bodyBytes } = first;
+    expect(await receiver.receive(again)).toMatchObject({
+      code: "processed",
+      receivedAt,
+      deliveryId,
+      subscriptionId,
+      attempt,
+      eventId,
+      bodyBytes,
+      warnings: [],
+    });
+    expect(stored[1]).toEqual(delivery);
+  });
+});
+
+describe("waitUntil", () => {
+  test("gets the whole run once, when it is claimed, and it is pending until the run has settled", async () => {
+    const { opened, open } = gate();
+    const works: Promise<unknown>[] = [];
+    let pending = true;
+    const { receiver, clock } = timed({ on: { "*": () => opened } });
+    const waitUntil = (work: Promise<unknown>) => {
+      works.push(work);
+      void work.then(() => (pending = false));
+    };
+    const answered = receiver.receive(await signed(), { waitUntil });
+    await clock.advance(0);
+    expect(works).toHaveLength(1);
+    await clock.advance(40 * second);
+    expect((await answered).code).toBe("handler_timeout");
+    expect(pending).toBe(true);
+    open();
+    await settled();
+    expect({ pending, works: works.length }).toEqual({ pending: false, works: 1 });
+  });
+
+  test("is left alone where nothing runs", async () => {
+    const works: unknown[] = [];
+    const { receiver } = observed({ on: { "email.sent": () => {} } });
+    const options = { waitUntil: (work: Promise<unknown>) => void works.push(work) };
+    await send(receiver);
+    const codes = [
+      await receiver.receive(await signed(), options),
+      await receiver.receive(await signed(eventBody("other")), options),
+      await receiver.receive({ method: "POST", headers: {}, body: new Uint8Array() }, options),
+    ].map(({ code }) => code);
+    expect(codes).toEqual(["duplicate", "ignored", "signature_missing"]);
+    expect(works).toEqual([]);
+  });
+
+  test("gets work that never rejects, also when the handler does", async () => {
+    const works: Promise<unknown>[] = [];
+    const { receiver } = observed({ on: { "*": () => Promise.reject(new Error("no")) } });
+    await receiver.receive(await signed(), { waitUntil: (work) => void works.push(work) });
+    expect(await Promise.allSettled(works)).toMatchObject([{ status: "fulfilled" }]);
+  });
+
+  test("keeps the process for a complete that has to be tried again", async () => {
+    const pending = new Set<Promise<unknown>>();
+    let failures = 3;
+    const { receiver, clock } = timed({}, (store) => ({
+      complete(...call) {
+        if (failures-- > 0) throw new Error("connection reset");
+        return store.complete(...call);
+      },
+    }));
+    await receiver.receive(await signed(), {
+      waitUntil(work) {
+        pending.add(work);
+        void work.then(() => pending.delete(work));
+      },
+    });
+    await clock.advance(3 * second - 1);
+    expect(pending.size).toBeGreaterThan(0);
+    await clock.advance(1);
+    expect(pending.size).toBe(0);
+  });
+
+  test.each<[string, () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no background here");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("no background here"))],
+  ])("that %s changes nothing", async (_, waitUntil) => {
+    const { receiver, lines } = observed();
+    expect(await receiver.receive(await signed(), { waitUntil })).toMatchObject({
+      code: "processed",
+      warnings: [],
+    });
+    await settled();
+    expect(lines).toEqual(["svc-webhooks internal error: no background here"]);
+  });
+});
+
+test("receivers built from the same options share nothing but their store", async () => {
+  const build = () => createReceiver({ secret, on: { "*": () => {} } });
+  expect((await send(build())).code).toBe("processed");
+  expect((await send(build())).code).toBe("processed");
+});

@@ -1,0 +1,273 @@
+import { inspect } from "node:util";
+import { describe, expect, test, vi } from "vitest";
+import { createReceiver, type Secret, type Secrets, type SecretSource } from "../src/index.js";
+import {
+  eventBody,
+  FakeClock,
+  never,
+  observed,
+  pause,
+  send,
+  signed,
+  timed,
+  type Observed,
+} from "./support.js";
+
+const tried = vi.hoisted((): string[] => []);
+
+// The only way to see from outside which keys were compared: that is the point of trying all of them.
+vi.mock(import("../src/hmac/node.js"), async (original) => {
+  const { importKey, ...rest } = await original();
+  return {
+    ...rest,
+    async importKey(bytes) {
+      const key = await importKey(bytes);
+      return {
+        sign: (body) => key.sign(body),
+        verify(body, hex) {
+          tried.push(new TextDecoder().decode(bytes));
+          return key.verify(body, hex);
+        },
+      };
+    },
+  };
+});
+
+const current: Secret = { id: "current", key: "whsec_current" };
+const previous: Secret = { id: "previous", key: "whsec_previous" };
+
+const sendSignedWith = (receiver: Observed["receiver"], key: string | Uint8Array) =>
+  send(receiver, eventBody(), {}, key);
+
+describe("during a rotation", () => {
+  test("both keys count, and the report says which one matched", async () => {
+    const { receiver, reports } = observed({ secret: [current, previous] });
+    await sendSignedWith(receiver, "whsec_current");
+    await sendSignedWith(receiver, "whsec_previous");
+    expect(reports).toMatchObject([
+      { code: "processed", secretId: "current", warnings: [] },
+      { code: "duplicate", secretId: "previous", warnings: ["old_secret"] },
+    ]);
+  });
+
+  test("any other key is a mismatch, and no id is told", async () => {
+    const { receiver } = observed({ secret: [current, previous] });
+    const outcome = await sendSignedWith(receiver, "whsec_other");
+    expect(outcome).toMatchObject({ code: "signature_mismatch", status: 401, warnings: [] });
+    expect(outcome).not.toHaveProperty("secretId");
+  });
+
+  test.each(["whsec_first", "whsec_second", "whsec_third", "whsec_other"])(
+    "every key is tried, in the same order, for a body signed with %s",
+    async (key) => {
+      const keys = ["whsec_first", "whsec_second", "whsec_third"];
+      const { receiver } = observed({ secret: keys.map((each) => ({ id: each, key: each })) });
+      tried.length = 0;
+      await sendSignedWith(receiver, key);
+      expect(tried).toEqual(keys);
+    },
+  );
+
+  test("a key of bytes is taken as it is", async () => {
+    const key = Uint8Array.of(0, 255, 128, 10, 32);
+    const { receiver } = observed({ secret: [current, { id: "bytes", key }] });
+    expect(await sendSignedWith(receiver, key)).toMatchObject({
+      code: "processed",
+      secretId: "bytes",
+    });
+  });
+
+  test("later changes to the caller's bytes do not reach the receiver", async () => {
+    const key = Uint8Array.of(1, 2, 3);
+    const { receiver } = observed({ secret: key });
+    const delivery = await signed(eventBody(), {}, Uint8Array.of(1, 2, 3));
+    key.fill(9);
+    expect((await receiver.receive(delivery)).code).toBe("processed");
+  });
+});
+
+describe("a key that expires", () => {
+  const expiringIn = (ms: number, form: (epochMs: number) => Date | number) => {
+    const expiresAt = form(new FakeClock().now() + ms);
+    return timed({ secret: [current, { ...previous, expiresAt }] });
+  };
+
+  test.each<[string, (epochMs: number) => Date | number]>([
+    ["a Date", (epochMs) => new Date(epochMs)],
+    ["epoch milliseconds", (epochMs) => epochMs],
+  ])("counts until the moment that %s names", async (_, form) => {
+    const { receiver, clock } = expiringIn(1_000, form);
+    clock.jump(999);
+    expect(await sendSignedWith(receiver, "whsec_previous")).toMatchObject({
+      code: "processed",
+      warnings: ["old_secret"],
+    });
+    clock.jump(1);
+    expect((await sendSignedWith(receiver, "whsec_previous")).code).toBe("signature_mismatch");
+    expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("duplicate");
+  });
+
+  test("is not tried any more", async () => {
+    const { receiver, clock } = expiringIn(1_000, Number);
+    clock.jump(1_000);
+    tried.length = 0;
+    await sendSignedWith(receiver, "whsec_previous");
+    expect(tried).toEqual(["whsec_current"]);
+  });
+
+  test("makes the next one the current one, which warns of nothing", async () => {
+    const clock = new FakeClock();
+    const { receiver } = observed({
+      clock,
+      secret: [{ ...current, expiresAt: clock.now() + 1_000 }, previous],
+    });
+    clock.jump(1_000);
+    expect(await sendSignedWith(receiver, "whsec_previous")).toMatchObject({
+      code: "processed",
+      warnings: [],
+    });
+  });
+
+  test("and was the last one leaves a receiver that is misconfigured and says so", async () => {
+    const clock = new FakeClock();
+    const { receiver, lines } = observed({
+      clock,
+      secret: [{ ...current, expiresAt: clock.now() + 1_000 }],
+    });
+    clock.jump(1_000);
+    expect(await sendSignedWith(receiver, "whsec_current")).toMatchObject({
+      code: "misconfigured",
+      status: 500,
+    });
+    expect(lines).toEqual([expect.stringContaining("a key that has not expired")]);
+  });
+});
+
+describe("a function for secrets", () => {
+  test("is not called while the receiver is built, nor for what bears no signature to check", async () => {
+    const resolve = vi.fn<() => string>(() => "whsec_current");
+    const { receiver } = observed({ secret: resolve });
+    const unsigned = { method: "POST", headers: {}, body: new Uint8Array() };
+    expect((await receiver.receive(unsigned)).code).toBe("signature_missing");
+    const malformed = { ...unsigned, headers: { "x-svc-signature": "sha256=0" } };
+    expect((await receiver.receive(malformed)).code).toBe("signature_malformed");
+    expect(resolve).not.toHaveBeenCalled();
+    expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("processed");
+    expect(resolve.mock.calls).toEqual([[]]);
+  });
+
+  test.each<[string, SecretSource]>([
+    ["text", () => "whsec_current"],
+    ["bytes", () => new TextEncoder().encode("whsec_current")],
+    ["a list", () => [current, previous]],
+    ["a promise of text", async () => "whsec_current"],
+    ["a promise of a list", async () => [previous, current]],
+  ])("may answer %s", async (_, secret) => {
+    const { receiver } = observed({ secret });
+    expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("processed");
+  });
+
+  test("is asked for every delivery, and another answer takes effect at once", async () => {
+    let secrets: Secrets = "whsec_previous";
+    const { receiver } = observed({ secret: () => secrets });
+    expect(await sendSignedWith(receiver, "whsec_previous")).toMatchObject({
+      code: "processed",
+      secretId: "default",
+    });
+    secrets = [current, previous];
+    expect(await sendSignedWith(receiver, "whsec_previous")).toMatchObject({
+      secretId: "previous",
+      warnings: ["old_secret"],
+    });
+    secrets = "whsec_current";
+    expect((await sendSignedWith(receiver, "whsec_previous")).code).toBe("signature_mismatch");
+    expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("duplicate");
+  });
+
+  test("that failed once is asked again", async () => {
+    let calls = 0;
+    const { receiver } = observed({
+      secret() {
+        if (++calls === 1) throw new Error("vault sealed");
+        return "whsec_current";
+      },
+    });
+    expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("misconfigured");
+    expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("processed");
+  });
+
+  test.each<[string, () => unknown, string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("vault sealed");
+      },
+      "vault sealed",
+    ],
+    ["rejects", () => Promise.reject(new Error("vault sealed")), "vault sealed"],
+    ["answers nothing", () => undefined, "is the variable set?"],
+    ["answers an empty string", () => "", "is the variable set?"],
+    ["answers padded text", async () => " whsec_current\n", "is the variable set?"],
+    ["answers an empty list", () => [], "1 to 10 different keys"],
+    ["answers the same key twice", () => [current, { ...current, id: "b" }], "different keys"],
+    ["answers only expired keys", () => [{ ...current, expiresAt: 1 }], "has not expired"],
+    ["answers null in a list", () => [null], ""],
+    ["answers a number", () => 7, "is the variable set?"],
+  ])(
+    "that %s makes the delivery misconfigured, with one line about it",
+    async (_, source, text) => {
+      const { receiver, lines } = observed({ secret: source as () => Secrets });
+      expect(await sendSignedWith(receiver, "whsec_current")).toMatchObject({
+        code: "misconfigured",
+        status: 500,
+      });
+      expect(lines).toEqual([expect.stringContaining(text)]);
+      expect(lines.join()).toContain("misconfigured");
+      expect(lines.join()).not.toContain("whsec_current");
+    },
+  );
+
+  test("has 1.5 s for its answer", async () => {
+    const clock = new FakeClock();
+    const { receiver, reports } = observed({
+      clock,
+      secret: () => pause(clock, 1_499).then(() => "whsec_current"),
+    });
+    void sendSignedWith(receiver, "whsec_current");
+    await clock.advance(1_499);
+    expect(reports).toMatchObject([{ code: "processed", verifyMs: 1_499 }]);
+    expect(clock.timers).toBe(0);
+  });
+
+  test("that hangs makes the delivery misconfigured after exactly 1.5 s", async () => {
+    const { receiver, reports, clock, lines } = timed({ secret: never });
+    void sendSignedWith(receiver, "whsec_current");
+    await clock.advance(1_499);
+    expect(reports).toEqual([]);
+    await clock.advance(1);
+    expect(reports).toMatchObject([{ code: "misconfigured", verifyMs: 1_500 }]);
+    expect(lines).toEqual([expect.stringContaining("took longer than 1500 ms")]);
+    expect(clock.timers).toBe(0);
+  });
+});
+
+test("no key is seen in a receiver, its outcomes, reports or lines", async () => {
+  const key = "whsec_not_for_your_eyes";
+  const { receiver, reports, lines } = observed({ secret: [{ id: "main", key }] });
+  const outcomes = [await sendSignedWith(receiver, key), await sendSignedWith(receiver, "wrong")];
+  const failing = observed({ secret: () => [{ id: "main", key: `${key} ` }] });
+  outcomes.push(await sendSignedWith(failing.receiver, key));
+  const everything = { receiver, outcomes, reports, lines, failing };
+  for (const text of [
+    inspect(everything, { depth: 9, showHidden: true }),
+    JSON.stringify(everything),
+  ]) {
+    expect(text).not.toContain("not_for_your_eyes");
+  }
+});
+
+test("a key that cannot work is refused when the receiver is built, without being shown", () => {
+  const build = () => createReceiver({ secret: "whsec_hidden ", on: { "*": () => {} } });
+  expect(build).toThrow(expect.objectContaining({ code: "invalid_secret" }) as Error);
+  expect(build).not.toThrow("whsec_hidden");
+});

@@ -1,0 +1,302 @@
+import { describe, expect, test } from "vitest";
+import type { ClaimResult, DeliveryStore, StoreCall } from "../src/index.js";
+import {
+  eventBody,
+  gate,
+  never,
+  noting,
+  send,
+  settled,
+  signed,
+  timed,
+  type FakeClock,
+  type Gate,
+  type NotedCall,
+} from "./support.js";
+
+const second = 1_000;
+
+const operationsOf = (calls: readonly NotedCall[]) =>
+  calls.map(({ operation, request: { to } }) => (to ? `${operation} ${to}` : operation));
+
+/** A claim that the store takes, and answers for only when told to. */
+function heldClaim(store: DeliveryStore) {
+  const { opened, open } = gate();
+  const claim: DeliveryStore["claim"] = async (...call) => {
+    const answer = await store.claim(...call);
+    await opened;
+    return answer;
+  };
+  return { claim, open };
+}
+
+describe("a claim that gets no answer", () => {
+  test.each<[string, () => never | Promise<never>]>([
+    [
+      "because the store throws",
+      () => {
+        throw new Error("connection reset");
+      },
+    ],
+    ["because the store rejects", () => Promise.reject(new Error("connection reset"))],
+  ])("%s, fails closed at once, and gives the claim back unused", async (_, claim) => {
+    const calls: NotedCall[] = [];
+    let runs = 0;
+    const { receiver, lines, clock } = timed({ on: { "*": () => (runs += 1) } }, (store) =>
+      noting(calls, { ...store, claim }),
+    );
+    expect(await send(receiver)).toMatchObject({
+      code: "store_unavailable",
+      status: 503,
+      retryAfterMs: 5_000,
+    });
+    await settled();
+    expect(runs).toBe(0);
+    expect(operationsOf(calls)).toEqual(["claim", "release unused"]);
+    expect(calls[1]?.request.token).toBe(calls[0]?.request.token);
+    expect(calls[1]?.key).toBe(calls[0]?.key);
+    expect(lines).toEqual([expect.stringMatching(/store_unavailable: .*connection reset$/)]);
+    expect(clock.timers).toBe(0);
+  });
+
+  test("is waited for 1.5 s by default, and no longer", async () => {
+    let runs = 0;
+    const { receiver, clock, reports, lines } = timed({ on: { "*": () => (runs += 1) } }, () => ({
+      claim: never,
+    }));
+    void send(receiver);
+    await clock.advance(1_499);
+    expect(reports).toEqual([]);
+    await clock.advance(1);
+    expect(reports).toMatchObject([{ code: "store_unavailable", claimMs: 1_500 }]);
+    expect(lines).toEqual([expect.stringContaining("store.claim took longer than 1500 ms")]);
+    expect(clock.timers).toBe(0);
+    await clock.advance(60 * second);
+    expect(runs).toBe(0);
+  });
+
+  test("is waited for as long as storeTimeouts says", async () => {
+    const { receiver, clock, reports } = timed({ storeTimeouts: { claim: 200 } }, () => ({
+      claim: never,
+    }));
+    void send(receiver);
+    await clock.advance(199);
+    expect(reports).toEqual([]);
+    await clock.advance(1);
+    expect(reports).toMatchObject([{ code: "store_unavailable" }]);
+  });
+
+  test("but was taken does not keep the next attempt out, and counts no run", async () => {
+    let lost = 1;
+    const { receiver } = timed({}, (store) => ({
+      async claim(...call) {
+        const answer = await store.claim(...call);
+        if (lost-- > 0) throw new Error("connection reset");
+        return answer;
+      },
+    }));
+    expect((await send(receiver)).code).toBe("store_unavailable");
+    await settled();
+    expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
+  });
+
+  test("is given back again when it arrives late", async () => {
+    const calls: NotedCall[] = [];
+    let openClaim = () => {};
+    const { receiver, clock } = timed({}, (store) => {
+      const { claim, open } = heldClaim(store);
+      openClaim = open;
+      return noting(calls, { ...store, claim });
+    });
+    void send(receiver);
+    await clock.advance(1_500);
+    expect(operationsOf(calls)).toEqual(["claim", "release unused"]);
+    openClaim();
+    await settled();
+    expect(operationsOf(calls)).toEqual(["claim", "release unused", "release unused"]);
+    expect(new Set(calls.map(({ request }) => request.token)).size).toBe(1);
+  });
+
+  test("and is taken only after it was given back, does not block the next attempt either", async () => {
+    let held = gate();
+    const { receiver, clock } = timed({}, (store) => ({
+      async claim(...call) {
+        await held.opened;
+        return store.claim(...call);
+      },
+    }));
+    const first = send(receiver);
+    await clock.advance(1_500);
+    expect((await first).code).toBe("store_unavailable");
+    held.open();
+    await settled();
+    held = gate();
+    held.open();
+    expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
+  });
+
+  test.each<ClaimResult>([
+    { status: "busy", leaseLeftMs: 1_000 },
+    { status: "done" },
+    { status: "parked" },
+  ])("and turns out to be $status in the end, is left alone then", async (late) => {
+    const calls: NotedCall[] = [];
+    const { opened, open } = gate();
+    const { receiver, clock } = timed({}, (store) =>
+      noting(calls, { ...store, claim: () => opened.then(() => late) }),
+    );
+    void send(receiver);
+    await clock.advance(1_500);
+    open();
+    await settled();
+    expect(operationsOf(calls)).toEqual(["claim", "release unused"]);
+  });
+
+  test.each<[string, () => boolean | Promise<boolean>]>([
+    [
+      "throws",
+      () => {
+        throw new Error("still down");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("still down"))],
+    ["hangs", never],
+  ])("and cannot be given back because release %s, is left to its lease", async (_, release) => {
+    let claims = 0;
+    const { receiver, clock, lines } = timed({}, (store) => ({
+      release,
+      async claim(...call) {
+        const answer = await store.claim(...call);
+        if (++claims === 1) throw new Error("connection reset");
+        return answer;
+      },
+    }));
+    expect((await send(receiver)).code).toBe("store_unavailable");
+    expect((await send(receiver)).code).toBe("in_flight");
+    await clock.advance(30 * second);
+    expect((await send(receiver)).code).toBe("processed");
+    expect(clock.timers).toBe(0);
+    expect(lines).toHaveLength(1);
+  });
+
+  test("has its give-back registered with waitUntil, and the answer does not wait for it", async () => {
+    const works: Promise<unknown>[] = [];
+    const { receiver } = timed({}, () => ({
+      claim: () => Promise.reject(new Error("connection reset")),
+      release: never,
+    }));
+    const outcome = await receiver.receive(await signed(), {
+      waitUntil: (work) => void works.push(work),
+    });
+    expect(outcome.code).toBe("store_unavailable");
+    expect(works).toHaveLength(1);
+  });
+});
+
+describe("a claim whose answer makes no sense", () => {
+  test.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["a string", "OK"],
+    ["an object without a status", {}],
+    ["a status that does not exist", { status: "taken" }],
+  ])("(%s) never lets a handler run", async (_, answer) => {
+    let runs = 0;
+    const { receiver } = timed({ on: { "*": () => (runs += 1) } }, () => ({
+      claim: () => answer as ClaimResult,
+    }));
+    const { status } = await send(receiver);
+    expect(runs).toBe(0);
+    expect(status).toBeGreaterThanOrEqual(500);
+  });
+
+  test("and comes late is dropped, not an unhandled rejection", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    try {
+      const { opened, open } = gate();
+      const { receiver, clock } = timed({}, () => ({
+        claim: () => opened as Promise<unknown> as Promise<ClaimResult>,
+      }));
+      void send(receiver);
+      await clock.advance(1_500);
+      open();
+      await settled();
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+    expect(unhandled).toEqual([]);
+  });
+});
+
+describe("the signal of a store call", () => {
+  test.each<[keyof DeliveryStore, number, (clock: FakeClock, work: Gate) => unknown]>([
+    ["claim", 1_500, () => {}],
+    ["extend", 1_500, (clock) => clock.advance(10 * second)],
+    ["complete", 2_000, (_, work) => work.open()],
+    ["release", 1_500, (_, work) => work.fail(new Error("no"))],
+  ])("to %s is aborted after %i ms", async (operation, deadlineMs, lead) => {
+    const signals: AbortSignal[] = [];
+    const work = gate();
+    const { receiver, clock } = timed({ on: { "*": () => work.opened } }, () => ({
+      [operation]: (_key: string, _request: unknown, { signal }: StoreCall) => {
+        signals.push(signal);
+        return never();
+      },
+    }));
+    void send(receiver);
+    await clock.advance(0);
+    await lead(clock, work);
+    await clock.advance(deadlineMs - 1);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+    await clock.advance(1);
+    expect(signals).toMatchObject([{ aborted: true, reason: { code: "deadline" } }]);
+  });
+
+  test("is not aborted when the answer came in time", async () => {
+    const signals: AbortSignal[] = [];
+    const { receiver, clock } = timed({}, (store) => ({
+      async claim(key, request, call) {
+        signals.push(call.signal);
+        return store.claim(key, request, call);
+      },
+    }));
+    await send(receiver);
+    await clock.advance(60 * second);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  });
+
+  test("is aborted already for a store that looks at it only after its deadline", async () => {
+    let looked: boolean | undefined;
+    const { opened, open } = gate();
+    const { receiver, clock } = timed({}, () => ({
+      async claim(_key, _request, call) {
+        await opened;
+        looked = call.signal.aborted;
+        return never();
+      },
+    }));
+    void send(receiver);
+    await clock.advance(1_500);
+    open();
+    await settled();
+    expect(looked).toBe(true);
+  });
+});
+
+test("what needs no store is answered while the store is down", async () => {
+  const asked: string[] = [];
+  const down = (operation: string) => () => {
+    asked.push(operation);
+    throw new Error("connection refused");
+  };
+  const { receiver } = timed({ on: { "email.sent": () => {} } }, () => ({
+    claim: down("claim"),
+    release: down("release"),
+  }));
+  expect((await send(receiver, eventBody("other.type"))).code).toBe("ignored");
+  expect((await send(receiver, eventBody(), {}, "whsec_wrong")).code).toBe("signature_mismatch");
+  expect((await send(receiver, "[]")).code).toBe("malformed_body");
+  expect(asked).toEqual([]);
+});
