@@ -1,0 +1,71 @@
+import type { IncomingMessage } from "node:http";
+import { BodyError } from "@svc-webhooks/core";
+import getRawBody from "raw-body";
+
+/** A request as middleware may have left it. */
+interface TouchedRequest extends IncomingMessage {
+  readonly body?: unknown;
+  readonly rawBody?: unknown;
+}
+
+/**
+ * The exact bytes of a request: those a middleware kept in `req.body` or `req.rawBody`, else the
+ * stream's, if nothing has read it, whatever `req.body` holds.
+ *
+ * @param limit stop as soon as more bytes than this have come
+ * @param fix what to tell the operator when something has read the stream before
+ * @throws BodyError as a rejection: `body_too_large`, `aborted` (the client went away), `body_unavailable`
+ */
+export async function readRawBody(
+  request: IncomingMessage,
+  limit: number,
+  fix = "let the receiver read the request first",
+): Promise<Uint8Array> {
+  const { body, rawBody }: TouchedRequest = request;
+  if (body instanceof Uint8Array) return body;
+  if (rawBody instanceof Uint8Array) return rawBody;
+  // Not by the shape of `body`: Express 4 parsers leave `{}` on streams they never read.
+  if (request.readableDidRead) {
+    throw new BodyError("body_unavailable", `${found(body, rawBody)}; ${fix}`);
+  }
+  // It has ended and gave nothing to read: there was no body.
+  if (request.readableEnded) return new Uint8Array();
+  if (request.destroyed) throw new BodyError("aborted");
+  return readStream(request, limit, fix);
+}
+
+function readStream(request: IncomingMessage, limit: number, fix: string): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    // raw-body never settles on a stream that is destroyed without an error.
+    request.once("close", () => reject(new BodyError("aborted")));
+    // With a callback: `close` comes before a promise's reactions would.
+    getRawBody(request, { limit }, (error, bytes) => {
+      if (!error) return resolve(bytes);
+      // raw-body leaves the stream paused, and then the connection could not be used again.
+      request.resume();
+      reject(bodyError(error, fix));
+    });
+  });
+}
+
+function bodyError({ type, message }: getRawBody.RawBodyError, fix: string): BodyError {
+  switch (type) {
+    case "entity.too.large":
+      return new BodyError("body_too_large");
+    case "stream.encoding.set":
+      return new BodyError("body_unavailable", `request.setEncoding() was called; ${fix}`);
+    case "stream.not.readable":
+      return new BodyError("body_unavailable", `${message}; ${fix}`);
+    default:
+      return new BodyError("aborted");
+  }
+}
+
+function found(body: unknown, rawBody: unknown): string {
+  if (rawBody !== undefined) return `req.rawBody holds ${kindOf(rawBody)}, not bytes`;
+  if (body !== undefined)
+    return `a body parser has left ${kindOf(body)} in req.body, the bytes are gone`;
+  return "the request stream has been read before";
+}
+
+const kindOf = (value: unknown) => (typeof value === "string" ? "text" : "a parsed value");

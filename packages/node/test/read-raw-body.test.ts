@@ -1,0 +1,201 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { readRawBody } from "@svc-webhooks/node";
+import { describe, expect, test } from "vitest";
+import { dial, requestHead, send } from "../../../test/support/clients.js";
+import { gate } from "../../../test/support/gate.js";
+import { listen, type TouchedRequest } from "../../../test/support/servers.js";
+
+interface Reading {
+  /** What middleware does to the request before it is read. */
+  readonly touch?: (request: TouchedRequest) => unknown;
+  readonly body?: string;
+  readonly chunked?: boolean;
+  readonly limit?: number;
+  readonly fix?: string;
+}
+
+type Result = { readonly text: string } | { readonly code: unknown; readonly hint: unknown };
+
+const resultOf = (reading: Promise<Uint8Array>): Promise<Result> =>
+  reading.then(
+    (bytes) => ({ text: Buffer.from(bytes).toString() }),
+    ({ code, hint }: { code?: unknown; hint?: unknown }) => ({ code, hint }),
+  );
+
+/** What comes of reading a request at a real server. */
+async function read({ touch, body = "0123456789", chunked, limit = 100, fix }: Reading = {}) {
+  const result = gate<Result>();
+  const port = await listen(async (request, response) => {
+    await touch?.(request);
+    result.open(await resultOf(readRawBody(request, limit, fix)));
+    response.end();
+  });
+  const sent = send(port, { headers: {}, body: Buffer.from(body) }, { chunked: chunked ?? false });
+  // Where the request is destroyed no answer can come.
+  sent.catch(() => {});
+  return result.opened;
+}
+
+async function consume(request: TouchedRequest): Promise<void> {
+  for await (const chunk of request) void chunk;
+}
+
+describe("the bytes of a request are", () => {
+  test("those of the stream nobody has read", async () => {
+    expect(await read()).toEqual({ text: "0123456789" });
+    expect(await read({ chunked: true })).toEqual({ text: "0123456789" });
+  });
+
+  test("all of them, however many pieces they come in", async () => {
+    const body = "0123456789".repeat(100_000);
+    expect(await read({ body, limit: body.length })).toEqual({ text: body });
+  });
+
+  test("none, if the body is empty", async () => {
+    expect(await read({ body: "" })).toEqual({ text: "" });
+    expect(await read({ body: "", chunked: true })).toEqual({ text: "" });
+  });
+
+  test("none, if the body is empty and something has read it: its client is there and waits", async () => {
+    expect(await read({ touch: consume, body: "" })).toEqual({ text: "" });
+    expect(await read({ touch: consume, body: "", chunked: true })).toEqual({ text: "" });
+  });
+
+  test("those that were kept in req.body", async () => {
+    const touch = async (request: TouchedRequest) => {
+      await consume(request);
+      request.body = new TextEncoder().encode("kept");
+    };
+    expect(await read({ touch })).toEqual({ text: "kept" });
+  });
+
+  test("those that were kept in req.rawBody, whatever was made of req.body", async () => {
+    for (const body of [{ parsed: true }, "text", undefined]) {
+      const touch = async (request: TouchedRequest) => {
+        await consume(request);
+        Object.assign(request, { body, rawBody: Buffer.from("kept") });
+      };
+      expect(await read({ touch })).toEqual({ text: "kept" });
+    }
+  });
+
+  test("those in req.body, if both hold bytes", async () => {
+    const touch = (request: TouchedRequest) =>
+      Object.assign(request, { body: Buffer.from("body"), rawBody: Buffer.from("rawBody") });
+    expect(await read({ touch })).toEqual({ text: "body" });
+  });
+
+  test.each([[{}], [{ parsed: true }], ["text"], [null], [0], [[]]])(
+    "those of the stream, if nobody has read it and %j is in req.body",
+    async (body) => {
+      const touch = (request: TouchedRequest) => Object.assign(request, { body });
+      expect(await read({ touch })).toEqual({ text: "0123456789" });
+    },
+  );
+});
+
+describe.each([
+  ["an announced", false],
+  ["a chunked", true],
+])("the limit of %s body", (_kind, chunked) => {
+  test("is the last length that is read", async () => {
+    expect(await read({ chunked, limit: 10 })).toEqual({ text: "0123456789" });
+    expect(await read({ chunked, limit: 9 })).toEqual({ code: "body_too_large", hint: undefined });
+  });
+
+  test("stops a body that is far beyond it", async () => {
+    const body = "x".repeat(1_000_000);
+    expect(await read({ chunked, body, limit: 999_999 })).toMatchObject({ code: "body_too_large" });
+    expect(await read({ chunked, body, limit: 1_000_000 })).toEqual({ text: body });
+  });
+});
+
+describe("a body is unavailable, with the fix,", () => {
+  const touched = (leave: (request: TouchedRequest) => void) => async (request: TouchedRequest) => {
+    await consume(request);
+    leave(request);
+  };
+
+  test.each([
+    ["when the stream was read", touched(() => {}), "the request stream has been read before"],
+    [
+      "when a parsed value was left",
+      touched((request) => Object.assign(request, { body: {} })),
+      "a body parser has left a parsed value in req.body, the bytes are gone",
+    ],
+    [
+      "when text was left",
+      touched((request) => Object.assign(request, { body: "text" })),
+      "a body parser has left text in req.body, the bytes are gone",
+    ],
+    [
+      "when req.rawBody is a parsed value",
+      touched((request) => Object.assign(request, { body: {}, rawBody: {} })),
+      "req.rawBody holds a parsed value, not bytes",
+    ],
+    [
+      "when req.rawBody is text",
+      touched((request) => Object.assign(request, { body: {}, rawBody: "text" })),
+      "req.rawBody holds text, not bytes",
+    ],
+    [
+      "when the stream gives text",
+      (request: TouchedRequest) => void request.setEncoding("utf8"),
+      "request.setEncoding() was called",
+    ],
+  ])("%s", async (_when, touch, found) => {
+    expect(await read({ touch })).toEqual({
+      code: "body_unavailable",
+      hint: `${found}; let the receiver read the request first`,
+    });
+    expect(await read({ touch, fix: "do this" })).toEqual({
+      code: "body_unavailable",
+      hint: `${found}; do this`,
+    });
+  });
+});
+
+describe("a request is aborted", () => {
+  test("when it was destroyed before anyone read it", async () => {
+    const touch = (request: TouchedRequest) => request.destroy();
+    expect(await read({ touch })).toEqual({ code: "aborted", hint: undefined });
+  });
+
+  test.each([
+    ["without an error", undefined],
+    ["with an error", new Error("gone")],
+  ])("when it is destroyed %s while it is read", async (_how, error) => {
+    const result = gate<Result>();
+    const port = await listen((request) => {
+      void resultOf(readRawBody(request, 100)).then((settled) => result.open(settled));
+      request.once("data", () => request.destroy(error));
+      // Middleware that destroys requests listens for their errors, or its process is gone.
+      request.on("error", () => {});
+    });
+    dial(port).write(`${requestHead({ "content-length": "10" })}01234`);
+    expect(await result.opened).toEqual({ code: "aborted", hint: undefined });
+  });
+
+  // What test injectors and serverless bridges make; `node:http` itself tells of an abort as well.
+  test("when it is no socket's, and destroyed without an error while it is read", async () => {
+    const request = new Readable({ read: () => {} });
+    const result = resultOf(readRawBody(request as IncomingMessage, 100));
+    request.once("data", () => request.destroy());
+    request.push("01234");
+    expect(await result).toEqual({ code: "aborted", hint: undefined });
+  });
+
+  test("when its client hangs up while it is read", async () => {
+    const [reading, result] = [gate(), gate<Result>()];
+    const port = await listen((request) => {
+      void resultOf(readRawBody(request, 100)).then((settled) => result.open(settled));
+      request.once("data", () => reading.open());
+    });
+    const client = dial(port);
+    client.write(`${requestHead({ "content-length": "10" })}01234`);
+    await reading.opened;
+    client.destroy();
+    expect(await result.opened).toEqual({ code: "aborted", hint: undefined });
+  });
+});

@@ -1,0 +1,176 @@
+import { createServer } from "node:http";
+import { webhooks } from "@svc-webhooks/node";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { dial, oneConnection, requestHead, send } from "../../../test/support/clients.js";
+import { eventBody, signed, unsigned } from "../../../test/support/deliveries.js";
+import { gate } from "../../../test/support/gate.js";
+import { observedReceiver } from "../../../test/support/receivers.js";
+import { listen, platforms } from "../../../test/support/servers.js";
+
+const large = "x".repeat(300_000);
+
+test("a handler is what createServer takes", async () => {
+  const server = createServer(webhooks(observedReceiver().receiver));
+  expect(server.listenerCount("request")).toBe(1);
+});
+
+test("every request is answered, whatever its path", async () => {
+  const port = await listen(webhooks(observedReceiver().receiver));
+  expect(await send(port, await signed(), { path: "/" })).toMatchObject({ code: "processed" });
+  expect(await send(port, await signed(), { path: "//a?b#c" })).toMatchObject({
+    code: "duplicate",
+  });
+});
+
+test("HEAD is answered without a body", async () => {
+  const port = await listen(webhooks(observedReceiver().receiver));
+  const reply = await send(port, { headers: {}, body: Buffer.alloc(0) }, { method: "HEAD" });
+  expect(reply).toMatchObject({ status: 405, text: "", headers: { allow: "POST" } });
+});
+
+test("a signature in the trailers of a request is never read", async () => {
+  const port = await listen(webhooks(observedReceiver().receiver));
+  const { headers } = unsigned(eventBody(), {
+    "transfer-encoding": "chunked",
+    trailer: "x-svc-signature",
+  });
+  const signature = (await signed()).headers["x-svc-signature"];
+  const body = eventBody();
+  const client = dial(port);
+  client.write(requestHead(headers));
+  client.write(
+    `${body.length.toString(16)}\r\n${body}\r\n0\r\nx-svc-signature: ${String(signature)}\r\n\r\n`,
+  );
+  expect(await client.answer).toMatch(/^HTTP\/1.1 401 [^]*"signature_missing"/);
+});
+
+test("the option fix is what the operator is told", async () => {
+  const { receiver, lines } = observedReceiver();
+  const handler = webhooks(receiver, { fix: "turn the parser off" });
+  const port = await listen(async (request, response) => {
+    for await (const chunk of request) void chunk;
+    await handler(request, response);
+  });
+  expect(await send(port, await signed())).toMatchObject({ code: "body_unavailable" });
+  expect(lines).toEqual([expect.stringMatching(/; turn the parser off$/)]);
+});
+
+describe.each(platforms)("on $name", ({ mount }) => {
+  /** The `console.error` lines of the adapter. */
+  function printed(): readonly unknown[][] {
+    const print = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => print.mockRestore());
+    return print.mock.calls;
+  }
+
+  test("an answer that something else has sent stays", async () => {
+    const calls = printed();
+    const { receiver, reported } = observedReceiver();
+    const port = await listen(
+      mount(receiver, (_request, response, next) => {
+        response.writeHead(202).end("early");
+        next();
+      }),
+    );
+    expect(await send(port, await signed())).toMatchObject({ status: 202, text: "early" });
+    await reported("processed");
+    expect(calls).toEqual([]);
+  });
+
+  test("an answer that something else sends while the handler runs stays", async () => {
+    const calls = printed();
+    const [started, finish] = [gate(), gate()];
+    const { receiver, reported } = observedReceiver({
+      on: {
+        "*": () => {
+          started.open();
+          return finish.opened;
+        },
+      },
+    });
+    const port = await listen(
+      mount(receiver, (_request, response, next) => {
+        void started.opened.then(() => response.writeHead(503).end("timeout"));
+        next();
+      }),
+    );
+    expect(await send(port, await signed())).toMatchObject({ status: 503, text: "timeout" });
+    finish.open();
+    await reported("processed");
+    expect(calls).toEqual([]);
+  });
+
+  test("a response that was destroyed is left alone", async () => {
+    const calls = printed();
+    const { receiver, reported } = observedReceiver({ maxBodyBytes: 1 });
+    const port = await listen(
+      mount(receiver, (_request, response, next) => {
+        response.destroy();
+        next();
+      }),
+    );
+    await expect(send(port, await signed())).rejects.toMatchObject({ code: "ECONNRESET" });
+    await reported("body_too_large");
+    expect(calls).toEqual([]);
+  });
+
+  test("a client that hangs up after its body was read changes nothing", async () => {
+    const calls = printed();
+    const [started, finish] = [gate(), gate()];
+    const { receiver, reported } = observedReceiver({
+      on: {
+        "*": () => {
+          started.open();
+          return finish.opened;
+        },
+      },
+    });
+    const port = await listen(mount(receiver));
+    const { headers, body } = await signed();
+    const client = dial(port);
+    client.write(requestHead({ ...headers, "content-length": String(body.length) }));
+    client.write(body);
+    await started.opened;
+    client.destroy();
+    await client.closed;
+    finish.open();
+    await reported("processed");
+    expect(await send(port, await signed())).toMatchObject({ code: "duplicate" });
+    expect(calls).toEqual([]);
+  });
+
+  test("a response that cannot be written to is destroyed, not left to hang", async () => {
+    const calls = printed();
+    const { receiver } = observedReceiver();
+    const port = await listen(
+      mount(receiver, (_request, response, next) => {
+        response.writeHead = () => {
+          throw new Error("patched");
+        };
+        next();
+      }),
+    );
+    await expect(send(port, await signed())).rejects.toMatchObject({ code: "ECONNRESET" });
+    expect(calls).toEqual([[expect.any(String), expect.objectContaining({ message: "patched" })]]);
+  });
+
+  test.each([
+    ["a large body that was not read", "signature_missing", {}, false],
+    ["a large chunked body that was not read", "signature_missing", {}, true],
+    ["a body that was announced as too large", "body_too_large", { maxBodyBytes: 1_000 }, false],
+    ["a body that turned out too large", "body_too_large", { maxBodyBytes: 1_000 }, true],
+  ] as const)(
+    "the connection can be used again after %s",
+    async (_what, code, options, chunked) => {
+      const { receiver } = observedReceiver(options);
+      const port = await listen(mount(receiver));
+      const agent = oneConnection();
+      const refused = code === "signature_missing" ? unsigned(large) : await signed(large);
+      expect(await send(port, refused, { agent, chunked })).toMatchObject({ code });
+      expect(await send(port, await signed(), { agent })).toMatchObject({
+        code: "processed",
+        reusedConnection: true,
+      });
+    },
+  );
+});
