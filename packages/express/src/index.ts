@@ -1,0 +1,14 @@
+import type { Receiver } from "@svc-webhooks/core";
+import { webhooks as nodeWebhooks, type NodeHandler } from "@svc-webhooks/node";
+
+const fix =
+  "mount webhooks() before express.json() and other body parsers, or let the parser keep the bytes: " +
+  "express.json({ verify: (req, _res, bytes) => { req.rawBody = bytes; } })";
+
+/**
+ * Mounts a receiver in Express 4 or 5: `app.post("/webhooks", webhooks(receiver))`. Reads the bytes
+ * from `req.body` (`express.raw()`), `req.rawBody` or the untouched stream, answers every request
+ * itself and never calls `next()`.
+ */
+export const webhooks = (receiver: Pick<Receiver, "receive">): NodeHandler =>
+  nodeWebhooks(receiver, { fix });
