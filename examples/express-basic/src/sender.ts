@@ -1,0 +1,43 @@
+import { sign } from "@svc-webhooks/core";
+
+/** What the service would send. */
+export interface Sending {
+  readonly deliveryId: string;
+  readonly body: string;
+  readonly secret: string;
+  readonly attempt?: number;
+  /** What is sent under the signature of `body`; default `body` itself. */
+  readonly sentBody?: string;
+}
+
+/** What came back. */
+export interface Reply {
+  readonly code: string;
+  readonly status: number;
+  readonly ms: number;
+}
+
+/** The headers of a signed delivery (interface document, "Delivery headers"). */
+export async function signedHeaders(sending: Sending): Promise<Record<string, string>> {
+  return {
+    "Content-Type": "application/json",
+    "X-SVC-Signature": await sign(sending.body, sending.secret),
+    "X-SVC-Delivery-Id": sending.deliveryId,
+    "Idempotency-Key": sending.deliveryId,
+    "X-SVC-Attempt": String(sending.attempt ?? 1),
+  };
+}
+
+/** Sends one delivery over HTTP, as the service does. */
+export async function send(url: string, sending: Sending): Promise<Reply> {
+  const headers = await signedHeaders(sending);
+  const startedAt = performance.now();
+  const response = await fetch(url, {
+    method: "POST",
+    headers,
+    body: sending.sentBody ?? sending.body,
+  });
+  const answer = (await response.json()) as { status?: string; error?: { code: string } };
+  const ms = performance.now() - startedAt;
+  return { code: answer.status ?? answer.error?.code ?? "?", status: response.status, ms };
+}
