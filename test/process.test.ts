@@ -1,0 +1,48 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const script = `
+  import { createServer } from "node:http";
+  import { createReceiver, sign } from "@svc-webhooks/core";
+  import { webhooks } from "@svc-webhooks/node";
+
+  // A handler that outlives its timeout leaves a lease to watch: a timer that must keep nothing alive.
+  const receiver = createReceiver({
+    secret: "whsec_test",
+    handlerTimeoutMs: 1,
+    on: { "*": () => new Promise(() => {}) },
+  });
+  const server = createServer(webhooks(receiver)).listen(0, "127.0.0.1", async () => {
+    const body = '{"type":"email.sent"}';
+    const answer = await fetch("http://127.0.0.1:" + server.address().port, {
+      method: "POST",
+      body,
+      headers: {
+        "X-SVC-Signature": await sign(body, "whsec_test"),
+        "X-SVC-Delivery-Id": "dlv_1",
+        Connection: "close",
+      },
+    });
+    console.log(answer.status, await answer.text());
+    server.close(() => console.log("closed"));
+  });
+`;
+
+test("a process that has served a delivery and closed its server exits by itself within 2 s", async () => {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+    cwd: fileURLToPath(new URL(".", import.meta.url)),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let output = "";
+  let closedAt = 0;
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+    if (output.endsWith("closed\n")) closedAt = performance.now();
+  });
+  const [exitCode] = (await once(child, "close")) as [number];
+  expect(output).toContain('503 {"error":{"code":"handler_timeout"');
+  expect(exitCode).toBe(0);
+  expect(performance.now() - closedAt).toBeLessThan(2_000);
+});

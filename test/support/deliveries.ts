@@ -1,0 +1,43 @@
+import { sign, type Delivery, type HeaderValue, type SecretKey } from "@svc-webhooks/core";
+
+export const secret = "whsec_test";
+
+export type TestHeaders = Readonly<Record<string, HeaderValue>>;
+
+/** What goes over the wire, or straight into `receive()`. */
+export interface TestDelivery extends Delivery {
+  readonly headers: TestHeaders;
+  readonly body: Buffer;
+}
+
+export const eventBody = (type = "email.sent", more: object = {}): string =>
+  JSON.stringify({ type, ...more });
+
+/** A delivery as the service sends it (interface document, "Delivery headers"); a header given as undefined is left out. */
+export async function signed(
+  body: string | Uint8Array = eventBody(),
+  headers: TestHeaders = {},
+  key: SecretKey = secret,
+): Promise<TestDelivery> {
+  return unsigned(body, { "x-svc-signature": await sign(body, key), ...headers });
+}
+
+/** The same without a signature. */
+export function unsigned(
+  body: string | Uint8Array = eventBody(),
+  headers: TestHeaders = {},
+): TestDelivery {
+  const all = {
+    "content-type": "application/json",
+    "x-svc-delivery-id": "dlv_1",
+    ...headers,
+  };
+  return {
+    method: "POST",
+    headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
+    body: Buffer.from(body),
+  };
+}
+
+/** A signature of the right shape that no key made. */
+export const forgedSignature = `sha256=${"0".repeat(64)}`;

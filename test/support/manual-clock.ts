@@ -1,0 +1,60 @@
+import type { Clock } from "@svc-webhooks/core";
+
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+}
+
+/** A clock that stands still until it is told to go on. */
+export class ManualClock implements Clock {
+  #now = Date.UTC(2026, 0, 1);
+  #timers: readonly Timer[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, run: () => void): () => void {
+    const timer = { at: this.#now + delayMs, run };
+    this.#timers = [...this.#timers, timer];
+    return () => this.#remove(timer);
+  }
+
+  /** How many timers wait. */
+  get timers(): number {
+    return this.#timers.length;
+  }
+
+  /** Moves time and fires what comes due, in its order, each after what the one before set off. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      await settled();
+      const [next] = this.#timers.filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at);
+      if (!next) break;
+      this.#remove(next);
+      this.#now = Math.max(this.#now, next.at);
+      next.run();
+    }
+    this.#now = end;
+    await settled();
+  }
+
+  /** Moves time and fires nothing: an event loop that was blocked, a process that is gone. */
+  jump(ms: number): void {
+    this.#now += ms;
+  }
+
+  #remove(timer: Timer): void {
+    this.#timers = this.#timers.filter((other) => other !== timer);
+  }
+}
+
+/** Lets everything go on that needs neither time nor input. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
