@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { dial, oneConnection, requestHead, send } from "../../../test/support/clients.js";
 import { eventBody, signed, unsigned } from "../../../test/support/deliveries.js";
 import { gate } from "../../../test/support/gate.js";
+import { settled } from "../../../test/support/manual-clock.js";
 import { observedReceiver } from "../../../test/support/receivers.js";
 import { listen, platforms } from "../../../test/support/servers.js";
 
@@ -77,9 +78,9 @@ describe.each(platforms)("on $name", ({ mount }) => {
     expect(calls).toEqual([]);
   });
 
-  test("an answer that something else sends while the handler runs stays", async () => {
+  test("an answer that something else has begun while the handler ran stays", async () => {
     const calls = printed();
-    const [started, finish] = [gate(), gate()];
+    const [started, finish, end] = [gate(), gate(), gate()];
     const { receiver, reported } = observedReceiver({
       on: {
         "*": () => {
@@ -90,13 +91,19 @@ describe.each(platforms)("on $name", ({ mount }) => {
     });
     const port = await listen(
       mount(receiver, (_request, response, next) => {
-        void started.opened.then(() => response.writeHead(503).end("timeout"));
+        void started.opened
+          .then(() => response.writeHead(503).write("time"))
+          .then(() => finish.open());
+        void end.opened.then(() => response.end("out"));
         next();
       }),
     );
-    expect(await send(port, await signed())).toMatchObject({ status: 503, text: "timeout" });
-    finish.open();
+    const reply = send(port, await signed());
     await reported("processed");
+    // The adapter sees the outcome right after the observer does.
+    await settled();
+    end.open();
+    expect(await reply).toMatchObject({ status: 503, text: "timeout" });
     expect(calls).toEqual([]);
   });
 
