@@ -1,21 +1,27 @@
 import { check, checkNoRest, checkRange } from "./check.js";
 import { systemClock } from "./clock.js";
+import type { EventSchemas } from "./events.js";
 import type { DeliveryContext } from "./handler.js";
 import { describe, isFilled, logLine } from "./text.js";
 import { memoryStore } from "./memory-store.js";
-import type { ReceiverOptions, SignedBody, StoreTimeouts } from "./options.js";
+import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "./options.js";
 import { readRoutes, type Routes } from "./pipeline/route.js";
 import { isPromise } from "./promise.js";
+import type { StandardSchemaV1 } from "./standard-schema.js";
 import { secretReader, type SecretReader } from "./secrets.js";
 
 type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
 
 /** The options of one receiver, checked and complete. */
-export interface Config extends Omit<Complete<ReceiverOptions>, "secret" | "on" | "observe"> {
+export interface Config extends Omit<
+  Complete<CommonOptions>,
+  "secret" | "on" | "observe" | "events"
+> {
   readonly storeTimeouts: Complete<StoreTimeouts>;
   readonly secrets: SecretReader;
   readonly routes: Routes;
-  readonly observe: ReceiverOptions["observe"];
+  readonly events: ReadonlyMap<string, StandardSchemaV1>;
+  readonly observe: CommonOptions["observe"];
   /** Tells the operator about an error that changes no outcome; never throws. */
   readonly internalError: (error: unknown) => void;
   /** Calls a user's hook; what it throws or rejects with goes to `onInternalError` and no further. */
@@ -48,13 +54,17 @@ export function readOptions({
   } = {},
   log = (line: string) => console.error(line),
   onHandlerError = printHandlerError,
+  maxRuns = Infinity,
+  onParked = unset,
+  onStoreError = "refuse",
+  events = {},
   onInternalError = (error: unknown) => log(logLine("internal error", {}, describe(error))),
   observe,
   ...otherOptions
-}: ReceiverOptions): Config {
+}: ReceiverOptions<EventSchemas>): Config {
   checkNoRest({ ...otherOptions, ...otherTimeouts });
 
-  const hooks = { eventType, eventId, log, onHandlerError, onInternalError };
+  const hooks = { eventType, eventId, log, onHandlerError, onParked, onInternalError };
   for (const [option, hook] of Object.entries({ ...hooks, observe: observe ?? unset })) {
     check(typeof hook === "function", option, "a function");
   }
@@ -73,6 +83,18 @@ export function readOptions({
     "missing_event_id",
   );
 
+  check(/^(refuse|process)$/.test(onStoreError), "onStoreError", "refuse or process");
+  check(
+    maxRuns === Infinity || onParked !== unset,
+    "onParked",
+    "given with maxRuns",
+    "missing_on_parked",
+  );
+  for (const [type, schema] of Object.entries(events)) {
+    const isSchema = typeof schema?.["~standard"]?.validate === "function";
+    check(isSchema, `events[${JSON.stringify(type)}]`, "a Standard Schema");
+  }
+
   const storeTimeouts = { claim, extend, release, complete };
   checkRange({ maxBodyBytes }, 1, 104_857_600);
   checkRange({ leaseMs }, 10_000, 3_600_000);
@@ -81,6 +103,7 @@ export function readOptions({
   checkRange({ maxRunMs }, leaseMs, 2_147_483_647);
   checkRange({ retainMs }, maxRunMs + leaseMs, 31_536_000_000);
   checkRange(storeTimeouts, 1, 10_000);
+  if (maxRuns !== Infinity) checkRange({ maxRuns }, 1, 1_000_000);
 
   const internalError = (error: unknown) => isolate(() => onInternalError(error), unset);
   return {
@@ -90,6 +113,13 @@ export function readOptions({
     observe,
     secrets: secretReader(secret, clock),
     routes: readRoutes(on),
+    events: new Map(Object.entries(events)),
+    maxRuns,
+    onParked:
+      onParked === unset
+        ? (error, context) => isolate(() => onHandlerError(error, context), internalError)
+        : onParked,
+    onStoreError,
     clock,
     store,
     name,

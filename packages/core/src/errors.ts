@@ -11,7 +11,9 @@ export type ReceiverConfigErrorCode =
   /** A shared store without an explicit `name`. */
   | "missing_name"
   /** `dedupeBy: "event"` without `eventId`. */
-  | "missing_event_id";
+  | "missing_event_id"
+  /** `maxRuns` without `onParked`. */
+  | "missing_on_parked";
 
 /**
  * Options that cannot work. Thrown where they are given, never while a delivery is handled.
@@ -47,5 +49,28 @@ export class BodyError extends Error {
     super(hint ?? code);
     this.code = code;
     this.hint = hint;
+  }
+}
+
+/**
+ * Thrown by a handler for an event that can never succeed: the record is parked and the sender gets
+ * 200, after `onParked` has taken the event over. Without `onParked`, `onHandlerError` gets the
+ * error and nothing else remembers the event.
+ */
+export class PermanentError extends Error {
+  override readonly name = "PermanentError";
+  readonly code = "permanent_error";
+}
+
+/** Thrown by a handler that wants its next attempt at a certain time: 500 with `Retry-After`. */
+export class RetryError extends Error {
+  override readonly name = "RetryError";
+  readonly code = "retry_error";
+  /** From now, in milliseconds. Sent as whole seconds, rounded up, 1 … 86,400. */
+  readonly retryAfterMs: number;
+
+  constructor({ retryAfterMs, ...options }: { readonly retryAfterMs: number } & ErrorOptions) {
+    super(`retry after ${retryAfterMs} ms`, options);
+    this.retryAfterMs = retryAfterMs;
   }
 }

@@ -1,7 +1,22 @@
 export { createReceiver } from "./receiver.js";
 export type { ExecutionContext, ReceiveOptions, Receiver } from "./receiver.js";
-export type { DedupeBy, ReceiverOptions, SignedBody, StoreTimeouts } from "./options.js";
-export type { AnyEvent, DeliveryContext, Handler, Handlers, SignalReason } from "./handler.js";
+export type {
+  CommonOptions,
+  DedupeBy,
+  InferredOptions,
+  ReceiverOptions,
+  SignedBody,
+  StoreTimeouts,
+} from "./options.js";
+export { isEvent } from "./events.js";
+export type { AnyEvent, EventFor, EventSchemas, HandlerKey, UnknownEvent } from "./events.js";
+export type { ForgetTarget } from "./forget.js";
+export type {
+  StandardSchemaIssue,
+  StandardSchemaResult,
+  StandardSchemaV1,
+} from "./standard-schema.js";
+export type { DeliveryContext, Handler, Handlers, SignalReason } from "./handler.js";
 export type { BodyReader, Delivery, StoredDelivery } from "./delivery.js";
 export { headerNames } from "./headers.js";
 export type { DeliveryHeaders, HeaderValue } from "./headers.js";
@@ -22,7 +37,7 @@ export type {
   ReleaseRequest,
   StoreCall,
 } from "./store.js";
-export { BodyError, ReceiverConfigError } from "./errors.js";
+export { BodyError, PermanentError, ReceiverConfigError, RetryError } from "./errors.js";
 export type { BodyErrorCode, ReceiverConfigErrorCode } from "./errors.js";
 export type { Clock } from "./clock.js";
 export type { MaybePromise } from "./promise.js";

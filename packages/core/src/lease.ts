@@ -15,7 +15,7 @@ export function watch(
   const pauseMs = leaseMs / 3;
   const claimedAt = visit.leaseEndsAt - leaseMs;
   let extendAt = claimedAt + pauseMs;
-  let leased = true;
+  let leased = visit.facts.dedupe === "verified";
   let cancel: () => void;
 
   const lose = () => {

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.js";
-import type { DeliveryContext, Handlers } from "./handler.js";
+import type { EventFor, EventSchemas } from "./events.js";
+import type { DeliveryContext, Handler, Handlers } from "./handler.js";
 import type { DeliveryReport } from "./report.js";
 import type { SecretSource } from "./secrets.js";
 import type { DeliveryStore } from "./store.js";
@@ -22,15 +23,13 @@ export interface StoreTimeouts {
   readonly complete?: number | undefined;
 }
 
-export interface ReceiverOptions {
+/** The options that have nothing to do with the types of events. */
+export interface CommonOptions {
   /**
    * The signing secret, or several during a rotation, or a function that answers them.
    * Errors: `invalid_secret`.
    */
   readonly secret: SecretSource;
-
-  /** What to do with which event. At least one handler. Errors: `invalid_handler`. */
-  readonly on: Handlers;
 
   /**
    * Names this receiver's keys in the store, 1 … 256 characters. Receivers with the same name on the
@@ -87,6 +86,28 @@ export interface ReceiverOptions {
 
   readonly storeTimeouts?: StoreTimeouts | undefined;
 
+  /**
+   * How many runs an event gets, 1 … 1,000,000: a claim beyond that is parked without running the
+   * handler. Ends crash loops, where nobody is left to release anything. Needs `onParked`. Default:
+   * no end. Errors: `invalid_option`, `missing_on_parked`.
+   */
+  readonly maxRuns?: number | undefined;
+
+  /**
+   * Takes over an event that will not be tried again: its handler threw `PermanentError`, or
+   * `maxRuns` is used up. Runs under the lease and the handler's time. Once it has resolved the
+   * sender gets 200; if it throws, the event counts as failed. Keep `context.delivery`: after
+   * `receiver.forget()`, `receiver.receive()` runs it again.
+   */
+  readonly onParked?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
+
+  /**
+   * When the store cannot be asked: `"refuse"` (default) answers 503 and the sender comes back;
+   * `"process"` runs the handler although another run may be under way
+   * (`context.dedupe === "unverified"`, `run` and `fence` unknown, `maxRuns` not applied).
+   */
+  readonly onStoreError?: "refuse" | "process" | undefined;
+
   /** Gets one flat record per answer, and one more for a run that outlived its answer. */
   readonly observe?: ((report: DeliveryReport) => unknown) | undefined;
 
@@ -101,4 +122,30 @@ export interface ReceiverOptions {
 
   /** For tests. Default: the system's clock. */
   readonly clock?: Clock | undefined;
+}
+
+interface EventOptions<Events> {
+  /**
+   * Schemas by event type: zod, valibot, arktype or any other Standard Schema, sync or async. Run
+   * after the claim, under the handler's time; the handler gets the output. A refusal ends as
+   * `event_invalid`, and the sender's next attempt tries again. Types without a schema are passed as
+   * they are. Errors: `invalid_option`.
+   */
+  readonly events?: Events | undefined;
+}
+
+/** The options of a receiver, as a type to write down. */
+export interface ReceiverOptions<Events extends EventSchemas = {}>
+  extends CommonOptions, EventOptions<Events> {
+  /** What to do with which event. At least one handler. Errors: `invalid_handler`. */
+  readonly on: Handlers<Events>;
+}
+
+/** The same as `createReceiver` infers it: a pattern's handler gets what the keys beside it leave over. */
+export interface InferredOptions<Events extends EventSchemas, Keys extends string>
+  extends CommonOptions, EventOptions<Events> {
+  /** What to do with which event. At least one handler. Errors: `invalid_handler`. */
+  readonly on: {
+    readonly [Key in Keys]?: Handler<EventFor<Events, Key, Keys>> | undefined;
+  };
 }

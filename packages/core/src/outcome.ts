@@ -6,6 +6,7 @@ const statuses = {
   in_flight: 503,
   handler_timeout: 503,
   handler_failed: 500,
+  event_invalid: 500,
   event_untyped: 500,
   store_unavailable: 503,
   body_unavailable: 500,
@@ -62,10 +63,12 @@ export interface DeliveryFacts {
   readonly eventId?: string | undefined;
   /** True if `eventId` comes from the signed body (option `eventId`), false if from the unsigned `X-SVC-Event-Id`. */
   readonly eventIdSigned?: boolean | undefined;
-  /** Our count: 1 for the first start of a handler for this record. */
+  /** Our count: 1 for the first start of a handler for this record. Unknown when `dedupe` is `unverified`. */
   readonly run?: number | undefined;
-  /** A number that only grows from run to run of this record. */
+  /** A number that only grows from run to run of this record: let a database refuse writes with a smaller one. */
   readonly fence?: number | undefined;
+  /** Whether the run was claimed, or the store could not be asked (`onStoreError: "process"`). */
+  readonly dedupe?: "verified" | "unverified" | undefined;
   readonly warnings: readonly Warning[];
 }
 

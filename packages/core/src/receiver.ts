@@ -1,6 +1,8 @@
 import { readOptions } from "./config.js";
 import type { Delivery } from "./delivery.js";
-import type { ReceiverOptions } from "./options.js";
+import type { EventSchemas, HandlerKey } from "./events.js";
+import { forget, type ForgetTarget } from "./forget.js";
+import type { InferredOptions, ReceiverOptions } from "./options.js";
 import { Ending, type Outcome } from "./outcome.js";
 import { admit } from "./pipeline/admit.js";
 import { answer } from "./pipeline/answer.js";
@@ -12,6 +14,7 @@ import { verify } from "./pipeline/verify.js";
 import { isPromise, type MaybePromise } from "./promise.js";
 import type { Stage } from "./report.js";
 import { describe } from "./text.js";
+import { UnderWay } from "./under-way.js";
 import { Visit } from "./visit.js";
 import { toDelivery, toResponse } from "./web.js";
 
@@ -27,14 +30,31 @@ export interface ReceiveOptions {
 
 /** One trust domain: its secrets, its handlers, its keys in the store. Methods are bound. */
 export interface Receiver {
-  /** Takes one delivery through the pipeline. Never throws and never rejects: every failure is an outcome. */
+  /** Takes one delivery through the stages. Never throws and never rejects: every failure is an outcome. */
   readonly receive: (delivery: Delivery, options?: ReceiveOptions) => Promise<Outcome>;
+
   /** The same for web-standard servers: `export default receiver` serves on Workers, Bun and Deno. */
   readonly fetch: (
     request: Request,
     env?: unknown,
     executionContext?: Partial<ExecutionContext>,
   ) => Promise<Response>;
+
+  /**
+   * For operators: lets a done or parked delivery run again. False if there is no record or it runs.
+   *
+   * @throws ReceiverConfigError `invalid_option` (as a rejection) if id or body do not name a record
+   * @throws what the store throws, or an Error after `storeTimeouts.release` (as a rejection)
+   */
+  readonly forget: (target: ForgetTarget) => Promise<boolean>;
+
+  /**
+   * For shutdown: resolves when nothing runs any more, or after `deadlineMs` (0 … 2^31 − 1), with the
+   * number of deliveries that are still under way. Stop taking requests first.
+   *
+   * @throws ReceiverConfigError `invalid_option` (as a rejection)
+   */
+  readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
 /** The stages in their order. Each adds to the visit or ends it; `answer` turns the end into HTTP. */
@@ -43,29 +63,43 @@ const stages = Object.entries({ admit, verify, decode, route, claim, run }) as [
   (visit: Visit) => MaybePromise<Ending | undefined>,
 ][];
 
+async function through(visit: Visit): Promise<Outcome> {
+  let ending: Ending | undefined;
+  try {
+    for (const [name, stage] of stages) {
+      const result = stage(visit);
+      ending = isPromise(result) ? await result : result;
+      visit.lap(name);
+      if (ending) break;
+    }
+  } catch (error) {
+    ending = new Ending("internal_error", describe(error));
+  }
+  // The last stage, run, always ends the visit.
+  return visit.end("answered", ending as Ending);
+}
+
 /**
  * Builds a receiver. Starts no timer, draws no random number and calls nothing: safe at module level everywhere.
  *
  * @throws ReceiverConfigError every code of it; the text names the option and the fix
  */
-export function createReceiver(options: ReceiverOptions): Receiver {
-  const config = readOptions(options);
+export function createReceiver<
+  Events extends EventSchemas = {},
+  Keys extends HandlerKey<Events> = HandlerKey<Events>,
+>(options: InferredOptions<Events, Keys>): Receiver {
+  // What types have checked is read as untyped: `Events` and `Keys` are for the handlers' parameters.
+  const config = readOptions(options as ReceiverOptions<EventSchemas>);
+  const underWay = new UnderWay();
 
-  const receive: Receiver["receive"] = async (delivery, how) => {
-    const visit = new Visit(config, delivery, how?.waitUntil);
-    let ending: Ending | undefined;
-    try {
-      for (const [name, stage] of stages) {
-        const result = stage(visit);
-        ending = isPromise(result) ? await result : result;
-        visit.lap(name);
-        if (ending) break;
-      }
-    } catch (error) {
-      ending = new Ending("internal_error", describe(error));
-    }
-    // The last stage, run, always ends the visit.
-    return visit.end("answered", ending as Ending);
+  const receive: Receiver["receive"] = (delivery, how) => {
+    const visit: Visit = new Visit(config, delivery, (work) => {
+      underWay.add(visit, work);
+      config.isolated(() => how?.waitUntil?.(work));
+    });
+    const outcome = through(visit);
+    underWay.add(visit, outcome);
+    return outcome;
   };
 
   return {
@@ -76,5 +110,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       });
       return toResponse(request, answer(outcome));
     },
+    forget: async (target) => forget(config, target),
+    drain: async ({ deadlineMs }) => underWay.drain(config.clock, deadlineMs),
   };
 }

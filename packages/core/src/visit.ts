@@ -1,6 +1,7 @@
 import type { Config } from "./config.js";
 import type { Delivery } from "./delivery.js";
-import type { AnyEvent, Handler } from "./handler.js";
+import type { AnyEvent } from "./events.js";
+import type { Handler } from "./handler.js";
 import type { HeaderLookup } from "./headers.js";
 import type { SignedBody } from "./options.js";
 import type { DeliveryFacts, Ending, Outcome, Warning } from "./outcome.js";
@@ -28,7 +29,7 @@ export class Visit {
   event!: AnyEvent;
 
   // route
-  handler!: Handler;
+  handler!: Handler<unknown>;
 
   // claim
   /** Of the record: 32 hex digits. */
@@ -42,26 +43,22 @@ export class Visit {
 
   readonly config: Config;
   readonly delivery: Delivery;
-  readonly #waitUntil: ((work: Promise<unknown>) => void) | undefined;
+  /** Registers work that may outlive the answer. The work never rejects. */
+  readonly background: (work: Promise<unknown>) => void;
   readonly #times: StageTimes = {};
   readonly #startedAt: number;
   #lapAt: number;
 
-  constructor(config: Config, delivery: Delivery, waitUntil?: (work: Promise<unknown>) => void) {
+  constructor(config: Config, delivery: Delivery, background: Visit["background"]) {
     this.config = config;
     this.delivery = delivery;
-    this.#waitUntil = waitUntil;
+    this.background = background;
     this.#startedAt = this.#lapAt = config.observe ? config.clock.monotonic() : 0;
     this.facts = { receivedAt: config.clock.now(), warnings: [] };
   }
 
   warn(warning: Warning): void {
     this.facts.warnings.push(warning);
-  }
-
-  /** Registers work that may outlive the answer. The work never rejects. */
-  background(work: Promise<unknown>): void {
-    this.config.isolated(() => this.#waitUntil?.(work));
   }
 
   /** Takes the time of a stage. */

@@ -22,6 +22,7 @@ const statuses: Readonly<Record<OutcomeCode, number>> = {
   in_flight: 503,
   handler_timeout: 503,
   handler_failed: 500,
+  event_invalid: 500,
   event_untyped: 500,
   store_unavailable: 503,
   body_unavailable: 500,

@@ -64,6 +64,7 @@ describe("a report", () => {
         type: "email.sent",
         eventId: "evt_1",
         eventIdSigned: false,
+        dedupe: "verified",
         run: 1,
         fence: receivedAt + 350,
         warnings: [],

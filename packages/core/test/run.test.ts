@@ -348,7 +348,7 @@ test("after maxRunMs the lease is renewed no more, and the next copy takes over 
       maxRunMs: 60 * second,
       on: {
         "*": (_, { fence }) => {
-          fences.push(fence);
+          fences.push(fence ?? 0);
           return never();
         },
       },

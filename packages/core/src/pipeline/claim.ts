@@ -1,8 +1,8 @@
-import { fingerprint } from "#hmac";
-import { headerNames } from "../headers.js";
+import { identify } from "../identity.js";
 import { Ending } from "../outcome.js";
+import { persist } from "../settle.js";
 import { callStore } from "../store-call.js";
-import { describe, isFilled } from "../text.js";
+import { describe } from "../text.js";
 import type { Visit } from "../visit.js";
 
 const longestRetryMs = 5_000;
@@ -15,9 +15,10 @@ export async function claim(visit: Visit): Promise<Ending | undefined> {
 
   visit.token = crypto.randomUUID();
   visit.leaseEndsAt = config.clock.monotonic() + config.leaseMs;
+  facts.dedupe = "verified";
   try {
     const result = await callStore(visit, "claim", undefined, (late) => {
-      if (late?.status === "claimed") giveBack(visit);
+      if (late?.status === "claimed" && facts.dedupe === "verified") giveBack(visit);
     });
     switch (result?.status) {
       case "claimed":
@@ -36,38 +37,18 @@ export async function claim(visit: Visit): Promise<Ending | undefined> {
         throw new Error("no ClaimResult");
     }
   } catch (error) {
-    // The store may have taken a claim whose answer got lost.
+    if (config.onStoreError === "process") {
+      // Not given back: if the store did take the claim, the run is its owner.
+      facts.dedupe = "unverified";
+      return undefined;
+    }
     giveBack(visit);
     return new Ending("store_unavailable", describe(error));
   }
 }
 
-/** Finds the record the delivery belongs to. */
-async function identify(visit: Visit): Promise<Ending | undefined> {
-  const { facts } = visit;
-  const { name, dedupeBy, eventId } = visit.config;
-  const signedId: unknown = eventId(visit.body);
-  const signed = isFilled(signedId);
-  facts.eventIdSigned = signed;
-  facts.eventId = signed ? signedId : visit.header(headerNames.eventId) || undefined;
-  if (dedupeBy === "event" && !signed) {
-    return new Ending("misconfigured", "the option eventId finds no id");
-  }
-  visit.key = await hashed(name, "delivery", facts.deliveryId);
-  if (dedupeBy !== "delivery") {
-    visit.lineage = visit.key;
-    const same = dedupeBy === "body" ? await fingerprint(visit.bytes) : [facts.type, facts.eventId];
-    visit.key = await hashed(name, dedupeBy, same);
-  }
-  return undefined;
-}
-
-/** Senders choose these strings, so they are hashed; as JSON, which keeps their borders apart. */
-const hashed = (...parts: unknown[]) =>
-  fingerprint(new TextEncoder().encode(JSON.stringify(parts)));
-
-/** Nothing ran under this claim. Where this fails too, the lease ends by itself. */
+/** The store may have taken a claim whose answer got lost. Nothing ran under it, so it must not count as a run. */
 function giveBack(visit: Visit): void {
   const release = async () => callStore(visit, "release", "unused");
-  visit.background(release().catch(() => {}));
+  visit.background(release().catch(() => persist(visit, "release", "unused")));
 }

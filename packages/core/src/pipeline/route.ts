@@ -1,13 +1,16 @@
 import { check } from "../check.js";
-import type { Handler, Handlers } from "../handler.js";
+import type { Handler } from "../handler.js";
 import type { Visit } from "../visit.js";
 import { Ending } from "../outcome.js";
 
+/** Handlers whose events were typed where they were registered. */
+export type RouteTable = Readonly<Record<string, Handler<unknown> | undefined>>;
+
 /** Handlers apart by kind, so that an event whose type is `constructor` or `email.*` is just an event. */
 export interface Routes {
-  readonly exact: ReadonlyMap<string, Handler>;
+  readonly exact: ReadonlyMap<string, Handler<unknown>>;
   /** By prefix, `email.` for `email.*` and the empty one for `*`, longest first. */
-  readonly prefixes: ReadonlyMap<string, Handler>;
+  readonly prefixes: ReadonlyMap<string, Handler<unknown>>;
 }
 
 /** Stage 4: exactly one handler, the most exact one. */
@@ -24,14 +27,13 @@ export function route(visit: Visit): Ending | undefined {
 }
 
 /** @throws ReceiverConfigError `invalid_handler` */
-export function readRoutes(on: Handlers): Routes {
-  const exact = new Map<string, Handler>();
-  const prefixes = new Map<string, Handler>();
-  const keys = Object.keys(on ?? {}).toSorted((a, b) => b.length - a.length);
+export function readRoutes(on: RouteTable): Routes {
+  const exact = new Map<string, Handler<unknown>>();
+  const prefixes = new Map<string, Handler<unknown>>();
+  const handlers = Object.entries(on ?? {}).filter(([, handler]) => handler !== undefined);
   const invalid = "invalid_handler";
-  check(keys.length > 0, "on", "an object with a handler", invalid);
-  for (const key of keys) {
-    const handler = on[key];
+  check(handlers.length > 0, "on", "an object with a handler", invalid);
+  for (const [key, handler] of handlers.toSorted(([a], [b]) => b.length - a.length)) {
     check(
       typeof handler === "function" && /^([^*]+(\.\*)?|\*)$/.test(key),
       `on[${JSON.stringify(key)}]`,

@@ -1,11 +1,12 @@
 import { contextOf } from "../context.js";
+import type { PermanentError, RetryError } from "../errors.js";
 import { watch } from "../lease.js";
 import { Ending } from "../outcome.js";
-import { isPromise } from "../promise.js";
-import { callStore } from "../store-call.js";
+import { InvalidEvent, perform } from "../perform.js";
+import { isPromise, type MaybePromise } from "../promise.js";
+import { settle } from "../settle.js";
+import type { ReleaseRequest } from "../store.js";
 import type { Visit } from "../visit.js";
-
-const completeRetryMs = 1_000;
 
 /**
  * Stage 6: the handler, then `complete` or `release`. When the handler's time is up the sender gets
@@ -13,80 +14,75 @@ const completeRetryMs = 1_000;
  * else may start it meanwhile.
  */
 export function run(visit: Visit): Promise<Ending> {
-  return new Promise((answer, fail) => {
-    const { config } = visit;
-    const context = contextOf(visit);
-    let answered = false;
-    let leased = true;
+  const { config } = visit;
+  const context = contextOf(visit);
+  const timeoutAt = config.clock.monotonic() + config.handlerTimeoutMs;
+  let answered = false;
+  let leased = visit.facts.dedupe === "verified";
+  let stopWatch: (() => void) | undefined;
 
+  const leaseLost = () => {
+    leased = false;
+    visit.warn("lease_lost");
+    context.abort("lease_lost");
+  };
+
+  return new Promise((answer, fail) => {
     const timeout = () => {
       answered = true;
       context.abort("handler_timeout");
       answer(new Ending("handler_timeout"));
     };
-    const leaseLost = () => {
-      leased = false;
-      visit.warn("lease_lost");
-      context.abort("lease_lost");
+
+    /** Waits for the user's code under the lease and the handler's time. */
+    const supervise = async (start: () => MaybePromise<unknown>) => {
+      const work = start();
+      if (!isPromise(work)) return;
+      stopWatch ??= watch(visit, timeoutAt, { timeout, leaseLost });
+      await work;
+    };
+
+    /** What the record becomes and what the sender is told, by what was thrown. */
+    const failure = async (error: unknown): Promise<readonly [ReleaseRequest["to"], Ending]> => {
+      if (error instanceof InvalidEvent) {
+        return ["failed", new Ending("event_invalid", error.message)];
+      }
+      // By code, not class: another copy of this package may have made them.
+      const { code, retryAfterMs } = Object(error) as Partial<RetryError | PermanentError> & {
+        readonly retryAfterMs?: number;
+      };
+      let problem = error;
+      try {
+        if (code === "permanent_error") {
+          await supervise(() => config.onParked(error, context));
+          return ["parked", new Ending("parked")];
+        }
+      } catch (parkingError) {
+        problem = parkingError;
+      }
+      config.isolated(() => config.onHandlerError(problem, context));
+      return [
+        "failed",
+        new Ending("handler_failed", undefined, code === "retry_error" ? retryAfterMs : undefined),
+      ];
     };
 
     const work = async () => {
-      let stopWatch: (() => void) | undefined;
-      let settle = succeeded;
-      const timeoutAt = config.clock.monotonic() + config.handlerTimeoutMs;
+      let ending = new Ending("processed");
+      let to: ReleaseRequest["to"] | undefined;
       try {
-        const running = visit.handler(visit.event, context);
-        if (isPromise(running)) {
-          stopWatch = watch(visit, timeoutAt, { timeout, leaseLost });
-          await running;
-        }
+        await supervise(() => perform(visit, context));
       } catch (error) {
-        config.isolated(() => config.onHandlerError(error, context));
-        settle = failed;
+        [to, ending] = await failure(error);
       }
       stopWatch?.();
       // A handler that never gave way to the timers may have outlived its lease unseen.
       if (leased && config.clock.monotonic() >= visit.leaseEndsAt) leaseLost();
-      const ending = await settle(visit);
+      await settle(visit, to ? "release" : "complete", to);
       if (!answered) return answer(ending);
       visit.lap("run");
       visit.end("settled", ending);
     };
     visit.background(work().catch(fail));
   });
-}
-
-async function succeeded(visit: Visit): Promise<Ending> {
-  try {
-    await callStore(visit, "complete");
-  } catch (error) {
-    // The effects have happened: any 5xx would only force a second run.
-    visit.warn("complete_failed");
-    visit.config.internalError(error);
-    visit.background(completeLater(visit));
-  }
-  return new Ending("processed");
-}
-
-/** Tries on as long as the lease keeps others from running it again. */
-async function completeLater(visit: Visit): Promise<void> {
-  const { clock } = visit.config;
-  while (clock.monotonic() < visit.leaseEndsAt) {
-    try {
-      await new Promise<void>((resume) => clock.after(completeRetryMs, resume));
-      return void (await callStore(visit, "complete"));
-    } catch {
-      // The first failure was reported; the next attempt or the end of the lease settles it.
-    }
-  }
-}
-
-async function failed(visit: Visit): Promise<Ending> {
-  try {
-    await callStore(visit, "release", "failed");
-  } catch (error) {
-    // The lease ends by itself; until then the sender's attempts get 503.
-    visit.config.internalError(error);
-  }
-  return new Ending("handler_failed");
 }

@@ -1,0 +1,40 @@
+import { check } from "./check.js";
+import type { Config } from "./config.js";
+import { findKey, identify } from "./identity.js";
+import { decode } from "./pipeline/decode.js";
+import { withDeadline } from "./promise.js";
+import { isBytes } from "./secrets.js";
+import { isFilled } from "./text.js";
+import { Visit } from "./visit.js";
+
+/** Names the record of a delivery. */
+export interface ForgetTarget {
+  readonly deliveryId: string;
+  /** The exact bytes of the body; needed where the record's key comes from it: with `dedupeBy` `"event"` or `"body"`. */
+  readonly body?: Uint8Array | undefined;
+}
+
+/** Takes the record of a delivery out of the store. */
+export async function forget(
+  config: Config,
+  { deliveryId, body = new Uint8Array() }: ForgetTarget,
+): Promise<boolean> {
+  const { clock, store, storeTimeouts, dedupeBy } = config;
+  check(isFilled(deliveryId), "deliveryId", "a delivery id");
+  check(
+    isBytes(body) && (dedupeBy === "delivery" || body.length > 0),
+    "body",
+    "the bytes received",
+  );
+
+  const visit = new Visit(config, { method: "POST", headers: {}, body }, () => {});
+  visit.header = () => "";
+  visit.bytes = body;
+  visit.facts.deliveryId = deliveryId;
+  if (dedupeBy === "event") {
+    check(!decode(visit) && !(await identify(visit)), "body", "a body with a type and an event id");
+  } else await findKey(visit);
+  return withDeadline(clock, storeTimeouts.release, "store.forget", (call) =>
+    store.forget(visit.key, call),
+  );
+}
