@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { maybe, maybeText } from "./lenient.js";
+
+/** What is known of a domain. An assumption: the interface shows no payload. */
+export interface DomainData {
+  readonly domain_id?: string | undefined;
+  readonly domain_name?: string | undefined;
+  readonly status?: string | undefined;
+  readonly [field: string]: unknown;
+}
+
+/** A sending domain has changed. */
+export interface DomainUpdatedEvent {
+  readonly type: "domain.updated";
+  readonly data?: DomainData | undefined;
+  readonly [field: string]: unknown;
+}
+
+/** Takes every object whose `type` is `domain.updated`. */
+export const domainUpdated: z.ZodType<DomainUpdatedEvent> = z.looseObject({
+  type: z.literal("domain.updated"),
+  data: maybe(z.looseObject({ domain_id: maybeText, domain_name: maybeText, status: maybeText })),
+});

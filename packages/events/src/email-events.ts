@@ -1,0 +1,23 @@
+import type { z } from "zod";
+import { domainUpdated, type DomainUpdatedEvent } from "./domain-updated.js";
+import {
+  emailDelivered,
+  emailSent,
+  type EmailDeliveredEvent,
+  type EmailSentEvent,
+} from "./email.js";
+
+/**
+ * The event types that the interface document names, for the option `events` of `createReceiver`.
+ * Only `type` can make an event invalid. Spread it to add your own:
+ * `{ ...emailEvents, "email.bounced": z.looseObject({ … }) }`.
+ */
+export const emailEvents: {
+  readonly "email.sent": z.ZodType<EmailSentEvent>;
+  readonly "email.delivered": z.ZodType<EmailDeliveredEvent>;
+  readonly "domain.updated": z.ZodType<DomainUpdatedEvent>;
+} = {
+  "email.sent": emailSent,
+  "email.delivered": emailDelivered,
+  "domain.updated": domainUpdated,
+};

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { maybe, maybeText } from "./lenient.js";
+
+/**
+ * What is known of an email. An assumption: the interface shows no payload, so these are the names
+ * of the fields of its accepted-send resource, each of them optional.
+ */
+export interface EmailData {
+  readonly email_id?: string | undefined;
+  readonly message_id?: string | undefined;
+  readonly send_id?: string | undefined;
+  readonly status?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly from?: string | undefined;
+  readonly recipients?: { readonly to?: readonly string[] | undefined } | undefined;
+  /** ISO 8601, UTC. */
+  readonly created_at?: string | undefined;
+  readonly [field: string]: unknown;
+}
+
+interface EmailEvent<Type extends string> {
+  readonly type: Type;
+  readonly data?: EmailData | undefined;
+  readonly [field: string]: unknown;
+}
+
+/** The service has sent an email. */
+export interface EmailSentEvent extends EmailEvent<"email.sent"> {}
+
+/** An email has reached its recipient's server. */
+export interface EmailDeliveredEvent extends EmailEvent<"email.delivered"> {}
+
+const emailEvent = <Type extends string>(type: Type): z.ZodType<EmailEvent<Type>> =>
+  z.looseObject({
+    type: z.literal(type),
+    data: maybe(
+      z.looseObject({
+        email_id: maybeText,
+        message_id: maybeText,
+        send_id: maybeText,
+        status: maybeText,
+        subject: maybeText,
+        from: maybeText,
+        recipients: maybe(z.looseObject({ to: maybe(z.array(z.string())) })),
+        created_at: maybeText,
+      }),
+    ),
+  });
+
+/** Takes every object whose `type` is `email.sent`. */
+export const emailSent: z.ZodType<EmailSentEvent> = emailEvent("email.sent");
+
+/** Takes every object whose `type` is `email.delivered`. */
+export const emailDelivered: z.ZodType<EmailDeliveredEvent> = emailEvent("email.delivered");

@@ -1,0 +1,111 @@
+import { createReceiver, sign, type OutcomeCode } from "@svc-webhooks/core";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import {
+  emailEvents,
+  type DomainUpdatedEvent,
+  type EmailDeliveredEvent,
+  type EmailSentEvent,
+} from "../src/index.js";
+
+const secret = "whsec_test";
+
+/** What a handler for everything got, and how the delivery ended. */
+async function receive(
+  event: object,
+  events: Parameters<typeof createReceiver>[0]["events"] = emailEvents,
+): Promise<{ code: OutcomeCode; got: unknown }> {
+  let got: unknown;
+  const receiver = createReceiver({
+    secret,
+    events,
+    on: { "*": (received: unknown) => void (got = received) },
+    log: () => {},
+  });
+  const body = new TextEncoder().encode(JSON.stringify(event));
+  const headers = { "x-svc-signature": await sign(body, secret), "x-svc-delivery-id": "dlv_1" };
+  const { code } = await receiver.receive({ method: "POST", headers, body });
+  return { code, got };
+}
+
+const types = ["email.sent", "email.delivered", "domain.updated"] as const;
+
+describe.each(types)("%s", (type) => {
+  test.each([
+    ["nothing but its type", {}],
+    ["data that is no object", { data: "x" }],
+    ["data that is null", { data: null }],
+    ["data that is a list", { data: [] }],
+  ])("with %s is processed, without data", async (_, rest) => {
+    const { code, got } = await receive({ type, ...rest });
+    expect(code).toBe("processed");
+    expect(got).toEqual({ type, data: undefined });
+  });
+
+  test("keeps fields nobody has heard of", async () => {
+    const event = { type, event_id: "evt_1", data: { brand_new: { deep: [1] } }, more: null };
+    expect((await receive(event)).got).toMatchObject(event);
+  });
+});
+
+test("a field of another type counts as not there, and takes nothing else along", async () => {
+  const data = { email_id: 5, subject: "Hello", recipients: { to: "a@example.com", cc: ["b"] } };
+  const { code, got } = await receive({ type: "email.sent", data });
+  expect(code).toBe("processed");
+  expect(got).toMatchObject({
+    data: { email_id: undefined, subject: "Hello", recipients: { to: undefined, cc: ["b"] } },
+  });
+});
+
+test("what the interface names comes through as it is", async () => {
+  const email = {
+    email_id: "msg_1",
+    message_id: "msg_2",
+    send_id: "send_1",
+    status: "delivered",
+    subject: "Hello",
+    from: "a@example.com",
+    recipients: { to: ["b@example.com"] },
+    created_at: "2026-11-21T00:00:00Z",
+  };
+  const domain = { domain_id: "dom_1", domain_name: "example.com", status: "verified" };
+  expect((await receive({ type: "email.delivered", data: email })).got).toEqual({
+    type: "email.delivered",
+    data: email,
+  });
+  expect((await receive({ type: "domain.updated", data: domain })).got).toEqual({
+    type: "domain.updated",
+    data: domain,
+  });
+});
+
+test("the map can be extended, and a stricter schema of one's own refuses", async () => {
+  const events = {
+    ...emailEvents,
+    "email.bounced": z.looseObject({ data: z.object({ reason: z.string() }) }),
+  };
+  const bounced = { type: "email.bounced", data: { reason: "full" } };
+  expect((await receive(bounced, events)).code).toBe("processed");
+  expect((await receive({ type: "email.bounced" }, events)).code).toBe("event_invalid");
+});
+
+test("handlers are typed by the map", () => {
+  createReceiver({
+    secret,
+    events: emailEvents,
+    on: {
+      "email.sent": (event) => expectTypeOf(event).toEqualTypeOf<EmailSentEvent>(),
+      "email.*": (event) => {
+        if (event.type === "email.delivered") {
+          expectTypeOf(event).toEqualTypeOf<EmailDeliveredEvent>();
+          expectTypeOf(event.data?.recipients?.to).toEqualTypeOf<readonly string[] | undefined>();
+        }
+      },
+      "*": (event) => {
+        if (event.type === "domain.updated") {
+          expectTypeOf(event).toEqualTypeOf<DomainUpdatedEvent>();
+        }
+      },
+    },
+  });
+});
