@@ -5,7 +5,7 @@ import type { DeliveryContext } from "./handler.js";
 import { describe, isFilled, logLine } from "./text.js";
 import { memoryStore } from "./memory-store.js";
 import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "./options.js";
-import { readRoutes, type Routes } from "./pipeline/route.js";
+import { readRoutes, type Routes } from "./routes.js";
 import { isPromise } from "./promise.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 import { secretReader, type SecretReader } from "./secrets.js";
