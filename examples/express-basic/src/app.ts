@@ -1,20 +1,22 @@
-import { createReceiver, type ReceiverOptions } from "@svc-webhooks/core";
+import { createReceiver, type CommonOptions } from "@svc-webhooks/core";
+import { emailEvents } from "@svc-webhooks/events";
 import { webhooks } from "@svc-webhooks/express";
 import express, { type Express } from "express";
 
 /** What the app does with events; a real one would write to its database. */
 export interface Effects {
-  delivered(emailId: unknown): Promise<void>;
-  domainUpdated(domainName: unknown): Promise<void>;
+  delivered(emailId: string | undefined): Promise<void>;
+  domainUpdated(domainName: string | undefined): Promise<void>;
 }
 
 /** The app of the README, with its effects and the receiver's options left open. */
-export function createApp(effects: Effects, options: Omit<ReceiverOptions, "on">): Express {
+export function createApp(effects: Effects, options: CommonOptions): Express {
   const receiver = createReceiver({
     ...options,
+    events: emailEvents,
     on: {
-      "email.delivered": (event) => effects.delivered(event["email_id"]),
-      "domain.*": (event) => effects.domainUpdated(event["domain_name"]),
+      "email.delivered": (event) => effects.delivered(event.data?.email_id),
+      "domain.updated": (event) => effects.domainUpdated(event.data?.domain_name),
     },
   });
 

@@ -8,8 +8,9 @@ import { first, secrets } from "./steps.js";
 export async function serve(): Promise<void> {
   const app = createApp(
     {
-      delivered: async (emailId) => print(`  handler: ${String(emailId)} was delivered`),
-      domainUpdated: async (domainName) => print(`  handler: ${String(domainName)} was updated`),
+      delivered: async (emailId) => print(`  handler: ${emailId ?? "an email"} was delivered`),
+      domainUpdated: async (domainName) =>
+        print(`  handler: ${domainName ?? "a domain"} was updated`),
     },
     {
       secret: secrets.current,

@@ -16,9 +16,13 @@ export const secrets = { current: "whsec_demo_current", old: "whsec_demo_old" };
 
 const delivered = (n: number): Sending => ({
   deliveryId: `dlv_${n}`,
-  body: JSON.stringify({ type: "email.delivered", email_id: `msg_${n}` }),
+  body: JSON.stringify({ type: "email.delivered", data: { email_id: `msg_${n}` } }),
   secret: secrets.current,
 });
+
+function domainUpdated(domainName: string): string {
+  return JSON.stringify({ type: "domain.updated", data: { domain_name: domainName } });
+}
 
 const again = (sending: Sending): Sending => ({ ...sending, attempt: 2 });
 
@@ -28,8 +32,10 @@ export const slow: Sending = delivered(2);
 /** The handler fails on this one's first run. */
 export const flaky: Sending = {
   ...delivered(3),
-  body: JSON.stringify({ type: "domain.updated", domain_name: "example.com" }),
+  body: domainUpdated("example.com"),
 };
+/** The handler says that this one can never succeed. */
+export const hopeless: Sending = { ...delivered(11), body: domainUpdated("gone.example") };
 
 export const steps: readonly Step[] = [
   { what: "a delivery", send: [first], expected: ["processed"], runs: 1 },
@@ -48,6 +54,7 @@ export const steps: readonly Step[] = [
     expected: ["processed"],
     runs: 1,
   },
+  { what: "a handler that gives up", send: [hopeless], expected: ["parked"], runs: 1 },
   {
     what: "a body changed on the way",
     send: [{ ...delivered(4), sentBody: delivered(5).body }],

@@ -1,8 +1,9 @@
+import { PermanentError } from "@svc-webhooks/core";
 import { createApp } from "./app.js";
 import { print, styled } from "./print.js";
 import { send, type Reply } from "./sender.js";
 import { listen } from "./server.js";
-import { flaky, secrets, slow, steps, type Step } from "./steps.js";
+import { flaky, hopeless, secrets, slow, steps, type Step } from "./steps.js";
 
 /** Sends every step to a real app and prints a line for each; answers whether all went as told. */
 export async function tellStory(): Promise<boolean> {
@@ -13,6 +14,7 @@ export async function tellStory(): Promise<boolean> {
       { id: "old", key: secrets.old, expiresAt: Date.now() + 3_600_000 },
     ],
     log: (line) => stage.notes.push(line),
+    onParked: (error) => stage.notes.push(`parked: ${String(error)}`),
     onHandlerError: (error) => stage.notes.push(`the handler threw: ${String(error)}`),
   });
   const server = await listen(app);
@@ -57,19 +59,20 @@ class Stage {
     if (this.#unanswered === 1) this.#oneLeft();
   }
 
-  async delivered(emailId: unknown): Promise<void> {
+  async delivered(emailId = ""): Promise<void> {
     this.runs += 1;
-    if (slow.body.includes(String(emailId))) await this.#copiesAnswered;
-    this.#done(`recorded ${String(emailId)}`);
+    if (slow.body.includes(`"${emailId}"`)) await this.#copiesAnswered;
+    this.#done(`recorded ${emailId}`);
   }
 
-  async domainUpdated(domainName: unknown): Promise<void> {
+  async domainUpdated(domainName = ""): Promise<void> {
     this.runs += 1;
-    if (flaky.body.includes(String(domainName)) && this.#failures > 0) {
+    if (hopeless.body.includes(domainName)) throw new PermanentError("no such domain any more");
+    if (flaky.body.includes(domainName) && this.#failures > 0) {
       this.#failures -= 1;
       throw new Error("the database is away for a moment");
     }
-    this.#done(`updated ${String(domainName)}`);
+    this.#done(`updated ${domainName}`);
   }
 
   #done(effect: string): void {

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 test("the demo tells its story and exits with 0, without colour when it is piped", async () => {
   const { stdout, stderr } = await run(process.execPath, [demo]);
-  expect(stdout).toContain("12 of 12 steps went as they should.");
+  expect(stdout).toContain("13 of 13 steps went as they should.");
   expect(stdout).toMatch(/a delivery +processed +200 +[\d.]+ ms +1/);
   expect(stdout).toMatch(/five copies at once .*4× in_flight, 1× processed/);
   expect(stdout).not.toContain("\u001b[");
