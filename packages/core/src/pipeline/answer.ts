@@ -24,4 +24,4 @@ export function answer({ code, status, retryAfterMs }: Outcome): Answer {
 }
 
 /** Whole seconds, 1 … 86,400 (RFC 9110, section 10.2.3). */
-const retryAfter = (ms: number) => String(Math.min(Math.ceil(ms / 1000) || 1, 86_400));
+const retryAfter = (ms: number) => String(Math.min(Math.max(Math.ceil(ms / 1000) || 1, 1), 86_400));

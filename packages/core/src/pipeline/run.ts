@@ -44,27 +44,27 @@ export function run(visit: Visit): Promise<Ending> {
 
     /** What the record becomes and what the sender is told, by what was thrown. */
     const failure = async (error: unknown): Promise<readonly [ReleaseRequest["to"], Ending]> => {
-      if (error instanceof InvalidEvent) {
-        return ["failed", new Ending("event_invalid", error.message)];
-      }
-      // By code, not class: another copy of this package may have made them.
-      const { code, retryAfterMs } = Object(error) as Partial<RetryError | PermanentError> & {
-        readonly retryAfterMs?: number;
-      };
       let problem = error;
+      let retryAfterMs: number | undefined;
       try {
-        if (code === "permanent_error") {
+        if (error instanceof InvalidEvent) {
+          return ["failed", new Ending("event_invalid", error.message)];
+        }
+        // By code, not class: another copy of this package may have made them.
+        const thrown = Object(error) as {
+          readonly code?: (PermanentError | RetryError)["code"];
+          readonly retryAfterMs?: number;
+        };
+        if (thrown.code === "retry_error") retryAfterMs = thrown.retryAfterMs;
+        if (thrown.code === "permanent_error") {
           await supervise(() => config.onParked(error, context));
           return ["parked", new Ending("parked")];
         }
-      } catch (parkingError) {
-        problem = parkingError;
+      } catch (another) {
+        problem = another;
       }
       config.isolated(() => config.onHandlerError(problem, context));
-      return [
-        "failed",
-        new Ending("handler_failed", undefined, code === "retry_error" ? retryAfterMs : undefined),
-      ];
+      return ["failed", new Ending("handler_failed", undefined, retryAfterMs)];
     };
 
     const work = async () => {
