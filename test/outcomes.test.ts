@@ -1,4 +1,11 @@
-import { memoryStore, type OutcomeCode, type ReceiverOptions } from "@svc-webhooks/core";
+import {
+  memoryStore,
+  PermanentError,
+  RetryError,
+  type OutcomeCode,
+  type ReceiverOptions,
+  type StandardSchemaV1,
+} from "@svc-webhooks/core";
 import type { RequestListener } from "node:http";
 import request, { type Response } from "supertest";
 import { describe, expect, expectTypeOf, test } from "vitest";
@@ -49,6 +56,15 @@ const post = (app: RequestListener, { headers, body }: TestDelivery): Promise<Re
       .send(body),
   );
 
+const schemaBy = (validate: StandardSchemaV1["~standard"]["validate"]): StandardSchemaV1 => ({
+  "~standard": { version: 1, vendor: "test", validate },
+});
+
+// What a schema has to say is for the operator: none of it may get into the answer.
+const refusal = { issues: [{ message: "confidential", path: ["customer"] }] };
+const refusing = schemaBy(() => refusal);
+const refusingLater = schemaBy(() => Promise.resolve(refusal));
+
 const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   processed: [
     {
@@ -86,6 +102,22 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
         await post(mounted, await signed());
         await store.claim(onlyKey(), claimBy("operator"), call);
         await store.release(onlyKey(), { ...claimBy("operator"), to: "parked" }, call);
+        return post(mounted, await signed());
+      },
+    },
+    {
+      when: "the handler gave up for good",
+      status: 200,
+      produce: async ({ app }) =>
+        post(app({ on: { "*": () => Promise.reject(new PermanentError("no")) } }), await signed()),
+    },
+    {
+      when: "its runs are used up",
+      status: 200,
+      async produce({ app }) {
+        const on = { "*": () => Promise.reject(new Error("no")) };
+        const mounted = app({ on, maxRuns: 1, onParked: () => {} });
+        await post(mounted, await signed());
         return post(mounted, await signed());
       },
     },
@@ -144,6 +176,28 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
         };
         return post(app({ on }), await signed());
       },
+    },
+    {
+      when: "the handler asks for a later attempt",
+      status: 500,
+      headers: { "retry-after": "91" },
+      async produce({ app }) {
+        const on = { "*": () => Promise.reject(new RetryError({ retryAfterMs: 90_001 })) };
+        return post(app({ on }), await signed());
+      },
+    },
+  ],
+  event_invalid: [
+    {
+      when: "the schema of its type refuses it",
+      status: 500,
+      produce: async ({ app }) => post(app({ events: { "email.sent": refusing } }), await signed()),
+    },
+    {
+      when: "the schema of its type refuses it after a while",
+      status: 500,
+      produce: async ({ app }) =>
+        post(app({ events: { "email.sent": refusingLater } }), await signed()),
     },
   ],
   event_untyped: [
@@ -417,5 +471,5 @@ describe.each(expresses)("$name", ({ express }) => {
 test("every code of the closed list was asked for, and no other", () => {
   expectTypeOf<keyof typeof cases>().toEqualTypeOf<OutcomeCode>();
   expect(Object.values(cases).filter((some) => some.length === 0)).toEqual([]);
-  expect(Object.keys(cases)).toHaveLength(22);
+  expect(Object.keys(cases)).toHaveLength(23);
 });

@@ -1,8 +1,16 @@
-import { createReceiver, type Handlers, type ReceiverOptions } from "@svc-webhooks/core";
+import {
+  createReceiver,
+  memoryStore,
+  type DeliveryStore,
+  type Handlers,
+  type ReceiverOptions,
+} from "@svc-webhooks/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
 import { send } from "../support/clients.js";
 import { eventBody, forgedSignature, secret, signed, unsigned } from "../support/deliveries.js";
 import { gate } from "../support/gate.js";
+import { ManualClock, settled } from "../support/manual-clock.js";
 import { observedReceiver, recordedStore } from "../support/receivers.js";
 import { listen, platforms } from "../support/servers.js";
 
@@ -25,6 +33,14 @@ test("trap 36: an event named like something every object has is just an unknown
 test("trap 36: an event named like that runs the handler that was registered for it", async () => {
   expect(await ran(["constructor"], "constructor")).toEqual(["constructor"]);
   expect(await ran(["*"], "__proto__")).toEqual(["*"]);
+});
+
+test("trap 36: an event named like that picks no schema that nobody gave", async () => {
+  const events = { "email.sent": z.object({ type: z.literal("email.sent") }) };
+  for (const type of inherited) {
+    const { receiver } = observedReceiver({ events });
+    expect((await receiver.receive(await signed(eventBody(type)))).code).toBe("processed");
+  }
 });
 
 test("trap 36: an event named like a pattern is no pattern", async () => {
@@ -147,6 +163,78 @@ test("trap 45: a body that is rewritten for each attempt is the same delivery", 
     code: "duplicate",
     attempt: 2,
     warnings: [],
+  });
+});
+
+describe("traps 46 and 47: with maxRuns", () => {
+  /** A receiver on this store that parks after two runs, and what it ran and parked. */
+  function limited(store: DeliveryStore, clock: ManualClock, handler: () => unknown = () => {}) {
+    const runs: unknown[] = [];
+    const parked: unknown[] = [];
+    const { receiver } = observedReceiver({
+      clock,
+      store,
+      maxRuns: 2,
+      onParked: (_error, { run }) => parked.push(run),
+      on: {
+        "*": (_event, { run }) => {
+          runs.push(run);
+          return handler();
+        },
+      },
+    });
+    return { receiver, runs, parked };
+  }
+
+  test("trap 46: a store that is slow counts no run that never happened, and parks nothing", async () => {
+    const clock = new ManualClock();
+    const inner = memoryStore({ clock });
+    let slow = true;
+    const { store, operations } = recordedStore(
+      {
+        async claim(...request) {
+          const taken = await inner.claim(...request);
+          return slow ? new Promise(() => {}) : taken;
+        },
+      },
+      inner,
+    );
+    const { receiver, runs, parked } = limited(store, clock);
+    for (let attempt = 1; attempt <= 5; attempt += 1) {
+      const answered = receiver.receive(await signed());
+      await clock.advance(1_500);
+      expect((await answered).code).toBe("store_unavailable");
+    }
+    expect({ runs, parked }).toEqual({ runs: [], parked: [] });
+    expect(operations().filter((operation) => operation === "release")).toHaveLength(5);
+
+    slow = false;
+    expect(await receiver.receive(await signed())).toMatchObject({ code: "processed", run: 1 });
+    expect({ runs, parked }).toEqual({ runs: [1], parked: [] });
+  });
+
+  test("trap 47: a handler that takes its process along is not started for ever", async () => {
+    const clock = new ManualClock();
+    const { store, operations } = recordedStore({}, memoryStore({ clock }));
+    const runs: unknown[] = [];
+    const parked: unknown[] = [];
+    for (let start = 1; start <= 2; start += 1) {
+      // Nobody renews, completes or releases for a process that is gone, so its own clock stands still.
+      const dying = limited(store, new ManualClock(), () => new Promise(() => {}));
+      void dying.receiver.receive(await signed());
+      await settled();
+      runs.push(...dying.runs);
+      parked.push(...dying.parked);
+      clock.jump(30_000);
+    }
+    expect({ runs, parked }).toEqual({ runs: [1, 2], parked: [] });
+    expect(operations()).toEqual(["claim", "claim"]);
+
+    const heir = limited(store, clock);
+    expect(await heir.receiver.receive(await signed())).toMatchObject({ code: "parked", run: 3 });
+    expect(heir).toMatchObject({ runs: [], parked: [3] });
+    expect((await heir.receiver.receive(await signed())).code).toBe("parked");
+    expect(heir).toMatchObject({ runs: [], parked: [3] });
   });
 });
 

@@ -90,6 +90,7 @@ export function readOptions({
     "given with maxRuns",
     "missing_on_parked",
   );
+  check(typeof events === "object" && events !== null, "events", "an object of Standard Schemas");
   for (const [type, schema] of Object.entries(events)) {
     const isSchema = typeof schema?.["~standard"]?.validate === "function";
     check(isSchema, `events[${JSON.stringify(type)}]`, "a Standard Schema");

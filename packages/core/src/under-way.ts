@@ -16,8 +16,11 @@ export class UnderWay {
   async drain(clock: Clock, deadlineMs: number): Promise<number> {
     checkRange({ deadlineMs }, 0, 2_147_483_647);
     const deadline = { passed: false };
+    // Everything else here lets a process exit that has nothing left to do; who drains wants to stay.
+    const awake = setInterval(() => {}, 60_000);
+    let cancel: (() => void) | undefined;
     const passed = new Promise<void>((resolve) => {
-      clock.after(deadlineMs, () => {
+      cancel = clock.after(deadlineMs, () => {
         deadline.passed = true;
         resolve();
       });
@@ -26,6 +29,8 @@ export class UnderWay {
     while (this.#works.size > 0 && !deadline.passed) {
       await Promise.race([passed, Promise.all(this.#works.keys())]);
     }
+    cancel?.();
+    clearInterval(awake);
     return new Set(this.#works.values()).size;
   }
 }

@@ -7,9 +7,12 @@ import {
   type ReceiverConfigErrorCode,
   type ReceiverOptions,
 } from "../src/index.js";
+import { eventBody, signed } from "./support.js";
 
 const secret = "whsec_do_not_show";
 const on = { "*": () => {} };
+const onParked = () => {};
+const noSchema = 'events["a"] must be a Standard Schema';
 
 /** What building a receiver with these options throws. Options of any shape: JavaScript has no compiler to ask. */
 function refusal(options: object): ReceiverConfigError {
@@ -114,6 +117,33 @@ describe("a receiver is not built with", () => {
       "invalid_option",
       "observe must be a function",
     ],
+    [
+      "an onParked that is no function",
+      { onParked: "queue" },
+      "invalid_option",
+      "onParked must be a function",
+    ],
+    ["maxRuns without onParked", { maxRuns: 3 }, "missing_on_parked", "onParked must be given"],
+    ["maxRuns of 0", { maxRuns: 0, onParked }, "invalid_option", "maxRuns must be"],
+    ["half a run", { maxRuns: 1.5, onParked }, "invalid_option", "from 1 to 1000000"],
+    ["over a million runs", { maxRuns: 1_000_001, onParked }, "invalid_option", "1000000"],
+    ["runs as text", { maxRuns: "3", onParked }, "invalid_option", "a whole number"],
+    ["NaN runs", { maxRuns: Number.NaN, onParked }, "invalid_option", "a whole number"],
+    ["an unknown onStoreError", { onStoreError: "ignore" }, "invalid_option", "refuse or process"],
+    ["true as onStoreError", { onStoreError: true }, "invalid_option", "refuse or process"],
+    ["half an onStoreError", { onStoreError: "proces" }, "invalid_option", "refuse or process"],
+    ["an event that is a function", { events: { a: () => {} } }, "invalid_option", noSchema],
+    ["an event that is undefined", { events: { a: undefined } }, "invalid_option", noSchema],
+    ["an event that is null", { events: { a: null } }, "invalid_option", noSchema],
+    [
+      "an event whose schema cannot validate",
+      { events: { a: { "~standard": { version: 1 } } } },
+      "invalid_option",
+      noSchema,
+    ],
+    ["null as events", { events: null }, "invalid_option", "events must be"],
+    ["handlers that are all undefined", { on: { a: undefined } }, "invalid_handler", "on must be"],
+    ["null as handler", { on: { a: null } }, "invalid_handler", 'on["a"] must be'],
     ["a log that is no function", { log: true }, "invalid_option", "log must be a function"],
     ["a body limit of 0", { maxBodyBytes: 0 }, "invalid_option", "from 1 to 104857600"],
     ["a body limit over 100 MiB", { maxBodyBytes: 104_857_601 }, "invalid_option", "104857600"],
@@ -163,13 +193,32 @@ test("the borders themselves are allowed, and undefined means the default", () =
       observe: undefined,
       log: undefined,
       clock: undefined,
+      events: undefined,
+      maxRuns: undefined,
+      onParked: undefined,
+      onStoreError: undefined,
     },
+    { maxRuns: 1, onParked },
+    { maxRuns: 1_000_000, onParked },
+    { onStoreError: "refuse" },
+    { onStoreError: "process" },
+    { events: {} },
     { secret: [{ id: "a", key: "inner spaces are a key's own business", expiresAt: undefined }] },
     { on: { constructor: () => {}, "email.*": () => {}, "*": () => {}, "a.b.*": () => {} } },
     { dedupeBy: "event", eventId: () => "evt" },
   ];
   for (const options of limits)
     expect(() => createReceiver({ secret, on, ...options })).not.toThrow();
+});
+
+test("a handler that is undefined is not there: another one gets its events", async () => {
+  const ran: string[] = [];
+  const receiver = createReceiver({
+    secret,
+    on: { "email.sent": undefined, "email.*": () => ran.push("email.*"), "a*b": undefined },
+  });
+  expect((await receiver.receive(await signed(eventBody(), {}, secret))).code).toBe("processed");
+  expect(ran).toEqual(["email.*"]);
 });
 
 test("a lease that is set alone takes the other durations along", () => {
@@ -196,7 +245,6 @@ test("keys show up nowhere: not in errors, not in util.inspect, not in JSON", ()
 test("bytes given as a key may be wiped or changed afterwards", async () => {
   const key = new TextEncoder().encode(secret);
   const receiver = createReceiver({ secret: key, on });
-  const { signed } = await import("./support.js");
   const delivery = await signed("{}", {}, secret);
   key.fill(0);
   expect((await receiver.receive(delivery)).code).toBe("event_untyped");

@@ -10,6 +10,8 @@ import {
   type Receiver,
   type ReceiverOptions,
   type ReleaseRequest,
+  type StandardSchemaResult,
+  type StandardSchemaV1,
   type StoredDelivery,
 } from "../src/index.js";
 
@@ -148,6 +150,13 @@ export function timed(
   return { clock, store, ...observed({ clock, store, ...options }) };
 }
 
+/** A schema that does what a test needs of it. */
+export const schemaBy = (
+  validate: (
+    event: unknown,
+  ) => StandardSchemaResult<unknown> | Promise<StandardSchemaResult<unknown>>,
+): StandardSchemaV1 => ({ "~standard": { version: 1, vendor: "test", validate } });
+
 type Operation = "claim" | "complete" | "release" | "extend";
 
 export interface NotedCall {
@@ -180,6 +189,10 @@ export function noting(calls: NotedCall[], store: DeliveryStore): DeliveryStore 
     },
   };
 }
+
+/** What the store was asked, in words: `"claim"`, `"release failed"`. */
+export const operationsOf = (calls: readonly NotedCall[]): string[] =>
+  calls.map(({ operation, request: { to } }) => (to ? `${operation} ${to}` : operation));
 
 /** Resolves after `ms` of the clock. */
 export const pause = (clock: Clock, ms: number): Promise<void> =>

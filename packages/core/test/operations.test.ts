@@ -1,0 +1,429 @@
+import { describe, expect, test } from "vitest";
+import {
+  PermanentError,
+  type DedupeBy,
+  type ForgetTarget,
+  type Receiver,
+  type ReceiverOptions,
+  type StoredDelivery,
+} from "../src/index.js";
+import {
+  eventBody,
+  gate,
+  never,
+  observed,
+  send,
+  settled,
+  signed,
+  timed,
+  type Gate,
+} from "./support.js";
+
+const second = 1_000;
+const bytes = (text: string) => new TextEncoder().encode(text);
+const eventId: ReceiverOptions["eventId"] = ({ id }) => id as string | undefined;
+
+describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
+  ["delivery", {}],
+  ["event", { dedupeBy: "event", eventId }],
+  ["body", { dedupeBy: "body" }],
+])("forget, with dedupeBy %s,", (dedupeBy, options) => {
+  const body = eventBody("email.sent", { id: "evt_1" });
+  const target = { deliveryId: "dlv_1", body: bytes(body) };
+
+  test("lets a done delivery run again", async () => {
+    const { receiver } = timed(options);
+    expect((await send(receiver, body)).code).toBe("processed");
+    expect((await send(receiver, body)).code).toBe("duplicate");
+    expect(await receiver.forget(target)).toBe(true);
+    expect(await send(receiver, body)).toMatchObject({ code: "processed", run: 1 });
+  });
+
+  test("lets a parked delivery run again, from what onParked kept", async () => {
+    const kept: StoredDelivery[] = [];
+    let isBroken = true;
+    const { receiver } = timed({
+      ...options,
+      on: {
+        "*": () => {
+          if (isBroken) throw new PermanentError("no such customer");
+        },
+      },
+      onParked: (_, { delivery }) => kept.push(delivery),
+    });
+    expect((await send(receiver, body)).code).toBe("parked");
+    isBroken = false;
+    const [delivery] = kept;
+    if (!delivery) throw new Error("nothing was kept");
+    expect((await receiver.receive(delivery)).code).toBe("parked");
+
+    const deliveryId = delivery.headers["x-svc-delivery-id"] ?? "";
+    expect(await receiver.forget({ deliveryId, body: delivery.body })).toBe(true);
+    expect(await receiver.receive(delivery)).toMatchObject({ code: "processed", run: 1 });
+    expect((await receiver.receive(delivery)).code).toBe("duplicate");
+  });
+
+  test("lets a failed one start from its first run", async () => {
+    const { receiver } = timed({
+      ...options,
+      on: {
+        "*": (_, { run }) => {
+          if (run === 1) throw new Error("no");
+        },
+      },
+    });
+    await send(receiver, body);
+    expect(await receiver.forget(target)).toBe(true);
+    expect(await send(receiver, body)).toMatchObject({ code: "handler_failed", run: 1 });
+    expect(await send(receiver, body)).toMatchObject({ code: "processed", run: 2 });
+  });
+
+  test("leaves alone what runs, and says so", async () => {
+    const { opened, open } = gate();
+    const { receiver } = timed({ ...options, on: { "*": () => opened } });
+    const running = send(receiver, body);
+    await settled();
+    expect(await receiver.forget(target)).toBe(false);
+    expect((await send(receiver, body)).code).toBe("in_flight");
+    open();
+    expect((await running).code).toBe("processed");
+    expect((await send(receiver, body)).code).toBe("duplicate");
+  });
+
+  test("says that there was nothing to forget", async () => {
+    const { receiver } = timed(options);
+    await send(receiver, body);
+    const other = {
+      deliveryId: "dlv_2",
+      body: bytes(eventBody("email.sent", { id: "evt_2" })),
+    };
+    expect(await receiver.forget(other)).toBe(false);
+    expect((await send(receiver, body)).code).toBe("duplicate");
+    expect(await receiver.forget(target)).toBe(true);
+    expect(await receiver.forget(target)).toBe(false);
+  });
+
+  test("stays within the receiver's own name", async () => {
+    const { receiver, store, clock } = timed({ ...options, name: "billing" });
+    await send(receiver, body);
+    const { receiver: other } = observed({ ...options, store, clock, name: "mailing" });
+    expect(await other.forget(target)).toBe(false);
+    expect((await send(receiver, body)).code).toBe("duplicate");
+  });
+
+  test.each<[string, object, string]>([
+    ["no id", { body: bytes(body) }, "deliveryId"],
+    ["an empty id", { deliveryId: "", body: bytes(body) }, "deliveryId"],
+    ["an id that is no text", { deliveryId: 5, body: bytes(body) }, "deliveryId"],
+    ["a body that is text", { deliveryId: "dlv_1", body }, "body"],
+    ["a body that was parsed", { deliveryId: "dlv_1", body: JSON.parse(body) as object }, "body"],
+  ])("refuses %s", async (_, wrong, option) => {
+    const { receiver } = timed(options);
+    await expect(receiver.forget(wrong as ForgetTarget)).rejects.toMatchObject({
+      name: "ReceiverConfigError",
+      code: "invalid_option",
+      option,
+    });
+  });
+
+  test("passes on what the store throws", async () => {
+    for (const forget of [
+      () => {
+        throw new Error("connection reset");
+      },
+      () => Promise.reject(new Error("connection reset")),
+    ]) {
+      const { receiver } = timed(options, () => ({ forget }));
+      await expect(receiver.forget(target)).rejects.toThrow("connection reset");
+    }
+  });
+
+  test("waits for the store no longer than for a release, and tells it", async () => {
+    const signals: AbortSignal[] = [];
+    const { receiver, clock } = timed(options, () => ({
+      forget(_, { signal }) {
+        signals.push(signal);
+        return never();
+      },
+    }));
+    const forgotten = receiver.forget(target).catch(String);
+    await clock.advance(1_500 - 1);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+    await clock.advance(1);
+    expect(await forgotten).toBe("Error: store.forget took longer than 1500 ms");
+    expect(signals).toMatchObject([{ aborted: true, reason: { code: "deadline" } }]);
+    expect(clock.timers).toBe(0);
+  });
+
+  test("needs the body only where the record's key comes from it", async () => {
+    const { receiver } = timed(options);
+    await send(receiver, body);
+    for (const bodyless of [{}, { body: undefined }, { body: new Uint8Array() }]) {
+      const forgotten = receiver.forget({ deliveryId: "dlv_1", ...bodyless });
+      if (dedupeBy === "delivery") await forgotten;
+      else
+        await expect(forgotten).rejects.toMatchObject({ code: "invalid_option", option: "body" });
+    }
+    expect((await send(receiver, body)).code).toBe(
+      dedupeBy === "delivery" ? "processed" : "duplicate",
+    );
+  });
+});
+
+describe("forget by event", () => {
+  const options: Partial<ReceiverOptions> = { dedupeBy: "event", eventId };
+
+  test.each([
+    ["is no JSON", "{"],
+    ["has no type", `{"id":"evt_1"}`],
+    ["has no event id", eventBody()],
+    ["has an empty event id", eventBody("email.sent", { id: "" })],
+  ])("refuses a body that %s", async (_, body) => {
+    const { receiver } = timed(options);
+    await expect(receiver.forget({ deliveryId: "dlv_1", body: bytes(body) })).rejects.toMatchObject(
+      { code: "invalid_option", option: "body" },
+    );
+  });
+
+  test("finds the record under whatever delivery id it came", async () => {
+    const { receiver } = timed(options);
+    const body = eventBody("email.sent", { id: "evt_1" });
+    await send(receiver, body);
+    expect(await receiver.forget({ deliveryId: "dlv_other", body: bytes(body) })).toBe(true);
+    expect((await send(receiver, body)).code).toBe("processed");
+  });
+});
+
+test("forget takes a Buffer that is a piece of a larger one for its bytes alone", async () => {
+  const { receiver } = timed({ dedupeBy: "body" });
+  await send(receiver, eventBody());
+  const padded = Buffer.from(`xx${eventBody()}yy`);
+  const body = padded.subarray(2, padded.length - 2);
+  expect(await receiver.forget({ deliveryId: "dlv_1", body })).toBe(true);
+});
+
+test("a run whose lease is dead can be forgotten, and what it still completes is kept", async () => {
+  const { opened, open } = gate();
+  const { receiver, clock } = timed({ on: { "*": () => opened } }, () => ({ extend: never }));
+  void send(receiver);
+  await clock.advance(30 * second - 1);
+  expect(await receiver.forget({ deliveryId: "dlv_1" })).toBe(false);
+  await clock.advance(1);
+  expect(await receiver.forget({ deliveryId: "dlv_1" })).toBe(true);
+  open();
+  await settled();
+  expect((await send(receiver)).code).toBe("duplicate");
+});
+
+describe("drain", () => {
+  /** Notes when a drain ends, and with what. */
+  function draining(receiver: Receiver, deadlineMs = 60 * second) {
+    const left: number[] = [];
+    void receiver.drain({ deadlineMs }).then((count) => left.push(count));
+    return left;
+  }
+
+  test("ends at once where nothing was ever begun", async () => {
+    const { receiver } = timed();
+    expect(await receiver.drain({ deadlineMs: 60 * second })).toBe(0);
+    expect(await receiver.drain({ deadlineMs: 0 })).toBe(0);
+  });
+
+  test("ends at once where all has come to its end, however it ended", async () => {
+    const { receiver } = timed({
+      on: { "email.*": () => {}, fails: () => Promise.reject(new Error("no")) },
+    });
+    await send(receiver);
+    await send(receiver);
+    await send(receiver, eventBody("fails"), { "x-svc-delivery-id": "dlv_2" });
+    await send(receiver, eventBody("other"));
+    await send(receiver, eventBody(), {}, "whsec_wrong");
+    await settled();
+    expect(await receiver.drain({ deadlineMs: 0 })).toBe(0);
+  });
+
+  test("waits for handlers that run, and for their completion", async () => {
+    const [work, completion] = [gate(), gate()];
+    const { receiver } = timed({ on: { "*": () => work.opened } }, (store) => ({
+      async complete(...call) {
+        await completion.opened;
+        return store.complete(...call);
+      },
+    }));
+    const answered = send(receiver);
+    await settled();
+    const left = draining(receiver);
+    await settled();
+    expect(left).toEqual([]);
+    work.open();
+    await settled();
+    expect(left).toEqual([]);
+    completion.open();
+    expect((await answered).code).toBe("processed");
+    await settled();
+    expect(left).toEqual([0]);
+  });
+
+  test.each<[string, (work: Gate) => void]>([
+    ["resolves", ({ open }) => open()],
+    ["rejects", ({ fail }) => fail(new Error("no"))],
+  ])("waits for a run that has outlived its answer until it %s", async (_, end) => {
+    const work = gate();
+    const { receiver, clock, reports } = timed({ on: { "*": () => work.opened } });
+    const answered = send(receiver);
+    await clock.advance(10 * second);
+    expect((await answered).code).toBe("handler_timeout");
+    const left = draining(receiver);
+    await clock.advance(59 * second);
+    expect(left).toEqual([]);
+    end(work);
+    await settled();
+    expect(left).toEqual([0]);
+    expect(reports).toHaveLength(2);
+  });
+
+  test("waits for a completion that has to be tried again", async () => {
+    let failures = 3;
+    const { receiver, clock } = timed({}, (store) => ({
+      complete(...call) {
+        if (failures-- > 0) throw new Error("connection reset");
+        return store.complete(...call);
+      },
+    }));
+    expect(await send(receiver)).toMatchObject({ warnings: ["complete_failed"] });
+    const left = draining(receiver);
+    await clock.advance(3 * second - 1);
+    expect(left).toEqual([]);
+    await clock.advance(1);
+    expect(left).toEqual([0]);
+  });
+
+  test("waits for a claim to be given back that nobody could answer", async () => {
+    const { opened, open } = gate();
+    const { receiver } = timed({}, () => ({
+      claim: () => Promise.reject(new Error("connection reset")),
+      release: () => opened.then(() => true),
+    }));
+    expect((await send(receiver)).code).toBe("store_unavailable");
+    const left = draining(receiver);
+    await settled();
+    expect(left).toEqual([]);
+    open();
+    await settled();
+    expect(left).toEqual([0]);
+  });
+
+  test("waits for what was begun while it waited", async () => {
+    const works = [gate(), gate()];
+    const { receiver } = timed({
+      on: { "*": (_, { deliveryId }) => works[deliveryId === "dlv_1" ? 0 : 1]?.opened },
+    });
+    void send(receiver);
+    await settled();
+    const left = draining(receiver);
+    void send(receiver, eventBody(), { "x-svc-delivery-id": "dlv_2" });
+    await settled();
+    works[0]?.open();
+    await settled();
+    expect(left).toEqual([]);
+    works[1]?.open();
+    await settled();
+    expect(left).toEqual([0]);
+  });
+
+  test("waits for a body that is still being read", async () => {
+    const { headers, body } = await signed();
+    const { opened, open } = gate();
+    const { receiver } = timed();
+    void receiver.receive({ method: "POST", headers, body: () => opened.then(() => body) });
+    await settled();
+    const left = draining(receiver);
+    await settled();
+    expect(left).toEqual([]);
+    open();
+    await settled();
+    expect(left).toEqual([0]);
+  });
+
+  test("ends at its deadline with the number of deliveries that are left, each counted once", async () => {
+    const works = [gate(), gate(), gate()];
+    const { receiver, clock } = timed({
+      on: { "*": (_, { attempt }) => works[attempt ?? 0]?.opened },
+    });
+    for (const attempt of ["1", "2"]) {
+      void send(receiver, eventBody(), {
+        "x-svc-delivery-id": `dlv_${attempt}`,
+        "x-svc-attempt": attempt,
+      });
+    }
+    await settled();
+    const left = draining(receiver, 5 * second);
+    await clock.advance(5 * second - 1);
+    expect(left).toEqual([]);
+    await clock.advance(1);
+    expect(left).toEqual([2]);
+
+    // It only looks: the runs go on, and a later drain finds what is left of them.
+    works[1]?.open();
+    await settled();
+    const later = draining(receiver, 0);
+    await clock.advance(0);
+    expect(later).toEqual([1]);
+  });
+
+  test("leaves no timer behind that keeps a process alive", async () => {
+    const { opened, open } = gate();
+    const { receiver } = observed({ on: { "*": () => opened } });
+    const kept = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = kept();
+    void send(receiver);
+    await settled();
+    const left = draining(receiver);
+    open();
+    await settled();
+    expect(left).toEqual([0]);
+    expect(kept()).toBe(before);
+  });
+
+  test("may be asked several times at once", async () => {
+    const { opened, open } = gate();
+    const { receiver, clock } = timed({ on: { "*": () => opened } });
+    void send(receiver);
+    await settled();
+    const [short, long] = [draining(receiver, 1), draining(receiver)];
+    await clock.advance(1);
+    expect([short, long]).toEqual([[1], []]);
+    open();
+    await settled();
+    expect([short, long]).toEqual([[1], [0]]);
+  });
+
+  test("of 0 ms only counts", async () => {
+    const { receiver, clock } = timed({ on: { "*": never } });
+    void send(receiver);
+    await settled();
+    const left = draining(receiver, 0);
+    await clock.advance(0);
+    expect(left).toEqual([1]);
+  });
+
+  test("keeps to its own receiver", async () => {
+    const { receiver, store, clock } = timed({ on: { "*": never } });
+    void send(receiver);
+    await settled();
+    const { receiver: other } = observed({ store, clock });
+    expect(await other.drain({ deadlineMs: 60 * second })).toBe(0);
+  });
+
+  test.each([-1, 0.5, 2 ** 31, Number.NaN, Infinity, "5"])(
+    "refuses %s as deadline",
+    async (wrong) => {
+      const { receiver } = timed();
+      await expect(receiver.drain({ deadlineMs: wrong as number })).rejects.toMatchObject({
+        name: "ReceiverConfigError",
+        code: "invalid_option",
+        option: "deadlineMs",
+      });
+    },
+  );
+});

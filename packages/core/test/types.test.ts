@@ -1,0 +1,432 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import * as v from "valibot";
+import { type } from "arktype";
+import { z } from "zod";
+import {
+  createReceiver,
+  isEvent,
+  memoryStore,
+  type AnyEvent,
+  type DeliveryContext,
+  type DeliveryStore,
+  type EventFor,
+  type HandlerKey,
+  type Handlers,
+  type ReceiverOptions,
+  type UnknownEvent,
+} from "../src/index.js";
+import { secret } from "./support.js";
+
+// What these tests prove, tsc checks; that they also run keeps them from going stale.
+
+const events = {
+  "email.sent": z.object({ type: z.literal("email.sent"), count: z.string().transform(Number) }),
+  "email.bounced.hard": v.object({ type: v.literal("email.bounced.hard"), reason: v.string() }),
+  "email.bounced.soft": type({ type: "'email.bounced.soft'", until: "string.date.parse" }),
+  "domain.updated": z.object({ type: z.literal("domain.updated"), name: z.string() }),
+};
+
+interface Sent {
+  type: "email.sent";
+  count: number;
+}
+interface HardBounce {
+  type: "email.bounced.hard";
+  reason: string;
+}
+interface SoftBounce {
+  type: "email.bounced.soft";
+  until: Date;
+}
+interface DomainUpdated {
+  type: "domain.updated";
+  name: string;
+}
+
+type EveryEvent = Sent | HardBounce | SoftBounce | DomainUpdated | UnknownEvent;
+
+describe("a handler under an exact type gets the output of its schema", () => {
+  test("as arrow, async arrow, method and async method", () => {
+    expect(
+      createReceiver({
+        secret,
+        events,
+        on: {
+          "email.sent": (event, context) => {
+            expectTypeOf(event).toEqualTypeOf<Sent>();
+            expectTypeOf(context).toEqualTypeOf<DeliveryContext>();
+          },
+          "email.bounced.hard": async (event) => {
+            expectTypeOf(event).toEqualTypeOf<HardBounce>();
+          },
+          "email.bounced.soft"(event, { signal }) {
+            expectTypeOf(event).toEqualTypeOf<SoftBounce>();
+            expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
+          },
+          async "domain.updated"(event) {
+            expectTypeOf(event).toEqualTypeOf<DomainUpdated>();
+          },
+        },
+      }),
+    ).toBeDefined();
+    expectTypeOf<EventFor<typeof events, "email.sent">>().toEqualTypeOf<Sent>();
+  });
+
+  test("also from `events` that are written in place", () => {
+    expect(
+      createReceiver({
+        secret,
+        events: { ping: z.object({ type: z.literal("ping"), at: z.number() }) },
+        on: {
+          ping: ({ at }) => {
+            expectTypeOf(at).toEqualTypeOf<number>();
+          },
+          "*": (event) => {
+            expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
+          },
+        },
+      }),
+    ).toBeDefined();
+  });
+
+  test("also from async schemas", () => {
+    expect(
+      createReceiver({
+        secret,
+        events: {
+          ping: v.objectAsync({
+            type: v.literal("ping"),
+            at: v.pipeAsync(v.string(), v.transform(Number)),
+          }),
+        },
+        on: {
+          ping: ({ at }) => {
+            expectTypeOf(at).toEqualTypeOf<number>();
+          },
+        },
+      }),
+    ).toBeDefined();
+  });
+
+  test("and one that takes a wider event fits too", () => {
+    const log = ({ type: name }: { readonly type: unknown }) => name;
+    expect(
+      createReceiver({ secret, events, on: { "email.sent": log, "email.*": log, "*": log } }),
+    ).toBeDefined();
+  });
+
+  test("and one that takes another event does not", () => {
+    const domain = ({ name }: DomainUpdated) => name;
+    expect(
+      createReceiver({
+        secret,
+        events,
+        on: {
+          // @ts-expect-error: this is not the event that comes under this type
+          "email.sent": domain,
+        },
+      }),
+    ).toBeDefined();
+  });
+});
+
+describe("a handler under a pattern gets what the others leave over", () => {
+  test("beside exact types and longer prefixes", () => {
+    expect(
+      createReceiver({
+        secret,
+        events,
+        on: {
+          "email.sent": (event) => {
+            expectTypeOf(event).toEqualTypeOf<Sent>();
+          },
+          "email.bounced.*": (event) => {
+            expectTypeOf(event).toEqualTypeOf<HardBounce | SoftBounce | UnknownEvent>();
+          },
+          "email.*": (event) => {
+            expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
+          },
+          "*": (event) => {
+            expectTypeOf(event).toEqualTypeOf<DomainUpdated | UnknownEvent>();
+          },
+        },
+      }),
+    ).toBeDefined();
+  });
+
+  test("alone, everything that it covers", () => {
+    expect(
+      createReceiver({
+        secret,
+        events,
+        on: {
+          "email.*": (event) => {
+            expectTypeOf(event).toEqualTypeOf<Sent | HardBounce | SoftBounce | UnknownEvent>();
+          },
+        },
+      }),
+    ).toBeDefined();
+    expect(
+      createReceiver({
+        secret,
+        events,
+        on: {
+          "*": (event) => {
+            expectTypeOf(event).toEqualTypeOf<EveryEvent>();
+          },
+        },
+      }),
+    ).toBeDefined();
+  });
+
+  test("whatever the kind of function and the order of the keys", () => {
+    expect(
+      createReceiver({
+        secret,
+        events,
+        on: {
+          async "*"(event) {
+            expectTypeOf(event).toEqualTypeOf<SoftBounce | DomainUpdated | UnknownEvent>();
+          },
+          "email.bounced.hard": () => {},
+          "email.sent"() {},
+        },
+      }),
+    ).toBeDefined();
+  });
+});
+
+describe("without `events`", () => {
+  test("every handler gets AnyEvent, whose fields are unknown", () => {
+    expect(
+      createReceiver({
+        secret,
+        on: {
+          "email.sent": (event, context) => {
+            expectTypeOf(event).toEqualTypeOf<AnyEvent>();
+            expectTypeOf(event["data"]).toBeUnknown();
+            expectTypeOf(context).toEqualTypeOf<DeliveryContext>();
+          },
+          async "email.*"(event) {
+            expectTypeOf(event).toEqualTypeOf<AnyEvent>();
+          },
+          "*": (event) => {
+            expectTypeOf(event.type).toEqualTypeOf<string>();
+          },
+        },
+      }),
+    ).toBeDefined();
+    expectTypeOf<HandlerKey<{}>>().toEqualTypeOf<string>();
+  });
+});
+
+describe("what is written apart from createReceiver", () => {
+  test("is a map of handlers as Handlers<typeof events>; its patterns get all that they could cover", () => {
+    const on: Handlers<typeof events> = {
+      "email.sent": (event) => {
+        expectTypeOf(event).toEqualTypeOf<Sent>();
+      },
+      "email.bounced.*": (event) => {
+        expectTypeOf(event).toEqualTypeOf<HardBounce | SoftBounce | UnknownEvent>();
+      },
+      async "*"(event) {
+        expectTypeOf(event).toEqualTypeOf<EveryEvent>();
+      },
+    };
+    expect(createReceiver({ secret, events, on })).toBeDefined();
+    expect(
+      createReceiver({ secret, events, on: { ...on, "domain.updated": () => {} } }),
+    ).toBeDefined();
+  });
+
+  test("is a map of handlers as Handlers, without schemas", () => {
+    const on: Handlers = {
+      "email.sent": (event) => {
+        expectTypeOf(event).toEqualTypeOf<AnyEvent>();
+      },
+    };
+    expect(createReceiver({ secret, on })).toBeDefined();
+  });
+
+  test("is all options as ReceiverOptions<typeof events>", () => {
+    const options: ReceiverOptions<typeof events> = {
+      secret,
+      events,
+      on: {
+        "email.sent": (event) => {
+          expectTypeOf(event).toEqualTypeOf<Sent>();
+        },
+        "*": (event, { deliveryId }) => {
+          expectTypeOf(event).toEqualTypeOf<EveryEvent>();
+          expectTypeOf(deliveryId).toEqualTypeOf<string>();
+        },
+      },
+      onParked: (error, context) => {
+        expectTypeOf(error).toBeUnknown();
+        expectTypeOf(context).toEqualTypeOf<DeliveryContext>();
+      },
+    };
+    expect(createReceiver(options)).toBeDefined();
+    expect(createReceiver({ ...options, maxRuns: 3 })).toBeDefined();
+  });
+
+  test("is all options as ReceiverOptions, without schemas", () => {
+    const options: ReceiverOptions = {
+      secret,
+      on: {
+        "*": (event) => {
+          expectTypeOf(event).toEqualTypeOf<AnyEvent>();
+        },
+      },
+    };
+    expect(createReceiver(options)).toBeDefined();
+  });
+});
+
+describe("narrowing", () => {
+  test("by === works on unions with UnknownEvent", () => {
+    expect(
+      createReceiver({
+        secret,
+        events,
+        on: {
+          "*": (event) => {
+            if (event.type === "email.sent") expectTypeOf(event).toEqualTypeOf<Sent>();
+            else expectTypeOf(event).toEqualTypeOf<Exclude<EveryEvent, Sent>>();
+            if (event.type === "email.bounced.soft")
+              expectTypeOf(event.until).toEqualTypeOf<Date>();
+            else if (event.type !== "domain.updated" && event.type !== "email.sent") {
+              expectTypeOf(event).toEqualTypeOf<HardBounce | UnknownEvent>();
+            }
+          },
+        },
+      }),
+    ).toBeDefined();
+  });
+
+  test("by isEvent works on them too", () => {
+    const seen: unknown[] = [];
+    const look = (event: EveryEvent) => {
+      if (isEvent(event, "email.sent")) {
+        expectTypeOf(event).toEqualTypeOf<Sent>();
+        seen.push(event.count);
+      } else expectTypeOf(event).toEqualTypeOf<Exclude<EveryEvent, Sent>>();
+    };
+    look({ type: "email.sent", count: 3 });
+    look({ type: "domain.updated", name: "example.org" });
+    expect(seen).toEqual([3]);
+  });
+
+  test("with a type that no schema lists is an error, and a string the way out", () => {
+    const opened = { type: "email.opened" } as unknown as EveryEvent;
+    // @ts-expect-error: no schema lists this type
+    expect(isEvent(opened, "email.opened")).toBe(true);
+    const name: string = opened.type;
+    expect(name === "email.opened").toBe(true);
+  });
+
+  test("leaves the fields of an unknown event unknown", () => {
+    const look = (event: EveryEvent) => {
+      if (isEvent(event, "email.sent") || isEvent(event, "domain.updated")) return event.type;
+      if (event.type === "email.bounced.hard" || event.type === "email.bounced.soft")
+        return "bounce";
+      expectTypeOf(event["data"]).toBeUnknown();
+      expectTypeOf(event.type).not.toEqualTypeOf<string>();
+      return event["data"];
+    };
+    const unlisted = { type: "email.opened", data: 1 } as unknown as UnknownEvent;
+    expect(look(unlisted)).toBe(1);
+    expect(look({ type: "email.sent", count: 1 })).toBe("email.sent");
+  });
+});
+
+describe("mistakes do not compile:", () => {
+  const handler = () => {};
+
+  test("a misspelt key", () => {
+    // @ts-expect-error: the type is email.sent
+    expect(createReceiver({ secret, events, on: { "email.snet": handler } })).toBeDefined();
+    // @ts-expect-error: no type starts like that
+    expect(createReceiver({ secret, events, on: { "mail.*": handler } })).toBeDefined();
+    // @ts-expect-error: patterns end after a dot
+    expect(() => createReceiver({ secret, events, on: { "email*": handler } })).toThrow("on[");
+    // @ts-expect-error: the type is email.sent
+    const on: Handlers<typeof events> = { "email.snet": handler };
+    // @ts-expect-error: nor does the map fit where it is used
+    expect(createReceiver({ secret, events, on: { ...on, "email.snet": handler } })).toBeDefined();
+  });
+
+  test("a misspelt option", () => {
+    // @ts-expect-error: the option is maxRuns
+    expect(() => createReceiver({ secret, events, on: { "*": handler }, maxRun: 3 })).toThrow(
+      "maxRun",
+    );
+  });
+
+  test("events that are no schemas", () => {
+    expect(() =>
+      // @ts-expect-error: a function is no Standard Schema
+      createReceiver({ secret, events: { "email.sent": handler }, on: { "*": handler } }),
+    ).toThrow("a Standard Schema");
+  });
+
+  test("another word for onStoreError", () => {
+    expect(() =>
+      // @ts-expect-error: it is refuse or process
+      createReceiver({ secret, on: { "*": handler }, onStoreError: "ignore" }),
+    ).toThrow("refuse or process");
+  });
+});
+
+test("with exactOptionalPropertyTypes every option may be undefined", () => {
+  const isConfigured = (): boolean => false;
+  const perhaps = <Value>(value: Value) => (isConfigured() ? value : undefined);
+  const store: DeliveryStore | undefined = perhaps(memoryStore());
+  const options: ReceiverOptions<typeof events> = {
+    secret,
+    store,
+    events: perhaps(events),
+    name: perhaps("billing"),
+    maxRuns: perhaps(3),
+    onParked: perhaps(() => {}),
+    onStoreError: perhaps("process" as const),
+    storeTimeouts: { claim: perhaps(5) },
+    on: { "*": () => {}, "email.sent": perhaps(() => {}) },
+  };
+  expect(createReceiver(options)).toBeDefined();
+  expect(
+    createReceiver({ secret, store, maxRuns: perhaps(3), on: { "*": () => {} } }),
+  ).toBeDefined();
+  expect(
+    createReceiver({ secret, events, on: { "*": () => {}, "email.sent": perhaps(() => {}) } }),
+  ).toBeDefined();
+});
+
+test("nothing is any", () => {
+  expect(
+    createReceiver({
+      secret,
+      events,
+      on: {
+        "email.sent": (event, context) => {
+          expectTypeOf(event).not.toBeAny();
+          expectTypeOf(context).not.toBeAny();
+        },
+        "*": (event) => {
+          expectTypeOf(event).not.toBeAny();
+        },
+      },
+      onHandlerError: (error) => {
+        expectTypeOf(error).toBeUnknown();
+      },
+      onParked: (error) => {
+        expectTypeOf(error).toBeUnknown();
+      },
+      onInternalError: (error) => {
+        expectTypeOf(error).toBeUnknown();
+      },
+    }),
+  ).toBeDefined();
+  expectTypeOf<EventFor<typeof events, "*">>().not.toBeAny();
+  expectTypeOf<AnyEvent["data"]>().toBeUnknown();
+});

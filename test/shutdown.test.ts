@@ -1,0 +1,166 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { send } from "./support/clients.js";
+import { signed } from "./support/deliveries.js";
+
+interface Script {
+  readonly handlerTimeoutMs?: number;
+  readonly deadlineMs?: number;
+  /** How many completions the store refuses first. */
+  readonly refusals?: number;
+  /** What comes before the drain. */
+  readonly lead?: string;
+  /** What follows the drain. */
+  readonly exit: string;
+}
+
+/** A server whose handler waits for a word of its parent, and which drains on SIGTERM. */
+const script = ({
+  handlerTimeoutMs = 10_000,
+  deadlineMs = 20_000,
+  refusals = 0,
+  lead = "",
+  exit,
+}: Script) => `
+  import { once } from "node:events";
+  import { createServer } from "node:http";
+  import { createReceiver, memoryStore } from "@svc-webhooks/core";
+  import { webhooks } from "@svc-webhooks/node";
+
+  const store = memoryStore();
+  let refusals = ${refusals};
+  const receiver = createReceiver({
+    secret: "whsec_test",
+    handlerTimeoutMs: ${handlerTimeoutMs},
+    store: {
+      ...store,
+      async complete(...call) {
+        if (refusals-- > 0) throw new Error("away");
+        const result = await store.complete(...call);
+        console.log("recorded", result);
+        return result;
+      },
+    },
+    on: {
+      "*": async () => {
+        console.log("started");
+        await once(process, "message");
+        console.log("effect");
+      },
+    },
+  });
+  const server = createServer(webhooks(receiver));
+  process.once("SIGTERM", async () => {
+    server.close();
+    console.log("draining");
+    ${lead}
+    console.log("left", await receiver.drain({ deadlineMs: ${deadlineMs} }));
+    ${exit}
+  });
+  server.listen(0, "127.0.0.1", () => console.log("port", server.address().port));
+`;
+
+/** Without its parent's channel and its server, nothing but the receiver could keep the process. */
+const byItself = "process.disconnect();";
+const exits: readonly (readonly [string, string])[] = [
+  ["exits by itself", byItself],
+  ["is told to exit", "process.exit();"],
+];
+
+interface Server {
+  readonly child: ChildProcess;
+  readonly port: number;
+  /** What it has printed since it listens. */
+  readonly lines: readonly string[];
+  /** Resolves once it has printed this. */
+  readonly printed: (line: string) => Promise<void>;
+  /** Its exit code and the signal that ended it, with all of its output read. */
+  readonly closed: Promise<unknown[]>;
+}
+
+async function serve(options: Script): Promise<Server> {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script(options)], {
+    cwd: fileURLToPath(new URL(".", import.meta.url)),
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: string[] = [];
+  const closed = once(child, "close");
+  if (!child.stdout) throw new Error("the child has no output");
+  const output = createInterface(child.stdout);
+  const [listening] = (await once(output, "line")) as [string];
+  output.on("line", (line) => lines.push(line));
+  return {
+    child,
+    port: Number(listening.slice("port ".length)),
+    lines,
+    async printed(line) {
+      while (!lines.includes(line)) await once(output, "line");
+    },
+    closed,
+  };
+}
+
+describe.each(exits)("a server that drains on SIGTERM and then %s", (_how, exit) => {
+  test("finishes the handler that runs, records it, answers, and exits with 0", async () => {
+    const { child, port, lines, printed, closed } = await serve({ exit });
+    const reply = send(port, await signed());
+    await printed("started");
+    child.kill("SIGTERM");
+    await printed("draining");
+    child.send("finish");
+
+    expect(await reply).toMatchObject({ status: 200, code: "processed" });
+    expect(await closed).toEqual([0, null]);
+    expect(lines).toEqual(["started", "draining", "effect", "recorded owner", "left 0"]);
+  });
+
+  test("waits for a run that has outlived its answer, too", async () => {
+    const { child, port, lines, printed, closed } = await serve({ exit, handlerTimeoutMs: 1 });
+    expect(await send(port, await signed())).toMatchObject({ code: "handler_timeout" });
+    child.kill("SIGTERM");
+    await printed("draining");
+    child.send("finish");
+
+    expect(await closed).toEqual([0, null]);
+    expect(lines).toEqual(["started", "draining", "effect", "recorded owner", "left 0"]);
+  });
+
+  test("exits with 0 at once where nothing runs", async () => {
+    const { child, lines, closed } = await serve({ exit });
+    child.kill("SIGTERM");
+    expect(await closed).toEqual([0, null]);
+    expect(lines).toEqual(["draining", "left 0"]);
+  });
+
+  test("goes without a handler that is not done at the deadline, and says so", async () => {
+    const { child, port, lines, closed } = await serve({
+      exit,
+      handlerTimeoutMs: 1,
+      deadlineMs: 1,
+    });
+    expect(await send(port, await signed())).toMatchObject({ code: "handler_timeout" });
+    child.kill("SIGTERM");
+    expect(await closed).toEqual([0, null]);
+    expect(lines).toEqual(["started", "draining", "left 1"]);
+  });
+});
+
+test("a drain keeps the process until a completion that failed has been recorded", async () => {
+  const { child, port, lines, printed, closed } = await serve({
+    refusals: 1,
+    // Nothing but the drain is left to stay for: what waits to be tried again keeps no process.
+    lead: "process.disconnect();",
+    exit: "",
+  });
+  const reply = send(port, await signed());
+  await printed("started");
+  child.send("finish");
+  expect(await reply).toMatchObject({ code: "processed" });
+  child.kill("SIGTERM");
+  expect(await closed).toEqual([0, null]);
+  expect(lines.slice(-2)).toEqual(["recorded owner", "left 0"]);
+});
