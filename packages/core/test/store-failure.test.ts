@@ -180,6 +180,26 @@ describe("a claim that gets no answer", () => {
     expect(lines).toHaveLength(1);
   });
 
+  test("is given back again while the store refuses it, and then the next attempt runs", async () => {
+    let down = true;
+    const { receiver, clock } = timed({}, (store) => ({
+      async claim(...call) {
+        const answer = await store.claim(...call);
+        if (down) throw new Error("connection reset");
+        return answer;
+      },
+      async release(...call) {
+        if (down) throw new Error("still down");
+        return await store.release(...call);
+      },
+    }));
+    expect((await send(receiver)).code).toBe("store_unavailable");
+    await clock.advance(5 * second);
+    down = false;
+    await clock.advance(second);
+    expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
+  });
+
   test("has its give-back registered with waitUntil, and the answer does not wait for it", async () => {
     const works: Promise<unknown>[] = [];
     const { receiver } = timed({}, () => ({

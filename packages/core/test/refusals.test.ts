@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { eventBody, observed, send, signed } from "./support.js";
+
+const bytes = (...parts: (string | number[])[]) =>
+  Uint8Array.from(
+    parts.flatMap((part) =>
+      typeof part === "string" ? [...new TextEncoder().encode(part)] : part,
+    ),
+  );
+
+describe("a Content-Encoding", () => {
+  test.each(["", "identity", " Identity ", "IDENTITY"])("of %j is none", async (encoding) => {
+    const { receiver } = observed();
+    const { code } = await send(receiver, undefined, { "content-encoding": encoding });
+    expect(code).toBe("processed");
+  });
+
+  test.each(["gzip", "br", "identity, gzip", "none"])("of %j is refused", async (encoding) => {
+    const { receiver } = observed();
+    const { code } = await send(receiver, undefined, { "content-encoding": encoding });
+    expect(code).toBe("encoding_unsupported");
+  });
+});
+
+describe("a delivery id", () => {
+  test.each(["!", "~", "dlv_1", "a".repeat(256)])("may be %j", async (id) => {
+    const { receiver } = observed();
+    const { code } = await send(receiver, undefined, { "x-svc-delivery-id": id });
+    expect(code).toBe("processed");
+  });
+
+  test.each(["a b", "a,b", "dlv_1, dlv_1", "\u00e9", "a\u007f", " a", "a ", "a".repeat(257)])(
+    "may not be %j",
+    async (id) => {
+      const { receiver } = observed();
+      const { code } = await send(receiver, undefined, { "x-svc-delivery-id": id });
+      expect(code).toBe("delivery_id_malformed");
+    },
+  );
+
+  test.each([
+    ["dlv_1", []],
+    ['"dlv_1"', []],
+    ["dlv_2", ["id_mismatch"]],
+    ['""dlv_1""', ["id_mismatch"]],
+  ])("is compared with the Idempotency-Key %s", async (key, warnings) => {
+    const { receiver } = observed();
+    const outcome = await send(receiver, undefined, { "idempotency-key": key });
+    expect(outcome).toMatchObject({ code: "processed", warnings });
+  });
+});
+
+describe("a signed body", () => {
+  test.each([
+    ["of bytes that are no UTF-8", bytes('{"type":"a","x":"', [0xc3, 0x28], '"}')],
+    ["cut inside a character", bytes('{"type":"', [0xe2, 0x82])],
+    ["with two byte order marks", bytes([0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf], eventBody())],
+    ["of null", bytes("null")],
+    ["of a list", bytes("[]")],
+    ["of text", bytes('"x"')],
+    ["of nothing", bytes()],
+  ])("%s is malformed", async (_, body) => {
+    const { receiver } = observed();
+    expect((await receiver.receive(await signed(body))).code).toBe("malformed_body");
+  });
+
+  test("may begin with one byte order mark", async () => {
+    const { receiver } = observed();
+    const body = bytes([0xef, 0xbb, 0xbf], eventBody());
+    expect((await receiver.receive(await signed(body))).code).toBe("processed");
+  });
+});
+
+test.each([
+  ["email.", "ignored"],
+  ["email", "ignored"],
+  ["email.x", "processed"],
+  ["email.*", "processed"],
+])("a handler for email.* leaves %s %s", async (type, code) => {
+  const { receiver } = observed({ on: { "email.*": () => {} } });
+  expect((await receiver.receive(await signed(eventBody(type)))).code).toBe(code);
+});
