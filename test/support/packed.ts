@@ -1,0 +1,97 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { outsideDirectory, root, run, scope } from "./package-tools.js";
+
+type Versions = Readonly<Record<string, string>>;
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly private?: boolean;
+  readonly license?: string;
+  readonly engines?: Versions;
+  readonly dependencies?: Versions;
+  readonly optionalDependencies?: Versions;
+  readonly peerDependencies?: Versions;
+  readonly devDependencies?: Versions;
+}
+
+/** A package as the registry would get it. */
+export interface PackedPackage {
+  readonly name: string;
+  /** In the workspace. */
+  readonly source: string;
+  readonly tarball: string;
+  /** What is in the tarball. */
+  readonly files: readonly string[];
+  readonly manifest: Manifest;
+}
+
+export interface PackedWorkspace {
+  readonly packages: readonly PackedPackage[];
+  /** A project that has all packages from their tarballs, and Express. */
+  readonly consumer: string;
+}
+
+const readManifest = (directory: string) =>
+  JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
+
+function link(target: string, path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  symlinkSync(target, path, "junction");
+}
+
+/** Packs every public package, and installs them as pnpm does: what a package has not declared it cannot find. */
+export async function packWorkspace(): Promise<PackedWorkspace> {
+  const directory = outsideDirectory();
+  const sources = readdirSync(join(root, "packages"))
+    .map((name) => join(root, "packages", name))
+    .filter((source) => readManifest(source).private !== true);
+  const workspaces = sources.flatMap((source) => ["--workspace", source]);
+  const { stdout } = await run(
+    "npm",
+    ["pack", "--json", "--offline", "--ignore-scripts", "--pack-destination", directory].concat(
+      workspaces,
+    ),
+    { cwd: root, env: { npm_config_update_notifier: "false" } },
+  );
+  const reports = JSON.parse(stdout) as {
+    readonly name: string;
+    readonly filename: string;
+    readonly files: readonly { readonly path: string }[];
+  }[];
+
+  const home = (name: string) => join(directory, "installed", name);
+  const unpacked = (name: string) => join(home(name), "node_modules", name);
+  const packages = await Promise.all(
+    sources.map(async (source) => {
+      const { name } = readManifest(source);
+      const report = reports.find((one) => one.name === name);
+      if (!report) throw new Error(`npm has not packed ${name}`);
+      const tarball = join(directory, report.filename);
+      mkdirSync(unpacked(name), { recursive: true });
+      await run("tar", ["-xzf", tarball, "-C", unpacked(name), "--strip-components=1"], {
+        cwd: directory,
+      });
+      const files = report.files.map(({ path }) => path);
+      return { name, source, tarball, files, manifest: readManifest(unpacked(name)) };
+    }),
+  );
+
+  const installed = (name: string) =>
+    name.startsWith(`${scope}/`) ? unpacked(name) : join(root, "node_modules", name);
+  for (const { name, manifest } of packages) {
+    const declared = { ...manifest.dependencies, ...manifest.peerDependencies };
+    for (const dependency of Object.keys(declared)) {
+      link(installed(dependency), join(home(name), "node_modules", dependency));
+    }
+  }
+  const consumer = join(directory, "consumer");
+  const names = packages.map(({ name }) => name);
+  for (const name of [...names, "express", "@types/express", "@types/node"]) {
+    link(installed(name), join(consumer, "node_modules", name));
+  }
+  writeFileSync(join(consumer, "package.json"), '{ "type": "module" }');
+  cpSync(join(root, "test/packed-consumer"), consumer, { recursive: true });
+  return { packages, consumer };
+}

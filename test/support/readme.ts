@@ -1,0 +1,113 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { node, outsideDirectory, root, tsc, type Ended } from "./package-tools.js";
+import * as prelude from "./readme-prelude.js";
+
+export interface CodeBlock {
+  /** `README.md block 2`: counted among the file's blocks of TypeScript and JavaScript. */
+  readonly name: string;
+  readonly readme: string;
+  /** Of the first line of code. */
+  readonly line: number;
+  readonly code: string;
+  /** What the block is called as a module. */
+  readonly module: string;
+  readonly extension: "ts" | "js";
+}
+
+export interface CompiledBlocks {
+  /** What the compiler says about a block, in the lines of its README. */
+  readonly errorsIn: (block: CodeBlock) => readonly string[];
+  /** What the compiler says about anything else. */
+  readonly otherErrors: readonly string[];
+  readonly run: (block: CodeBlock) => Promise<Ended>;
+}
+
+/** The READMEs that users read, as paths from the root. */
+export function readmes(): readonly string[] {
+  const inFolders = ["packages", "examples"].flatMap((parent) =>
+    readdirSync(join(root, parent)).map((folder) => `${parent}/${folder}/README.md`),
+  );
+  return ["README.md", ...inFolders].filter((readme) => existsSync(join(root, readme)));
+}
+
+const fence = /^```(?<language>ts|typescript|js|javascript)\b.*\n(?<code>[^]*?)^```$/gm;
+
+export function codeBlocks(readme: string): readonly CodeBlock[] {
+  const text = readFileSync(join(root, readme), "utf8");
+  return Array.from(text.matchAll(fence), ({ index, groups }, position) => ({
+    name: `${readme} block ${position + 1}`,
+    readme,
+    line: text.slice(0, index).split("\n").length + 1,
+    code: groups?.["code"] ?? "",
+    module: `${readme.replaceAll(/\W/g, "-")}-${position + 1}`,
+    extension: groups?.["language"]?.startsWith("t") ? "ts" : "js",
+  }));
+}
+
+/** Compiles all blocks, each as a module of a project outside of the workspace, with what is installed here. */
+export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<CompiledBlocks> {
+  const directory = outsideDirectory();
+  const helpers = ["readme-prelude", "readme-preload"];
+  mkdirSync(join(directory, "src"));
+  symlinkSync(join(root, "node_modules"), join(directory, "node_modules"), "junction");
+  writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
+  for (const helper of helpers) {
+    copyFileSync(join(root, `test/support/${helper}.ts`), join(directory, "src", `${helper}.ts`));
+  }
+  const globals = Object.keys(prelude).map(
+    (name) => `const ${name}: typeof import("./readme-prelude.js").${name};`,
+  );
+  writeFileSync(
+    join(directory, "src/globals.d.ts"),
+    `export {};\ndeclare global {\n${globals.join("\n")}\n}\n`,
+  );
+  for (const { module, extension, code } of blocks) {
+    writeFileSync(join(directory, "src", `${module}.${extension}`), code);
+  }
+  const compilerOptions = {
+    target: "es2023",
+    module: "nodenext",
+    moduleDetection: "force",
+    strict: true,
+    skipLibCheck: true,
+    types: ["node"],
+    allowJs: true,
+    checkJs: true,
+    rootDir: "src",
+    outDir: "dist",
+  };
+  writeFileSync(
+    join(directory, "tsconfig.json"),
+    JSON.stringify({ compilerOptions, include: ["src"] }),
+  );
+
+  const { stdout } = await tsc("typescript", [], { cwd: directory });
+  const errors = stdout.split(/\n(?! )/).filter((error) => error !== "");
+  const place = /^src\/(?<module>[\w-]+)\.[jt]s\((?<line>\d+),(?<column>\d+)\)/;
+  const moduleOf = (error: string) => place.exec(error)?.groups?.["module"];
+  return {
+    errorsIn: ({ module, readme, line }) =>
+      errors
+        .filter((error) => moduleOf(error) === module)
+        .map((error) =>
+          error.replace(place, (_match, _module, inBlock, column) =>
+            [readme, line - 1 + Number(inBlock), column].join(":"),
+          ),
+        ),
+    otherErrors: errors.filter((error) => !blocks.some(({ module }) => module === moduleOf(error))),
+    run: ({ module }) =>
+      node(["--import", "./dist/readme-preload.js", `dist/${module}.js`], {
+        cwd: directory,
+        env: { SVC_WEBHOOK_SECRET: prelude.secret },
+      }),
+  };
+}
