@@ -89,7 +89,7 @@ export function createReceiver<
   Keys extends HandlerKey<Events> = HandlerKey<Events>,
 >(options: InferredOptions<Events, Keys>): Receiver {
   // What types have checked is read as untyped: `Events` and `Keys` are for the handlers' parameters.
-  const config = readOptions(options as ReceiverOptions<EventSchemas>);
+  const config = readOptions((options ?? {}) as ReceiverOptions<EventSchemas>);
   const underWay = new UnderWay();
 
   const receive: Receiver["receive"] = (delivery, how) => {

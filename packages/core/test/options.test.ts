@@ -253,3 +253,9 @@ test("bytes given as a key may be wiped or changed afterwards", async () => {
 function shared() {
   return { ...memoryStore(), shared: true };
 }
+
+test("no options at all are refused like no secret", () => {
+  const build = createReceiver as (options?: unknown) => unknown;
+  expect(() => build()).toThrow(expect.objectContaining({ code: "invalid_secret" }));
+  expect(() => build(null)).toThrow(expect.objectContaining({ code: "invalid_secret" }));
+});
