@@ -42,7 +42,7 @@ describe.each(packages)("the tarball of $name", ({ files, manifest, source, tarb
     expect(files.filter((file) => /\btests?\b/.test(file))).toEqual([]);
   });
 
-  // tsc leaves what it built from sources that are gone. To mend it: remove dist and build again.
+  // tsc leaves what it built from sources that are gone, so every build script empties dist first.
   test("holds nothing that was built from a source which is gone", () => {
     const sourceOf = (file: string) =>
       join(source, file.replace(/^dist/, "src").replace(/\.(?:js|d\.ts)$/, ".ts"));
