@@ -13,6 +13,8 @@ export interface Delivery {
   readonly headers: DeliveryHeaders;
   /** The exact bytes received, or how to read them. A reader is not called for what is refused without a body. */
   readonly body: Uint8Array | BodyReader;
+  /** For adapters: what to do where the bytes are consumed or cut. Ends the printed line of `body_unavailable`. */
+  readonly fix?: string | undefined;
 }
 
 /** A delivery that can be stored and given to `receive()` again. */

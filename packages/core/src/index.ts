@@ -37,6 +37,7 @@ export type {
   ReleaseRequest,
   StoreCall,
 } from "./store.js";
+export { toDelivery, toResponse } from "./web.js";
 export { BodyError, PermanentError, ReceiverConfigError, RetryError } from "./errors.js";
 export type { BodyErrorCode, ReceiverConfigErrorCode } from "./errors.js";
 export type { Clock } from "./clock.js";

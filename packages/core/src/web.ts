@@ -2,29 +2,37 @@ import type { Delivery } from "./delivery.js";
 import { BodyError } from "./errors.js";
 import type { Answer } from "./pipeline/answer.js";
 
-/** A web-standard `Request` as a delivery. The only file, with its twin below, that knows these classes. */
-export function toDelivery(request: Request): Delivery {
-  return {
-    method: request.method,
-    headers: request.headers,
-    body: (limit) => readBody(request, limit),
-  };
-}
+// The only file that knows these classes: everything web-standard comes in and goes out through it.
 
-/** An answer as a `Response`; to HEAD without its body. */
+/**
+ * A web-standard `Request` as a delivery, for adapters. The body is read when the receiver asks for
+ * it: the exact bytes, at most its limit of them. Frameworks whose bodies can be consumed or cut
+ * before add their own `fix`.
+ */
+export const toDelivery = (request: Request): Delivery => ({
+  method: request.method,
+  headers: request.headers,
+  body: (limit) => readBody(request, limit),
+  fix: "hand over the request before anything reads it",
+});
+
+/** An answer as a `Response`, for adapters; to HEAD without its body. */
 export const toResponse = (request: Request, { status, headers, body }: Answer): Response =>
   new Response(request.method === "HEAD" ? null : body, { status, headers });
 
 async function readBody(request: Request, limit: number): Promise<Uint8Array> {
-  const { body, bodyUsed, headers, signal } = request;
-  if (bodyUsed) throw new BodyError("body_unavailable", "the request was read before");
+  if (request.bodyUsed) throw new BodyError("body_unavailable", "the request was read before");
   try {
     // The server holds the sender to an announced length, and it was admitted: no need to count along.
-    return !body || Number(headers.get("content-length")) > 0
+    // `body` is looked at only without one: servers make their streams when it is.
+    return Number(request.headers.get("content-length")) > 0 || !request.body
       ? new Uint8Array(await request.arrayBuffer())
-      : await readCounting(body, limit);
+      : await readCounting(request.body, limit);
   } catch (error) {
-    throw signal?.aborted ? new BodyError("aborted") : error;
+    // A TypeError says that something else has the body (Fetch standard, "consume body"). Whatever
+    // else goes wrong is the connection's: Deno, workerd and Vercel's edge do not tell the signal.
+    const isTaken = (error as Error | undefined)?.name === "TypeError" && !request.signal?.aborted;
+    throw isTaken || error instanceof BodyError ? error : new BodyError("aborted");
   }
 }
 

@@ -13,28 +13,21 @@ interface TouchedRequest extends IncomingMessage {
  * stream's, if nothing has read it, whatever `req.body` holds.
  *
  * @param limit stop as soon as more bytes than this have come
- * @param fix what to tell the operator when something has read the stream before
  * @throws BodyError as a rejection: `body_too_large`, `aborted` (the client went away), `body_unavailable`
  */
-export async function readRawBody(
-  request: IncomingMessage,
-  limit: number,
-  fix = "let the receiver read the request first",
-): Promise<Uint8Array> {
+export async function readRawBody(request: IncomingMessage, limit: number): Promise<Uint8Array> {
   const { body, rawBody }: TouchedRequest = request;
   if (body instanceof Uint8Array) return body;
   if (rawBody instanceof Uint8Array) return rawBody;
   // Not by the shape of `body`: Express 4 parsers leave `{}` on streams they never read.
-  if (request.readableDidRead) {
-    throw new BodyError("body_unavailable", `${found(body, rawBody)}; ${fix}`);
-  }
+  if (request.readableDidRead) throw new BodyError("body_unavailable", found(body, rawBody));
   // It has ended and gave nothing to read: there was no body.
   if (request.readableEnded) return new Uint8Array();
   if (request.destroyed) throw new BodyError("aborted");
-  return readStream(request, limit, fix);
+  return readStream(request, limit);
 }
 
-function readStream(request: IncomingMessage, limit: number, fix: string): Promise<Uint8Array> {
+function readStream(request: IncomingMessage, limit: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     // raw-body never settles on a stream that is destroyed without an error.
     request.once("close", () => reject(new BodyError("aborted")));
@@ -43,19 +36,19 @@ function readStream(request: IncomingMessage, limit: number, fix: string): Promi
       if (!error) return resolve(bytes);
       // raw-body leaves the stream paused, and then the connection could not be used again.
       request.resume();
-      reject(bodyError(error, fix));
+      reject(bodyError(error));
     });
   });
 }
 
-function bodyError({ type, message }: getRawBody.RawBodyError, fix: string): BodyError {
+function bodyError({ type, message }: getRawBody.RawBodyError): BodyError {
   switch (type) {
     case "entity.too.large":
       return new BodyError("body_too_large");
     case "stream.encoding.set":
-      return new BodyError("body_unavailable", `request.setEncoding() was called; ${fix}`);
+      return new BodyError("body_unavailable", "request.setEncoding() was called");
     case "stream.not.readable":
-      return new BodyError("body_unavailable", `${message}; ${fix}`);
+      return new BodyError("body_unavailable", message);
     default:
       return new BodyError("aborted");
   }

@@ -6,7 +6,7 @@ import { readRawBody } from "./read-raw-body.js";
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface NodeOptions {
-  /** What the printed line of `body_unavailable` advises; adapters built on this one name their framework's fix. */
+  /** What the printed line of `body_unavailable` advises. For adapters built on this one: their framework's fix. */
   readonly fix?: string | undefined;
 }
 
@@ -16,14 +16,15 @@ export interface NodeOptions {
  */
 export function webhooks(
   receiver: Pick<Receiver, "receive">,
-  { fix }: NodeOptions = {},
+  { fix = "let the receiver read the request first" }: NodeOptions = {},
 ): NodeHandler {
   return async (request, response) => {
     try {
       const outcome = await receiver.receive({
         method: request.method ?? "",
         headers: (name) => request.headers[name],
-        body: (limit) => readRawBody(request, limit, fix),
+        body: (limit) => readRawBody(request, limit),
+        fix,
       });
       send(response, answer(outcome));
     } catch (error) {

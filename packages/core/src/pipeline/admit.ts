@@ -11,7 +11,7 @@ import type { Visit } from "../visit.js";
  * request costs no memory. Then the body is read, at most `maxBodyBytes` of it.
  */
 export async function admit(visit: Visit): Promise<Ending | undefined> {
-  const { method, headers, body } = visit.delivery;
+  const { method, headers, body, fix } = visit.delivery;
   const { maxBodyBytes } = visit.config;
   const header = (visit.header = headerLookup(headers));
   if (method !== "POST") return new Ending("method_not_allowed");
@@ -41,6 +41,7 @@ export async function admit(visit: Visit): Promise<Ending | undefined> {
     // By code, not class: another copy of this package may have thrown it.
     const code = (error as Partial<BodyError> | undefined)?.code;
     if (code === "aborted" || code === "body_too_large") return new Ending(code);
-    return new Ending("body_unavailable", describe(error));
+    const found = describe(error);
+    return new Ending("body_unavailable", fix ? `${found}; ${fix}` : found);
   }
 }
