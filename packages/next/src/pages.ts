@@ -1,0 +1,13 @@
+import type { Receiver } from "@svc-webhooks/core";
+import { webhooks as nodeWebhooks, type NodeHandler } from "@svc-webhooks/node";
+import { fix } from "./fix.js";
+
+/**
+ * Mounts a receiver in the Pages Router: `export default webhooks(receiver)` in `pages/api/…`. The
+ * page itself must also say `export const config = { api: { bodyParser: false } }`: Next.js refuses
+ * it from elsewhere.
+ */
+export const webhooks = (receiver: Pick<Receiver, "receive">): NodeHandler =>
+  nodeWebhooks(receiver, {
+    fix: `export const config = { api: { bodyParser: false } } from the page itself; ${fix}`,
+  });

@@ -1,0 +1,149 @@
+import {
+  answer,
+  createReceiver,
+  memoryStore,
+  PermanentError,
+  RetryError,
+  toDelivery,
+  toResponse,
+  type Delivery,
+  type DeliveryContext,
+  type DeliveryStore,
+  type Outcome,
+  type Receiver,
+  type StandardSchemaV1,
+} from "@svc-webhooks/core";
+
+export const contractSecret = "whsec_contract";
+export const contractBodyLimit = 65_536;
+
+/** With this header a delivery is a question: about what the receiver has seen since the last one. */
+export const askHeader = "x-contract-ask";
+
+/** What a question can be about; the answer is a JSON list in the place of an outcome's code. */
+export interface ContractMemory {
+  /** How deliveries ended. */
+  readonly codes: string[];
+  /** What was printed for the operator. */
+  readonly lines: string[];
+  /** What handlers were given. */
+  readonly deliveries: SeenDelivery[];
+}
+
+export interface SeenDelivery {
+  readonly deliveryId: string;
+  readonly attempt: number | undefined;
+  readonly subscriptionId: string | undefined;
+  /** The body's bytes as hex digits. */
+  readonly hex: string;
+}
+
+const handlerTimeoutMs = 100;
+
+const refusing: StandardSchemaV1 = {
+  "~standard": {
+    version: 1,
+    vendor: "svc-webhooks",
+    validate: () => ({ issues: [{ message: "confidential" }] }),
+  },
+};
+
+/**
+ * The receiver that an adapter is put before in its contract. How a delivery ends is chosen by the
+ * type of its event, so that a test in another process, on any runtime, can bring about every outcome.
+ */
+export function contractReceiver(): Receiver {
+  const memory: ContractMemory = { codes: [], lines: [], deliveries: [] };
+  // Each is set by an event, and holds until it is looked at.
+  const next = { storeIsDown: false, secretIsGone: false, waitIsOver: false };
+
+  const on: Readonly<Record<string, (context: DeliveryContext) => unknown>> = {
+    "contract.fails": () => Promise.reject(new Error("confidential")),
+    "contract.fails_later": () => Promise.reject(new RetryError({ retryAfterMs: 90_001 })),
+    "contract.gives_up": () => Promise.reject(new PermanentError("confidential")),
+    "contract.takes_its_time": () => pause(handlerTimeoutMs / 4),
+    "contract.waits": async () => {
+      // Looked at again and again: a worker must not wait for another request's promise.
+      while (!once(next, "waitIsOver")) await pause(10);
+    },
+    "contract.release": () => (next.waitIsOver = true),
+    "contract.store_goes": () => (next.storeIsDown = true),
+    "contract.secret_goes": () => (next.secretIsGone = true),
+  };
+
+  const store = memoryStore();
+  const claim: DeliveryStore["claim"] = (key, request, call) => {
+    if (once(next, "storeIsDown")) throw new Error("confidential");
+    return store.claim(key, request, call);
+  };
+
+  const receiver = createReceiver({
+    secret() {
+      if (once(next, "secretIsGone")) throw new Error("confidential");
+      return contractSecret;
+    },
+    store: { ...store, claim },
+    events: { "contract.invalid": refusing },
+    eventType({ type }) {
+      if (type === "contract.throws") throw new Error("confidential");
+      return typeof type === "string" ? type : undefined;
+    },
+    on: {
+      "contract.*": async (_event, context) => {
+        await on[context.type]?.(context);
+        memory.deliveries.push(seen(context));
+      },
+    },
+    maxBodyBytes: contractBodyLimit,
+    handlerTimeoutMs,
+    onParked: () => {},
+    onHandlerError: () => {},
+    log: (line) => memory.lines.push(line),
+    observe: ({ code }) => memory.codes.push(code),
+  });
+
+  const receive: Receiver["receive"] = async (delivery, options) => {
+    const question = headerOf(delivery, askHeader) as keyof ContractMemory | undefined;
+    if (!question) return receiver.receive(delivery, options);
+    const code = JSON.stringify(memory[question].splice(0));
+    // No outcome, but the one thing that every adapter carries back.
+    return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;
+  };
+
+  return {
+    ...receiver,
+    receive,
+    async fetch(request, _env, context) {
+      const waitUntil = context?.waitUntil?.bind(context);
+      return toResponse(request, answer(await receive(toDelivery(request), { waitUntil })));
+    },
+  };
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+function once<Name extends string>(flags: Record<Name, boolean>, name: Name): boolean {
+  const was = flags[name];
+  flags[name] = false;
+  return was;
+}
+
+const seen = ({
+  deliveryId,
+  attempt,
+  subscriptionId,
+  delivery,
+}: DeliveryContext): SeenDelivery => ({
+  deliveryId,
+  attempt,
+  subscriptionId,
+  hex: Array.from(delivery.body, (byte) => byte.toString(16).padStart(2, "0")).join(""),
+});
+
+function headerOf({ headers }: Delivery, name: string): string | undefined {
+  if (typeof headers === "function") return headers(name)?.toString();
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  return Object.entries(headers)
+    .find(([key]) => key.toLowerCase() === name)?.[1]
+    ?.toString();
+}

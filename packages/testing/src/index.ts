@@ -1,0 +1,9 @@
+export { adapterContract } from "./adapter-contract.js";
+export type { Before, MountAdapter, MountedAdapter, TestRunner } from "./adapter-contract.js";
+export { contractReceiver } from "./contract-receiver.js";
+export { signedDelivery, signedRequest } from "./signed-delivery.js";
+export type {
+  SignedDelivery,
+  SignedDeliveryOptions,
+  SignedRequestOptions,
+} from "./signed-delivery.js";

@@ -1,0 +1,105 @@
+import { request, type ClientRequest, type IncomingHttpHeaders } from "node:http";
+import { askHeader, contractSecret, type ContractMemory } from "./contract-receiver.js";
+import {
+  signedDelivery,
+  type SignedDelivery,
+  type SignedDeliveryOptions,
+} from "./signed-delivery.js";
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A header given as a list is sent as several lines. */
+type SentHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+interface Sending {
+  readonly method?: string;
+  readonly headers?: SentHeaders;
+  readonly body?: Uint8Array;
+  /** Sends the body in chunks of so many bytes, without its length. Otherwise whole, with it. */
+  readonly chunkBytes?: number;
+}
+
+const patienceMs = 10_000;
+
+/** Sends deliveries to one mounted adapter over HTTP, as the service and its imitators would. */
+export class Probe {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** A signed delivery; a string or bytes are the body as it is. */
+  signed(event: unknown, options: SignedDeliveryOptions = {}): Promise<SignedDelivery> {
+    return signedDelivery(event, { secret: contractSecret, ...options });
+  }
+
+  /** A signed delivery of an event of this type. */
+  event(type: string, options?: SignedDeliveryOptions): Promise<SignedDelivery> {
+    return this.signed({ type }, options);
+  }
+
+  /** What the receiver has seen since it was asked before. */
+  async ask<Question extends keyof ContractMemory>(
+    question: Question,
+  ): Promise<ContractMemory[Question]> {
+    // Not empty, for whatever parses it on the way.
+    const { body } = await this.send({
+      headers: { "content-type": "application/json", [askHeader]: question },
+      body: new TextEncoder().encode("{}"),
+    });
+    const { status } = JSON.parse(body) as { readonly status: string };
+    return JSON.parse(status) as ContractMemory[Question];
+  }
+
+  /** @throws an Error if no answer has come within 10 s (as a rejection) */
+  send(sending: Sending): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const outgoing = this.#open(sending);
+      outgoing.setTimeout(patienceMs, () =>
+        outgoing.destroy(new Error(`no answer within ${patienceMs} ms`)),
+      );
+      outgoing.on("error", reject);
+      outgoing.on("response", (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          outgoing.destroy();
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, headers, body: Buffer.concat(chunks).toString() });
+        });
+      });
+      const { body = new Uint8Array(), chunkBytes = body.length || 1 } = sending;
+      for (let at = 0; at < body.length; at += chunkBytes) {
+        outgoing.write(body.subarray(at, at + chunkBytes));
+      }
+      outgoing.end();
+    });
+  }
+
+  /** Sends half of the body and closes the connection. */
+  hangUp(sending: Sending & { readonly body: Uint8Array }): Promise<void> {
+    return new Promise((resolve) => {
+      const outgoing = this.#open(sending);
+      // It is we who hang up.
+      outgoing.on("error", () => {});
+      outgoing.on("close", () => resolve());
+      outgoing.write(sending.body.subarray(sending.body.length / 2), () => outgoing.destroy());
+    });
+  }
+
+  /** A request of which only the head is sent. */
+  #open({ method = "POST", headers = {}, body, chunkBytes }: Sending): ClientRequest {
+    const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
+    return request(this.#url, {
+      method,
+      agent: false,
+      headers: { ...length, ...headers },
+    });
+  }
+}

@@ -1,0 +1,63 @@
+import { headerNames, sign, type SecretKey } from "@svc-webhooks/core";
+
+export interface SignedDeliveryOptions {
+  /** What signs it. Default `"whsec_test"`. */
+  readonly secret?: SecretKey | undefined;
+  /** `X-SVC-Delivery-Id` and `Idempotency-Key`. Default: a new one each time. */
+  readonly deliveryId?: string | undefined;
+  /** `X-SVC-Attempt`, 1 or more. Default 1. */
+  readonly attempt?: number | undefined;
+  /** More headers, or other values for those above; undefined leaves one out. */
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+export interface SignedRequestOptions extends SignedDeliveryOptions {
+  /** Where to. Default `https://example.org/webhooks`. */
+  readonly url?: string | undefined;
+}
+
+/** A delivery as the service would send it (interface document, "Delivery headers"). */
+export interface SignedDelivery {
+  readonly method: "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * A delivery of `event`, signed as the service signs: `receiver.receive(await signedDelivery({ type:
+ * "email.sent" }))`. A string or bytes are the body as it is; anything else is sent as JSON.
+ *
+ * @throws ReceiverConfigError `invalid_secret`, `invalid_option` (as a rejection), as `sign` does
+ */
+export async function signedDelivery(
+  event: unknown,
+  options: SignedDeliveryOptions = {},
+): Promise<SignedDelivery> {
+  const { secret = "whsec_test", deliveryId = newDeliveryId(), attempt = 1, headers } = options;
+  const body = bytesOf(event);
+  const all = {
+    "content-type": "application/json",
+    [headerNames.signature]: await sign(body, secret),
+    [headerNames.deliveryId]: deliveryId,
+    [headerNames.idempotencyKey]: deliveryId,
+    [headerNames.attempt]: String(attempt),
+    ...headers,
+  };
+  const present = Object.entries(all).filter((entry) => entry[1] !== undefined);
+  return { method: "POST", headers: Object.fromEntries(present), body };
+}
+
+/** The same as a web-standard `Request`: `receiver.fetch(await signedRequest({ type: "email.sent" }))`. */
+export async function signedRequest(
+  event: unknown,
+  { url = "https://example.org/webhooks", ...options }: SignedRequestOptions = {},
+): Promise<Request> {
+  return new Request(url, await signedDelivery(event, options));
+}
+
+const newDeliveryId = () => `dlv_${crypto.randomUUID()}`;
+
+const bytesOf = (event: unknown) =>
+  event instanceof Uint8Array
+    ? Uint8Array.from(event)
+    : new TextEncoder().encode(typeof event === "string" ? event : JSON.stringify(event));
