@@ -1,0 +1,56 @@
+import * as core from "@svc-webhooks/core";
+
+/** RFC 4231, test cases 2 and 6: a short key, and one longer than a block. */
+const vectors = [
+  {
+    key: "Jefe",
+    body: "what do ya want for nothing?",
+    hex: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+  },
+  {
+    key: new Uint8Array(131).fill(0xaa),
+    body: "Test Using Larger Than Block-Size Key - Hash Key First",
+    hex: "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
+  },
+];
+
+/** What is true of the core on every runtime, checked from inside it: the list of what is not. */
+export async function portable(): Promise<readonly string[]> {
+  const failures: string[] = [];
+  const expect = (what: string, actual: unknown, expected: unknown) => {
+    if (actual !== expected) failures.push(`${what}: ${String(actual)}, not ${String(expected)}`);
+  };
+
+  for (const { key, body, hex } of vectors) {
+    expect("sign", await core.sign(body, key), `sha256=${hex}`);
+    const upperCase = await core.verify(body, `sha256=${hex.toUpperCase()}`, key);
+    expect("verify", upperCase.ok, true);
+    expect(
+      "verify of another body",
+      (await core.verify(`${body} `, `sha256=${hex}`, key)).ok,
+      false,
+    );
+  }
+
+  const keys: string[] = [];
+  const receiver = core.createReceiver({
+    secret: "whsec_portable",
+    on: { "*": (_event, { idempotencyKey }) => void keys.push(idempotencyKey) },
+  });
+  const body = '{"type":"email.sent"}';
+  const headers = {
+    "x-svc-signature": await core.sign(body, "whsec_portable"),
+    "x-svc-delivery-id": "dlv_1",
+  };
+  const send = (init: RequestInit = {}) =>
+    receiver.fetch(new Request("https://example.org", { method: "POST", body, headers, ...init }));
+
+  const copies = await Promise.all(Array.from({ length: 20 }, () => send()));
+  expect("one of 20 copies", copies.filter(({ status }) => status === 200).length >= 1, true);
+  expect("runs", keys.length, 1);
+  // The same on every runtime, or moving to another one would forget what was done.
+  expect("the key", keys[0], "84177dbda0ec93b6ff693810ba1b9107");
+  expect("the method", (await send({ method: "PUT" })).status, 405);
+  expect("drain", await receiver.drain({ deadlineMs: 1_000 }), 0);
+  return failures;
+}

@@ -1,0 +1,145 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { createHandler, EdgeRuntime } from "edge-runtime";
+import { Miniflare } from "miniflare";
+import { rolldown } from "rolldown";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const require = createRequire(import.meta.url);
+
+export interface Served {
+  readonly origin: string;
+  readonly close: () => Promise<unknown>;
+}
+
+/** One script of a `serve/*.ts`, for runtimes that find packages by themselves. */
+async function script(name: string): Promise<string> {
+  const bundle = await rolldown({ input: `${here}serve/${name}.ts`, external: /^[^./]/ });
+  const file = `${here}.build/${name}.mjs`;
+  await bundle.write({ file });
+  return file;
+}
+
+/** The code of a `serve/*.ts` with everything in it, as it is deployed to an edge. */
+export async function bundled(input: string, condition: "workerd" | "edge-light"): Promise<string> {
+  const bundle = await rolldown({
+    input,
+    resolve: { conditionNames: [condition, "worker", "browser", "import"] },
+    platform: "browser",
+    // Of the testing kit only what is used gets in, and that needs nothing of Node.
+    external: /^node:/,
+  });
+  const format = condition === "workerd" ? "esm" : "iife";
+  const { output } = await bundle.generate({ format });
+  return output[0].code;
+}
+
+/** Starts a command that serves, and prints its port at the end of a line. */
+async function spawned(command: string, ...args: readonly string[]): Promise<Served> {
+  const child = spawn(command, args, {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+    // In a group of its own: what npm installs as a command often only starts the real one.
+    detached: true,
+  });
+  const exited = once(child, "exit");
+  const ended = exited.then(([code]) => {
+    throw new Error(`${command} ${args.join(" ")} ended with ${String(code)}`);
+  });
+  const listening = async () => {
+    for await (const line of createInterface(child.stdout)) {
+      const port = /(?:^|:)(\d+)$/.exec(line)?.[1];
+      if (port) return port;
+    }
+    return ended;
+  };
+  const port = await Promise.race([listening(), ended]);
+  ended.catch(() => {});
+  child.stdout.resume();
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    close() {
+      if (child.pid) process.kill(-child.pid, "SIGKILL");
+      return exited;
+    },
+  };
+}
+
+export const hostNode = async (): Promise<Served> =>
+  spawned(process.execPath, await script("node"));
+
+/** Another Node than the one that runs the tests; fetched if need be. */
+export const nodeVersion = async (major: number): Promise<Served> =>
+  spawned("npx", "-y", "-p", `node@${major}`, "node", await script("node"));
+
+export const bun = async (): Promise<Served> =>
+  spawned(require.resolve("bun/bin/bun.exe"), await script("bun"));
+
+export const deno = async (): Promise<Served> =>
+  spawned(
+    process.execPath,
+    require.resolve("deno/bin.cjs"),
+    "run",
+    "--no-remote",
+    "--node-modules-dir=manual",
+    "--allow-all",
+    await script("deno"),
+  );
+
+/** Without the Node compatibility flag. */
+export async function workerd(): Promise<Served> {
+  const miniflare = new Miniflare({
+    modules: true,
+    script: await bundled(`${here}serve/workerd.ts`, "workerd"),
+    compatibilityDate: "2025-06-01",
+    host: "127.0.0.1",
+    port: 0,
+    cf: false,
+  });
+  const { origin } = await miniflare.ready;
+  return { origin, close: () => miniflare.dispose() };
+}
+
+/** Vercel's edge runtime: no `process`, no `Buffer`, nothing of Node. */
+export async function edge(): Promise<Served> {
+  const initialCode = await bundled(`${here}serve/edge.ts`, "edge-light");
+  const server = createServer(createHandler({ runtime: new EdgeRuntime({ initialCode }) }).handler);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Runs a command of Next.js on an app in a folder. */
+const next = (command: string, folder: string) =>
+  [process.execPath, require.resolve("next/dist/bin/next"), command, folder] as const;
+
+const anyPort = ["--hostname", "127.0.0.1", "--port", "0"];
+
+/** Builds an app for production and serves it. No secret is set: a build machine has none. */
+export async function nextStart(folder = `${here}next`): Promise<Served> {
+  const [command, ...args] = next("build", folder);
+  const build = spawn(command, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+  });
+  const output: string[] = [];
+  build.stdout.on("data", (chunk) => output.push(String(chunk)));
+  build.stderr.on("data", (chunk) => output.push(String(chunk)));
+  const [code] = await once(build, "close");
+  if (code !== 0) throw new Error(`next build has failed:\n${output.join("")}`);
+  return spawned(...next("start", folder), ...anyPort);
+}
+
+/** Serves an app as it is served while somebody works on it. */
+export const nextDev = (folder = `${here}next`): Promise<Served> =>
+  spawned(...next("dev", folder), ...anyPort);

@@ -1,0 +1,5 @@
+import { contractRoutes } from "../../../contract-routes.js";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = contractRoutes();
+
+export const runtime = "edge";

@@ -1,0 +1,5 @@
+import { webhooks } from "@svc-webhooks/next/pages";
+import { contractReceiver } from "@svc-webhooks/testing";
+
+// Without `bodyParser: false`: Next.js parses the body first.
+export default webhooks(contractReceiver());

@@ -1,0 +1,3 @@
+import { webApp } from "../apps/web.js";
+
+export default { fetch: webApp };
