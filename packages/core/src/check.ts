@@ -2,7 +2,7 @@ import { ReceiverConfigError, type ReceiverConfigErrorCode } from "./errors.js";
 
 /** Throws unless `ok`. The text never shows the value: it may be a key. */
 export function check(
-  ok: boolean,
+  ok: unknown,
   option: string,
   mustBe: string,
   code: ReceiverConfigErrorCode = "invalid_option",

@@ -2,30 +2,26 @@ import { check, checkNoRest, checkRange } from "./check.js";
 import { systemClock } from "./clock.js";
 import type { EventSchemas } from "./events.js";
 import type { DeliveryContext } from "./handler.js";
-import { describe, isFilled, logLine } from "./text.js";
+import { isolated } from "./isolated.js";
 import { memoryStore } from "./memory-store.js";
 import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "./options.js";
 import { readRoutes, type Routes } from "./routes.js";
-import { isPromise } from "./promise.js";
-import type { StandardSchemaV1 } from "./standard-schema.js";
+import { readSchemas, type Schemas } from "./schemas.js";
 import { secretReader, type SecretReader } from "./secrets.js";
+import { describe, isFilled, logLine } from "./text.js";
 
 type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
 
-/** The options of one receiver, checked and complete. */
-export interface Config extends Omit<
-  Complete<CommonOptions>,
-  "secret" | "on" | "observe" | "events"
-> {
+/**
+ * The options of one receiver, checked and complete, each under its own name. `observe`, `log`,
+ * `onHandlerError` and `onInternalError` never throw.
+ */
+export interface Config extends Complete<Omit<CommonOptions, "secret" | "observe">> {
+  readonly secret: SecretReader;
+  readonly on: Routes;
+  readonly events: Schemas;
   readonly storeTimeouts: Complete<StoreTimeouts>;
-  readonly secrets: SecretReader;
-  readonly routes: Routes;
-  readonly events: ReadonlyMap<string, StandardSchemaV1>;
   readonly observe: CommonOptions["observe"];
-  /** Tells the operator about an error that changes no outcome; never throws. */
-  readonly internalError: (error: unknown) => void;
-  /** Calls a user's hook; what it throws or rejects with goes to `onInternalError` and no further. */
-  readonly isolated: (hook: () => unknown) => void;
 }
 
 const unset = () => undefined;
@@ -79,7 +75,7 @@ export function readOptions({
   check(
     dedupeBy !== "event" || eventId !== unset,
     "eventId",
-    "given to dedupe by event",
+    "given with dedupeBy event",
     "missing_event_id",
   );
 
@@ -90,12 +86,6 @@ export function readOptions({
     "given with maxRuns",
     "missing_on_parked",
   );
-  check(typeof events === "object" && events !== null, "events", "an object of Standard Schemas");
-  for (const [type, schema] of Object.entries(events)) {
-    const isSchema = typeof schema?.["~standard"]?.validate === "function";
-    check(isSchema, `events[${JSON.stringify(type)}]`, "a Standard Schema");
-  }
-
   const storeTimeouts = { claim, extend, release, complete };
   checkRange({ maxBodyBytes }, 1, 104_857_600);
   checkRange({ leaseMs }, 10_000, 3_600_000);
@@ -106,41 +96,32 @@ export function readOptions({
   checkRange(storeTimeouts, 1, 10_000);
   if (maxRuns !== Infinity) checkRange({ maxRuns }, 1, 1_000_000);
 
-  const internalError = (error: unknown) => isolate(() => onInternalError(error), unset);
+  const internalError = isolated(onInternalError, unset);
+  const handlerError = isolated(onHandlerError, internalError);
   return {
-    ...hooks,
-    internalError,
-    isolated: (hook) => isolate(hook, internalError),
-    observe,
-    secrets: secretReader(secret, clock),
-    routes: readRoutes(on),
-    events: new Map(Object.entries(events)),
-    maxRuns,
-    onParked:
-      onParked === unset
-        ? (error, context) => isolate(() => onHandlerError(error, context), internalError)
-        : onParked,
-    onStoreError,
     clock,
     store,
     name,
     dedupeBy,
+    eventType,
+    eventId,
     maxBodyBytes,
     leaseMs,
     handlerTimeoutMs,
     maxRunMs,
     retainMs,
+    maxRuns,
     storeTimeouts,
+    onStoreError,
+    onInternalError: internalError,
+    onHandlerError: handlerError,
+    onParked: onParked === unset ? handlerError : onParked,
+    log: isolated(log, internalError),
+    observe: observe && isolated(observe, internalError),
+    events: readSchemas(events),
+    secret: secretReader(secret, clock),
+    on: readRoutes(on),
   };
-}
-
-function isolate(hook: () => unknown, failed: (error: unknown) => void): void {
-  try {
-    const result = hook();
-    if (isPromise(result)) result.then(undefined, failed);
-  } catch (error) {
-    failed(error);
-  }
 }
 
 function firstTypeField({ type, event_type, event }: SignedBody): string | undefined {

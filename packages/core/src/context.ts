@@ -1,17 +1,16 @@
 import type { StoredDelivery } from "./delivery.js";
-import type { DeliveryContext, SignalReason } from "./handler.js";
 import { headerNames } from "./headers.js";
-import type { DeliveryFacts } from "./outcome.js";
 import { LazySignal } from "./promise.js";
 import type { Visit } from "./visit.js";
 
-/** What is only made for a handler that looks at it. */
-class Context extends LazySignal<SignalReason["code"]> {
+/** What a handler learns of its delivery; `signal` and `delivery` are only made if it looks at them. */
+export class Context extends LazySignal {
   readonly #visit: Visit;
 
   constructor(visit: Visit) {
     super();
     this.#visit = visit;
+    Object.assign(this, visit.facts, { idempotencyKey: visit.key });
   }
 
   get delivery(): StoredDelivery {
@@ -22,10 +21,3 @@ class Context extends LazySignal<SignalReason["code"]> {
     return { method: "POST", headers, body: bytes };
   }
 }
-
-type ClaimedFacts = Pick<DeliveryContext, keyof DeliveryFacts>;
-
-/** What a handler learns of its delivery. */
-export const contextOf = (visit: Visit): Context & DeliveryContext =>
-  // What is optional on the way is known once a claim is held.
-  Object.assign(new Context(visit), visit.facts as ClaimedFacts, { idempotencyKey: visit.key });

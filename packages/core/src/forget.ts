@@ -3,7 +3,7 @@ import type { Config } from "./config.js";
 import { findKey, identify } from "./identity.js";
 import { decode } from "./pipeline/decode.js";
 import { withDeadline } from "./promise.js";
-import { isBytes } from "./secrets.js";
+import { isBytes } from "./bytes.js";
 import { isFilled } from "./text.js";
 import { Visit } from "./visit.js";
 
@@ -19,22 +19,21 @@ export async function forget(
   config: Config,
   { deliveryId, body = new Uint8Array() }: ForgetTarget,
 ): Promise<boolean> {
-  const { clock, store, storeTimeouts, dedupeBy } = config;
+  const { dedupeBy } = config;
   check(isFilled(deliveryId), "deliveryId", "a delivery id");
-  check(
-    isBytes(body) && (dedupeBy === "delivery" || body.length > 0),
-    "body",
-    "the bytes received",
-  );
-
   const visit = new Visit(config, { method: "POST", headers: {}, body }, () => {});
   visit.header = () => "";
   visit.bytes = body;
   visit.facts.deliveryId = deliveryId;
-  if (dedupeBy === "event") {
-    check(!decode(visit) && !(await identify(visit)), "body", "a body with a type and an event id");
-  } else await findKey(visit);
-  return withDeadline(clock, storeTimeouts.release, "store.forget", (call) =>
-    store.forget(visit.key, call),
+  check(
+    isBytes(body) &&
+      (dedupeBy !== "body" || body.length > 0) &&
+      (dedupeBy !== "event" || !(decode(visit) ?? (await identify(visit)))),
+    "body",
+    "the bytes received",
+  );
+  await findKey(visit);
+  return withDeadline(config.clock, config.storeTimeouts.release, "store.forget", (call) =>
+    config.store.forget(visit.key, call),
   );
 }

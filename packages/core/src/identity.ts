@@ -1,6 +1,7 @@
 import { fingerprint } from "#hmac";
+import { utf8 } from "./bytes.js";
 import { headerNames } from "./headers.js";
-import { Ending } from "./outcome.js";
+import { endWith, type Ending } from "./outcome.js";
 import { isFilled } from "./text.js";
 import type { Visit } from "./visit.js";
 
@@ -12,7 +13,7 @@ export async function identify(visit: Visit): Promise<Ending | undefined> {
   facts.eventIdSigned = signed;
   facts.eventId = signed ? signedId : visit.header(headerNames.eventId) || undefined;
   if (config.dedupeBy === "event" && !signed) {
-    return new Ending("misconfigured", "the option eventId finds no id");
+    return endWith("misconfigured", "eventId finds no id");
   }
   await findKey(visit);
   return undefined;
@@ -31,5 +32,4 @@ export async function findKey(visit: Visit): Promise<void> {
 }
 
 /** Senders choose these strings, so they are hashed; as JSON, which keeps their borders apart. */
-const hashed = (...parts: unknown[]) =>
-  fingerprint(new TextEncoder().encode(JSON.stringify(parts)));
+const hashed = (...parts: unknown[]) => fingerprint(utf8(JSON.stringify(parts)));

@@ -16,6 +16,7 @@ class DeliveryRecord {
   previous: DeliveryRecord = this;
   next: DeliveryRecord = this;
   state: State = "failed";
+  /** Whose claim it is, while it runs. */
   token: string | undefined;
   lineage: string | undefined;
   leaseEndsAt = 0;
@@ -27,18 +28,11 @@ class DeliveryRecord {
   constructor(key: string) {
     this.key = key;
   }
+}
 
-  unlink(): void {
-    this.previous.next = this.next;
-    this.next.previous = this.previous;
-  }
-
-  moveBefore(head: DeliveryRecord): void {
-    this.unlink();
-    this.previous = head.previous;
-    this.next = head;
-    this.previous.next = this.next.previous = this;
-  }
+function unlink({ previous, next }: DeliveryRecord): void {
+  previous.next = next;
+  next.previous = previous;
 }
 
 /**
@@ -65,7 +59,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   let evictedEarly = false;
 
   const drop = (record: DeliveryRecord) => {
-    record.unlink();
+    unlink(record);
     return records.delete(record.key);
   };
 
@@ -78,14 +72,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
     return undefined;
   };
 
-  const leased = ({ state, leaseEndsAt }: DeliveryRecord) =>
-    state === "running" && now < leaseEndsAt;
+  const leased = ({ leaseEndsAt }: DeliveryRecord) => now < leaseEndsAt;
 
-  const owned = (record: DeliveryRecord | undefined, token: string): record is DeliveryRecord =>
-    record?.state === "running" && record.token === token;
-
-  // The oldest running record stands for all: receivers that share a store should share `leaseMs`.
-  const makeRoom = () => {
+  /** The oldest running record stands for all: receivers that share a store should share `leaseMs`. */
+  const insert = (key: string) => {
     let victim: DeliveryRecord | undefined;
     for (const ring of Object.values(heads)) {
       const { next } = ring;
@@ -93,22 +83,31 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       if (next.expiresAt <= now) drop(next);
       else if (next !== ring && !leased(next)) victim ??= next;
     }
-    if (records.size < maxRecords) return;
-    if (!victim) throw new Error("memory store: every record is running");
-    evictedEarly = drop(victim);
-  };
-
-  const insert = (key: string) => {
-    makeRoom();
+    if (records.size >= maxRecords) {
+      if (!victim) throw new Error("every record is running");
+      evictedEarly = drop(victim);
+    }
     const record = new DeliveryRecord(key);
     records.set(key, record);
     return record;
   };
 
-  const file = (record: DeliveryRecord, state: State, expiresAt: number) => {
+  /** Makes the record the youngest of its state. Only running ones have an owner and a lease. */
+  const file = (
+    record: DeliveryRecord,
+    state: State,
+    keepMs: number,
+    token?: string,
+    leaseMs = 0,
+  ) => {
     record.state = state;
-    record.expiresAt = expiresAt;
-    record.moveBefore(heads[state]);
+    record.token = token;
+    record.leaseEndsAt = now + leaseMs;
+    record.expiresAt = now + keepMs;
+    unlink(record);
+    const next = (record.next = heads[state]);
+    const previous = (record.previous = next.previous);
+    previous.next = next.previous = record;
   };
 
   return {
@@ -119,12 +118,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       const { state, leaseEndsAt } = record;
       if (state === "done" || state === "parked") return { status: state, lineage: record.lineage };
       if (!leased(record)) {
-        record.token = token;
         record.lineage = lineage;
         record.run += 1;
         record.fence = Math.max(record.fence + 1, Math.floor(clock.now()));
-        record.leaseEndsAt = now + leaseMs;
-        file(record, "running", now + retainMs);
+        file(record, "running", retainMs, token, leaseMs);
       }
       return record.token === token
         ? { status: "claimed", fence: record.fence, run: record.run, evictedEarly }
@@ -133,27 +130,26 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
 
     complete(key, { token, retainMs, lineage }) {
       const known = find(key);
-      const isOwner = owned(known, token);
       const record = known ?? insert(key);
-      const already = record.state === "done";
-      if (!already) record.lineage = lineage;
-      file(record, "done", now + retainMs);
-      return !known ? "restored" : isOwner ? "owner" : already ? "already" : "late";
+      const { state, token: owner } = record;
+      if (state !== "done") record.lineage = lineage;
+      file(record, "done", retainMs);
+      if (!known) return "restored";
+      return owner === token ? "owner" : state === "done" ? "already" : "late";
     },
 
     release(key, { token, retainMs, to }) {
       const record = find(key);
-      if (!owned(record, token)) return false;
+      if (record?.token !== token) return false;
       if (to === "unused") record.run -= 1;
-      file(record, to === "parked" ? to : "failed", now + retainMs);
+      file(record, to === "parked" ? to : "failed", retainMs);
       return true;
     },
 
     extend(key, { token, leaseMs }) {
       const record = find(key);
-      if (!owned(record, token)) return false;
-      record.leaseEndsAt = now + leaseMs;
-      file(record, "running", Math.max(record.expiresAt, now + leaseMs));
+      if (record?.token !== token) return false;
+      file(record, "running", Math.max(record.expiresAt - now, leaseMs), token, leaseMs);
       return true;
     },
 

@@ -87,23 +87,20 @@ export type Outcome = {
 const retryLaterMs = 5_000;
 
 /** A stage's word that the delivery ends here. */
-export class Ending {
+export interface Ending {
   readonly code: OutcomeCode;
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
   /** For the operator, printed: what is wrong and what mends it. */
   readonly hint: string | undefined;
-  readonly #retryAfterMs: number | undefined;
+}
 
-  constructor(code: OutcomeCode, hint?: string, retryAfterMs?: number) {
-    this.code = code;
-    this.hint = hint;
-    this.#retryAfterMs = retryAfterMs;
-  }
-
-  outcome(facts: DeliveryFacts): Outcome {
-    const { code } = this;
-    const status = statuses[code];
-    const retryAfterMs = this.#retryAfterMs ?? (status === 503 ? retryLaterMs : undefined);
-    // TypeScript cannot see that a code and its own status belong together.
-    return { ...facts, code, status, retryAfterMs } as Outcome;
-  }
+export function endWith(code: OutcomeCode, hint?: string, retryAfterMs?: number): Ending {
+  const status = statuses[code];
+  return {
+    code,
+    status,
+    retryAfterMs: retryAfterMs ?? (status === 503 ? retryLaterMs : undefined),
+    hint,
+  };
 }

@@ -9,9 +9,8 @@ export class InvalidEvent extends Error {}
 
 /** What a run does: the schema of the event's type, then its handler. Throws what keeps it from being done. */
 export function perform(visit: Visit, context: DeliveryContext): MaybePromise<unknown> {
-  const { events, maxRuns } = visit.config;
-  const { run = 0 } = visit.facts;
-  if (run > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);
+  const { maxRuns, events } = visit.config;
+  if ((visit.facts.run ?? 0) > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);
   const schema = events.get(visit.event.type);
   if (!schema) return visit.handler(visit.event, context);
 
@@ -21,7 +20,7 @@ export function perform(visit: Visit, context: DeliveryContext): MaybePromise<un
       const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
       return `${keys.join(".")}: ${message}`;
     });
-    throw new InvalidEvent(`the schema refuses the event: ${issues.join("; ")}`);
+    throw new InvalidEvent(issues.join("; "));
   };
   const result = schema["~standard"].validate(visit.event);
   return isPromise(result) ? result.then(handle) : handle(result);

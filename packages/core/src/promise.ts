@@ -17,20 +17,20 @@ export interface StoreCall {
  * A signal that is made only for those who look at it: an AbortController costs more than a
  * memory-store claim. Its reason is an Error with a `code`.
  */
-export class LazySignal<Code extends string> {
-  #controller: AbortController | undefined;
-  #reason: (Error & { code: Code }) | undefined;
+export class LazySignal {
+  #made: AbortController | undefined;
+
+  get #controller(): AbortController {
+    return (this.#made ??= new AbortController());
+  }
 
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#reason) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
   /** The first reason stays. */
-  abort(code: Code): void {
-    this.#reason ??= Object.assign(new Error(code), { code });
-    this.#controller?.abort(this.#reason);
+  abort(code: "lease_lost" | "handler_timeout" | "deadline"): void {
+    this.#controller.abort(Object.assign(new Error(code), { code }));
   }
 }
 
@@ -45,7 +45,7 @@ export function withDeadline<T>(
   work: (call: StoreCall) => MaybePromise<T>,
   late?: (result: T) => unknown,
 ): MaybePromise<T> {
-  const call = new LazySignal<"deadline">();
+  const call = new LazySignal();
   const result = work(call);
   if (!isPromise(result)) return result;
   return new Promise((resolve, reject) => {

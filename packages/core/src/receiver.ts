@@ -2,8 +2,9 @@ import { readOptions } from "./config.js";
 import type { Delivery } from "./delivery.js";
 import type { EventSchemas, HandlerKey } from "./events.js";
 import { forget, type ForgetTarget } from "./forget.js";
+import { isolated } from "./isolated.js";
 import type { InferredOptions, ReceiverOptions } from "./options.js";
-import { Ending, type Outcome } from "./outcome.js";
+import { endWith, type Ending, type Outcome } from "./outcome.js";
 import { admit } from "./pipeline/admit.js";
 import { answer } from "./pipeline/answer.js";
 import { claim } from "./pipeline/claim.js";
@@ -14,7 +15,7 @@ import { verify } from "./pipeline/verify.js";
 import { isPromise, type MaybePromise } from "./promise.js";
 import type { Stage } from "./report.js";
 import { describe } from "./text.js";
-import { UnderWay } from "./under-way.js";
+import { underWayBy } from "./under-way.js";
 import { Visit } from "./visit.js";
 import { toDelivery, toResponse } from "./web.js";
 
@@ -73,7 +74,7 @@ async function through(visit: Visit): Promise<Outcome> {
       if (ending) break;
     }
   } catch (error) {
-    ending = new Ending("internal_error", describe(error));
+    ending = endWith("internal_error", describe(error));
   }
   // The last stage, run, always ends the visit.
   return visit.end("answered", ending as Ending);
@@ -90,12 +91,12 @@ export function createReceiver<
 >(options: InferredOptions<Events, Keys>): Receiver {
   // What types have checked is read as untyped: `Events` and `Keys` are for the handlers' parameters.
   const config = readOptions((options ?? {}) as ReceiverOptions<EventSchemas>);
-  const underWay = new UnderWay();
+  const underWay = underWayBy(config.clock);
 
   const receive: Receiver["receive"] = (delivery, how) => {
     const visit: Visit = new Visit(config, delivery, (work) => {
       underWay.add(visit, work);
-      config.isolated(() => how?.waitUntil?.(work));
+      isolated(() => how?.waitUntil?.(work), config.onInternalError)();
     });
     const outcome = through(visit);
     underWay.add(visit, outcome);
@@ -105,12 +106,9 @@ export function createReceiver<
   return {
     receive,
     async fetch(request, _env, context) {
-      const outcome = await receive(toDelivery(request), {
-        waitUntil: context?.waitUntil?.bind(context),
-      });
-      return toResponse(request, answer(outcome));
+      return toResponse(request, answer(await receive(toDelivery(request), context)));
     },
     forget: async (target) => forget(config, target),
-    drain: async ({ deadlineMs }) => underWay.drain(config.clock, deadlineMs),
+    drain: underWay.drain,
   };
 }

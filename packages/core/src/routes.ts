@@ -15,18 +15,18 @@ export interface Routes {
 export function readRoutes(on: RouteTable): Routes {
   const exact = new Map<string, Handler<unknown>>();
   const prefixes = new Map<string, Handler<unknown>>();
-  const handlers = Object.entries(on ?? {}).filter(([, handler]) => handler !== undefined);
-  const invalid = "invalid_handler";
-  check(handlers.length > 0, "on", "an object with a handler", invalid);
-  for (const [key, handler] of handlers.toSorted(([a], [b]) => b.length - a.length)) {
+  const longestFirst = Object.entries(on ?? {}).toSorted(([a], [b]) => b.length - a.length);
+  for (const [key, handler] of longestFirst) {
+    if (handler === undefined) continue;
     check(
       typeof handler === "function" && /^([^*]+(\.\*)?|\*)$/.test(key),
       `on[${JSON.stringify(key)}]`,
-      'a function under an event type, "prefix.*" or "*"',
-      invalid,
+      'a function, its key a type, "prefix.*" or "*"',
+      "invalid_handler",
     );
     if (key.endsWith("*")) prefixes.set(key.slice(0, -1), handler);
     else exact.set(key, handler);
   }
+  check(exact.size + prefixes.size > 0, "on", "given a handler", "invalid_handler");
   return { exact, prefixes };
 }

@@ -1,3 +1,4 @@
+import { toBytes } from "./bytes.js";
 import { check, checkNoRest } from "./check.js";
 import type { Clock } from "./clock.js";
 import { importKey } from "#hmac";
@@ -38,85 +39,68 @@ const resolverDeadlineMs = 1_500;
 
 /** @throws ReceiverConfigError `invalid_secret`, `unknown_option`; at once unless `source` is a function */
 export function secretReader(source: SecretSource, clock: Clock): SecretReader {
-  let cache: { readonly secrets: Secrets; readonly known: readonly KnownSecret[] } | undefined;
-  const read = (secrets: Secrets) => {
-    if (!cache || secrets !== cache.secrets) cache = { secrets, known: readSecrets(secrets) };
-    return active(cache.known, clock);
+  let read: Secrets | undefined;
+  let known: readonly KnownSecret[] | undefined;
+  const active = (secrets: Secrets) => {
+    if (!known || secrets !== read) known = readSecrets(secrets);
+    read = secrets;
+    const now = clock.now();
+    const left = known.filter(({ expiresAt }) => now < expiresAt);
+    check(left.length > 0, "secret", "an unexpired key", "invalid_secret");
+    return left;
   };
-  if (typeof source !== "function") {
-    read(source);
-    return () => read(source);
+  if (typeof source === "function") {
+    return async () =>
+      active(await withDeadline(clock, resolverDeadlineMs, "secret", () => source()));
   }
-  return async () =>
-    read(await withDeadline(clock, resolverDeadlineMs, "the secret function", () => source()));
+  active(source);
+  return () => active(source);
 }
 
-/** @throws ReceiverConfigError `invalid_secret` */
-export function active(secrets: readonly KnownSecret[], clock: Clock): readonly KnownSecret[] {
-  const now = clock.now();
-  const left = secrets.filter(({ expiresAt }) => now < expiresAt);
-  checkSecret(left.length > 0, "secret", "a key that has not expired");
-  return left;
-}
-
-/** @throws ReceiverConfigError `invalid_secret`, `unknown_option` */
-export function readSecrets(secrets: Secrets): readonly KnownSecret[] {
+function readSecrets(secrets: Secrets): readonly KnownSecret[] {
   const list = Array.isArray(secrets) ? secrets : [{ id: "default", key: secrets }];
   const known = list.map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
     checkNoRest(rest);
-    checkSecret(isFilled(id), "secret id", "a non-empty string");
-    checkSecret(Number(expiresAt) > 0, "expiresAt", "a Date or epoch milliseconds");
     return { id, bytes: keyBytes(key), expiresAt: Number(expiresAt) };
   });
-  const ids = new Set(known.map(({ id }) => id));
-  const keys = new Set(known.map(({ bytes }) => bytes.join()));
-  const all = list.length;
-  checkSecret(
-    all > 0 && all <= 10 && ids.size === all && keys.size === all,
+  // With words before them, so that no id looks like a key.
+  const parts = () => known.flatMap(({ id, bytes }) => [`id ${id}`, `key ${bytes.join()}`]);
+  check(
+    known.length > 0 &&
+      known.length <= 10 &&
+      known.every(({ id, expiresAt }) => isFilled(id) && expiresAt > 0) &&
+      new Set(parts()).size === 2 * known.length,
     "secret",
-    "1 to 10 different keys with different ids",
+    "1 to 10 different { id, key, expiresAt?: Date | number }",
+    "invalid_secret",
   );
   return known;
 }
 
-/** The secret whose key made `hex` of `body`. Every one is tried, so that nothing tells which failed. */
+/** The secret whose key made a well-formed `signature` of `body`. Every one is tried, so that nothing tells which failed. */
 export async function matchingSecret(
   secrets: readonly KnownSecret[],
   body: Uint8Array,
-  hex: string,
+  signature: string,
 ): Promise<KnownSecret | undefined> {
   let match: KnownSecret | undefined;
   for (const secret of secrets) {
     // One after the other: on Node nothing here waits, and a promise each would cost more than the hashing.
     secret.hmac ??= await importKey(secret.bytes);
-    if (await secret.hmac.verify(body, hex)) match ??= secret;
+    if (await secret.hmac.verify(body, signature.slice(7))) match ??= secret;
   }
   return match;
 }
 
 /** @throws ReceiverConfigError `invalid_secret` */
 export function keyBytes(key: SecretKey): Uint8Array {
-  const isText = typeof key === "string";
-  checkSecret(
-    isText ? /^\S(.*\S)?$/.test(key) : isBytes(key) && key.length > 0,
+  const bytes = toBytes(key);
+  check(
+    bytes && (typeof key === "string" ? /^\S(.*\S)?$/.test(key) : key.length > 0),
     "secret",
-    "bytes, or text without a line break or white space around it; is the variable set?",
+    "set, to bytes or a trimmed line of well-formed text",
+    "invalid_secret",
   );
-  return isText ? utf8(key, "secret") : Uint8Array.from(key);
+  // A copy: the caller may wipe its own.
+  return new Uint8Array(bytes);
 }
-
-/** The UTF-8 bytes of `text`. An encoder would put replacement characters for lone surrogates: another key or body. */
-export function utf8(text: string, option: string): Uint8Array {
-  checkSecret(text.isWellFormed(), option, "free of lone surrogates");
-  return new TextEncoder().encode(text);
-}
-
-/** By its tag, not its class: edge runtimes and test environments have several `Uint8Array`. */
-export const isBytes = (value: unknown): value is Uint8Array =>
-  Object.prototype.toString.call(value) === "[object Uint8Array]";
-
-const checkSecret: (ok: boolean, option: string, mustBe: string) => asserts ok = (
-  ok,
-  option,
-  mustBe,
-) => check(ok, option, mustBe, "invalid_secret");

@@ -4,35 +4,31 @@ import type { Visit } from "./visit.js";
 
 const retryMs = 1_000;
 
-/** Tells the store how a run ended; what fails is tried on in the background. */
-export async function settle(
-  visit: Visit,
-  operation: "complete" | "release",
-  to?: ReleaseRequest["to"],
-): Promise<void> {
+/** Tells the store how the claim ended; what fails is tried on in the background. */
+export async function settle(visit: Visit, to?: ReleaseRequest["to"]): Promise<void> {
   try {
-    await callStore(visit, operation, to);
+    await tell(visit, to);
   } catch (error) {
-    if (operation === "complete") visit.warn("complete_failed");
-    visit.config.internalError(error);
-    visit.background(persist(visit, operation, to));
+    if (!to) visit.warn("complete_failed");
+    // What became of an unused claim is told by the answer already.
+    if (to !== "unused") visit.config.onInternalError(error);
+    visit.background(persist(visit, to));
   }
 }
 
 /** Tries until it succeeds or the lease ends: then the record belongs to whoever comes first. */
-export async function persist(
-  visit: Visit,
-  operation: "complete" | "release",
-  to?: ReleaseRequest["to"],
-): Promise<void> {
+async function persist(visit: Visit, to: ReleaseRequest["to"] | undefined): Promise<void> {
   const { clock } = visit.config;
   while (clock.monotonic() < visit.leaseEndsAt) {
     await new Promise<void>((resume) => clock.after(retryMs, resume));
     try {
-      await callStore(visit, operation, to);
+      await tell(visit, to);
       return;
     } catch {
       // The first failure was reported.
     }
   }
 }
+
+const tell = (visit: Visit, to: ReleaseRequest["to"] | undefined) =>
+  callStore(visit, to ? "release" : "complete", to);

@@ -1,16 +1,8 @@
 import { importKey } from "#hmac";
-import {
-  active,
-  isBytes,
-  keyBytes,
-  matchingSecret,
-  readSecrets,
-  utf8,
-  type SecretKey,
-  type Secrets,
-} from "./secrets.js";
-import { systemClock } from "./clock.js";
+import { toBytes } from "./bytes.js";
 import { check } from "./check.js";
+import { systemClock } from "./clock.js";
+import { keyBytes, matchingSecret, secretReader, type SecretKey, type Secrets } from "./secrets.js";
 
 /** What a signature was found to be. */
 export type VerifyResult =
@@ -19,13 +11,12 @@ export type VerifyResult =
 
 export type SignatureProblem = "signature_missing" | "signature_malformed" | "signature_mismatch";
 
-/** The 64 hex digits of an `X-SVC-Signature` value, or what is wrong with it. Two values arrive joined by a comma: malformed. */
-export function readSignature(
+/** What is wrong with the shape of an `X-SVC-Signature` value. Two values arrive joined by a comma: malformed. */
+export function signatureProblem(
   signature: string,
-): { readonly hex: string } | "signature_missing" | "signature_malformed" {
-  const hex = /^sha256=([0-9a-fA-F]{64})$/.exec(signature)?.[1];
-  if (hex) return { hex };
-  return signature ? "signature_malformed" : "signature_missing";
+): Exclude<SignatureProblem, "signature_mismatch"> | undefined {
+  if (!signature) return "signature_missing";
+  return /^sha256=[0-9a-fA-F]{64}$/.test(signature) ? undefined : "signature_malformed";
 }
 
 /**
@@ -55,16 +46,17 @@ export async function verify(
   signature: string | null | undefined,
   keys: Secrets,
 ): Promise<VerifyResult> {
-  const secrets = active(readSecrets(keys), systemClock);
+  const secrets = await secretReader(keys, systemClock)();
   const bytes = bodyBytes(body);
-  const read = readSignature(signature ?? "");
-  if (typeof read === "string") return { ok: false, code: read };
-  const secret = await matchingSecret(secrets, bytes, read.hex);
+  const given = signature ?? "";
+  const code = signatureProblem(given);
+  if (code) return { ok: false, code };
+  const secret = await matchingSecret(secrets, bytes, given);
   return secret ? { ok: true, secretId: secret.id } : { ok: false, code: "signature_mismatch" };
 }
 
 function bodyBytes(body: string | Uint8Array): Uint8Array {
-  const bytes = typeof body === "string" ? utf8(body, "body") : body;
-  check(isBytes(bytes), "body", "the bytes received, or their text");
+  const bytes = toBytes(body);
+  check(bytes, "body", "the bytes received, or their text");
   return bytes;
 }

@@ -1,36 +1,41 @@
 import { checkRange } from "./check.js";
 import type { Clock } from "./clock.js";
+import { withDeadline, type StoreCall } from "./promise.js";
 import type { Visit } from "./visit.js";
 
 /** What has been begun and has not come to its end. */
-export class UnderWay {
-  readonly #works = new Map<Promise<unknown>, Visit>();
-
+export interface UnderWay {
   /** Keeps `work`, which never rejects, until it settles. */
-  add(visit: Visit, work: Promise<unknown>): void {
-    this.#works.set(work, visit);
-    void work.finally(() => this.#works.delete(work));
-  }
-
+  readonly add: (visit: Visit, work: Promise<unknown>) => void;
   /** Waits until nothing is left, or for `deadlineMs`; answers how many deliveries are left. */
-  async drain(clock: Clock, deadlineMs: number): Promise<number> {
-    checkRange({ deadlineMs }, 0, 2_147_483_647);
-    const deadline = { passed: false };
-    // Everything else here lets a process exit that has nothing left to do; who drains wants to stay.
-    const awake = setInterval(() => {}, 60_000);
-    let cancel: (() => void) | undefined;
-    const passed = new Promise<void>((resolve) => {
-      cancel = clock.after(deadlineMs, () => {
-        deadline.passed = true;
-        resolve();
-      });
-    });
+  readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
+}
+
+export function underWayBy(clock: Clock): UnderWay {
+  const works = new Map<Promise<unknown>, Visit>();
+
+  const idle = async ({ signal }: StoreCall) => {
     // What settles may leave more work behind, so look again.
-    while (this.#works.size > 0 && !deadline.passed) {
-      await Promise.race([passed, Promise.all(this.#works.keys())]);
-    }
-    cancel?.();
-    clearInterval(awake);
-    return new Set(this.#works.values()).size;
-  }
+    while (works.size > 0 && !signal.aborted) await Promise.all(works.keys());
+  };
+
+  return {
+    add(visit, work) {
+      works.set(work, visit);
+      void work.finally(() => works.delete(work));
+    },
+
+    async drain({ deadlineMs }) {
+      checkRange({ deadlineMs }, 0, 2_147_483_647);
+      // Everything else here lets a process exit that has nothing left to do; who drains wants to stay.
+      const awake = setInterval(() => {}, 60_000);
+      try {
+        await withDeadline(clock, deadlineMs, "drain", idle);
+      } catch {
+        // The count tells.
+      }
+      clearInterval(awake);
+      return new Set(works.values()).size;
+    },
+  };
 }

@@ -1,4 +1,5 @@
 import type { Config } from "./config.js";
+import type { Context } from "./context.js";
 import type { Delivery } from "./delivery.js";
 import type { AnyEvent } from "./events.js";
 import type { Handler } from "./handler.js";
@@ -20,8 +21,8 @@ export class Visit {
   // admit
   header!: HeaderLookup;
   bytes!: Uint8Array;
-  /** The digits of the signature header: well-formed, not yet compared. */
-  hex!: string;
+  /** Well-formed, not yet compared. */
+  signature!: string;
 
   // decode
   body!: SignedBody;
@@ -40,6 +41,11 @@ export class Visit {
   token!: string;
   /** In monotonic time, reckoned from when the claim or its extension was sent: it started no earlier. */
   leaseEndsAt!: number;
+  /** Whether the run still holds it. */
+  leased = false;
+
+  // run
+  context!: Context;
 
   readonly config: Config;
   readonly delivery: Delivery;
@@ -73,16 +79,14 @@ export class Visit {
   end(phase: DeliveryReport["phase"], ending: Ending): Outcome {
     const { config, facts } = this;
     const receiver = config.name;
-    const outcome = ending.outcome({ ...facts, warnings: [...facts.warnings] });
-    if (ending.hint) {
-      const line = logLine(`${receiver}: ${ending.code}`, facts, ending.hint);
-      config.isolated(() => config.log(line));
-    }
+    const { code, status, retryAfterMs, hint } = ending;
+    const warnings = [...facts.warnings];
+    // TypeScript cannot see that a code and its own status belong together.
+    const outcome = { ...facts, warnings, code, status, retryAfterMs } as Outcome;
+    if (hint) config.log(logLine(`${receiver}: ${code}`, facts, hint));
     if (config.observe) {
       const totalMs = config.clock.monotonic() - this.#startedAt;
-      config.isolated(() =>
-        config.observe?.({ phase, receiver, ...outcome, ...this.#times, totalMs }),
-      );
+      config.observe({ phase, receiver, ...outcome, ...this.#times, totalMs });
     }
     return outcome;
   }

@@ -13,7 +13,7 @@ export const toDelivery = (request: Request): Delivery => ({
   method: request.method,
   headers: request.headers,
   body: (limit) => readBody(request, limit),
-  fix: "hand over the request before anything reads it",
+  fix: "let nothing read the request before",
 });
 
 /** An answer as a `Response`, for adapters; to HEAD without its body. */
@@ -21,11 +21,11 @@ export const toResponse = (request: Request, { status, headers, body }: Answer):
   new Response(request.method === "HEAD" ? null : body, { status, headers });
 
 async function readBody(request: Request, limit: number): Promise<Uint8Array> {
-  if (request.bodyUsed) throw new BodyError("body_unavailable", "the request was read before");
   try {
     // The server holds the sender to an announced length, and it was admitted: no need to count along.
     // `body` is looked at only without one: servers make their streams when it is.
-    return Number(request.headers.get("content-length")) > 0 || !request.body
+    // And `arrayBuffer` refuses what was read before, where the stream would be found empty.
+    return request.bodyUsed || Number(request.headers.get("content-length")) > 0 || !request.body
       ? new Uint8Array(await request.arrayBuffer())
       : await readCounting(request.body, limit);
   } catch (error) {

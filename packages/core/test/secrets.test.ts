@@ -139,7 +139,7 @@ describe("a key that expires", () => {
       code: "misconfigured",
       status: 500,
     });
-    expect(lines).toEqual([expect.stringContaining("a key that has not expired")]);
+    expect(lines).toEqual([expect.stringContaining("an unexpired key")]);
   });
 });
 
@@ -205,14 +205,14 @@ describe("a function for secrets", () => {
       "vault sealed",
     ],
     ["rejects", () => Promise.reject(new Error("vault sealed")), "vault sealed"],
-    ["answers nothing", () => undefined, "is the variable set?"],
-    ["answers an empty string", () => "", "is the variable set?"],
-    ["answers padded text", async () => " whsec_current\n", "is the variable set?"],
-    ["answers an empty list", () => [], "1 to 10 different keys"],
-    ["answers the same key twice", () => [current, { ...current, id: "b" }], "different keys"],
-    ["answers only expired keys", () => [{ ...current, expiresAt: 1 }], "has not expired"],
+    ["answers nothing", () => undefined, "secret must be set"],
+    ["answers an empty string", () => "", "secret must be set"],
+    ["answers padded text", async () => " whsec_current\n", "secret must be set"],
+    ["answers an empty list", () => [], "1 to 10 different"],
+    ["answers the same key twice", () => [current, { ...current, id: "b" }], "1 to 10 different"],
+    ["answers only expired keys", () => [{ ...current, expiresAt: 1 }], "an unexpired key"],
     ["answers null in a list", () => [null], ""],
-    ["answers a number", () => 7, "is the variable set?"],
+    ["answers a number", () => 7, "secret must be set"],
   ])(
     "that %s makes the delivery misconfigured, with one line about it",
     async (_, source, text) => {

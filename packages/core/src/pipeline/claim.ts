@@ -1,6 +1,6 @@
 import { identify } from "../identity.js";
-import { Ending } from "../outcome.js";
-import { persist } from "../settle.js";
+import { endWith, type Ending } from "../outcome.js";
+import { settle } from "../settle.js";
 import { callStore } from "../store-call.js";
 import { describe } from "../text.js";
 import type { Visit } from "../visit.js";
@@ -22,16 +22,17 @@ export async function claim(visit: Visit): Promise<Ending | undefined> {
     });
     switch (result?.status) {
       case "claimed":
+        visit.leased = true;
         facts.run = result.run;
         facts.fence = result.fence;
         if (result.evictedEarly) visit.warn("evicted_early");
         return undefined;
       case "busy":
-        return new Ending("in_flight", undefined, Math.min(result.leaseLeftMs, longestRetryMs));
+        return endWith("in_flight", undefined, Math.min(result.leaseLeftMs, longestRetryMs));
       case "done":
       case "parked":
         if (result.lineage !== visit.lineage) visit.warn("other_delivery_id");
-        return new Ending(result.status === "done" ? "duplicate" : "parked");
+        return endWith(result.status === "done" ? "duplicate" : "parked");
       default:
         // A store is somebody else's code: what it answers is a claim only if it says so.
         throw new Error("no ClaimResult");
@@ -43,12 +44,9 @@ export async function claim(visit: Visit): Promise<Ending | undefined> {
       return undefined;
     }
     giveBack(visit);
-    return new Ending("store_unavailable", describe(error));
+    return endWith("store_unavailable", describe(error));
   }
 }
 
 /** The store may have taken a claim whose answer got lost. Nothing ran under it, so it must not count as a run. */
-function giveBack(visit: Visit): void {
-  const release = async () => callStore(visit, "release", "unused");
-  visit.background(release().catch(() => persist(visit, "release", "unused")));
-}
+const giveBack = (visit: Visit) => visit.background(settle(visit, "unused"));

@@ -1,5 +1,5 @@
 import type { SignedBody } from "../options.js";
-import { Ending } from "../outcome.js";
+import { endWith, type Ending } from "../outcome.js";
 import { isFilled } from "../text.js";
 import type { Visit } from "../visit.js";
 
@@ -14,10 +14,10 @@ export function decode(visit: Visit): Ending | undefined {
   } catch {
     // Not UTF-8 or not JSON: the same as JSON that is no object.
   }
-  if (!isObject(body)) return new Ending("malformed_body");
+  if (!isObject(body)) return endWith("malformed_body");
   const type: unknown = visit.config.eventType(body);
   if (!isFilled(type)) {
-    return new Ending("event_untyped", "the body has no event type; set the option eventType");
+    return endWith("event_untyped", "eventType finds no type");
   }
   visit.body = body;
   visit.facts.type = type;

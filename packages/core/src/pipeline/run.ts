@@ -1,12 +1,16 @@
-import { contextOf } from "../context.js";
+import { Context } from "../context.js";
 import type { PermanentError, RetryError } from "../errors.js";
-import { watch } from "../lease.js";
-import { Ending } from "../outcome.js";
+import type { DeliveryContext } from "../handler.js";
+import { checkLease, watch } from "../lease.js";
+import { endWith, type Ending } from "../outcome.js";
 import { InvalidEvent, perform } from "../perform.js";
 import { isPromise, type MaybePromise } from "../promise.js";
 import { settle } from "../settle.js";
-import type { ReleaseRequest } from "../store.js";
 import type { Visit } from "../visit.js";
+
+/** What becomes of the record; nothing where it is completed. */
+const releasedTo = ({ code }: Ending) =>
+  code === "processed" ? undefined : code === "parked" ? code : "failed";
 
 /**
  * Stage 6: the handler, then `complete` or `release`. When the handler's time is up the sender gets
@@ -15,41 +19,33 @@ import type { Visit } from "../visit.js";
  */
 export function run(visit: Visit): Promise<Ending> {
   const { config } = visit;
-  const context = contextOf(visit);
+  // What is optional on the way is known once a claim is held.
+  const context = (visit.context = new Context(visit) as Context & DeliveryContext);
   const timeoutAt = config.clock.monotonic() + config.handlerTimeoutMs;
   let answered = false;
-  let leased = visit.facts.dedupe === "verified";
   let stopWatch: (() => void) | undefined;
-
-  const leaseLost = () => {
-    leased = false;
-    visit.warn("lease_lost");
-    context.abort("lease_lost");
-  };
 
   return new Promise((answer, fail) => {
     const timeout = () => {
       answered = true;
       context.abort("handler_timeout");
-      answer(new Ending("handler_timeout"));
+      answer(endWith("handler_timeout"));
     };
 
     /** Waits for the user's code under the lease and the handler's time. */
     const supervise = async (start: () => MaybePromise<unknown>) => {
       const work = start();
       if (!isPromise(work)) return;
-      stopWatch ??= watch(visit, timeoutAt, { timeout, leaseLost });
+      stopWatch ??= watch(visit, timeoutAt, timeout);
       await work;
     };
 
-    /** What the record becomes and what the sender is told, by what was thrown. */
-    const failure = async (error: unknown): Promise<readonly [ReleaseRequest["to"], Ending]> => {
+    /** How the run ends, by what was thrown. */
+    const failure = async (error: unknown): Promise<Ending> => {
       let problem = error;
       let retryAfterMs: number | undefined;
       try {
-        if (error instanceof InvalidEvent) {
-          return ["failed", new Ending("event_invalid", error.message)];
-        }
+        if (error instanceof InvalidEvent) return endWith("event_invalid", error.message);
         // By code, not class: another copy of this package may have made them.
         const thrown = Object(error) as {
           readonly code?: (PermanentError | RetryError)["code"];
@@ -58,27 +54,27 @@ export function run(visit: Visit): Promise<Ending> {
         if (thrown.code === "retry_error") retryAfterMs = thrown.retryAfterMs;
         if (thrown.code === "permanent_error") {
           await supervise(() => config.onParked(error, context));
-          return ["parked", new Ending("parked")];
+          return endWith("parked");
         }
       } catch (another) {
         problem = another;
       }
-      config.isolated(() => config.onHandlerError(problem, context));
-      return ["failed", new Ending("handler_failed", undefined, retryAfterMs)];
+      config.onHandlerError(problem, context);
+      return endWith("handler_failed", undefined, retryAfterMs);
     };
 
     const work = async () => {
-      let ending = new Ending("processed");
-      let to: ReleaseRequest["to"] | undefined;
+      let ending = endWith("processed");
       try {
         await supervise(() => perform(visit, context));
       } catch (error) {
-        [to, ending] = await failure(error);
+        ending = await failure(error);
       }
       stopWatch?.();
       // A handler that never gave way to the timers may have outlived its lease unseen.
-      if (leased && config.clock.monotonic() >= visit.leaseEndsAt) leaseLost();
-      await settle(visit, to ? "release" : "complete", to);
+      checkLease(visit);
+      visit.leased = false;
+      await settle(visit, releasedTo(ending));
       if (!answered) return answer(ending);
       visit.lap("run");
       visit.end("settled", ending);

@@ -1,5 +1,5 @@
 import { headerNames } from "../headers.js";
-import { Ending } from "../outcome.js";
+import { endWith, type Ending } from "../outcome.js";
 import { matchingSecret, type KnownSecret } from "../secrets.js";
 import { describe } from "../text.js";
 import type { Visit } from "../visit.js";
@@ -13,20 +13,20 @@ export async function verify(visit: Visit): Promise<Ending | undefined> {
 
   let secrets: readonly KnownSecret[];
   try {
-    secrets = await config.secrets();
+    secrets = await config.secret();
   } catch (error) {
-    return new Ending("misconfigured", describe(error));
+    return endWith("misconfigured", describe(error));
   }
-  const secret = await matchingSecret(secrets, visit.bytes, visit.hex);
-  if (!secret) return new Ending("signature_mismatch");
+  const secret = await matchingSecret(secrets, visit.bytes, visit.signature);
+  if (!secret) return endWith("signature_mismatch");
   if (secret !== secrets[0]) visit.warn("old_secret");
   facts.secretId = secret.id;
   facts.subscriptionId = header(headerNames.subscriptionId) || undefined;
   facts.attempt = Number(header(headerNames.attempt)) || undefined;
 
   const deliveryId = header(headerNames.deliveryId);
-  if (!deliveryId) return new Ending("delivery_id_missing");
-  if (!deliveryIdPattern.test(deliveryId)) return new Ending("delivery_id_malformed");
+  if (!deliveryId) return endWith("delivery_id_missing");
+  if (!deliveryIdPattern.test(deliveryId)) return endWith("delivery_id_malformed");
   facts.deliveryId = deliveryId;
 
   const repeated = header(headerNames.idempotencyKey) || deliveryId;
