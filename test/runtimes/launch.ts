@@ -119,16 +119,18 @@ export async function edge(): Promise<Served> {
   };
 }
 
-/** Runs a command of Next.js on an app in a folder. */
-const next = (command: string, folder: string) =>
-  [process.execPath, require.resolve("next/dist/bin/next"), command, folder] as const;
+/** Runs a command of the Next.js that an app in a folder has. */
+const next = (command: string, folder: string) => {
+  const bin = createRequire(`${folder}/`).resolve("next/dist/bin/next");
+  return [process.execPath, bin, command, folder] as const;
+};
 
 const anyPort = ["--hostname", "127.0.0.1", "--port", "0"];
 
 /** Builds an app for production and serves it. No secret is set: a build machine has none. */
 export async function nextStart(folder = `${here}next`): Promise<Served> {
   const [command, ...args] = next("build", folder);
-  const build = spawn(command, args, {
+  const build = spawn(command, [...args, "--turbopack"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
   });

@@ -1,6 +1,7 @@
 import { deepEqual, match } from "node:assert/strict";
 import { signedRequest } from "@svc-webhooks/testing";
 import * as launch from "./launch.js";
+import { next15Project } from "./next15.js";
 
 interface Check {
   readonly title: string;
@@ -62,7 +63,7 @@ const cutting: Check = {
 };
 
 export const platforms: readonly Platform[] = [
-  { runtime: "Node 20", adapters: node, start: launch.hostNode, checks: [core] },
+  { runtime: "Node", adapters: node, start: launch.hostNode, checks: [core] },
   ...[22, 24, 26].map((major) => ({
     runtime: `Node ${major}`,
     adapters: node,
@@ -84,6 +85,13 @@ export const platforms: readonly Platform[] = [
     runtime: "next dev",
     adapters: nextRouters,
     start: () => launch.nextDev(),
+    checks: [cutting],
+    onlyInMatrix,
+  },
+  {
+    runtime: "next start (15)",
+    adapters: nextRouters,
+    start: async () => launch.nextStart(await next15Project()),
     checks: [cutting],
     onlyInMatrix,
   },

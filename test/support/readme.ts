@@ -31,12 +31,13 @@ export interface CompiledBlocks {
   readonly run: (block: CodeBlock) => Promise<Ended>;
 }
 
-/** The READMEs that users read, as paths from the root. */
+/** The pages that users read, as paths from the root. */
 export function readmes(): readonly string[] {
   const inFolders = ["packages", "examples"].flatMap((parent) =>
     readdirSync(join(root, parent)).map((folder) => `${parent}/${folder}/README.md`),
   );
-  return ["README.md", ...inFolders].filter((readme) => existsSync(join(root, readme)));
+  const pages = readdirSync(join(root, "docs")).map((page) => `docs/${page}`);
+  return ["README.md", ...inFolders, ...pages].filter((readme) => existsSync(join(root, readme)));
 }
 
 const fence = /^```(?<language>ts|typescript|js|javascript)\b.*\n(?<code>[^]*?)^```$/gm;

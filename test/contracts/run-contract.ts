@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { adapterContract } from "@svc-webhooks/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Served } from "../runtimes/launch.js";
+import type { Platform } from "../runtimes/platforms.js";
+
+/** Adapter × runtime, with the number of cases that have passed. */
+export const tableFile = fileURLToPath(new URL("../../docs/contract-table.md", import.meta.url));
+
+type Cells = Map<string, Map<string, number>>;
+
+/** Runs the contract on platforms; the answer fills with how many cases have passed. */
+export function runContract(platforms: readonly Platform[]): Cells {
+  const cells: Cells = new Map();
+  describe.each(platforms)("on $runtime", ({ runtime, adapters, checks, start }) => {
+    let served: Served;
+    beforeAll(async () => {
+      served = await start();
+    }, 300_000);
+    afterAll(() => served?.close());
+
+    for (const [adapter, path] of Object.entries(adapters)) {
+      const row = cells.get(adapter) ?? new Map<string, number>();
+      cells.set(adapter, row);
+      const counting = (title: string, body: () => Promise<void>) =>
+        it(`${title}`, async () => {
+          await expect(body()).resolves.toBeUndefined();
+          row.set(runtime, (row.get(runtime) ?? 0) + 1);
+        });
+      adapterContract({ describe, it: counting }, adapter, (_receiver, before) => ({
+        url: `${served.origin}/${path}/${before}`,
+      }));
+    }
+
+    it.each(checks)("$title", async ({ check }) => {
+      expect(await check(served.origin)).toBeUndefined();
+    });
+  });
+  return cells;
+}
+
+export function tableOf(cells: Cells, platforms: readonly Platform[]): string {
+  const runtimes = platforms.map(({ runtime }) => runtime);
+  const rows = Array.from(cells, ([adapter, row]) => [
+    adapter,
+    ...runtimes.map((runtime) => String(row.get(runtime) ?? "")),
+  ]);
+  const line = (texts: readonly string[]) => `| ${texts.join(" | ")} |\n`;
+  const head = ["adapter", ...runtimes];
+  return [head, head.map((_, index) => (index ? "--:" : "---")), ...rows].map(line).join("");
+}
+
+/** What the table in the documents says of one cell. */
+export function documented(adapter: string, runtime: string): number {
+  const [head = [], , ...rows] = readFileSync(tableFile, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("|").map((text) => text.trim()));
+  const row = rows.find((texts) => texts[1] === adapter);
+  return Number(row?.[head.indexOf(runtime)]);
+}

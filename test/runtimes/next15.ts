@@ -1,0 +1,32 @@
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const run = promisify(execFile);
+
+/** The same app in a project of its own, with the packages from their tarballs and an older Next.js. */
+export async function next15Project(): Promise<string> {
+  const project = `${here}.build/next15`;
+  rmSync(project, { recursive: true, force: true });
+  mkdirSync(`${project}/tarballs`, { recursive: true });
+  cpSync(`${here}apps`, `${project}/apps`, { recursive: true });
+  cpSync(`${here}next`, `${project}/next`, {
+    recursive: true,
+    filter: (source) => !source.includes(".next"),
+  });
+
+  const packages = ["core", "node", "next", "testing"];
+  const workspaces = packages.flatMap((name) => ["--workspace", `packages/${name}`]);
+  await run("npm", ["pack", "--pack-destination", `${project}/tarballs`, ...workspaces], {
+    cwd: root,
+  });
+  const tarballs = readdirSync(`${project}/tarballs`).map((file) => `./tarballs/${file}`);
+  writeFileSync(`${project}/package.json`, '{ "private": true, "type": "module" }');
+  const versions = ["next@15.5.28", "react@19.1.10", "react-dom@19.1.10"];
+  const options = ["--no-audit", "--no-fund", "--no-package-lock", "--no-workspaces"];
+  await run("npm", ["install", ...options, ...tarballs, ...versions], { cwd: project });
+  return `${project}/next`;
+}
