@@ -11,9 +11,8 @@ const servers = Server.prototype as {
 };
 const { listen } = servers;
 
-/** Listens wherever it is free, and only for a moment: blocks that serve would never end. */
-servers.listen = function listenBriefly(this: Server, ...args: unknown[]): Server {
+/** Listens wherever it is free, and keeps no process alive: blocks that serve would never end. */
+servers.listen = function listenUnawares(this: Server, ...args: unknown[]): Server {
   const listening = args.find((arg) => typeof arg === "function") as Listening;
-  this.once("listening", () => setImmediate(() => this.close()));
-  return listen.call(this, 0, "127.0.0.1", listening);
+  return listen.call(this, 0, "127.0.0.1", listening).unref();
 };
