@@ -1,0 +1,12 @@
+export { redisStore } from "./redis-store.js";
+export type { RedisStoreOptions } from "./redis-store.js";
+export type {
+  Connection,
+  IoredisClient,
+  NodeRedisClient,
+  NodeRedisScriptOptions,
+  ReadSetting,
+  RedisClient,
+  RunScript,
+} from "./connection.js";
+export type { Script } from "./scripts.js";

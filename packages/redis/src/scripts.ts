@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+
+/** A Lua script, and the name by which Redis knows it once it has seen it. */
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+/*
+ * A record is one string, its first letter the state:
+ *
+ *   r<fence> <run> <end of the lease> <token>   running
+ *   f<fence> <run>                              failed
+ *   p<lineage>                                  parked
+ *   d<lineage>                                  done: the rest is no longer needed
+ *
+ * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage, to.
+ */
+const read = `
+local key, token, leaseMs, retainMs = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local lineage, to = ARGV[4], ARGV[5]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local record = redis.call('GET', key)
+local state = record and record:sub(1, 1)
+local fence, run, leaseEndsAt, owner = 0, 0, 0, nil
+if state == 'r' then
+  fence, run, leaseEndsAt, owner = record:match('^r(%d+) (%d+) (%d+) (.*)$')
+elseif state == 'f' then
+  fence, run = record:match('^f(%d+) (%d+)$')
+end
+fence, run, leaseEndsAt = tonumber(fence), tonumber(run), tonumber(leaseEndsAt)
+if not (fence and run and leaseEndsAt) or state and not state:find('[rfpd]') then
+  return redis.error_reply('no record of svc-webhooks under this key')
+end
+
+local function running(ttl)
+  local value = string.format('r%d %d %d %s', fence, run, now + leaseMs, token)
+  redis.call('SET', key, value, 'PX', ttl)
+end
+`;
+
+const bare = (source: string): Script => ({
+  source,
+  sha1: createHash("sha1").update(source).digest("hex"),
+});
+
+const script = (body: string): Script => bare(`${read}${body}`);
+
+/** Answers `c<fence> <run>`, `b<milliseconds left>`, or the record of what is done or parked. */
+export const claim: Script = script(`
+if state == 'd' or state == 'p' then return record end
+if state == 'r' and now < leaseEndsAt then
+  if owner ~= token then return string.format('b%d', leaseEndsAt - now) end
+else
+  fence, run = math.max(fence + 1, now), run + 1
+  running(retainMs)
+end
+return string.format('c%d %d', fence, run)
+`);
+
+/** Answers how it became done. */
+export const complete: Script = script(`
+if state == 'd' then
+  redis.call('PEXPIRE', key, retainMs)
+  return 'already'
+end
+redis.call('SET', key, 'd' .. lineage, 'PX', retainMs)
+if not state then return 'restored' end
+return owner == token and 'owner' or 'late'
+`);
+
+/** Answers 1 if it was the owner's. */
+export const release: Script = script(`
+if owner ~= token then return 0 end
+if to == 'unused' then run = run - 1 end
+local value = to == 'parked' and 'p' .. lineage or string.format('f%d %d', fence, run)
+redis.call('SET', key, value, 'PX', retainMs)
+return 1
+`);
+
+/** Answers 1 if it was the owner's. */
+export const extend: Script = script(`
+if owner ~= token then return 0 end
+running(math.max(redis.call('PTTL', key), leaseMs))
+return 1
+`);
+
+/** Answers 1 if there was a record that nobody ran. */
+export const forget: Script = script(`
+if not state or state == 'r' and now < leaseEndsAt then return 0 end
+return redis.call('DEL', key)
+`);
+
+/** Answers the server's time in epoch milliseconds. */
+export const clock: Script = bare(
+  "local time = redis.call('TIME') return string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))",
+);
