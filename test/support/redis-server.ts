@@ -25,12 +25,12 @@ if (!isInstalled && process.env["CI"]) {
 }
 
 /** `describe` for what needs a `redis-server`: on a machine without one it is skipped, by name. */
-export const describeWithRedis = (
-  isInstalled
-    ? describe
-    : (name: string, body: () => void) =>
-        describe.skip(`${name} (SKIPPED: redis-server is not installed)`, body)
-) as typeof describe;
+export const describeWithRedis = (name: string, body: () => void): void => {
+  const shown = isInstalled ? name : `${name} (SKIPPED: redis-server is not installed)`;
+  onThisMachine(shown, body);
+};
+
+const onThisMachine = describe.skipIf(!isInstalled);
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

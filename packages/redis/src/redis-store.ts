@@ -46,7 +46,7 @@ export function redisStore(
 
 function claimResult(answer: string): ClaimResult {
   const rest = answer.slice(1);
-  switch (answer[0]) {
+  switch (answer.charAt(0)) {
     case "c": {
       const [fence, run] = rest.split(" ");
       return { status: "claimed", fence: Number(fence), run: Number(run) };
