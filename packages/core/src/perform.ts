@@ -1,5 +1,6 @@
 import { PermanentError } from "./errors.js";
 import type { DeliveryContext } from "./handler.js";
+import { checkLease } from "./lease.js";
 import { isPromise, type MaybePromise } from "./promise.js";
 import type { StandardSchemaResult } from "./standard-schema.js";
 import type { Visit } from "./visit.js";
@@ -12,10 +13,18 @@ export function perform(visit: Visit, context: DeliveryContext): MaybePromise<un
   const { maxRuns, events } = visit.config;
   if ((visit.facts.run ?? 0) > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);
   const schema = events.get(visit.event.type);
-  if (!schema) return visit.handler(visit.event, context);
+
+  const start = (event: unknown) => {
+    // A slow schema or a frozen process may have outlasted it, and then somebody else may be at it.
+    checkLease(visit);
+    const isOurs = visit.leased || visit.facts.dedupe === "unverified";
+    if (!isOurs) throw new Error("the lease has ended before the handler could start");
+    return visit.handler(event, context);
+  };
+  if (!schema) return start(visit.event);
 
   const handle = (result: StandardSchemaResult<unknown>) => {
-    if (!result.issues) return visit.handler(result.value, context);
+    if (!result.issues) return start(result.value);
     const issues = result.issues.map(({ message, path = [] }) => {
       const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
       return `${keys.join(".")}: ${message}`;

@@ -98,7 +98,7 @@ export function keyBytes(key: SecretKey): Uint8Array {
   check(
     bytes && (typeof key === "string" ? /^\S(.*\S)?$/.test(key) : key.length > 0),
     "secret",
-    "set, to bytes or a trimmed line of well-formed text",
+    "set, to bytes or a trimmed line of well-formed text; a function may give it later",
     "invalid_secret",
   );
   // A copy: the caller may wipe its own.

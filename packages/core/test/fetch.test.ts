@@ -276,7 +276,9 @@ describe("a body that somebody else", () => {
     const response = await receiver.fetch(request);
     expect(response.status).toBe(500);
     expect(await codeOf(response)).toBe("body_unavailable");
-    expect(lines).toEqual([expect.stringMatching(/has already been read; let nothing read the request before$/)]);
+    expect(lines).toEqual([
+      expect.stringMatching(/has already been read; let nothing read the request before$/),
+    ]);
   });
 
   test("is reading is unavailable too, and nothing waits for it", async () => {
