@@ -32,18 +32,25 @@ export async function bundled(input: string, condition: "workerd" | "edge-light"
     resolve: { conditionNames: [condition, "worker", "browser", "import"] },
     platform: "browser",
     // Of the testing kit only what is used gets in, and that needs nothing of Node.
-    external: /^node:/,
+    external: /^(?:node|cloudflare):/,
   });
   const format = condition === "workerd" ? "esm" : "iife";
   const { output } = await bundle.generate({ format });
   return output[0].code;
 }
 
+/** What a shell would give: the `NODE_ENV` of tests is neither that of development nor of production. */
+const environment = () => ({
+  ...process.env,
+  NODE_ENV: undefined,
+  NEXT_TELEMETRY_DISABLED: "1",
+});
+
 /** Starts a command that serves, and prints its port at the end of a line. */
-async function spawned(command: string, ...args: readonly string[]): Promise<Served> {
+export async function spawned(command: string, ...args: readonly string[]): Promise<Served> {
   const child = spawn(command, args, {
     stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+    env: environment(),
     // In a group of its own: what npm installs as a command often only starts the real one.
     detached: true,
   });
@@ -64,7 +71,7 @@ async function spawned(command: string, ...args: readonly string[]): Promise<Ser
   return {
     origin: `http://127.0.0.1:${port}`,
     close() {
-      if (child.pid) process.kill(-child.pid, "SIGKILL");
+      if (child.pid && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
       return exited;
     },
   };
@@ -132,7 +139,7 @@ export async function nextStart(folder = `${here}next`): Promise<Served> {
   const [command, ...args] = next("build", folder);
   const build = spawn(command, [...args, "--turbopack"], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+    env: { ...environment(), SVC_WEBHOOK_SECRET: undefined },
   });
   const output: string[] = [];
   build.stdout.on("data", (chunk) => output.push(String(chunk)));

@@ -1,6 +1,7 @@
-import { answer, createReceiver, toDelivery, toResponse, type Receiver } from "@svc-webhooks/core";
-import type { Context, Handler } from "hono";
-import type { Mounted } from "./mounted.js";
+import { answer, createReceiver, toDelivery, toResponse } from "@svc-webhooks/core";
+import type { Context } from "hono";
+import { executionOf } from "./execution.js";
+import { checked, type Mounted } from "./mounted.js";
 
 export type { Mounted } from "./mounted.js";
 
@@ -12,36 +13,30 @@ const fix =
  * itself and never calls `next()`.
  *
  * Where bindings exist only per request, give a function: `webhooks((c) => createReceiver({ secret:
- * c.env.SECRET, … }))`. It is called once, on the first delivery, and what it returns is kept. While
- * it throws, genuine deliveries end as `misconfigured` and each one calls it again.
+ * c.env.SECRET, … }))`. It is called once, on the first request, and what it returns is kept. While
+ * it throws, genuine deliveries end as `misconfigured` and every request calls it again.
+ *
+ * @throws TypeError if `source` is neither
  */
 export function webhooks<Source>(source: Source): Mounted<Source> {
-  const make = source as Receiver | ((c: Context) => Receiver);
-  let receiver = typeof make === "function" ? undefined : make;
+  let receiver = typeof source === "function" ? undefined : checked(source);
   const receiverOf = (c: Context) => {
     try {
-      return (receiver ??= (make as (c: Context) => Receiver)(c));
+      return (receiver ??= checked((source as (c: Context) => unknown)(c)));
     } catch (error) {
       // Through the same pipeline: strangers learn nothing, and the operator gets the one printed line.
-      return createReceiver({ secret: () => Promise.reject(error), on: { "*": () => {} } });
+      const secret = () => Promise.reject(error);
+      return createReceiver({ secret, maxBodyBytes: 104_857_600, on: { "*": () => {} } });
     }
   };
-  const handle: Handler = async (c) => {
+  const handle = async (c: Context) => {
     const delivery = toDelivery(c.req.raw);
     // What was read as text or JSON is no longer what was sent; these two are.
     const { arrayBuffer, blob } = c.req.bodyCache;
-    const body = arrayBuffer || blob ? new Uint8Array(await c.req.arrayBuffer()) : delivery.body;
+    const kept = async () => new Uint8Array(await c.req.arrayBuffer());
+    const body = arrayBuffer || blob ? kept : delivery.body;
     const outcome = await receiverOf(c).receive({ ...delivery, body, fix }, executionOf(c));
     return toResponse(c.req.raw, answer(outcome));
   };
   return handle as Mounted<Source>;
-}
-
-/** Whom to ask to wait for work that outlives the answer. Node, Bun and Deno wait unasked, and Hono throws there. */
-function executionOf(c: Context) {
-  try {
-    return c.executionCtx;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,8 @@
 import { answer, toDelivery, toResponse, type Receiver } from "@svc-webhooks/core";
 import * as server from "next/server.js";
-import { fix } from "./fix.js";
+import { ifCut } from "./if-cut.js";
+
+const fix = `let nothing read the request before webhooks(); ${ifCut}`;
 
 /** A route handler of the App Router; what Next.js gives it beside the request is not looked at. */
 export type RouteHandler = (request: Request, context?: unknown) => Promise<Response>;

@@ -1,6 +1,6 @@
 import type { Receiver } from "@svc-webhooks/core";
 import { webhooks as nodeWebhooks, type NodeHandler } from "@svc-webhooks/node";
-import { fix } from "./fix.js";
+import { ifCut } from "./if-cut.js";
 
 /**
  * Mounts a receiver in the Pages Router: `export default webhooks(receiver)` in `pages/api/…`. The
@@ -9,5 +9,5 @@ import { fix } from "./fix.js";
  */
 export const webhooks = (receiver: Pick<Receiver, "receive">): NodeHandler =>
   nodeWebhooks(receiver, {
-    fix: `export const config = { api: { bodyParser: false } } from the page itself; ${fix}`,
+    fix: `export const config = { api: { bodyParser: false } } from the page itself; ${ifCut}`,
   });

@@ -4,9 +4,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { dial, oneConnection, requestHead, send } from "../../../test/support/clients.js";
 import { eventBody, signed, unsigned } from "../../../test/support/deliveries.js";
 import { gate } from "../../../test/support/gate.js";
-import { settled } from "../../../test/support/manual-clock.js";
 import { observedReceiver } from "../../../test/support/receivers.js";
 import { listen, platforms } from "../../../test/support/servers.js";
+import { settled } from "../../../test/support/settled.js";
 
 const large = "x".repeat(300_000);
 

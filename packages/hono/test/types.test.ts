@@ -1,0 +1,142 @@
+import { createReceiver, type UnknownEvent } from "@svc-webhooks/core";
+import { webhooks } from "@svc-webhooks/hono";
+import { Hono, type Context } from "hono";
+import { hc } from "hono/client";
+import { expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+
+// What these tests prove, tsc checks; that they also run keeps them from going stale.
+
+interface Worker {
+  Bindings: { SECRET: string };
+  Variables: { tenant: number };
+}
+
+const events = {
+  "email.sent": z.object({ type: z.literal("email.sent"), count: z.string().transform(Number) }),
+};
+
+interface Sent {
+  type: "email.sent";
+  count: number;
+}
+
+const secret = "whsec_test";
+const receiver = createReceiver({ secret, on: { "*": () => {} } });
+
+test("the function's context has the app's bindings and variables, without an annotation", () => {
+  const app = new Hono<Worker>().post(
+    "/",
+    webhooks((c) => {
+      expectTypeOf(c.env).toEqualTypeOf<{ SECRET: string }>();
+      expectTypeOf(c.env.SECRET).toEqualTypeOf<string>();
+      expectTypeOf(c.get("tenant")).toEqualTypeOf<number>();
+      expectTypeOf(c.var.tenant).toEqualTypeOf<number>();
+      return createReceiver({ secret: c.env.SECRET, on: { "*": () => {} } });
+    }),
+  );
+  expect(app.routes).toHaveLength(1);
+});
+
+test("a binding that the app does not have is an error", () => {
+  const app = new Hono<Worker>().post(
+    "/",
+    webhooks((c) =>
+      createReceiver({
+        // @ts-expect-error: there is a SECRET, but no SECRETS
+        secret: c.env.SECRETS,
+        on: { "*": () => {} },
+      }),
+    ),
+  );
+  expect(app.routes).toHaveLength(1);
+});
+
+test("handlers inside infer their events from the schemas", () => {
+  const app = new Hono<Worker>().post(
+    "/",
+    webhooks((c) =>
+      createReceiver({
+        secret: c.env.SECRET,
+        events,
+        on: {
+          "email.sent": (event, { signal }) => {
+            expectTypeOf(event).toEqualTypeOf<Sent>();
+            expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
+          },
+          "*": async (event) => {
+            expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
+          },
+        },
+      }),
+    ),
+  );
+  expect(app.routes).toHaveLength(1);
+});
+
+test("the function may be written elsewhere, for the app's environment or for any", () => {
+  const forWorker = (c: Context<Worker>) =>
+    createReceiver({ secret: c.env.SECRET, on: { "*": () => {} } });
+  const forAny = () => receiver;
+  const app = new Hono<Worker>().post("/a", webhooks(forWorker)).post("/b", webhooks(forAny));
+  expect(app.routes).toHaveLength(2);
+});
+
+test("a function that promises a receiver is an error: it is needed at once", () => {
+  const promising = webhooks(async () => receiver);
+  const app = new Hono<Worker>();
+  // @ts-expect-error: only a receiver will do
+  app.post("/", promising);
+  expect(app.routes).toHaveLength(1);
+});
+
+test("a receiver fits in every app, under every way to mount", () => {
+  const handler = webhooks(receiver);
+  const apps = [
+    new Hono().post("/", handler),
+    new Hono<Worker>().post("/", handler),
+    new Hono<Worker>().post("/", webhooks(receiver)),
+    new Hono<Worker>().post(webhooks(receiver)),
+    new Hono<Worker>().all("/", webhooks(receiver)),
+    new Hono<Worker>().use("/", webhooks(receiver)),
+    new Hono<Worker>().on(["POST", "PUT"], "/", webhooks(receiver)),
+    new Hono<Worker>().on("POST", ["/", "/webhooks/:tenant"], webhooks(receiver)),
+    new Hono<Worker>().basePath("/hooks").post("/:tenant", webhooks(receiver)),
+    new Hono<Worker>().route("/hooks", new Hono<Worker>().post("/", webhooks(receiver))),
+    new Hono<Worker>().route("/hooks", new Hono().post("/", webhooks(receiver))),
+  ];
+  expect(apps.every(({ routes }) => routes.length > 0)).toBe(true);
+});
+
+test("middleware beside it keeps its types, and so does the function behind it", () => {
+  const app = new Hono<Worker>().post(
+    "/:tenant",
+    async (c, next) => {
+      expectTypeOf(c.req.param("tenant")).toEqualTypeOf<string>();
+      expectTypeOf(c.env.SECRET).toEqualTypeOf<string>();
+      c.set("tenant", 1);
+      await next();
+    },
+    webhooks((c) => {
+      expectTypeOf(c.env.SECRET).toEqualTypeOf<string>();
+      return createReceiver({ secret: c.env.SECRET, on: { "*": () => {} } });
+    }),
+  );
+  expect(app.routes).toHaveLength(2);
+});
+
+test("a chain that a client is typed by goes on behind it", () => {
+  const app = new Hono<Worker>()
+    .get("/health", (c) => c.json({ ok: true }))
+    .post("/webhooks", webhooks(receiver))
+    .get("/count", (c) => c.json({ count: c.var.tenant }));
+  const client = hc<typeof app>("http://localhost");
+
+  type Body<Call extends () => Promise<{ json(): Promise<unknown> }>> = Awaited<
+    ReturnType<Awaited<ReturnType<Call>>["json"]>
+  >;
+  expectTypeOf<Body<typeof client.health.$get>>().toEqualTypeOf<{ ok: true }>();
+  expectTypeOf<Body<typeof client.count.$get>>().toEqualTypeOf<{ count: number }>();
+  expectTypeOf(client.webhooks.$post).toBeFunction();
+  expect(client.webhooks.$url().pathname).toBe("/webhooks");
+});

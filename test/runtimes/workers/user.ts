@@ -1,0 +1,21 @@
+import { createReceiver } from "@svc-webhooks/core";
+import { webhooks } from "@svc-webhooks/hono";
+import { Hono } from "hono";
+
+interface Worker {
+  Bindings: { readonly SVC_WEBHOOK_SECRET: string };
+}
+
+/** What a user deploys to a worker, at its least. */
+export default new Hono<Worker>().post(
+  "/webhooks",
+  webhooks((c) =>
+    createReceiver({
+      secret: c.env.SVC_WEBHOOK_SECRET,
+      on: {
+        "email.sent": ({ type }) => console.log(type),
+        "*": ({ type }) => console.log(type),
+      },
+    }),
+  ),
+);

@@ -1,0 +1,142 @@
+import { createReceiver, type Receiver } from "@svc-webhooks/core";
+import { webhooks } from "@svc-webhooks/hono";
+import { webhooks as nextWebhooks } from "@svc-webhooks/next";
+import { webhooks as pagesWebhooks } from "@svc-webhooks/next/pages";
+import { Hono, type Context } from "hono";
+import { NextRequest } from "next/server.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { send } from "../support/clients.js";
+import { eventBody, secret, signed } from "../support/deliveries.js";
+import { observedReceiver } from "../support/receivers.js";
+import { expresses, listen } from "../support/servers.js";
+import { codeOf, hosts, initOf } from "../support/web.js";
+
+const signedInit = async (...delivery: Parameters<typeof signed>) =>
+  initOf(await signed(...delivery));
+
+// A parser would lose the mark, and a re-encoded body would have another signature.
+const marked = `\uFEFF${eventBody()}`;
+
+describe.each(hosts)("Hono, $host", ({ serve }) => {
+  test.each<[string, (c: Context) => Promise<unknown>]>([
+    ["arrayBuffer()", (c) => c.req.arrayBuffer()],
+    ["blob()", (c) => c.req.blob()],
+  ])("trap 16: c.req.raw is spent after c.req.%s, and the kept bytes do", async (_how, read) => {
+    const { receiver } = observedReceiver();
+    const spent: boolean[] = [];
+    const app = new Hono()
+      .use(async (c, next) => {
+        await read(c);
+        spent.push(c.req.raw.bodyUsed);
+        await next();
+      })
+      .post("/", webhooks(receiver));
+    const ask = await serve(app);
+    expect(await codeOf(await ask("/", await signedInit(marked)))).toBe("processed");
+    expect(spent).toEqual([true]);
+  });
+
+  test.each<[string, (c: Context) => Promise<unknown>]>([
+    ["text()", (c) => c.req.text()],
+    ["json()", (c) => c.req.json().catch(() => {})],
+  ])(
+    "trap 16: what Hono makes of c.req.%s afterwards is lossy, and not used",
+    async (_how, read) => {
+      const { receiver, codes, lines } = observedReceiver();
+      const lengths: number[] = [];
+      const app = new Hono()
+        .use(async (c, next) => {
+          await read(c);
+          lengths.push((await c.req.arrayBuffer()).byteLength);
+          await next();
+        })
+        .post("/", webhooks(receiver));
+      const ask = await serve(app);
+      expect((await ask("/", await signedInit(marked))).status).toBe(500);
+      expect(lengths).toEqual([Buffer.byteLength(marked) - 3]);
+      expect(codes()).toEqual(["body_unavailable"]);
+      expect(lines).toEqual([expect.stringContaining("read it with c.req.arrayBuffer()")]);
+    },
+  );
+
+  test("trap 48: a receiver that is built from c.env is built once, though each request has its own", async () => {
+    const environments = new Set<unknown>();
+    const make = vi.fn<(c: Context) => Receiver>(() =>
+      createReceiver({ secret, on: { "*": () => {} } }),
+    );
+    const app = new Hono()
+      .use(async (c, next) => {
+        environments.add(c.env);
+        await next();
+      })
+      .post("/", webhooks(make));
+    const ask = await serve(app);
+    expect(make).not.toHaveBeenCalled();
+    const codes = [];
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      codes.push(await codeOf(await ask("/", await signedInit())));
+    }
+    expect(environments.size).toBe(3);
+    expect(codes).toEqual(["processed", "duplicate", "duplicate"]);
+    expect(make).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("Next.js, App Router", () => {
+  const url = "https://example.org/api/webhooks";
+
+  test("trap 17: a request that was read once is named, not waited for and not taken for forged", async () => {
+    const { receiver, codes, lines } = observedReceiver();
+    const request = new Request(url, await signedInit(marked));
+    await request.text();
+    expect((await nextWebhooks(receiver).POST(request)).status).toBe(500);
+    expect(codes()).toEqual(["body_unavailable"]);
+    expect(lines).toEqual([expect.stringContaining("let nothing read the request before")]);
+  });
+
+  test("trap 17: a Request does as well as a NextRequest, and a second argument does no harm", async () => {
+    const { receiver } = observedReceiver();
+    const { POST } = nextWebhooks(receiver);
+    const context = { params: Promise.resolve({ tenant: "1" }) };
+    const init = await signedInit();
+    expect(await codeOf(await POST(new Request(url, init)))).toBe("processed");
+    expect(await codeOf(await POST(new Request(url, init), context))).toBe("duplicate");
+    const nextRequest = new NextRequest(url, {
+      method: "POST",
+      headers: init.headers ?? {},
+      body: init.body ?? null,
+    });
+    expect(await codeOf(await POST(nextRequest, context))).toBe("duplicate");
+  });
+
+  test("trap 17: a secret that a build machine does not have fails no build, and is read later", async () => {
+    const lines: string[] = [];
+    const variable = "SVC_WEBHOOK_SECRET_OF_THIS_TEST";
+    onTestFinished(() => void delete process.env[variable]);
+    const { POST } = nextWebhooks(
+      createReceiver({
+        secret: () => process.env[variable] ?? "",
+        on: { "*": () => {} },
+        log: (line) => lines.push(line),
+      }),
+    );
+    expect(await codeOf(await POST(new Request(url, await signedInit())))).toBe("misconfigured");
+    expect(lines).toEqual([expect.stringMatching(/misconfigured: secret /)]);
+    process.env[variable] = secret;
+    expect(await codeOf(await POST(new Request(url, await signedInit())))).toBe("processed");
+  });
+});
+
+test("trap 17: in the Pages Router, a parser that was left on is named with the line that the page needs", async () => {
+  const { receiver, codes, lines } = observedReceiver();
+  const page = pagesWebhooks(receiver);
+  // Next.js parses JSON as Express does: into `body`, the bytes gone.
+  const app = expresses[1].express();
+  app.use(expresses[1].express.json(), (request, response) => page(request, response));
+  const reply = await send(await listen(app as Parameters<typeof listen>[0]), await signed());
+  expect(reply).toMatchObject({ status: 500, code: "body_unavailable" });
+  expect(codes()).toEqual(["body_unavailable"]);
+  expect(lines).toEqual([
+    expect.stringContaining("export const config = { api: { bodyParser: false } }"),
+  ]);
+});
