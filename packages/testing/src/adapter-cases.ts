@@ -1,4 +1,5 @@
-import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import { headerNames, sign } from "@svc-webhooks/core";
 import type { Before } from "./adapter-contract.js";
 import { contractBodyLimit, contractSecret } from "./contract-receiver.js";
@@ -71,15 +72,37 @@ const endsAs = (body: string | Uint8Array, code: string, chunkBytes?: number) =>
 
 const event = '{"type":"contract.event"}';
 const sized = (bytes: number) => event.padEnd(bytes, " ");
+const notUtf8 = Uint8Array.from([...encoder.encode('{"a":"'), 0xff, 0xfe, 0x22, 0x7d]);
+
+/** The signature is over what the body inflates to. */
+async function gzipIsRefused(probe: Probe): Promise<void> {
+  const signature = await sign(event, contractSecret);
+  const headers = { "content-encoding": "gzip", [headerNames.signature]: signature };
+  const delivery = await probe.signed(gzipSync(event), { headers });
+  equal(codeOf(await probe.send(delivery)), "encoding_unsupported");
+}
+
+/** The delivery ends without a claim, and the next one is as good as if it had not been. */
+const hangingUpClaimsNothing = (chunkBytes?: number) => async (probe: Probe) => {
+  const delivery = await probe.signed(event);
+  await probe.ask("codes");
+  await probe.ask("lines");
+  const { hangUp } = await probe.begin(chunkBytes ? { ...delivery, chunkBytes } : delivery);
+  await hangUp();
+  equal(codeOf(await probe.send(delivery)), "processed");
+  const codes = await probe.ask("codes");
+  deepEqual(
+    codes.filter((code) => code !== "aborted"),
+    ["processed"],
+  );
+  deepEqual(await probe.ask("lines"), []);
+};
 
 const bytesAndSignature: readonly AdapterCase[] = [
   { title: "trap 1: a byte order mark is among the signed bytes", run: arrives(`\uFEFF${event}`) },
   {
     title: "trap 1: bytes that are no UTF-8 are signed as they are, and refused as no JSON",
-    run: endsAs(
-      Uint8Array.from([...encoder.encode('{"a":"'), 0xff, 0xfe, 0x22, 0x7d]),
-      "malformed_body",
-    ),
+    run: endsAs(notUtf8, "malformed_body"),
   },
   {
     title: "trap 2: $&, $$ and $` in a body stand for themselves",
@@ -128,16 +151,35 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
+    title: "names of headers may be in any case",
+    async run(probe) {
+      const { body, headers } = await probe.signed(event);
+      const titled = Object.entries(headers).map(
+        ([name, value]) =>
+          [name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()), value] as const,
+      );
+      const sent = { body, headers: Object.fromEntries(titled) };
+      equal(codeOf(await probe.send(sent)), "processed");
+    },
+  },
+  {
     title: "unsigned headers arrive as they were sent",
     async run(probe) {
-      const headers = { [headerNames.subscriptionId]: "sub_/~:" };
-      const deliveryId = `dlv_!#$%&()*+-./:;<=>?@[]^_\`{|}~${crypto.randomUUID()}`;
+      const headers = { [headerNames.subscriptionId]: "sub_/~:A" };
+      const unique = `dlv_!#$%41&()*+-./:;<=>?@[]^_\`{|}~A${crypto.randomUUID()}`;
+      const deliveryId = unique.padEnd(256, "Z");
       await probe.ask("deliveries");
       await probe.send(await probe.signed(event, { deliveryId, attempt: 7, headers }));
       const [seen] = await probe.ask("deliveries");
-      const expected = { deliveryId, attempt: 7, subscriptionId: "sub_/~:", hex: seen?.hex };
+      const expected = { deliveryId, attempt: 7, subscriptionId: "sub_/~:A", hex: seen?.hex };
       deepEqual(seen, expected);
     },
+  },
+  { title: "trap 9: a body in gzip is refused, not inflated", run: gzipIsRefused },
+  {
+    title: "trap 9: a body in gzip is refused where it was kept, inflated or not",
+    before: "keeper",
+    run: gzipIsRefused,
   },
   { title: "trap 12: an empty body is read, and is no JSON", run: endsAs("", "malformed_body") },
 ];
@@ -162,6 +204,16 @@ const rawBody: readonly AdapterCase[] = [
     run: arrives(`\uFEFF${event}\r\n`),
   },
   {
+    title: "bytes that were read before and kept need be no UTF-8",
+    before: "keeper",
+    run: endsAs(notUtf8, "malformed_body"),
+  },
+  {
+    title: "an empty body that was read before and kept is an empty body",
+    before: "keeper",
+    run: endsAs("", "malformed_body"),
+  },
+  {
     title: "trap 43: a body that was cut on the way is unavailable, not forged",
     before: "cutter",
     async run(probe) {
@@ -170,6 +222,41 @@ const rawBody: readonly AdapterCase[] = [
       equal(codeOf(reply), "body_unavailable");
       const [line] = await probe.ask("lines");
       match(String(line), new RegExp(`cut to \\d+ of ${event.length} bytes; .{20,}`));
+    },
+  },
+  {
+    title: "trap 13: the content type decides nothing",
+    async run(probe) {
+      for (const type of [
+        undefined,
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=b",
+        "application/json; charset=utf-16le",
+      ]) {
+        const headers = { "content-type": type };
+        const delivery = await probe.signed('{"type":"contract.event","é":1}', { headers });
+        equal(codeOf(await probe.send(delivery)), "processed", type);
+      }
+    },
+  },
+  {
+    title: "a delivery that comes while another is read is kept apart from it",
+    async run(probe) {
+      const slow = await probe.signed(`${event} `);
+      const quick = await probe.signed(event);
+      await probe.ask("deliveries");
+      const { finish } = await probe.begin(slow);
+      equal(codeOf(await probe.send(quick)), "processed");
+      equal(codeOf(await finish()), "processed");
+      const seen = await probe.ask("deliveries");
+      deepEqual(
+        seen.map(({ deliveryId, hex }) => ({ deliveryId, hex })),
+        [quick, slow].map(({ headers, body }) => ({
+          deliveryId: headers[headerNames.deliveryId],
+          hex: hexOf(body),
+        })),
+      );
     },
   },
   {
@@ -203,17 +290,20 @@ const rawBody: readonly AdapterCase[] = [
   },
   {
     title: "trap 19: a client that hangs up in the middle of a body claims nothing",
+    run: hangingUpClaimsNothing(),
+  },
+  {
+    title: "trap 19: a client that hangs up between chunks claims nothing",
+    run: hangingUpClaimsNothing(1),
+  },
+  {
+    title: "trap 49: an unsigned body is not asked for, not even whether it can be had",
+    before: "parser",
     async run(probe) {
-      const delivery = await probe.signed(event);
-      await probe.ask("codes");
+      const headers = { [headerNames.signature]: undefined };
       await probe.ask("lines");
-      await probe.hangUp(delivery);
-      equal(codeOf(await probe.send(delivery)), "processed");
-      const codes = await probe.ask("codes");
-      deepEqual(
-        codes.filter((code) => code !== "aborted"),
-        ["processed"],
-      );
+      const reply = await probe.send(await probe.signed(event, { headers }));
+      equal(codeOf(reply), "signature_missing");
       deepEqual(await probe.ask("lines"), []);
     },
   },
@@ -311,12 +401,13 @@ const outcomes: readonly OutcomeCase[] = [
   {
     code: "body_too_large",
     status: 413,
-    send: async (probe) => probe.send(await probe.signed(sized(contractBodyLimit + 1))),
+    // Not of one byte more, as above: that too is something to get wrong alone.
+    send: async (probe) => probe.send(await probe.signed(sized(2 * contractBodyLimit))),
   },
   {
     code: "encoding_unsupported",
     status: 415,
-    send: sending("contract.event", { "content-encoding": "gzip" }),
+    send: sending("contract.event", { "content-encoding": "br" }),
   },
   ...methods.map((method) => ({
     code: "method_not_allowed",
@@ -353,6 +444,25 @@ const dispatchAndAnswers: readonly AdapterCase[] = [
       expectAnswer(late as Reply, "handler_timeout", { status: 503, retryAfter: "5" });
       expectAnswer(copy as Reply, "in_flight", { status: 503, retryAfter: "5" });
       await after("contract.release")(probe);
+    },
+  },
+  {
+    title: "a delivery that fails is handed over once, and tried again by its sender alone",
+    async run(probe) {
+      const delivery = await probe.event("contract.fails");
+      await probe.ask("codes");
+      await probe.send(delivery);
+      await probe.send(delivery);
+      const codes = await probe.ask("codes");
+      // Handlers of earlier cases may be ending only now.
+      equal(codes.filter((code) => code === "handler_failed").length, 2, codes.join());
+    },
+  },
+  {
+    title: "trap 39: no header of an answer tells of the event or its handler",
+    async run(probe) {
+      const { headers } = await probe.send(await probe.event("contract.fails"));
+      doesNotMatch(JSON.stringify(headers), /contract\.|confidential/);
     },
   },
   {

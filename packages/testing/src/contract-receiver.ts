@@ -15,7 +15,8 @@ import {
 } from "@svc-webhooks/core";
 
 export const contractSecret = "whsec_contract";
-export const contractBodyLimit = 65_536;
+/** Above the 100 kB that Express's parsers take, unless told otherwise. */
+export const contractBodyLimit = 262_144;
 
 /** With this header a delivery is a question: about what the receiver has seen since the last one. */
 export const askHeader = "x-contract-ask";

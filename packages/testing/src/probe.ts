@@ -23,6 +23,14 @@ interface Sending {
   readonly chunkBytes?: number;
 }
 
+/** A request of which the head and the start of the body are sent. */
+interface Begun {
+  /** Sends the rest. */
+  readonly finish: () => Promise<Reply>;
+  /** Closes the connection. */
+  readonly hangUp: () => Promise<void>;
+}
+
 const patienceMs = 10_000;
 
 /** Sends deliveries to one mounted adapter over HTTP, as the service and its imitators would. */
@@ -58,42 +66,38 @@ export class Probe {
 
   /** @throws an Error if no answer has come within 10 s (as a rejection) */
   send(sending: Sending): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      const outgoing = this.#open(sending);
-      outgoing.setTimeout(patienceMs, () =>
-        outgoing.destroy(new Error(`no answer within ${patienceMs} ms`)),
-      );
-      outgoing.on("error", reject);
-      outgoing.on("response", (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.on("error", reject);
-        response.on("end", () => {
+    const { body = new Uint8Array(), chunkBytes = body.length || 1 } = sending;
+    const outgoing = this.#open(sending);
+    for (let at = 0; at < body.length; at += chunkBytes) {
+      outgoing.write(body.subarray(at, at + chunkBytes));
+    }
+    outgoing.end();
+    return replyTo(outgoing);
+  }
+
+  /** Sends the head and half of the body. */
+  async begin(sending: Sending & { readonly body: Uint8Array }): Promise<Begun> {
+    const { body } = sending;
+    const half = body.length / 2;
+    const outgoing = this.#open(sending);
+    const reply = replyTo(outgoing);
+    // Who hangs up gets none.
+    reply.catch(() => {});
+    await new Promise((resolve) => outgoing.write(body.subarray(0, half), resolve));
+    return {
+      finish() {
+        outgoing.end(body.subarray(half));
+        return reply;
+      },
+      hangUp: () =>
+        new Promise((resolve) => {
+          outgoing.on("close", () => resolve());
           outgoing.destroy();
-          const { statusCode: status = 0, headers } = response;
-          resolve({ status, headers, body: Buffer.concat(chunks).toString() });
-        });
-      });
-      const { body = new Uint8Array(), chunkBytes = body.length || 1 } = sending;
-      for (let at = 0; at < body.length; at += chunkBytes) {
-        outgoing.write(body.subarray(at, at + chunkBytes));
-      }
-      outgoing.end();
-    });
+        }),
+    };
   }
 
-  /** Sends half of the body and closes the connection. */
-  hangUp(sending: Sending & { readonly body: Uint8Array }): Promise<void> {
-    return new Promise((resolve) => {
-      const outgoing = this.#open(sending);
-      // It is we who hang up.
-      outgoing.on("error", () => {});
-      outgoing.on("close", () => resolve());
-      outgoing.write(sending.body.subarray(sending.body.length / 2), () => outgoing.destroy());
-    });
-  }
-
-  /** A request of which only the head is sent. */
+  /** A request of which nothing is sent yet. */
   #open({ method = "POST", headers = {}, body, chunkBytes }: Sending): ClientRequest {
     const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
     return request(this.#url, {
@@ -102,4 +106,23 @@ export class Probe {
       headers: { ...length, ...headers },
     });
   }
+}
+
+function replyTo(outgoing: ClientRequest): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    outgoing.setTimeout(patienceMs, () =>
+      outgoing.destroy(new Error(`no answer within ${patienceMs} ms`)),
+    );
+    outgoing.on("error", reject);
+    outgoing.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        outgoing.destroy();
+        const { statusCode: status = 0, headers } = response;
+        resolve({ status, headers, body: Buffer.concat(chunks).toString() });
+      });
+    });
+  });
 }

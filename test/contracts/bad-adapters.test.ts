@@ -1,0 +1,55 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { adapterContract, type MountAdapter } from "@svc-webhooks/testing";
+import { expect, test } from "vitest";
+import { badAdapters } from "./bad-adapters.js";
+import { goodAdapter, mounted, type Adapter } from "./good-adapter.js";
+
+interface Case {
+  readonly title: string;
+  readonly run: () => Promise<void>;
+}
+
+/** The cases of the contract, which tells them to test runners only. */
+function casesFor(mount: MountAdapter): readonly Case[] {
+  const cases: Case[] = [];
+  const runner = {
+    describe: (_name: string, body: () => void) => body(),
+    it: (title: string, run: Case["run"]) => cases.push({ title, run }),
+  };
+  adapterContract(runner, "an adapter", mount);
+  return cases;
+}
+
+/** The titles of the cases that an adapter fails in. */
+async function failures(adapter: Adapter): Promise<readonly string[]> {
+  let listener: RequestListener;
+  const server = createServer((request, response) => listener(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
+  const failed: string[] = [];
+  const cases = casesFor((receiver, before) => {
+    listener = mounted(adapter, receiver, before);
+    return { url };
+  });
+  for (const { title, run } of cases) await run().catch(() => failed.push(title));
+  server.close();
+  server.closeAllConnections();
+  return failed;
+}
+
+test("an adapter without a mistake fails in no case", async () => {
+  expect(await failures(goodAdapter)).toEqual([]);
+});
+
+test("there is a bad adapter for each case, in the contract's order, and for nothing else", () => {
+  const titles = casesFor(() => ({ url: "" })).map(({ title }) => title);
+  expect(Object.keys(badAdapters)).toEqual(titles);
+});
+
+test.concurrent.each(Object.entries(badAdapters))(
+  "an adapter fails in one case alone: %s",
+  async (title, adapter) => {
+    expect(await failures(adapter)).toEqual([title]);
+  },
+);
