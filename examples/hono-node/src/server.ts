@@ -1,0 +1,38 @@
+import { once } from "node:events";
+import { serve } from "@hono/node-server";
+import { createReceiver } from "@svc-webhooks/core";
+import { emailEvents } from "@svc-webhooks/events";
+import { webhooks } from "@svc-webhooks/hono";
+import { Hono } from "hono";
+import { logger } from "hono/logger";
+import { secureHeaders } from "hono/secure-headers";
+
+const receiver = createReceiver({
+  secret: process.env.SVC_WEBHOOK_SECRET ?? "",
+  events: emailEvents,
+  on: {
+    "email.delivered": async (event) => console.log("delivered:", event.data?.email_id),
+  },
+});
+
+const app = new Hono();
+// Middleware may come before, as long as it leaves the body alone: its bytes are what was signed.
+app.use(logger(), secureHeaders());
+app.post("/webhooks", webhooks(receiver));
+
+const port = Number(process.env.PORT ?? 3000);
+const server = serve({ fetch: app.fetch, port }, (address) =>
+  console.log(`Listening on http://localhost:${address.port}`),
+);
+
+async function stop() {
+  const closed = once(server, "close");
+  server.close();
+  const left = await receiver.drain({ deadlineMs: 20_000 });
+  // Handlers end before their answers are sent; the server is closed when these are.
+  if (left === 0) await closed;
+  else console.error(`${left} deliveries were cut off; their leases will end`);
+  process.exit();
+}
+
+process.once("SIGTERM", stop).once("SIGINT", stop);
