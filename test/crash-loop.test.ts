@@ -1,10 +1,10 @@
 import { memoryStore, type DeliveryStore, type StoreCall } from "@svc-webhooks/core";
+import { fakeClock } from "@svc-webhooks/testing";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { signed } from "./support/deliveries.js";
-import { ManualClock } from "./support/manual-clock.js";
 import { call } from "./support/receivers.js";
 
 const maxRuns = 3;
@@ -94,7 +94,7 @@ async function live(store: DeliveryStore, deadlyRuns: number, storeCall: StoreCa
 
 /** Processes on one store, one after the other. */
 function bench(deadlyRuns: number) {
-  const clock = new ManualClock();
+  const clock = fakeClock();
   const store = memoryStore({ clock });
   return {
     next: () => live(store, deadlyRuns, call),

@@ -6,6 +6,7 @@ import {
   type ReceiverOptions,
   type StandardSchemaV1,
 } from "@svc-webhooks/core";
+import { fakeClock } from "@svc-webhooks/testing";
 import type { RequestListener } from "node:http";
 import request, { type Response } from "supertest";
 import { describe, expect, expectTypeOf, test } from "vitest";
@@ -18,7 +19,6 @@ import {
   type TestDelivery,
 } from "./support/deliveries.js";
 import { gate } from "./support/gate.js";
-import { ManualClock } from "./support/manual-clock.js";
 import {
   call,
   claimBy,
@@ -142,7 +142,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
       status: 503,
       headers: { "retry-after": "5" },
       async produce({ app }) {
-        const clock = new ManualClock();
+        const clock = fakeClock();
         const [started, finish] = [gate(), gate()];
         const on = {
           "*": () => {
@@ -222,7 +222,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
       status: 503,
       headers: { "retry-after": "5" },
       async produce({ app }) {
-        const clock = new ManualClock();
+        const clock = fakeClock();
         const claimed = gate();
         const { store } = recordedStore({
           claim() {
@@ -259,7 +259,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
       when: "no key is active any more",
       status: 500,
       async produce({ app }) {
-        const clock = new ManualClock();
+        const clock = fakeClock();
         const secret = [{ id: "old", key: "whsec_test", expiresAt: clock.now() + 1 }];
         const mounted = app({ clock, secret });
         clock.jump(1);
@@ -404,7 +404,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
 
 /** A copy of a delivery comes while the first one has been running for a while. */
 async function whileInFlight({ app }: Bench, afterMs: number): Promise<Response> {
-  const clock = new ManualClock();
+  const clock = fakeClock();
   const [started, finish] = [gate(), gate()];
   const mounted = app({
     clock,

@@ -7,11 +7,12 @@ import {
   type DeliveryStore,
   type ReceiverOptions,
 } from "@svc-webhooks/core";
+import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
 import { eventBody, forgedSignature, signed, unsigned } from "../support/deliveries.js";
 import { gate } from "../support/gate.js";
-import { ManualClock, settled } from "../support/manual-clock.js";
 import { call, claimBy, observedReceiver, recordedStore, week } from "../support/receivers.js";
+import { settled } from "../support/settled.js";
 
 /** A delivery of the event with this id in its body, under this delivery id. */
 const event = (eventId: string, deliveryId: string) =>
@@ -144,11 +145,11 @@ test("trap 25: what is not verified never touches the store", async () => {
 });
 
 test("trap 26: a process that dies with a claim blocks its delivery for the lease, no longer", async () => {
-  const clock = new ManualClock();
+  const clock = fakeClock();
   const { store, onlyKey } = recordedStore({}, memoryStore({ clock }));
   const finish = gate();
   const dying = observedReceiver({
-    clock: new ManualClock(),
+    clock: fakeClock(),
     store,
     on: { "*": () => finish.opened },
   });
@@ -173,7 +174,7 @@ test("trap 26: a process that dies with a claim blocks its delivery for the leas
 });
 
 test("trap 27: a copy gets no 2xx while the first one runs, and runs when that one dies", async () => {
-  const clock = new ManualClock();
+  const clock = fakeClock();
   const dies = gate();
   const starts: unknown[] = [];
   const { receiver } = observedReceiver({
@@ -218,7 +219,7 @@ test("trap 28: a failed handler is not remembered as done", async () => {
 });
 
 test("trap 29: an owner whose lease was taken over cannot give the new owner's claim away", async () => {
-  const clock = new ManualClock();
+  const clock = fakeClock();
   const store = memoryStore({ clock });
   void store.claim("key", claimBy("old"), call);
   clock.jump(30_000);
@@ -236,8 +237,8 @@ test("trap 29: an owner whose lease was taken over cannot give the new owner's c
 });
 
 test("trap 29: a handler that fails after its lease was taken over leaves the new run alone", async () => {
-  const frozen = new ManualClock();
-  const clock = new ManualClock();
+  const frozen = fakeClock();
+  const clock = fakeClock();
   const store = memoryStore({ clock });
   const [fails, finishes] = [gate(), gate()];
   const old = observedReceiver({ clock: frozen, store, on: { "*": () => fails.opened } });
@@ -256,7 +257,7 @@ test("trap 29: a handler that fails after its lease was taken over leaves the ne
 });
 
 test("trap 30: a finish that cannot be written is not taken for a failed handler", async () => {
-  const clock = new ManualClock();
+  const clock = fakeClock();
   const inner = memoryStore({ clock });
   let down = true;
   const { store, operations } = recordedStore(
@@ -288,7 +289,7 @@ test("trap 30: a finish that cannot be written is not taken for a failed handler
 });
 
 test("trap 31: a delivery is remembered for seven days, and not for less than a run may take", async () => {
-  const clock = new ManualClock();
+  const clock = fakeClock();
   const { receiver } = observedReceiver({ clock });
   await receiver.receive(await signed());
   clock.jump(week - 1);
@@ -302,7 +303,7 @@ test("trap 31: a delivery is remembered for seven days, and not for less than a 
 
 describe("trap 32: a full memory store", () => {
   const full = (records: number) => {
-    const clock = new ManualClock();
+    const clock = fakeClock();
     const store = memoryStore({ clock, maxRecords: records });
     const settle: Record<string, (key: string) => unknown> = {
       done: (key) => store.complete(key, claimBy(key), call),
@@ -355,7 +356,7 @@ describe("trap 32: a full memory store", () => {
 });
 
 test("trap 32: the memory store sets no timers, and retention beyond 2^31 - 1 ms holds", async () => {
-  const clock = new ManualClock();
+  const clock = fakeClock();
   const store = memoryStore({ clock });
   const month = 31 * 86_400_000;
   const { receiver } = observedReceiver({ clock, store, retainMs: month });
@@ -378,7 +379,7 @@ test("trap 33: a claim that is sent again under its token is the same claim", ()
 describe("trap 34: a handler that blocks the event loop for longer than its lease", () => {
   /** A worker whose handler blocks, and another that takes the delivery over meanwhile, or does not. */
   async function blocked(meanwhile: (store: DeliveryStore, key: string) => void) {
-    const clock = new ManualClock();
+    const clock = fakeClock();
     const { store, onlyKey } = recordedStore({}, memoryStore({ clock }));
     const { receiver, reports } = observedReceiver({
       clock,
@@ -428,7 +429,7 @@ test.each([
 ])(
   "trap 34: a handler that blocked the event loop %s is told to stop once it is free",
   async (_when, blockOnce) => {
-    const clock = new ManualClock();
+    const clock = fakeClock();
     const reason = gate<unknown>();
     const { receiver } = observedReceiver({
       clock,
@@ -451,7 +452,7 @@ test.each([
 
 describe("trap 35: a store that lost its records in the middle of a run", () => {
   /** A store that can be emptied while claims are held, as FLUSHALL and a failover do. */
-  function forgetful(clock = new ManualClock()) {
+  function forgetful(clock = fakeClock()) {
     let inner = memoryStore({ clock });
     const store: DeliveryStore = {
       shared: false,

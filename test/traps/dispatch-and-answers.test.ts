@@ -5,14 +5,15 @@ import {
   type Handlers,
   type ReceiverOptions,
 } from "@svc-webhooks/core";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { send } from "../support/clients.js";
 import { eventBody, forgedSignature, secret, signed, unsigned } from "../support/deliveries.js";
 import { gate } from "../support/gate.js";
-import { ManualClock, settled } from "../support/manual-clock.js";
 import { observedReceiver, recordedStore } from "../support/receivers.js";
 import { listen, platforms } from "../support/servers.js";
+import { settled } from "../support/settled.js";
 
 /** Which of these handlers ran for an event of this type. */
 async function ran(keys: readonly string[], type: string): Promise<readonly string[]> {
@@ -168,7 +169,7 @@ test("trap 45: a body that is rewritten for each attempt is the same delivery", 
 
 describe("traps 46 and 47: with maxRuns", () => {
   /** A receiver on this store that parks after two runs, and what it ran and parked. */
-  function limited(store: DeliveryStore, clock: ManualClock, handler: () => unknown = () => {}) {
+  function limited(store: DeliveryStore, clock: FakeClock, handler: () => unknown = () => {}) {
     const runs: unknown[] = [];
     const parked: unknown[] = [];
     const { receiver } = observedReceiver({
@@ -187,7 +188,7 @@ describe("traps 46 and 47: with maxRuns", () => {
   }
 
   test("trap 46: a store that is slow counts no run that never happened, and parks nothing", async () => {
-    const clock = new ManualClock();
+    const clock = fakeClock();
     const inner = memoryStore({ clock });
     let slow = true;
     const { store, operations } = recordedStore(
@@ -214,13 +215,13 @@ describe("traps 46 and 47: with maxRuns", () => {
   });
 
   test("trap 47: a handler that takes its process along is not started for ever", async () => {
-    const clock = new ManualClock();
+    const clock = fakeClock();
     const { store, operations } = recordedStore({}, memoryStore({ clock }));
     const runs: unknown[] = [];
     const parked: unknown[] = [];
     for (let start = 1; start <= 2; start += 1) {
       // Nobody renews, completes or releases for a process that is gone, so its own clock stands still.
-      const dying = limited(store, new ManualClock(), () => new Promise(() => {}));
+      const dying = limited(store, fakeClock(), () => new Promise(() => {}));
       void dying.receiver.receive(await signed());
       await settled();
       runs.push(...dying.runs);

@@ -1,0 +1,421 @@
+import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { modelCase } from "./store-model.js";
+import {
+  claimant,
+  leaseMs,
+  newKey,
+  retainMs,
+  type Claimant,
+  type StoreCase,
+  type StoreProbe,
+} from "./store-probe.js";
+import { retentionCases } from "./store-retention.js";
+import { tableCases } from "./store-table.js";
+
+const [me, other, third] = [claimant(1), claimant(2), claimant(3)];
+const many = Array.from({ length: 100 }, (_, index) => ({ token: `token ${index}` }));
+
+const numbers: readonly StoreCase[] = [
+  {
+    title: "a fence grows from owner to owner, however close they are",
+    async run(probe) {
+      const key = newKey();
+      let before = 0;
+      const grows = async (by: Claimant) => {
+        const { fence } = await probe.own(key, by);
+        ok(fence > before, `the fence grows from ${before} to ${fence}`);
+        before = fence;
+      };
+      for (const to of ["failed", "unused", "failed"] as const) {
+        await grows(me);
+        await probe.release(key, me, to);
+      }
+      await grows(me);
+      await probe.advance(leaseMs);
+      await grows(other);
+    },
+  },
+  ...[
+    {
+      when: "was forgotten",
+      lose: async (probe: StoreProbe, key: string) => {
+        equal(await probe.forget(key), true);
+        await probe.advance(1);
+      },
+    },
+    { when: "has expired", lose: (probe: StoreProbe) => probe.advance(retainMs) },
+  ].map(({ when, lose }) => ({
+    title: `a fence does not fall when the record ${when}, though its runs begin anew`,
+    async run(probe: StoreProbe) {
+      const key = newKey();
+      const before = await probe.own(key, me);
+      await probe.release(key, me, "failed");
+      await lose(probe, key);
+      const { fence, run } = await probe.own(key, me);
+      ok(fence >= before.fence, `the fence goes from ${before.fence} to ${fence}`);
+      ok(
+        fence >= Date.UTC(2020),
+        "a new record's fence is the store's clock in epoch milliseconds",
+      );
+      equal(run, 1);
+    },
+  })),
+  {
+    title: "a run counts unless it was given back unused",
+    async run(probe) {
+      const key = newKey();
+      const runs: number[] = [];
+      for (const to of ["unused", "unused", "failed", "unused", "failed"] as const) {
+        runs.push((await probe.own(key, me)).run);
+        await probe.release(key, me, to);
+      }
+      runs.push((await probe.own(key, me)).run);
+      await probe.advance(leaseMs);
+      runs.push((await probe.own(key, other)).run);
+      deepEqual(runs, [1, 1, 1, 2, 2, 3, 4]);
+    },
+  },
+  {
+    title: "a lineage that nobody told is not known",
+    async run(probe) {
+      const { token } = me;
+      const [done, parked] = [newKey(), newKey()];
+      for (const key of [done, parked]) await probe.own(key, { token });
+      await probe.complete(done, { token });
+      await probe.release(parked, { token }, "parked");
+      await probe.expectSettled(done, other, "done", undefined);
+      await probe.expectSettled(parked, other, "parked", undefined);
+    },
+  },
+];
+
+/** What ends with a lease that has just begun. */
+type Lease = readonly [title: string, begin: (probe: StoreProbe, key: string) => Promise<unknown>];
+
+const leases: readonly Lease[] = [
+  ["a claim's lease", (probe, key) => probe.own(key, me)],
+  [
+    "a lease that was extended",
+    async (probe, key) => {
+      await probe.own(key, me);
+      await probe.advance(leaseMs / 3);
+      equal(await probe.extend(key, me), true);
+    },
+  ],
+  [
+    "a lease that was extended after its end",
+    async (probe, key) => {
+      await probe.own(key, me);
+      await probe.advance(leaseMs + leaseMs / 3);
+      equal(await probe.extend(key, me), true);
+    },
+  ],
+  [
+    "a lease that was taken over",
+    async (probe, key) => {
+      await probe.own(key, other);
+      await probe.advance(leaseMs + leaseMs / 3);
+      await probe.own(key, me);
+    },
+  ],
+];
+
+const leaseCases: readonly StoreCase[] = [
+  ...leases.map(([title, begin]) => ({
+    title: `${title} lives for its time, tells what is left of it, and is dead from then on`,
+    async run(probe: StoreProbe) {
+      const key = newKey();
+      await begin(probe, key);
+      await probe.expectBusy(key, third, leaseMs);
+      await probe.advance(leaseMs / 2);
+      await probe.expectBusy(key, third, leaseMs / 2);
+      await probe.advance(leaseMs / 2 - probe.borderMs);
+      equal((await probe.claim(key, third)).status, "busy");
+      await probe.advance(probe.borderMs);
+      await probe.own(key, third);
+    },
+  })),
+  {
+    title: "a lease is as long as its own request says",
+    async run(probe) {
+      const [short, long] = [newKey(), newKey()];
+      await probe.own(short, { ...me, leaseMs: 10_000 });
+      await probe.own(long, { ...me, leaseMs: 60_000 });
+      await probe.expectBusy(short, other, 10_000);
+      await probe.expectBusy(long, other, 60_000);
+      await probe.extend(short, { ...me, leaseMs: 60_000 });
+      await probe.extend(long, { ...me, leaseMs: 10_000 });
+      await probe.expectBusy(short, other, 60_000);
+      await probe.expectBusy(long, other, 10_000);
+    },
+  },
+];
+
+const lateness: readonly StoreCase[] = [
+  {
+    title: "a late completion leaves whoever took over nothing to give back or to finish",
+    async run(probe) {
+      const key = newKey();
+      await probe.own(key, me);
+      await probe.advance(leaseMs);
+      await probe.own(key, other);
+      equal(await probe.complete(key, me), "late");
+      equal(await probe.extend(key, other), false);
+      equal(await probe.release(key, other, "failed"), false);
+      equal(await probe.complete(key, other), "already");
+      await probe.expectSettled(key, third, "done", me.lineage);
+    },
+  },
+];
+
+const count = (answers: readonly unknown[], answer: unknown) =>
+  answers.filter((one) => one === answer).length;
+
+async function race(probe: StoreProbe, key: string): Promise<readonly string[]> {
+  const results = await Promise.all(many.map((by) => probe.claim(key, by)));
+  return results.map(({ status }) => status);
+}
+
+const atOnce: readonly StoreCase[] = [
+  {
+    title: "of 100 claims at once on a new record one owns it, the others are busy",
+    async run(probe) {
+      const statuses = await race(probe, newKey());
+      deepEqual([count(statuses, "claimed"), count(statuses, "busy")], [1, 99]);
+    },
+  },
+  {
+    title: "of 100 claims at once on a dead lease one takes it over, the others are busy",
+    async run(probe) {
+      const key = newKey();
+      await probe.own(key, me);
+      await probe.advance(leaseMs);
+      const statuses = await race(probe, key);
+      deepEqual([count(statuses, "claimed"), count(statuses, "busy")], [1, 99]);
+    },
+  },
+  {
+    title: "of the claims around a release one owns the record, the others are busy",
+    async run(probe) {
+      const key = newKey();
+      await probe.own(key, me);
+      const releasing = async () => {
+        equal(await probe.release(key, me, "failed"), true);
+        return race(probe, key);
+      };
+      const statuses = (await Promise.all([race(probe, key), releasing()])).flat();
+      deepEqual([count(statuses, "claimed"), count(statuses, "busy")], [1, 199]);
+    },
+  },
+  {
+    title: "a claim that is sent 100 times at once is one claim",
+    async run(probe) {
+      const key = newKey();
+      const claims = await Promise.all(many.map(() => probe.own(key, me)));
+      deepEqual(
+        claims,
+        many.map(() => claims[0]),
+      );
+      equal(claims[0]?.run, 1);
+    },
+  },
+  {
+    title: "of 100 completions at once one finishes, the others find it done",
+    async run(probe) {
+      const key = newKey();
+      const answers = await Promise.all(many.map((by) => probe.complete(key, by)));
+      deepEqual([count(answers, "restored"), count(answers, "already")], [1, 99]);
+    },
+  },
+  {
+    title: "what is given back 100 times at once is given back once",
+    async run(probe) {
+      const key = newKey();
+      await probe.own(key, me);
+      const answers = await Promise.all(many.map(() => probe.release(key, me, "unused")));
+      deepEqual([count(answers, true), count(answers, false)], [1, 99]);
+      equal((await probe.own(key, other)).run, 1);
+    },
+  },
+  {
+    title: "what is forgotten 100 times at once is forgotten once",
+    async run(probe) {
+      const key = newKey();
+      await probe.complete(key, me);
+      const answers = await Promise.all(many.map(() => probe.forget(key)));
+      deepEqual([count(answers, true), count(answers, false)], [1, 99]);
+    },
+  },
+  {
+    title: "100 keys that are claimed at once have 100 owners",
+    async run(probe) {
+      const keys = many.map(newKey);
+      const claims = await Promise.all(keys.map((key) => probe.own(key, me)));
+      deepEqual(
+        claims.map(({ run }) => run),
+        many.map(() => 1),
+      );
+    },
+  },
+];
+
+/** Strings that mean something to a language, a protocol or a clock; some pairs differ in little. */
+const hostile: readonly string[] = [
+  "__proto__",
+  "constructor",
+  "toString",
+  "undefined",
+  "null",
+  "true",
+  "0",
+  "007",
+  "7",
+  "1e3",
+  "1000",
+  " ",
+  "a",
+  "A",
+  "a ",
+  " a",
+  "a b",
+  "a\nb",
+  "a\r\nb",
+  "a\tb",
+  "a\u0000",
+  "a\u0000b",
+  "'a'",
+  '"a"',
+  "`a`",
+  "a\\",
+  "a:b",
+  "a/b",
+  "a/../b",
+  "a*",
+  "a?",
+  "[a]",
+  "{a}",
+  "{a}{b}",
+  "{a}b",
+  "%s%n",
+  "$1",
+  "%00",
+  "é",
+  "e\u0301",
+  "😀",
+  "\u2028",
+  "x".repeat(1_023),
+  `${"x".repeat(1_023)}y`,
+  `${"x".repeat(1_023)}z`,
+];
+
+/** Each with the one after it, around. */
+const neighbours = hostile.map(
+  (text, index) => [text, String(hostile[(index + 1) % hostile.length])] as const,
+);
+
+const shown = (text: string) => `with ${JSON.stringify(text.slice(0, 20))}`;
+
+const ownerOf = (text: string): Claimant => ({ token: `token ${hostile.indexOf(text)}` });
+
+const apart: readonly StoreCase[] = [
+  {
+    title: "what happens to a record leaves others alone, also under the same token",
+    async run(probe) {
+      const kept = newKey();
+      const [failed, parked, done, forgotten] = [newKey(), newKey(), newKey(), newKey()];
+      const { fence, run } = await probe.own(kept, me);
+      await probe.advance(leaseMs / 2);
+      for (const key of [failed, parked, done, forgotten]) await probe.own(key, me);
+      await probe.release(failed, me, "failed");
+      await probe.release(parked, me, "parked");
+      await probe.complete(done, me);
+      await probe.release(forgotten, me, "failed");
+      await probe.forget(forgotten);
+      await probe.expectBusy(kept, other, leaseMs / 2);
+      deepEqual(await probe.own(kept, me), { fence, run });
+      equal((await probe.own(failed, other)).run, 2);
+      await probe.expectSettled(parked, other, "parked", me.lineage);
+      await probe.expectSettled(done, other, "done", me.lineage);
+      equal((await probe.own(forgotten, other)).run, 1);
+    },
+  },
+  {
+    title: "keys are taken as they are, whatever is in them",
+    async run(probe) {
+      for (const key of hostile) equal((await probe.own(key, ownerOf(key))).run, 1, shown(key));
+      for (const [key, next] of neighbours) {
+        equal(await probe.release(key, ownerOf(next), "failed"), false, shown(key));
+        equal(await probe.extend(key, ownerOf(key)), true, shown(key));
+      }
+      for (const key of hostile) {
+        equal(await probe.release(key, ownerOf(key), "failed"), true, shown(key));
+      }
+      for (const key of hostile) equal((await probe.own(key, other)).run, 2, shown(key));
+      for (const key of hostile) equal(await probe.complete(key, other), "owner", shown(key));
+      for (const key of hostile) equal(await probe.forget(key), true, shown(key));
+    },
+  },
+  {
+    title: "tokens are taken as they are, whatever is in them",
+    async run(probe) {
+      for (const [token, next] of neighbours) {
+        const key = newKey();
+        const [by, another] = [
+          { ...me, token },
+          { ...me, token: next },
+        ];
+        const claim = await probe.own(key, by);
+        deepEqual(await probe.own(key, by), claim);
+        equal((await probe.claim(key, another)).status, "busy", shown(next));
+        equal(await probe.extend(key, another), false, shown(next));
+        equal(await probe.release(key, another, "failed"), false, shown(next));
+        equal(await probe.extend(key, by), true, shown(token));
+        equal(await probe.release(key, by, "failed"), true, shown(token));
+      }
+    },
+  },
+  {
+    title: "lineages are told as they were given, whatever is in them",
+    async run(probe) {
+      for (const lineage of hostile) {
+        const [done, parked] = [newKey(), newKey()];
+        for (const key of [done, parked]) await probe.own(key, { ...me, lineage });
+        await probe.complete(done, { ...me, lineage });
+        await probe.release(parked, { ...me, lineage }, "parked");
+        await probe.expectSettled(done, other, "done", lineage);
+        await probe.expectSettled(parked, other, "parked", lineage);
+      }
+    },
+  },
+];
+
+const setUp: readonly StoreCase[] = [
+  {
+    title: "it says whether other processes see the same records",
+    async run({ store }) {
+      equal(typeof store.shared, "boolean");
+    },
+  },
+  {
+    title: "what it says about its set-up is a list of texts",
+    async run(probe) {
+      const problems = await probe.check();
+      if (!probe.store.check) return;
+      ok(Array.isArray(problems), "it is a list");
+      for (const problem of problems) notEqual(String(problem).trim(), "");
+    },
+  },
+];
+
+/** Everything a store promises; the last of them is as long as it is told to be. */
+export const storeCases = (modelRuns: number): readonly StoreCase[] => [
+  ...tableCases,
+  ...numbers,
+  ...leaseCases,
+  ...retentionCases,
+  ...lateness,
+  ...atOnce,
+  ...apart,
+  ...setUp,
+  modelCase(modelRuns),
+];

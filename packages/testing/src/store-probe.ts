@@ -1,0 +1,116 @@
+import { deepEqual, fail, ok } from "node:assert/strict";
+import type {
+  ClaimRequest,
+  ClaimResult,
+  CompleteResult,
+  DeliveryStore,
+  ReleaseRequest,
+} from "@svc-webhooks/core";
+import type { StoreUnderTest } from "./store-contract.js";
+
+export const leaseMs = 30_000;
+export const retainMs = 100_000;
+/** How far a clock that does not stand still may have gone on by itself. */
+const driftMs = 1_000;
+
+/** Who calls, and what differs from `leaseMs` and `retainMs` in its requests. */
+export type Claimant = Pick<ClaimRequest, "token"> & Partial<ClaimRequest>;
+
+/** Of one claim. */
+export interface Numbers {
+  readonly fence: number;
+  readonly run: number;
+}
+
+export interface StoreCase {
+  readonly title: string;
+  readonly run: (probe: StoreProbe) => Promise<void>;
+}
+
+const call = { signal: new AbortController().signal };
+
+/** What receivers make: a hash for each key and lineage, a UUID for each claim. */
+export const newKey = (): string => crypto.randomUUID().replaceAll("-", "");
+export const claimant = (digit: number): Claimant => ({
+  token: `${digit}0000000-0000-4000-8000-000000000000`,
+  lineage: String(digit).repeat(32),
+});
+
+/** The store as its cases see it: whatever it answers comes as a promise, and time moves when it is told to. */
+export class StoreProbe {
+  readonly store: DeliveryStore;
+  /** Whether the store's time stands still in between. */
+  readonly exact: boolean;
+  /** How long before something ends it is certain not to have ended. */
+  readonly borderMs: number;
+  readonly #advance: StoreUnderTest["advance"];
+
+  constructor({ store, advance, exactClock = false }: StoreUnderTest) {
+    this.store = store;
+    this.exact = exactClock;
+    this.borderMs = exactClock ? 1 : driftMs;
+    this.#advance = advance;
+  }
+
+  async advance(ms: number): Promise<void> {
+    await this.#advance(ms);
+  }
+
+  async claim(key: string, by: Claimant): Promise<ClaimResult> {
+    return this.store.claim(key, { leaseMs, retainMs, ...by }, call);
+  }
+
+  async complete(key: string, by: Claimant): Promise<CompleteResult> {
+    return this.store.complete(key, { leaseMs, retainMs, ...by }, call);
+  }
+
+  async release(key: string, by: Claimant, to: ReleaseRequest["to"]): Promise<boolean> {
+    return this.store.release(key, { leaseMs, retainMs, ...by, to }, call);
+  }
+
+  async extend(key: string, by: Claimant): Promise<boolean> {
+    return this.store.extend(key, { leaseMs, retainMs, ...by }, call);
+  }
+
+  async forget(key: string): Promise<boolean> {
+    return this.store.forget(key, call);
+  }
+
+  async check(): Promise<readonly string[] | undefined> {
+    return this.store.check?.(call);
+  }
+
+  /** A claim that must be granted. */
+  async own(key: string, by: Claimant): Promise<Numbers> {
+    const result = await this.claim(key, by);
+    if (result.status !== "claimed") {
+      fail(`not claimed by ${JSON.stringify(by.token)}: ${JSON.stringify(result)}`);
+    }
+    const { fence, run } = result;
+    ok(Number.isSafeInteger(fence) && fence > 0, `the fence is ${fence}`);
+    ok(Number.isSafeInteger(run) && run > 0, `the run is ${run}`);
+    return { fence, run };
+  }
+
+  /** A claim that must be refused for a lease that still has so long to live. */
+  async expectBusy(key: string, by: Claimant, leftMs: number): Promise<void> {
+    const result = await this.claim(key, by);
+    if (result.status !== "busy") fail(`not busy: ${JSON.stringify(result)}`);
+    const { leaseLeftMs } = result;
+    const agedMs = leftMs - leaseLeftMs;
+    const isNear = this.exact ? agedMs === 0 : agedMs >= 0 && agedMs < driftMs;
+    ok(leaseLeftMs > 0 && isNear, `${leaseLeftMs} ms are left of the lease, not ${leftMs}`);
+  }
+
+  /** A claim on what must be settled, by the attempt of this lineage. */
+  async expectSettled(
+    key: string,
+    by: Claimant,
+    status: "done" | "parked",
+    lineage: string | undefined,
+  ): Promise<void> {
+    const result = await this.claim(key, by);
+    // A store may leave out what is not known.
+    deepEqual({ lineage: undefined, ...result }, { status, lineage });
+  }
+}
