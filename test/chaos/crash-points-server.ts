@@ -1,0 +1,167 @@
+import {
+  createReceiver,
+  memoryStore,
+  type Clock,
+  type DeliveryStore,
+  type MaybePromise,
+  type StandardSchemaV1,
+} from "@svc-webhooks/core";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
+import { secret, type TestDelivery } from "../support/deliveries.js";
+import { gate, type Gate } from "../support/gate.js";
+
+/** Where a fault can strike a delivery, in the order in which it gets there. */
+export const points = [
+  "before the claim is sent",
+  "claim sent, not executed",
+  "claim executed, reply not read",
+  "claimed, handler not started",
+  "in the handler, before the effect",
+  "after the effect, before complete",
+  "complete sent, not executed",
+  "complete executed, reply not read",
+  "after complete, before the answer",
+  "after the answer",
+] as const;
+
+export type Point = (typeof points)[number];
+
+/** What processes share. */
+export class World {
+  readonly clock: FakeClock = fakeClock();
+  readonly store: DeliveryStore = memoryStore({ clock: this.clock });
+  /** Whether nobody reaches the store. */
+  storeIsAway = false;
+  /** What handlers have done, in its order. */
+  readonly effects: { readonly fence: number; readonly idempotencyKey: string }[] = [];
+}
+
+/** A process can be stopped, and all that it would do next waits: for ever if it is dead. */
+export class Process {
+  #stop: Gate | undefined;
+  readonly #overdue: (() => void)[] = [];
+
+  freeze(): void {
+    this.#stop = gate();
+  }
+
+  /** What came due meanwhile comes first, then the answers that wait in sockets: seen of Node 20 after SIGCONT. */
+  thaw(): void {
+    const stop = this.#stop;
+    this.#stop = undefined;
+    for (const fire of this.#overdue.splice(0)) fire();
+    stop?.open();
+  }
+
+  async running(): Promise<void> {
+    await this.#stop?.opened;
+  }
+
+  clock(world: Clock): Clock {
+    return {
+      now: () => world.now(),
+      monotonic: () => world.monotonic(),
+      after: (delayMs, run) => {
+        let isCancelled = false;
+        const fire = () => {
+          if (isCancelled) return;
+          if (this.#stop) this.#overdue.push(fire);
+          else run();
+        };
+        const cancel = world.after(delayMs, fire);
+        return () => {
+          isCancelled = true;
+          cancel();
+        };
+      },
+    };
+  }
+}
+
+/** Takes a delivery; the answer as its sender sees it. */
+export type Receive = (delivery: TestDelivery) => Promise<string>;
+
+/** A receiver in a process of its own; `reached` is told of each point that a delivery gets to. */
+export function serve(
+  world: World,
+  reached: (point: Point, process: Process) => void = () => {},
+): Receive {
+  const process = new Process();
+  const at = (point: Point) => {
+    reached(point, process);
+    return process.running();
+  };
+
+  const receiver = createReceiver({
+    secret,
+    store: distantStore(world, at),
+    clock: process.clock(world.clock),
+    // A schema is the one code of a user's that runs between the claim and the handler.
+    events: { "email.sent": schema(() => at("claimed, handler not started")) },
+    on: {
+      "email.sent": async (_event, { fence = 0, idempotencyKey }) => {
+        await at("in the handler, before the effect");
+        world.effects.push({ fence, idempotencyKey });
+        await at("after the effect, before complete");
+      },
+    },
+    log: () => {},
+  });
+
+  return async (delivery) => {
+    const { code, status } = await receiver.receive(delivery);
+    await at("after complete, before the answer");
+    // The answer has left: what strikes now does not stop it.
+    void at("after the answer");
+    return `${status} ${code}`;
+  };
+}
+
+/** The shared store over a link. What is on its way when the store goes away gets lost, without a word. */
+function distantStore(world: World, at: (point: Point) => Promise<void>): DeliveryStore {
+  const { store } = world;
+  const reach = () => {
+    if (world.storeIsAway) throw new Error("the store is away");
+  };
+  const over = async <Result>(
+    operation: "claim" | "complete",
+    call: () => MaybePromise<Result>,
+  ): Promise<Result> => {
+    reach();
+    await at(`${operation} sent, not executed`);
+    if (world.storeIsAway) return never;
+    const result = await call();
+    await at(`${operation} executed, reply not read`);
+    return world.storeIsAway ? never : result;
+  };
+  return {
+    ...store,
+    async claim(...call) {
+      await at("before the claim is sent");
+      return over("claim", () => store.claim(...call));
+    },
+    complete: (...call) => over("complete", () => store.complete(...call)),
+    release(...call) {
+      reach();
+      return store.release(...call);
+    },
+    extend(...call) {
+      reach();
+      return store.extend(...call);
+    },
+  };
+}
+
+/** Only a deadline ends the wait for it. */
+const never = new Promise<never>(() => {});
+
+const schema = (before: () => Promise<void>): StandardSchemaV1 => ({
+  "~standard": {
+    version: 1,
+    vendor: "crash-points",
+    async validate(value) {
+      await before();
+      return { value };
+    },
+  },
+});

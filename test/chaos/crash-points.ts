@@ -1,0 +1,111 @@
+import { eventBody, signed } from "../support/deliveries.js";
+import {
+  points,
+  serve,
+  World,
+  type Point,
+  type Process,
+  type Receive,
+} from "./crash-points-server.js";
+
+interface Fault {
+  readonly name: string;
+  readonly strike: (process: Process, world: World) => void;
+}
+
+/** Of leases that last 30 s. */
+export const faults: readonly Fault[] = [
+  { name: "the process dies", strike: (process) => process.freeze() },
+  {
+    name: "the process freezes for 60 s",
+    strike(process, { clock }) {
+      process.freeze();
+      clock.after(60_000, () => process.thaw());
+    },
+  },
+  { name: "the store is away for 5 s", strike: (_process, world) => takeStore(world, 5_000) },
+  { name: "the store is away for 60 s", strike: (_process, world) => takeStore(world, 60_000) },
+];
+
+function takeStore(world: World, ms: number): void {
+  world.storeIsAway = true;
+  world.clock.after(ms, () => (world.storeIsAway = false));
+}
+
+export type Verdict = "clean" | "clean until redelivered" | "doubled" | "lost";
+
+/** What became of one delivery. */
+export interface Story {
+  readonly point: Point;
+  readonly fault: string;
+  readonly verdict: Verdict;
+  /** Attempt by attempt, up to the first 2xx. */
+  readonly seen: readonly string[];
+  /** The fence and the idempotency key of each effect, in the order of the effects. */
+  readonly effects: World["effects"];
+  /** The answer to one more copy, sent when all is over. */
+  readonly redelivery: string;
+}
+
+const giveUpMs = 15_000;
+const retryMs = 5_000;
+
+/** How copies of a delivery that runs are answered. 200 is the mistake that loses events. */
+export type InFlight = "503 in_flight" | "200 in_flight";
+
+/**
+ * Sends a delivery to a process that a fault strikes at a point, then to another one until it is
+ * acknowledged, and one copy more.
+ */
+async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Story> {
+  const world = new World();
+  const { clock, effects } = world;
+  let hasStruck = false;
+  const first = serve(world, (here, process) => {
+    if (here !== point || hasStruck) return;
+    hasStruck = true;
+    fault.strike(process, world);
+  });
+  const second = serve(world);
+
+  /** One attempt of the sender, which waits for its answer no longer than senders do. */
+  const attempt = async (receive: Receive, number: number): Promise<string> => {
+    const delivery = await signed(eventBody(), { "x-svc-attempt": String(number) });
+    const answers: string[] = [];
+    void receive(delivery).then((answer) => answers.push(answer));
+    const givesUpAt = clock.monotonic() + giveUpMs;
+    await clock.advance(0);
+    while (answers.length === 0 && clock.monotonic() < givesUpAt) await clock.advance(500);
+    const [answer = "no answer"] = answers;
+    return answer === "503 in_flight" ? inFlight : answer;
+  };
+
+  const seen = [await attempt(first, 1)];
+  while (!seen.at(-1)?.startsWith("200")) {
+    if (seen.length > 100) throw new Error(`never acknowledged: ${seen.join(", ")}`);
+    await clock.advance(retryMs);
+    seen.push(await attempt(second, seen.length + 1));
+  }
+  // The frozen process goes on and the store is back: whoever waited for that comes to an end.
+  await clock.advance(300_000);
+
+  const before = [...effects];
+  const redelivery = await attempt(second, seen.length + 1);
+  const verdict = verdictOf(before.length, redelivery);
+  return { point, fault: fault.name, verdict, seen, effects: before, redelivery };
+}
+
+function verdictOf(effects: number, redelivery: string): Verdict {
+  if (effects === 0) return "lost";
+  if (effects > 1) return "doubled";
+  return redelivery === "200 duplicate" ? "clean" : "clean until redelivered";
+}
+
+/** Every fault at every point. */
+export async function playAll(inFlight: InFlight = "503 in_flight"): Promise<readonly Story[]> {
+  const stories: Story[] = [];
+  for (const point of points) {
+    for (const fault of faults) stories.push(await play(point, fault, inFlight));
+  }
+  return stories;
+}

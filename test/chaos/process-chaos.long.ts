@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { describeWithRedis } from "../support/redis-server.js";
+import { runChaos } from "./process-run.js";
+
+const seeds = process.env["CHAOS_SEED"]?.split(",") ?? ["1", "2", "3"];
+
+describeWithRedis("receivers that are killed and frozen at random", () => {
+  test.for(seeds)(
+    "lose no event and run none twice without need, seed %s",
+    async (seed, { signal }) => {
+      const { verdict, summary } = await runChaos({ seed, events: 5_000, lanes: 32, signal });
+      console.log(summary);
+      expect(verdict).toMatchObject({
+        lost: [],
+        early: [],
+        fenceFell: [],
+        doubles: { unexplained: [] },
+      });
+    },
+  );
+
+  test("would lose events if they answered copies in flight 200", async ({ signal }) => {
+    const load = { events: 1_000, lanes: 32, signal };
+    const { verdict, summary } = await runChaos({ seed: "1", inFlight: 200, ...load });
+    console.log(summary);
+    expect(verdict.lost).not.toEqual([]);
+    expect(verdict.early).not.toEqual([]);
+  });
+});

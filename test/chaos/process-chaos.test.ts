@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { describeWithRedis } from "../support/redis-server.js";
+import { runChaos } from "./process-run.js";
+
+const { CHAOS_SEED: seed = String(Date.now() % 100_000) } = process.env;
+
+describeWithRedis("receivers that are killed and frozen at random", () => {
+  test(`lose no event and run none twice without need (CHAOS_SEED=${seed} repeats it)`, async ({
+    signal,
+  }) => {
+    const { verdict, summary } = await runChaos({ seed, events: 400, lanes: 32, signal });
+    console.log(summary);
+    expect(verdict).toMatchObject({
+      lost: [],
+      early: [],
+      fenceFell: [],
+      doubles: { unexplained: [] },
+    });
+  }, 60_000);
+});

@@ -1,0 +1,85 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { signedDelivery } from "@svc-webhooks/testing";
+import type { Place } from "./process-herd.js";
+import { seeded, type Random } from "./process-random.js";
+import { now, realLeaseMs } from "./process-time.js";
+import type { Ack } from "./process-verdict.js";
+
+export interface Sender {
+  readonly acks: readonly Ack[];
+  /** How many of its requests were answered what. */
+  readonly answers: ReadonlyMap<string, number>;
+  /** Resolves when every event has been acknowledged. */
+  readonly done: Promise<unknown>;
+}
+
+export interface Load {
+  readonly events: number;
+  /** How many are under way at a time. */
+  readonly lanes: number;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+const giveUpMs = realLeaseMs * 0.6;
+
+/**
+ * Sends as the service does: whatever gets no 2xx in time is tried again, a little later each time,
+ * for as long as it takes. Now and then two copies go to two receivers at once.
+ */
+export function send(places: readonly Place[], seed: string, load: Load): Sender {
+  const acks: Ack[] = [];
+  const answers = new Map<string, number>();
+  const count = (answer: string) => answers.set(answer, (answers.get(answer) ?? 0) + 1);
+
+  const attempt = async ({ port }: Place, deliveryId: string, event: object, number: number) => {
+    const delivery = await signedDelivery(event, { deliveryId, attempt: number });
+    const signal = AbortSignal.timeout(giveUpMs);
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}`, { ...delivery, signal });
+      if (response.ok) acks.push({ deliveryId, at: now() });
+      const { status, error } = (await response.json()) as Answer;
+      count(status ?? error?.code ?? "nothing");
+      return response.ok;
+    } catch {
+      // Refused, reset or too late: a sender does not care.
+      count("no answer");
+      return false;
+    }
+  };
+
+  const deliver = async (deliveryId: string, random: Random) => {
+    const isSlow = random.chance(0.02);
+    const event = {
+      type: "chaos.event",
+      beforeMs: isSlow ? realLeaseMs * 0.7 : random.between(1, 10),
+      afterMs: random.between(0, 5),
+    };
+    for (let number = 1; ; number += 1) {
+      const first = random.pick(places);
+      const others = places.filter((place) => place !== first);
+      const targets = random.chance(0.15) ? [first, random.pick(others)] : [first];
+      const results = await Promise.all(
+        targets.map((place) => attempt(place, deliveryId, event, number)),
+      );
+      if (results.includes(true)) return;
+      load.signal.throwIfAborted();
+      await pause(Math.min(20 * 2 ** number, 400) * (random.between(50, 150) / 100));
+    }
+  };
+
+  const ids = Array.from({ length: load.events }, (_, index) => `dlv_${index}`).values();
+  const lane = async () => {
+    for (const id of ids) {
+      const random = seeded(`${seed}/${id}`);
+      await pause(random.between(0, 100));
+      await deliver(id, random);
+    }
+  };
+  return { acks, answers, done: Promise.all(Array.from({ length: load.lanes }, lane)) };
+}
+
+interface Answer {
+  readonly status?: string;
+  readonly error?: { readonly code: string };
+}

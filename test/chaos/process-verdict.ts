@@ -1,0 +1,97 @@
+import { realLeaseMs } from "./process-time.js";
+
+/** A line in the log of effects. Times are those of `now()`. */
+export interface Effect {
+  readonly deliveryId: string;
+  readonly run: number;
+  /** Of a fresh claim: when it was made, in epoch milliseconds of the store's clock. */
+  readonly fence: number;
+  readonly pid: number;
+  readonly at: number;
+}
+
+/** A 2xx that reached the sender. */
+export interface Ack {
+  readonly deliveryId: string;
+  readonly at: number;
+}
+
+/** What was done to a process: killed with SIGKILL, or stopped for a while with SIGSTOP. */
+export interface Strike {
+  readonly kind: "kill" | "freeze";
+  readonly pid: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface History {
+  readonly effects: readonly Effect[];
+  readonly acks: readonly Ack[];
+  readonly strikes: readonly Strike[];
+  /** What the clock on the wall says when `now()` says 0. */
+  readonly epoch: number;
+}
+
+export interface Verdict {
+  /** Acknowledged, and never applied. */
+  readonly lost: readonly string[];
+  /** Acknowledged before they were applied. */
+  readonly early: readonly string[];
+  /** A later run has no higher fence. */
+  readonly fenceFell: readonly string[];
+  /** Second effects of a delivery, by what made them necessary. */
+  readonly doubles: {
+    readonly killed: number;
+    readonly frozen: number;
+    readonly unexplained: readonly Effect[];
+  };
+}
+
+/** Clocks are read in milliseconds, and a signal takes a moment to arrive. */
+const slackMs = 10;
+
+/** Leases are renewed every third of their length, so less of a freeze ends none. */
+const longFreezeMs = (realLeaseMs * 2) / 3 - slackMs;
+
+export function judge({ effects, acks, strikes, epoch }: History): Verdict {
+  const why = (first: Effect, second: Effect): "killed" | "frozen" | undefined => {
+    const claimedAt = first.fence - epoch;
+    const claimedAgainAt = second.fence - epoch + slackMs;
+    const own = strikes.filter(({ pid, from }) => pid === first.pid && from <= claimedAgainAt);
+    if (own.some(({ kind, to }) => kind === "kill" && to >= first.at)) return "killed";
+    const isPast = ({ kind, from, to }: Strike) =>
+      kind === "freeze" && to >= claimedAt && to - from >= longFreezeMs;
+    return own.some(isPast) ? "frozen" : undefined;
+  };
+
+  const doubles = { killed: 0, frozen: 0, unexplained: [] as Effect[] };
+  const fenceFell: string[] = [];
+  const last = new Map<string, Effect>();
+  for (const effect of effects.toSorted((a, b) => a.run - b.run)) {
+    const { deliveryId, run, fence } = effect;
+    const before = last.get(deliveryId);
+    last.set(deliveryId, effect);
+    if (!before) continue;
+    if (run === before.run || fence <= before.fence) fenceFell.push(deliveryId);
+    const cause = why(before, effect);
+    if (cause) doubles[cause] += 1;
+    else doubles.unexplained.push(effect);
+  }
+
+  const appliedAt = earliest(effects);
+  const acknowledged = [...earliest(acks)];
+  return {
+    lost: acknowledged.flatMap(([id]) => (appliedAt.has(id) ? [] : id)),
+    early: acknowledged.flatMap(([id, at]) => (at < (appliedAt.get(id) ?? 0) ? id : [])),
+    fenceFell,
+    doubles,
+  };
+}
+
+function earliest(facts: readonly (Ack | Effect)[]): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const { deliveryId, at } of facts) {
+    times.set(deliveryId, Math.min(at, times.get(deliveryId) ?? at));
+  }
+  return times;
+}
