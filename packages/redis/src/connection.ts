@@ -29,7 +29,9 @@ export interface IoredisClient {
 
 /** What the store uses of node-redis: clients and clusters. */
 export interface NodeRedisClient {
-  readonly isReady: boolean;
+  readonly isOpen: boolean;
+  /** Clusters have it since node-redis 6. */
+  readonly isReady?: boolean;
   evalSha(sha1: string, options: NodeRedisScriptOptions): Promise<unknown>;
   eval(source: string, options: NodeRedisScriptOptions): Promise<unknown>;
   configGet?(name: string): Promise<unknown>;
@@ -42,14 +44,23 @@ export interface NodeRedisScriptOptions {
 
 export type RedisClient = IoredisClient | NodeRedisClient;
 
-export const connect = (client: RedisClient): Connection =>
-  "evalSha" in client ? overNodeRedis(client) : overIoredis(client);
+export function connect(client: RedisClient | Connection): Connection {
+  // JavaScript may come with anything.
+  if (typeof client === "object" && client !== null) {
+    if ("run" in client) return client;
+    if ("evalSha" in client) return overNodeRedis(client);
+    if ("evalsha" in client) return overIoredis(client);
+  }
+  throw new TypeError("redisStore: this is no client of ioredis or node-redis, and no Connection");
+}
+
+const notConnected = (status = "") => new Error(`the Redis client is not connected${status}`);
 
 function overIoredis(client: IoredisClient): Connection {
   const ready = async () => {
     // With `lazyConnect` nothing else would ever connect it.
     if (client.status === "wait") await client.connect();
-    if (client.status !== "ready") throw new Error(`the Redis client is ${client.status}`);
+    if (client.status !== "ready") throw notConnected(` (${client.status})`);
   };
   return {
     async run({ source, sha1 }, keys, args) {
@@ -62,15 +73,16 @@ function overIoredis(client: IoredisClient): Connection {
     },
     async setting(name) {
       await ready();
-      const [, value] = (await client.call("CONFIG", "GET", name)) as (string | undefined)[];
-      return value;
+      // `[name, value]`, or `{ [name]: value }` with `replyMapping: "resp3"` of ioredis 6.
+      const reply = (await client.call("CONFIG", "GET", name)) as readonly string[];
+      return Object.values(reply).at(-1);
     },
   };
 }
 
 function overNodeRedis(client: NodeRedisClient): Connection {
   const ready = () => {
-    if (!client.isReady) throw new Error("the Redis client is not connected");
+    if (!(client.isReady ?? client.isOpen)) throw notConnected();
   };
   return {
     async run({ source, sha1 }, keys, args) {

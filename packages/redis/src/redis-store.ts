@@ -25,7 +25,7 @@ export function redisStore(
   { prefix = "svc-webhooks:" }: RedisStoreOptions = {},
 ): DeliveryStore {
   if (typeof prefix !== "string") throw new TypeError("redisStore: prefix must be a string");
-  const connection = "run" in client ? client : connect(client);
+  const connection = connect(client);
   const call = (script: scripts.Script, key: string, request?: ClaimRequest & { to?: string }) => {
     const { token = "", leaseMs = 0, retainMs = 0, lineage = "", to = "" } = request ?? {};
     const args = [token, String(leaseMs), String(retainMs), lineage, to];

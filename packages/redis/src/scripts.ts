@@ -35,7 +35,8 @@ if not (fence and run and leaseEndsAt) or state and not state:find('[rfpd]') the
 end
 
 local function running(ttl)
-  local value = string.format('r%d %d %d %s', fence, run, now + leaseMs, token)
+  -- Appended, because %s ends at a NUL.
+  local value = string.format('r%d %d %d ', fence, run, now + leaseMs) .. token
   redis.call('SET', key, value, 'PX', ttl)
 end
 `;

@@ -1,0 +1,33 @@
+import { once } from "node:events";
+import { createReceiver } from "@svc-webhooks/core";
+import { emailEvents } from "@svc-webhooks/events";
+import { webhooks } from "@svc-webhooks/express";
+import { redisStore } from "@svc-webhooks/redis";
+import express from "express";
+import { Redis } from "ioredis";
+import { listening, work } from "./part.js";
+
+const redis = new Redis(process.env.REDIS_URL ?? "redis://127.0.0.1:6379");
+redis.on("error", (error) => console.error("Redis:", error.message));
+
+const receiver = createReceiver({
+  name: "example", // who has the same name and Redis shares the records
+  secret: process.env.SVC_WEBHOOK_SECRET ?? "",
+  store: redisStore(redis, { prefix: process.env.STORE_PREFIX }),
+  leaseMs: 10_000, // for so long nobody takes over from a process that has died; default 30 s
+  events: emailEvents,
+  on: { "email.delivered": (event, { run }) => work(event.data?.email_id, run) },
+});
+
+const app = express();
+app.post("/webhooks", webhooks(receiver));
+
+await once(redis, "ready");
+const server = app.listen(Number(process.env.PORT ?? 0), "127.0.0.1", () => listening(server));
+
+process.once("SIGTERM", async () => {
+  server.close();
+  await receiver.drain({ deadlineMs: 20_000 });
+  redis.disconnect();
+  process.exit();
+});

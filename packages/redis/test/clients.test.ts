@@ -1,0 +1,192 @@
+import { readFileSync } from "node:fs";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { signed } from "../../../test/support/deliveries.js";
+import { call, claimBy, observedReceiver } from "../../../test/support/receivers.js";
+import {
+  describeWithRedis,
+  redisServer,
+  type RedisServer,
+} from "../../../test/support/redis-server.js";
+import { redisStore } from "../src/index.js";
+import { clientKinds, type ClientKind, type ClientOptions } from "./redis-clients.js";
+
+const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+const rightsInReadme = /^ACL SETUSER webhooks on >secret (?<rights>.+)$/m.exec(readme)?.groups;
+
+describeWithRedis("on a real server", () => {
+  let server: RedisServer;
+  let admin: Redis;
+  beforeAll(async () => {
+    server = await redisServer();
+    admin = new Redis(server.port, "127.0.0.1");
+  });
+  afterAll(async () => {
+    admin?.disconnect();
+    await server?.close();
+  });
+  beforeEach(async () => {
+    await admin.flushall();
+    await admin.script("FLUSH");
+  });
+
+  function make(kind: ClientKind, options?: ClientOptions) {
+    const made = kind.make(server.port, options);
+    onTestFinished(made.close);
+    return { ...made, store: redisStore(made.client) };
+  }
+
+  async function connected(kind: ClientKind, options?: ClientOptions) {
+    const made = make(kind, options);
+    await made.connect();
+    return made;
+  }
+
+  /** What the server was asked meanwhile, also from within scripts: commands and how often. */
+  async function commandsOf(work: () => Promise<unknown>) {
+    await admin.config("RESETSTAT");
+    await work();
+    const stats = await admin.info("commandstats");
+    return Object.fromEntries(
+      Array.from(stats.matchAll(/^cmdstat_(.+):calls=(\d+)/gm), ([, name, calls]) => [
+        name,
+        Number(calls),
+      ]).filter(([name]) => name !== "config|resetstat"),
+    );
+  }
+
+  describe.each(clientKinds)("with $name", (kind) => {
+    test("a new event takes two round trips, a duplicate takes one", async () => {
+      const { store } = await connected(kind);
+      const { receiver, codes } = observedReceiver({ name: "billing", store });
+      // From now on the server knows the scripts.
+      await receiver.receive(await signed(undefined, { "x-svc-delivery-id": "dlv_0" }));
+
+      const deliver = async () => receiver.receive(await signed());
+      const claimAndComplete = { evalsha: 2, time: 2, get: 2, set: 2 };
+      expect(await commandsOf(deliver)).toEqual(claimAndComplete);
+      expect(await commandsOf(deliver)).toEqual({ evalsha: 1, time: 1, get: 1 });
+      expect(codes()).toEqual(["processed", "processed", "duplicate"]);
+    });
+
+    test("a script that the server has forgotten is sent whole, once", async () => {
+      const { store } = await connected(kind);
+      const claim = (key: string) => commandsOf(async () => store.claim(key, claimBy("a"), call));
+      const inside = { time: 1, get: 1, set: 1 };
+      expect(await claim("1")).toEqual({ evalsha: 1, eval: 1, ...inside });
+      expect(await claim("2")).toEqual({ evalsha: 1, ...inside });
+      await admin.script("FLUSH");
+      expect(await claim("3")).toEqual({ evalsha: 1, eval: 1, ...inside });
+      expect(await claim("4")).toEqual({ evalsha: 1, ...inside });
+    });
+
+    test("while it connects, calls are refused instead of waiting for it", async () => {
+      const { store, connect } = make(kind);
+      const connecting = connect();
+      await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow(
+        "the Redis client is not connected",
+      );
+      await connecting;
+      expect(await store.claim("1", claimBy("a"), call)).toMatchObject({ status: "claimed" });
+    });
+
+    test("once it is closed, calls are refused", async () => {
+      const { store, close } = await connected(kind);
+      close();
+      const isClosed = /Connection is closed|the Redis client is not connected/;
+      await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow(isClosed);
+      await expect(store.check?.(call)).rejects.toThrow(isClosed);
+    });
+
+    test("a receiver whose client is not connected answers 503 and runs nothing", async () => {
+      const { store, close } = await connected(kind);
+      close();
+      const { receiver } = observedReceiver({
+        name: "billing",
+        store,
+        on: { "*": () => expect.unreachable() },
+      });
+      expect(await receiver.receive(await signed())).toMatchObject({
+        code: "store_unavailable",
+        status: 503,
+      });
+    });
+
+    test("a key prefix of the client comes before that of the store", async () => {
+      const { store } = await connected(kind, { keyPrefix: "app:" });
+      await store.claim("1", claimBy("a"), call);
+      expect(await admin.keys("*")).toEqual(["app:svc-webhooks:1"]);
+      expect(await store.release("1", { ...claimBy("a"), to: "unused" }, call)).toBe(true);
+    });
+
+    test("the rights that the README lists are enough", async () => {
+      const user = { username: "least", password: "secret" };
+      const rights = rightsInReadme?.["rights"]?.split(" ") ?? [];
+      await admin.acl("SETUSER", user.username, "reset", "on", `>${user.password}`, ...rights);
+      const { store } = await connected(kind, { user });
+      const claim = claimBy("a");
+      expect(await store.claim("1", claim, call)).toMatchObject({ status: "claimed", run: 1 });
+      expect(await store.extend("1", claim, call)).toBe(true);
+      expect(await store.release("1", { ...claim, to: "failed" }, call)).toBe(true);
+      expect(await store.claim("1", claim, call)).toMatchObject({ status: "claimed", run: 2 });
+      expect(await store.complete("1", claim, call)).toBe("owner");
+      expect(await store.complete("1", claim, call)).toBe("already");
+      expect(await store.forget("1", call)).toBe(true);
+      expect(await store.check?.(call)).not.toContainEqual(expect.stringContaining("NOPERM"));
+    });
+
+    describe("check()", () => {
+      const settings = (...pairs: readonly (readonly [string, string])[]) =>
+        Promise.all(pairs.map(([name, value]) => admin.config("SET", name, value)));
+
+      test("has nothing to say of a server that evicts nothing and persists", async () => {
+        await settings(["maxmemory-policy", "noeviction"], ["appendonly", "yes"]);
+        const { store } = await connected(kind);
+        expect(await store.check?.(call)).toEqual([]);
+        await settings(["appendonly", "no"], ["save", "3600 1"]);
+        expect(await store.check?.(call)).toEqual([]);
+      });
+
+      test("names an eviction policy that would drop records", async () => {
+        await settings(["maxmemory-policy", "allkeys-lru"], ["appendonly", "yes"]);
+        const { store } = await connected(kind);
+        expect(await store.check?.(call)).toEqual([
+          "maxmemory-policy is allkeys-lru: records may be evicted; set noeviction",
+        ]);
+      });
+
+      test("tells when nothing is persisted", async () => {
+        await settings(["maxmemory-policy", "noeviction"], ["appendonly", "no"], ["save", ""]);
+        const { store } = await connected(kind);
+        expect(await store.check?.(call)).toEqual([
+          "nothing is persisted: a restart forgets what was done; set appendonly yes",
+        ]);
+      });
+
+      test("tells when it may not look", async () => {
+        const user = { username: "blind", password: "secret" };
+        const rights = ["~*", "+@all", "-config"];
+        await admin.acl("SETUSER", user.username, "reset", "on", `>${user.password}`, ...rights);
+        const { store } = await connected(kind, { user });
+        expect(await store.check?.(call)).toEqual([
+          expect.stringMatching(/^eviction and persistence could not be checked: NOPERM/),
+        ]);
+      });
+    });
+  });
+
+  describe.each(clientKinds.filter(({ name }) => name.startsWith("ioredis")))(
+    "with $name and lazyConnect",
+    (kind) => {
+      test("the first call connects it, and calls meanwhile are refused", async () => {
+        const { store } = make(kind);
+        const first = store.claim("1", claimBy("a"), call);
+        await expect(store.claim("2", claimBy("b"), call)).rejects.toThrow(
+          "the Redis client is not connected (connecting)",
+        );
+        expect(await first).toMatchObject({ status: "claimed" });
+        expect(await store.claim("2", claimBy("b"), call)).toMatchObject({ status: "claimed" });
+      });
+    },
+  );
+});

@@ -1,0 +1,205 @@
+import { fileURLToPath } from "node:url";
+import { Redis } from "ioredis";
+import { Redis as Ioredis5 } from "ioredis5";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { signed } from "../../../test/support/deliveries.js";
+import { call, claimBy, observedReceiver, week } from "../../../test/support/receivers.js";
+import { node, root } from "../../../test/support/package-tools.js";
+import {
+  describeWithRedis,
+  redisServer,
+  type RedisServer,
+} from "../../../test/support/redis-server.js";
+import { redisStore } from "../src/index.js";
+
+const lineage = "0123456789abcdef0123456789abcdef";
+const key = "svc-webhooks:1";
+
+describeWithRedis("a record", () => {
+  let server: RedisServer;
+  let redis: Redis;
+  beforeAll(async () => {
+    server = await redisServer();
+    redis = new Redis(server.port, "127.0.0.1");
+  });
+  afterAll(async () => {
+    redis?.disconnect();
+    await server?.close();
+  });
+  beforeEach(() => redis.flushall());
+
+  test("is one string, whose first letter is its state", async () => {
+    const store = redisStore(redis);
+    const claim = { ...claimBy("token a"), lineage };
+
+    await store.claim("1", claim, call);
+    expect(await redis.get(key)).toMatch(/^r\d{13} 1 \d{13} token a$/);
+    await store.release("1", { ...claim, to: "failed" }, call);
+    expect(await redis.get(key)).toMatch(/^f\d{13} 1$/);
+    await store.claim("1", claim, call);
+    expect(await redis.get(key)).toMatch(/^r\d{13} 2 \d{13} token a$/);
+    await store.release("1", { ...claim, to: "parked" }, call);
+    expect(await redis.get(key)).toBe(`p${lineage}`);
+    await store.complete("1", claim, call);
+    expect(await redis.get(key)).toBe(`d${lineage}`);
+    await store.complete("2", claimBy("b"), call);
+    expect(await redis.get("svc-webhooks:2")).toBe("d");
+
+    expect(await redis.dbsize()).toBe(2);
+  });
+
+  test("is kept for the retention from its last claim, release or completion", async () => {
+    const store = redisStore(redis);
+    const claim = claimBy("a");
+    const steps = [
+      () => store.claim("1", claim, call),
+      () => store.release("1", { ...claim, to: "failed" }, call),
+      () => store.complete("1", claim, call),
+      () => store.complete("1", claim, call),
+    ];
+    for (const step of steps) {
+      await redis.pexpire(key, 60_000);
+      await step();
+      const left = await redis.pttl(key);
+      expect(left).toBeLessThanOrEqual(week);
+      expect(left).toBeGreaterThan(week - 60_000);
+    }
+  });
+
+  test("that is extended keeps its retention, and lives as long as its lease at least", async () => {
+    const store = redisStore(redis);
+    const claim = claimBy("a");
+    await store.claim("1", claim, call);
+    await redis.pexpire(key, 3_600_000);
+    await store.extend("1", claim, call);
+    expect(await redis.pttl(key)).toBeGreaterThan(3_500_000);
+    expect(await redis.pttl(key)).toBeLessThanOrEqual(3_600_000);
+    await redis.pexpire(key, 1_000);
+    await store.extend("1", claim, call);
+    expect(await redis.pttl(key)).toBeGreaterThan(1_000);
+  });
+
+  test("has a key that tells nothing of the delivery", async () => {
+    const { receiver } = observedReceiver({ name: "billing", store: redisStore(redis) });
+    await receiver.receive(await signed(undefined, { "x-svc-delivery-id": "dlv_secret" }));
+    expect(await redis.keys("*")).toEqual([expect.stringMatching(/^svc-webhooks:[0-9a-f]{32}$/)]);
+  });
+
+  test("of a receiver is not seen by one of another name on the same Redis", async () => {
+    const store = redisStore(redis);
+    const billing = observedReceiver({ name: "billing", store });
+    const audit = observedReceiver({ name: "audit", store });
+    await billing.receiver.receive(await signed());
+    await audit.receiver.receive(await signed());
+    await billing.receiver.receive(await signed());
+    expect(billing.codes()).toEqual(["processed", "duplicate"]);
+    expect(audit.codes()).toEqual(["processed"]);
+  });
+
+  test("of a store is not seen by one with another prefix", async () => {
+    await redisStore(redis, { prefix: "a:" }).complete("1", claimBy("a"), call);
+    const other = redisStore(redis, { prefix: "b:" });
+    expect(await other.claim("1", claimBy("b"), call)).toMatchObject({ status: "claimed" });
+    const undefinedIsDefault = redisStore(redis, { prefix: undefined });
+    await undefinedIsDefault.claim("1", claimBy("c"), call);
+    expect((await redis.keys("*")).toSorted()).toEqual(["a:1", "b:1", key]);
+  });
+
+  test("takes 200 bytes at most when it is done", async () => {
+    const store = redisStore(redis);
+    const keys = ["1", "2"].map((digit) => digit.repeat(32)) as [string, string];
+    await store.complete(keys[0], claimBy("a"), call);
+    await store.complete(keys[1], { ...claimBy("a"), lineage }, call);
+    for (const one of keys) {
+      expect(await redis.memory("USAGE", `svc-webhooks:${one}`)).toBeLessThanOrEqual(200);
+    }
+  });
+
+  test("cannot be made on a full server that evicts nothing; those there are remain known", async () => {
+    const store = redisStore(redis);
+    await store.complete("1", claimBy("a"), call);
+    onTestFinished(async () => void (await redis.config("SET", "maxmemory", "0")));
+    await redis.config("SET", "maxmemory", "1");
+    await expect(store.claim("2", claimBy("b"), call)).rejects.toThrow("OOM");
+    expect(await store.claim("1", claimBy("b"), call)).toEqual({ status: "done" });
+  });
+
+  const foreign = [
+    "hello",
+    "",
+    " ",
+    "0",
+    "{}",
+    "r",
+    "r1 2",
+    "r1 2 x a",
+    "f",
+    "f1",
+    "f1 2 3",
+    "r-1 1 1 a",
+  ];
+  test.each(foreign)("of somebody else, %j, is refused and left alone", async (value) => {
+    const store = redisStore(redis);
+    await redis.set(key, value);
+    const claim = claimBy("a");
+    const refused = "no record of svc-webhooks under this key";
+    await expect(store.claim("1", claim, call)).rejects.toThrow(refused);
+    await expect(store.complete("1", claim, call)).rejects.toThrow(refused);
+    await expect(store.release("1", { ...claim, to: "failed" }, call)).rejects.toThrow(refused);
+    await expect(store.extend("1", claim, call)).rejects.toThrow(refused);
+    await expect(store.forget("1", call)).rejects.toThrow(refused);
+    expect(await redis.get(key)).toBe(value);
+    expect(await redis.pttl(key)).toBe(-1);
+  });
+
+  test("of somebody else that is no string is refused and left alone", async () => {
+    const store = redisStore(redis);
+    await redis.rpush(key, "hello");
+    await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow("WRONGTYPE");
+    await expect(store.complete("1", claimBy("a"), call)).rejects.toThrow("WRONGTYPE");
+    await expect(store.forget("1", call)).rejects.toThrow("WRONGTYPE");
+    expect(await redis.lrange(key, 0, -1)).toEqual(["hello"]);
+  });
+
+  test.each([
+    ["stringNumbers in ioredis 6", () => new Redis(server.port, { stringNumbers: true })],
+    ["stringNumbers in ioredis 5", () => new Ioredis5(server.port, { stringNumbers: true })],
+    ["replyMapping in ioredis 6", () => new Redis(server.port, { replyMapping: "resp3" })],
+    ["protocol 2 in ioredis 6", () => new Redis(server.port, { protocol: 2 })],
+    ["automatic pipelines", () => new Redis(server.port, { enableAutoPipelining: true })],
+  ])("is the same with %s", async (_name, make) => {
+    const client = make();
+    onTestFinished(() => client.disconnect());
+    await new Promise<void>((resolve) => client.once("ready", () => resolve()));
+    const store = redisStore(client);
+    const claim = claimBy("a");
+    expect(await store.claim("1", claim, call)).toEqual({
+      status: "claimed",
+      run: 1,
+      fence: expect.any(Number) as number,
+    });
+    expect(await store.claim("1", claimBy("b"), call)).toEqual({
+      status: "busy",
+      leaseLeftMs: expect.any(Number) as number,
+    });
+    expect(await store.extend("1", claim, call)).toBe(true);
+    expect(await store.extend("1", claimBy("b"), call)).toBe(false);
+    expect(await store.release("1", { ...claim, to: "failed" }, call)).toBe(true);
+    expect(await store.complete("1", claim, call)).toBe("late");
+    expect(await store.claim("1", claim, call)).toEqual({ status: "done" });
+    expect(await store.forget("1", call)).toBe(true);
+    expect(await store.forget("1", call)).toBe(false);
+    const nothingPersisted = [expect.stringMatching("nothing is persisted") as string];
+    expect(await store.check?.(call)).toEqual(nothingPersisted);
+  });
+
+  test("is measured by the script that the README names", async () => {
+    const script = fileURLToPath(new URL("../scripts/bytes-per-record.mjs", import.meta.url));
+    const { exitCode, stdout, stderr } = await node([script, "1000"], { cwd: root });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/^running +\d+ B$/m);
+    expect(stdout).toMatch(/^done +\d+ B$/m);
+    expect(stdout).toMatch(/^1,000 done +[\d.]+ B each$/m);
+    expect(stdout).toMatch(/^1,000 done with lineage +[\d.]+ B each$/m);
+  });
+});
