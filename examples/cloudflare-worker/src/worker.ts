@@ -1,0 +1,35 @@
+import { durableObjectStore, type DeliveryRecords } from "@svc-webhooks/cloudflare";
+import { createReceiver } from "@svc-webhooks/core";
+import { emailEvents } from "@svc-webhooks/events";
+import { webhooks } from "@svc-webhooks/hono";
+import { Hono } from "hono";
+
+// Cloudflare looks for the objects' class among the exports of the Worker.
+export { DeliveryRecords } from "@svc-webhooks/cloudflare";
+
+interface Env {
+  Bindings: {
+    readonly SVC_WEBHOOK_SECRET: string;
+    readonly RECORDS: DurableObjectNamespace<DeliveryRecords>;
+  };
+}
+
+const app = new Hono<Env>();
+
+app.post(
+  "/webhooks",
+  // A function, because bindings come with requests. It is called once per isolate.
+  webhooks((c) =>
+    createReceiver({
+      name: "mail",
+      secret: c.env.SVC_WEBHOOK_SECRET,
+      store: durableObjectStore(c.env.RECORDS),
+      events: emailEvents,
+      on: {
+        "email.delivered": async (event) => console.log("delivered:", event.data?.email_id),
+      },
+    }),
+  ),
+);
+
+export default app;

@@ -1,0 +1,55 @@
+import { storeContract } from "@svc-webhooks/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cloud, type Cloud } from "./support.js";
+
+describe.each([
+  { objects: "that stay", evicting: false },
+  { objects: "that are evicted before every call", evicting: true },
+])("with objects $objects", ({ evicting }) => {
+  let made: Cloud;
+  beforeAll(async () => {
+    made = await cloud(evicting ? 1 : 3);
+  });
+  afterAll(() => made.close());
+
+  storeContract(
+    { describe, it },
+    "the Durable Object store",
+    async () => {
+      await made.ask("clear");
+      let calls = 0;
+      let eviction: Promise<unknown> | undefined;
+      const evicted =
+        <Given extends unknown[], Answer>(call: (...given: Given) => Answer | Promise<Answer>) =>
+        async (...given: Given): Promise<Answer> => {
+          calls += 1;
+          try {
+            // Once for those that come at the same time: it would end what is under way.
+            if (evicting) await (eviction ??= made.evict());
+            return await call(...given);
+          } finally {
+            calls -= 1;
+            if (calls === 0) eviction = undefined;
+          }
+        };
+      const { store } = made;
+      return {
+        store: {
+          shared: true,
+          claim: evicted((...given) => store.claim(...given)),
+          complete: evicted((...given) => store.complete(...given)),
+          release: evicted((...given) => store.release(...given)),
+          extend: evicted((...given) => store.extend(...given)),
+          forget: evicted((...given) => store.forget(...given)),
+        },
+        advance: made.advance,
+        exactClock: true,
+      };
+    },
+    { modelRuns: evicting ? 2 : 10 },
+  );
+
+  it("has kept its number of shards", async () => {
+    expect(await made.ask("count")).toHaveLength(evicting ? 1 : 3);
+  });
+});

@@ -1,0 +1,11 @@
+import type { DeliveryStore } from "@svc-webhooks/core";
+import { expectTypeOf, test } from "vitest";
+import type { DeliveryRecords, durableObjectStore } from "../src/index.js";
+
+test("a binding that is typed by its class is taken as it is", () => {
+  const store = (
+    namespace: DurableObjectNamespace<DeliveryRecords>,
+    make: typeof durableObjectStore,
+  ) => make(namespace, { shards: 4 });
+  expectTypeOf(store).returns.toEqualTypeOf<DeliveryStore>();
+});

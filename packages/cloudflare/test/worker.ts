@@ -1,0 +1,86 @@
+import { DeliveryRecords, durableObjectStore } from "@svc-webhooks/cloudflare";
+import type { DeliveryStore } from "@svc-webhooks/core";
+
+/** The class under test with a clock that is moved by hand and survives an eviction. */
+export class Records extends DeliveryRecords {
+  constructor(context: DurableObjectState, env: Cloudflare.Env) {
+    super(context, env);
+    context.storage.sql.exec("CREATE TABLE IF NOT EXISTS clock (ms INTEGER NOT NULL)");
+  }
+
+  override now(): number {
+    const [clock] = this.ctx.storage.sql.exec<{ ms: number }>("SELECT ms FROM clock").toArray();
+    return clock?.ms ?? 1_700_000_000_000;
+  }
+
+  advance(ms: number): void {
+    const now = this.now();
+    this.ctx.storage.sql.exec("DELETE FROM clock");
+    this.ctx.storage.sql.exec("INSERT INTO clock VALUES (?)", now + ms);
+  }
+
+  evict(): void {
+    this.ctx.abort("evicted by the test");
+  }
+
+  /** What the platform calls when the alarm goes off; whether one was set. */
+  async goOff(): Promise<boolean> {
+    const wasSet = (await this.ctx.storage.getAlarm()) !== null;
+    await this.alarm();
+    return wasSet;
+  }
+
+  clear(): void {
+    this.ctx.storage.sql.exec("DELETE FROM records");
+  }
+
+  count(): number {
+    return this.ctx.storage.sql.exec("SELECT key FROM records").toArray().length;
+  }
+}
+
+type Stub = DurableObjectStub<Records>;
+
+interface Bindings {
+  readonly RECORDS: DurableObjectNamespace<Records>;
+}
+
+/** What a test asks of the worker: a call of the store, or of all its objects. */
+export interface Question {
+  readonly shards: number;
+  readonly call:
+    | Exclude<keyof DeliveryStore, "shared" | "check">
+    | "advance"
+    | "clear"
+    | "evict"
+    | "count"
+    | "alarm";
+  readonly given: readonly unknown[];
+}
+
+export default {
+  async fetch(request: Request, { RECORDS }: Bindings): Promise<Response> {
+    const { shards, call, given } = await request.json<Question>();
+    const objects = Array.from({ length: shards }, (_, index) =>
+      RECORDS.get(RECORDS.idFromName(`shard ${index}`)),
+    );
+    const toAll: Readonly<Record<string, (object: Stub) => unknown>> = {
+      advance: (object) => object.advance(Number(given[0])),
+      // Its answer is that there is none any more.
+      evict: (object) => object.evict().catch(() => {}),
+      alarm: (object) => object.goOff(),
+      clear: (object) => object.clear(),
+      count: (object) => object.count(),
+    };
+    try {
+      const one = toAll[call];
+      if (one) return Response.json(await Promise.all(objects.map(async (object) => one(object))));
+      const store = durableObjectStore(RECORDS, { shards });
+      // What the other side gave is what the call takes.
+      const ask = store[call as keyof DeliveryStore] as (...all: readonly unknown[]) => unknown;
+      return Response.json((await ask(...given)) ?? null);
+    } catch (error) {
+      return new Response(String(error), { status: 500 });
+    }
+  },
+};
