@@ -1,0 +1,79 @@
+import { Redis } from "ioredis";
+import { describe, expect } from "vitest";
+import { describeWithRedis, redisCluster, type RedisServer } from "../support/redis-server.js";
+import {
+  codesOf,
+  expectAnsweredBy,
+  idsOf,
+  test,
+  until,
+  type Answered,
+  type Bench,
+} from "./faults-bench.js";
+import { clusterKinds } from "./faults-clients.js";
+
+const deadlineMs = 120;
+
+/** Which of the events have their records on this server. */
+async function idsOn({ port }: RedisServer, { keys }: Bench): Promise<readonly string[]> {
+  const redis = new Redis(port, "127.0.0.1");
+  const found = await redis.keys("*");
+  redis.disconnect();
+  return [...keys].filter(([, key]) => found.includes(key)).map(([id]) => id);
+}
+
+describeWithRedis("a cluster", () => {
+  describe.concurrent.each(clusterKinds)("behind $name", (kind) => {
+    test("serves; without one of its masters all but the slots of that; and all again when it is back", async ({
+      bench,
+      onTestFinished,
+    }) => {
+      const servers = await redisCluster();
+      let [doomed] = servers;
+      if (!doomed) throw new Error("no cluster");
+      onTestFinished(async () => {
+        for (const server of [doomed, ...servers]) await server?.close();
+      });
+      const all = await bench({
+        kind,
+        servers,
+        storeTimeouts: { claim: deadlineMs },
+        during(id, run) {
+          if (id.startsWith("failed") && run === 1) throw new Error("no");
+        },
+      });
+      const done = idsOf(100, "done");
+      const failed = idsOf(100, "failed");
+      await all.insistAll(done);
+      await until(() => all.completions.length === done.length, "all are done");
+      const fail = (id: string) =>
+        until(async () => (await all.deliver(id)).code === "handler_failed", `${id} has failed`);
+      await Promise.all(failed.map(fail));
+      const gone = new Set(await idsOn(doomed, all));
+      const isThere = (id: string) => !gone.has(id);
+
+      const [first, second, third] = [0, 10, 20].map((start) => [...gone].slice(start, start + 10));
+      for (const signal of ["SIGSTOP", "SIGKILL"] as const) {
+        doomed.process.kill(signal);
+        const refused: Answered[] = [];
+        // So that one pause of this machine is not in all times that are measured.
+        for (const ids of [first, second, third]) {
+          refused.push(...(await all.deliverAll(ids ?? [])));
+        }
+        expect(codesOf(refused)).toEqual({ store_unavailable: 30 });
+        expectAnsweredBy(deadlineMs, refused);
+      }
+      const answeredBefore = all.reports.length;
+      await all.insistAll([...done, ...failed].filter(isThere));
+      const codes = new Set(all.reports.slice(answeredBefore).map(({ code }) => code));
+      expect(codes).toEqual(new Set(["duplicate", "processed"]));
+
+      doomed = await doomed.restart();
+      await all.insistAll([...done, ...failed]);
+      all.expectNothingLost([...done, ...failed]);
+      // It came back with nothing.
+      const twice = [...gone].filter((id) => id.startsWith("done"));
+      expect(all.applied.toSorted()).toEqual([...done, ...failed, ...twice].toSorted());
+    });
+  });
+});

@@ -1,0 +1,230 @@
+import { describe, expect } from "vitest";
+import { gate } from "../support/gate.js";
+import { ManualClock } from "../support/manual-clock.js";
+import { describeWithRedis } from "../support/redis-server.js";
+import { codesOf, idsOf, outcomesOf, test, until, type Bench } from "./faults-bench.js";
+import { clientKinds } from "./faults-clients.js";
+
+const deadlineMs = 120;
+const batch = idsOf(40);
+
+describeWithRedis("a receiver comes through when", () => {
+  describe.concurrent.each(clientKinds)("with $name", (kind) => {
+    test("nobody has ever listened: deliveries are refused at once, and go through when somebody does", async ({
+      bench,
+    }) => {
+      const { deliver, insist, applied, proxy } = await bench({ kind, faultAtStart: "refuse" });
+      expect(outcomesOf([await deliver("evt")])).toEqual(["store_unavailable 503"]);
+      await proxy.set("none");
+      await insist("evt");
+      expect(applied).toEqual(["evt"]);
+    });
+
+    test("connections are reset as soon as they are made: the same", async ({ bench }) => {
+      const { deliver, insist, applied, proxy, client, receiver } = await bench({ kind });
+      await proxy.set("reset");
+      await until(() => !client.isReady(), "the client has noticed");
+      expect(outcomesOf([await deliver("evt")])).toEqual(["store_unavailable 503"]);
+      await proxy.set("none");
+      await insist("evt");
+      expect(applied).toEqual(["evt"]);
+      expect(await receiver.drain({ deadlineMs: 10_000 })).toBe(0);
+    });
+
+    test("nobody listens and the receiver may do without: the event runs unverified, and is known when somebody does", async ({
+      bench,
+    }) => {
+      const all = await bench({ kind, onStoreError: "process" });
+      await all.proxy.set("refuse");
+      await until(() => !all.client.isReady(), "the client has noticed");
+      const answers = await all.deliverAll(batch);
+      expect(outcomesOf(answers)).toEqual(["processed 200 complete_failed"]);
+      expect(new Set(all.reports.map(({ dedupe }) => dedupe))).toEqual(new Set(["unverified"]));
+
+      await all.heal();
+      await until(() => all.completions.length === batch.length, "all completions are told");
+      expect(new Set(all.completions)).toEqual(new Set(["restored"]));
+      expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
+      expect(all.applied).toHaveLength(batch.length);
+    });
+
+    test("a claim that the server took but could not tell of is given back for others to run", async ({
+      bench,
+    }) => {
+      const deaf = await bench({
+        kind,
+        storeTimeouts: { claim: deadlineMs },
+        during(id, run) {
+          if (id === "first" && run === 1) throw new Error("no");
+        },
+      });
+      const other = await bench({ kind, servers: [deaf.server], maxRuns: 1, onParked: () => {} });
+      await deaf.insist("first");
+      await deaf.proxy.set("hold replies");
+      expect(outcomesOf(await deaf.deliverAll(batch))).toEqual(["store_unavailable 503"]);
+      await until(async () => (await deaf.states())["f"] === batch.length, "all are given back");
+      expect(codesOf(await other.deliverAll(batch))).toEqual({ processed: batch.length });
+      expect(deaf.applied).toEqual(["first"]);
+      expect(other.runs.toSorted()).toEqual(batch.map((id) => `${id} 1`).toSorted());
+    });
+
+    test("the reply to a claim is lost: the event runs once, as its first run", async ({
+      bench,
+    }) => {
+      const all = await bench({ kind, maxRuns: 1, onParked: () => {} });
+      await all.insist("first");
+      const lost = all.proxy.loseReply();
+      const codes = await all.insist("evt");
+      await lost;
+      // Sent again by the client it is no stranger's; otherwise it is given back as soon as that works.
+      if (kind.resends) expect(codes).toEqual(["processed"]);
+      else expect([codes[0], codes.at(-1)]).toEqual(["store_unavailable", "processed"]);
+      expect(all.runs).toEqual(["first 1", "evt 1"]);
+      all.expectNothingLost(["evt"]);
+    });
+
+    test("the reply to a claim is lost, and the server with it for longer than the deadline: the same", async ({
+      bench,
+    }) => {
+      const all = await bench({
+        kind,
+        storeTimeouts: { claim: deadlineMs },
+        maxRuns: 1,
+        onParked: () => {},
+      });
+      await all.insist("first");
+      const lost = all.proxy.loseReply("refuse");
+      expect(outcomesOf([await all.deliver("evt")])).toEqual(["store_unavailable 503"]);
+      await lost;
+      expect(await all.states()).toEqual({ d: 1, r: 1 });
+      await all.proxy.set("none");
+      await all.insist("evt");
+      expect(all.runs).toEqual(["first 1", "evt 1"]);
+      all.expectNothingLost(["evt"]);
+    });
+  });
+
+  describe.concurrent.each(clientKinds)("with $name", (kind) => {
+    test("an extension that is lost costs nothing if the next one arrives", async ({ bench }) => {
+      const clock = new ManualClock();
+      const handler = gate();
+      const all = await bench({ kind, clock, during: () => handler.opened });
+      const answering = all.deliver("evt");
+      await until(() => all.runs.length === 1, "the handler has started");
+
+      await all.proxy.set("black hole");
+      const sent = all.client.calls();
+      await clock.advance(10_000);
+      await until(() => all.client.calls() > sent, "the lease is extended");
+      await clock.advance(2_000);
+      expect(all.internalErrors).toHaveLength(1);
+      expect(await answering).toMatchObject({ code: "handler_timeout" });
+
+      await all.heal();
+      const late = kind.resends ? [true] : [];
+      await until(() => all.extensions.length === late.length, "what was sent again is answered");
+      await clock.advance(8_000);
+      await until(() => all.extensions.length > late.length, "the lease is extended");
+      expect(all.extensions).toEqual([...late, true]);
+      // Beyond the end of the first lease.
+      await clock.advance(15_000);
+      handler.open();
+      const report = await all.reported("processed");
+      expect(report).toMatchObject({ phase: "settled", warnings: [], run: 1 });
+      expect(await all.deliver("evt")).toMatchObject({ code: "duplicate" });
+    });
+
+    test("the reply to complete is lost: 200, and a duplicate from then on", async ({ bench }) => {
+      const all: Bench = await bench({
+        kind,
+        during: (id) => void (id === "evt" && all.proxy.loseReply()),
+      });
+      await all.insist("first");
+      const warning = kind.resends ? "" : " complete_failed";
+      expect(outcomesOf([await all.deliver("evt")])).toEqual([`processed 200${warning}`]);
+      await until(() => all.completions.length === 2, "the completion is told");
+      expect(all.completions).toEqual(["owner", "already"]);
+      expect(await all.deliver("evt")).toMatchObject({ code: "duplicate" });
+      expect(all.applied).toEqual(["first", "evt"]);
+    });
+
+    test("the reply to release is lost: 500, and the next attempt runs", async ({ bench }) => {
+      const all: Bench = await bench({
+        kind,
+        during(id, run) {
+          if (id !== "evt" || run > 1) return;
+          void all.proxy.loseReply();
+          throw new Error("no");
+        },
+      });
+      await all.insist("first");
+      expect(outcomesOf([await all.deliver("evt")])).toEqual(["handler_failed 500"]);
+      await all.insist("evt");
+      expect(all.runs).toEqual(["first 1", "evt 1", "evt 2"]);
+      all.expectNothingLost(["evt"]);
+    });
+
+    test("one byte at a time: slow, and otherwise as ever", async ({ bench }) => {
+      const all = await bench({
+        kind,
+        during(_id, run) {
+          if (run === 1) throw new Error("no");
+        },
+      });
+      await all.proxy.set("drip");
+      expect(codesOf(await all.deliverAll(idsOf(5)))).toEqual({ handler_failed: 5 });
+      expect(codesOf(await all.deliverAll(idsOf(5)))).toEqual({ processed: 5 });
+      expect(codesOf(await all.deliverAll(idsOf(5)))).toEqual({ duplicate: 5 });
+      expect(all.internalErrors).toEqual([]);
+    });
+  });
+
+  describe.concurrent.each(clientKinds)("with $name", (kind) => {
+    test("one fault after the other under load, and two processes: every event is applied exactly once", async ({
+      bench,
+    }) => {
+      const timeouts = { claim: deadlineMs, complete: deadlineMs, release: deadlineMs };
+      const options = { kind, storeTimeouts: timeouts, maxRuns: 1, onParked: () => {} };
+      const left = await bench(options);
+      const right = await bench({ ...options, servers: [left.server] });
+      const sent: string[] = [];
+      const over = new AbortController();
+      let attempts = 0;
+      const send = async () => {
+        while (!over.signal.aborted) {
+          const id = `evt_${sent.length}`;
+          sent.push(id);
+          await until(async () => {
+            attempts += 1;
+            const { deliver } = attempts % 2 === 0 ? left : right;
+            return (await deliver(id)).status === 200;
+          }, `${id} is answered 2xx`);
+        }
+      };
+      const senders = Array.from({ length: 5 }, send);
+      const someAttempts = async () => {
+        const enough = attempts + 20;
+        await until(() => attempts > enough, "the senders go on");
+      };
+
+      const faults = [
+        [left, "hold"],
+        [right, "black hole"],
+        [left, "reset"],
+        [right, "hold replies"],
+        [left, "drip"],
+      ] as const;
+      for (const [{ proxy }, fault] of faults) {
+        await proxy.set(fault);
+        await someAttempts();
+        await proxy.set("none");
+        await someAttempts();
+        await proxy.loseReply();
+      }
+      over.abort();
+      await Promise.all(senders);
+      expect([...left.applied, ...right.applied].toSorted()).toEqual(sent.toSorted());
+      await until(async () => (await left.states())["d"] === sent.length, "all are done");
+    });
+  });
+});

@@ -1,0 +1,203 @@
+import { Redis } from "ioredis";
+import { describe, expect } from "vitest";
+import { gate } from "../support/gate.js";
+import { describeWithRedis, redisServer } from "../support/redis-server.js";
+import { codesOf, expectAnsweredBy, idsOf, recordsOf, test, until } from "./faults-bench.js";
+import { clientKinds } from "./faults-clients.js";
+import { tcpProxy } from "./tcp-proxy.js";
+
+const batch = idsOf(20);
+const durable = ["--appendonly", "yes", "--appendfsync", "always"];
+const unreplicated = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
+
+describeWithRedis("a Redis", () => {
+  describe.concurrent.each(clientKinds)("behind $name", (kind) => {
+    test("is killed and comes back with its append-only file: what was done and what runs is known", async ({
+      bench,
+    }) => {
+      const handler = gate();
+      const all = await bench({
+        kind,
+        redis: durable,
+        during: (id) => (id === "running" ? handler.opened : undefined),
+      });
+      const { client, deliver, deliverAll } = all;
+      expect(codesOf(await deliverAll(batch))).toEqual({ processed: batch.length });
+      const running = deliver("running");
+      await until(() => all.runs.length > batch.length, "the handler has started");
+
+      await all.server.kill();
+      await until(() => !client.isReady(), "the client has noticed");
+      const late = idsOf(40, "late");
+      const answers = await deliverAll(late);
+      expect(codesOf(answers)).toEqual({ store_unavailable: late.length });
+      expectAnsweredBy(0, answers);
+
+      await all.restart();
+      await all.insistAll(late);
+      expect(await deliver("running")).toMatchObject({ code: "in_flight", status: 503 });
+      handler.open();
+      expect(await running).toMatchObject({ code: "processed", warnings: [] });
+      expect(codesOf(await deliverAll([...batch, "running"]))).toEqual({
+        duplicate: batch.length + 1,
+      });
+      expect(new Set(all.completions)).toEqual(new Set(["owner"]));
+      expect(all.applied.toSorted()).toEqual([...batch, ...late, "running"].toSorted());
+      all.expectNothingLost([...batch, ...late, "running"]);
+    });
+
+    test("is killed and comes back with nothing: what was done may run again, nothing is lost", async ({
+      bench,
+    }) => {
+      const handler = gate();
+      const all = await bench({
+        kind,
+        during: (id) => (id === "running" ? handler.opened : undefined),
+      });
+      await all.deliverAll(batch);
+      const running = all.deliver("running");
+      await until(() => all.runs.length > batch.length, "the handler has started");
+      await all.server.kill();
+      await all.restart();
+
+      expect(await all.insist("evt_0")).toContain("processed");
+      expect(codesOf(await all.deliverAll(batch.slice(1)))).toEqual({ processed: 19 });
+      handler.open();
+      expect(await running).toMatchObject({ code: "processed", warnings: [] });
+      expect(all.completions.at(-1)).toBe("restored");
+      expect(codesOf(await all.deliverAll([...batch, "running"]))).toEqual({ duplicate: 21 });
+      expect(all.runs.toSorted()).toEqual(
+        [...batch, ...batch, "running"].map((id) => `${id} 1`).toSorted(),
+      );
+      const [before = 0, after = 0] = all.reports.flatMap(({ deliveryId, fence }) =>
+        deliveryId === "evt_0" && fence ? fence : [],
+      );
+      expect(after).toBeGreaterThan(before);
+      all.expectNothingLost([...batch, "running"]);
+    });
+
+    test("is killed again and again under load: with its append-only file every event is applied once", async ({
+      bench,
+    }) => {
+      const all = await bench({ kind, redis: durable, maxRuns: 1, onParked: () => {} });
+      const events = idsOf(300);
+      for (const third of [0, 1, 2]) {
+        const sent = all.insistAll(events.slice(third * 100, third * 100 + 100));
+        await until(() => all.applied.length > third * 100 + 10, "some are applied");
+        await all.server.kill();
+        await all.restart();
+        await sent;
+      }
+      expect(all.applied.toSorted()).toEqual(events.toSorted());
+      await until(async () => (await all.states())["d"] === events.length, "all are done");
+      all.expectNothingLost(events);
+    });
+
+    test("forgets its scripts again and again: nobody notices", async ({ bench }) => {
+      const all = await bench({ kind, during: () => all.admin.script("FLUSH") });
+      expect(codesOf(await all.deliverAll(batch))).toEqual({ processed: batch.length });
+      await all.admin.script("FLUSH");
+      expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
+      expect(new Set(all.completions)).toEqual(new Set(["owner"]));
+      expect(all.internalErrors).toEqual([]);
+    });
+
+    test("has no memory left: what is new is refused, what is done is known, and all goes on when it has", async ({
+      bench,
+    }) => {
+      const handler = gate();
+      const all = await bench({
+        kind,
+        during: (id) => (id.startsWith("running") ? handler.opened : undefined),
+      });
+      const { admin, deliver, deliverAll } = all;
+      await deliver("done");
+      const running = deliverAll(["running", "running_and_failing"]);
+      await until(() => all.runs.length === 3, "the handlers have started");
+
+      await admin.config("SET", "maxmemory", "1");
+      const answers = await deliverAll(batch);
+      expect(codesOf(answers)).toEqual({ store_unavailable: batch.length });
+      expect(all.lines.at(-1)).toContain("OOM");
+      expect(await deliver("done")).toMatchObject({ code: "duplicate" });
+      handler.open();
+      for (const answer of await running) {
+        expect(answer).toMatchObject({ code: "processed", warnings: ["complete_failed"] });
+      }
+
+      await admin.config("SET", "maxmemory", "0");
+      expect(codesOf(await deliverAll(batch))).toEqual({ processed: batch.length });
+      await until(async () => (await all.states())["r"] === undefined, "all are done");
+      expect(await deliver("running")).toMatchObject({ code: "duplicate" });
+      all.expectNothingLost(["done", "running", ...batch]);
+    });
+
+    test("is flushed while handlers run: completion restores what was lost", async ({ bench }) => {
+      const handlers = gate();
+      const all = await bench({ kind, during: () => handlers.opened });
+      const answering = all.deliverAll(batch);
+      await until(() => all.runs.length === batch.length, "all handlers have started");
+      await all.admin.flushall();
+      handlers.open();
+      expect(codesOf(await answering)).toEqual({ processed: batch.length });
+      expect(new Set(all.completions)).toEqual(new Set(["restored"]));
+      expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
+      expect(all.applied).toHaveLength(batch.length);
+    });
+
+    test("dies before its replica has heard all: what the replica knows is a duplicate, the rest runs again", async ({
+      bench,
+      onTestFinished,
+    }) => {
+      const handler = gate();
+      const all = await bench({
+        kind,
+        redis: unreplicated,
+        during: (id) => (id === "running" ? handler.opened : undefined),
+      });
+      const link = await tcpProxy(all.server.port);
+      const source = ["--replicaof", "127.0.0.1", String(link.port)];
+      const replica = await redisServer([...unreplicated, ...source]);
+      const admin = new Redis(replica.port, "127.0.0.1");
+      onTestFinished(async () => {
+        admin.disconnect();
+        await link.close();
+        await replica.close();
+      });
+      const { deliver, proxy } = all;
+      await until(
+        async () => (await admin.info("replication")).includes("master_link_status:up"),
+        "the replica is in step",
+      );
+      expect(await deliver("heard")).toMatchObject({ code: "processed" });
+      await until(
+        async () => (await recordsOf(admin)).join("") === "d",
+        "the replica has heard of it",
+      );
+      await link.set("black hole");
+      expect(await deliver("unheard")).toMatchObject({ code: "processed" });
+      const running = deliver("running");
+      await until(() => all.runs.length === 3, "the handler has started");
+
+      await all.server.kill();
+      proxy.forwardTo(replica.port);
+      await until(async () => {
+        expect(await deliver("new")).toMatchObject({ code: "store_unavailable" });
+        return all.lines.at(-1)?.includes("READONLY") === true;
+      }, "the client has found the replica");
+      await admin.replicaof("NO", "ONE");
+      handler.open();
+      expect(await running).toMatchObject({ code: "processed" });
+
+      await all.insist("new");
+      await all.insist("heard");
+      await all.insist("unheard");
+      expect(await deliver("running")).toMatchObject({ code: "duplicate" });
+      expect(all.applied.toSorted()).toEqual(
+        ["heard", "new", "running", "unheard", "unheard"].toSorted(),
+      );
+      expect(all.completions).toContain("restored");
+      all.expectNothingLost(["heard", "unheard", "running", "new"]);
+    });
+  });
+});
