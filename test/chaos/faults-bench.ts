@@ -1,7 +1,7 @@
 import type { CompleteResult, Outcome, OutcomeCode, ReceiverOptions } from "@svc-webhooks/core";
 import { redisStore } from "@svc-webhooks/redis";
 import { Redis } from "ioredis";
-import { expect, test as plainTest } from "vitest";
+import { expect, test as plainTest, type TestContext } from "vitest";
 import { eventBody, signed } from "../support/deliveries.js";
 import { observedReceiver, type ObservedReceiver } from "../support/receivers.js";
 import { redisServer, type RedisServer } from "../support/redis-server.js";
@@ -77,7 +77,7 @@ export const test = benchTest.sequential;
 
 async function setUp(
   { kind, redis, servers = [], during, faultAtStart = "none", ...options }: BenchOptions,
-  onTestFinished: (takeDown: () => unknown) => void,
+  onTestFinished: TestContext["onTestFinished"],
 ): Promise<Bench> {
   let server = servers[0] ?? (await redisServer(redis));
   const proxy = await tcpProxy(server.port);
