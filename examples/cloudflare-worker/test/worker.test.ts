@@ -6,10 +6,9 @@ import { signedDelivery } from "@svc-webhooks/testing";
 import { Miniflare } from "miniflare";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { bundled, spawned } from "../../../test/runtimes/launch.js";
+import { exampleEvent, exampleSecret } from "../../../test/support/examples.js";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
-const secret = "whsec_example";
-const event = { type: "email.delivered", data: { email_id: "msg_1" } };
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -25,7 +24,7 @@ async function statusOf(origin: string, delivery: RequestInit): Promise<unknown>
 test("what was processed is a duplicate at once, concurrently, and after a restart", async () => {
   const records = mkdtempSync(join(tmpdir(), "svc-webhooks-worker-"));
   onTestFinished(() => rmSync(records, { recursive: true, force: true }));
-  vi.stubEnv("SVC_WEBHOOK_SECRET", secret);
+  vi.stubEnv("SVC_WEBHOOK_SECRET", exampleSecret);
   vi.stubEnv("PORT", "0");
   vi.stubEnv("RECORDS_FOLDER", records);
   const start = async () => {
@@ -34,7 +33,7 @@ test("what was processed is a duplicate at once, concurrently, and after a resta
     return served;
   };
 
-  const delivery = await signedDelivery(event, { secret });
+  const delivery = await signedDelivery(exampleEvent, { secret: exampleSecret });
   const before = await start();
   const copies = await Promise.all(
     Array.from({ length: 20 }, () => statusOf(before.origin, delivery)),
@@ -45,7 +44,7 @@ test("what was processed is a duplicate at once, concurrently, and after a resta
 
   const after = await start();
   expect(await statusOf(after.origin, delivery)).toBe("duplicate");
-  const forged = await signedDelivery(event, { secret: "whsec_wrong" });
+  const forged = await signedDelivery(exampleEvent, { secret: "whsec_wrong" });
   expect(await statusOf(after.origin, forged)).toBe("signature_mismatch");
 }, 60_000);
 
@@ -61,7 +60,7 @@ test("200 copies over three workers with one namespace run once", async () => {
       modules: true,
       script,
       compatibilityDate: "2025-06-01",
-      bindings: { SVC_WEBHOOK_SECRET: secret },
+      bindings: { SVC_WEBHOOK_SECRET: exampleSecret },
       durableObjects: {
         RECORDS: {
           className: "DeliveryRecords",
@@ -74,7 +73,7 @@ test("200 copies over three workers with one namespace run once", async () => {
   });
   onTestFinished(() => miniflare.dispose());
   const workers = await Promise.all(names.map((name) => miniflare.getWorker(name)));
-  const { headers, body } = await signedDelivery(event, { secret });
+  const { headers, body } = await signedDelivery(exampleEvent, { secret: exampleSecret });
   const statuses = await Promise.all(
     Array.from({ length: 200 }, async (_, index) => {
       const init = { method: "POST", headers: { ...headers }, body };
