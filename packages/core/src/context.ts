@@ -1,16 +1,31 @@
 import type { StoredDelivery } from "./delivery.js";
 import { headerNames } from "./headers.js";
+import type { DeliveryFacts, Warning } from "./outcome.js";
 import { LazySignal } from "./promise.js";
 import type { Visit } from "./visit.js";
 
-/** What a handler learns of its delivery; `signal` and `delivery` are only made if it looks at them. */
+/** What stages have found out; none decides by it. */
+export type Facts = { -readonly [Fact in keyof DeliveryFacts]: DeliveryFacts[Fact] } & {
+  readonly warnings: Warning[];
+};
+
+/**
+ * What a handler learns of its delivery: the facts as its own fields, from which the outcome and the
+ * report are copied, and getters for what is only made if it looks.
+ */
 export class Context extends LazySignal {
+  readonly receivedAt: number;
+  readonly warnings: Warning[] = [];
   readonly #visit: Visit;
 
   constructor(visit: Visit) {
     super();
     this.#visit = visit;
-    Object.assign(this, visit.facts, { idempotencyKey: visit.key });
+    this.receivedAt = visit.config.clock.now();
+  }
+
+  get idempotencyKey(): string {
+    return this.#visit.key;
   }
 
   get delivery(): StoredDelivery {

@@ -24,7 +24,7 @@ export async function forget(
   const visit = new Visit(config, { method: "POST", headers: {}, body }, () => {});
   visit.header = () => "";
   visit.bytes = body;
-  visit.facts.deliveryId = deliveryId;
+  visit.context.deliveryId = deliveryId;
   check(
     isBytes(body) &&
       (dedupeBy !== "body" || body.length > 0) &&

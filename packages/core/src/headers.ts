@@ -22,15 +22,17 @@ export function headerLookup(headers: DeliveryHeaders): HeaderLookup {
   if (typeof headers === "function") return (name) => joined(headers(name));
   // By its method, not its class: edge runtimes and test environments have several `Headers`.
   if (isHeaders(headers)) return (name) => headers.get(name) ?? "";
-  const lowerCase = new Map<string, readonly string[]>();
-  for (const [name, value = []] of Object.entries(headers)) {
+  const lowerCase = new Map<string, string>();
+  for (const name of Object.keys(headers)) {
     const key = name.toLowerCase();
-    lowerCase.set(key, [lowerCase.get(key) ?? [], value].flat());
+    const before = lowerCase.get(key);
+    const value = joined(headers[name]);
+    lowerCase.set(key, before && value ? `${before}, ${value}` : before || value);
   }
-  return (name) => joined(lowerCase.get(name));
+  return (name) => lowerCase.get(name) ?? "";
 }
 
-const joined = (value: HeaderValue = []) => (typeof value === "string" ? value : value.join(", "));
+const joined = (value: HeaderValue = "") => (typeof value === "string" ? value : value.join(", "));
 
 const isHeaders = (headers: object): headers is Headers =>
   typeof (headers as Headers).get === "function";

@@ -1,4 +1,4 @@
-import { isPromise } from "./promise.js";
+import { attempt } from "./promise.js";
 
 /** A hook that harms nobody: what it throws or rejects with goes to `failed`. */
 export const isolated =
@@ -7,10 +7,7 @@ export const isolated =
     failed: (error: unknown) => void,
   ) =>
   (...given: Arguments): void => {
-    try {
-      const result = hook(...given);
-      if (isPromise(result)) result.then(undefined, failed);
-    } catch (error) {
-      failed(error);
-    }
+    void attempt(() => hook(...given), nothing, failed);
   };
+
+const nothing = () => {};

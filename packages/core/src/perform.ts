@@ -11,13 +11,14 @@ export class InvalidEvent extends Error {}
 /** What a run does: the schema of the event's type, then its handler. Throws what keeps it from being done. */
 export function perform(visit: Visit, context: DeliveryContext): MaybePromise<unknown> {
   const { maxRuns, events } = visit.config;
-  if ((visit.facts.run ?? 0) > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);
+  if ((visit.context.run ?? 0) > maxRuns)
+    throw new PermanentError(`given up after ${maxRuns} runs`);
   const schema = events.get(visit.event.type);
 
   const start = (event: unknown) => {
     // A slow schema or a frozen process may have outlasted it, and then somebody else may be at it.
     checkLease(visit);
-    const isOurs = visit.leased || visit.facts.dedupe === "unverified";
+    const isOurs = visit.leased || visit.context.dedupe === "unverified";
     if (!isOurs) throw new Error("the lease has ended before the handler could start");
     return visit.handler(event, context);
   };

@@ -7,6 +7,30 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as Promise<T> | undefined)?.then === "function";
 }
 
+/** Goes on with `value`: at once where it is there, else when it comes. */
+export function andThen<T, R>(
+  value: MaybePromise<T>,
+  use: (value: T) => MaybePromise<R>,
+): MaybePromise<R> {
+  return isPromise(value) ? Promise.resolve(value).then(use) : use(value);
+}
+
+/** Goes on with what `work` answers, or with what it throws or rejects with: at once, or when it comes. */
+export function attempt<T, R>(
+  work: () => MaybePromise<T>,
+  use: (value: T) => MaybePromise<R>,
+  failed: (error: unknown) => MaybePromise<R>,
+): MaybePromise<R> {
+  let value: MaybePromise<T>;
+  try {
+    value = work();
+  } catch (error) {
+    return failed(error);
+  }
+  // Users may return what only looks like a promise: some settle twice, or answer nothing.
+  return isPromise(value) ? Promise.resolve(value).then(use, failed) : use(value);
+}
+
 /** What a store learns about the call it serves. */
 export interface StoreCall {
   /** Aborted when the call's deadline has passed and nobody waits for its answer any more. */

@@ -15,7 +15,7 @@ import { verify } from "./pipeline/verify.js";
 import { isPromise, type MaybePromise } from "./promise.js";
 import type { Stage } from "./report.js";
 import { describe } from "./text.js";
-import { underWayBy } from "./under-way.js";
+import { underWayBy, type UnderWay } from "./under-way.js";
 import { Visit } from "./visit.js";
 import { toDelivery, toResponse } from "./web.js";
 
@@ -25,7 +25,7 @@ export interface ExecutionContext {
 }
 
 export interface ReceiveOptions {
-  /** Called with the whole run when it is claimed, and with what may be left to do for the store after the answer. */
+  /** Called with the whole run when it is claimed, unless it ends at once, and with what may be left to do for the store after the answer. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
@@ -64,7 +64,7 @@ const stages = Object.entries({ admit, verify, decode, route, claim, run }) as [
   (visit: Visit) => MaybePromise<Ending | undefined>,
 ][];
 
-async function through(visit: Visit): Promise<Outcome> {
+async function through(visit: Visit, underWay: UnderWay): Promise<Outcome> {
   let ending: Ending | undefined;
   try {
     for (const [name, stage] of stages) {
@@ -77,7 +77,9 @@ async function through(visit: Visit): Promise<Outcome> {
     ending = endWith("internal_error", describe(error));
   }
   // The last stage, run, always ends the visit.
-  return visit.end("answered", ending as Ending);
+  const outcome = visit.end("answered", ending as Ending);
+  underWay.end(visit);
+  return outcome;
 }
 
 /**
@@ -95,12 +97,14 @@ export function createReceiver<
 
   const receive: Receiver["receive"] = (delivery, how) => {
     const visit: Visit = new Visit(config, delivery, (work) => {
-      underWay.add(visit, work);
+      if (!isPromise(work)) return;
+      underWay.begin(visit);
+      const ended = () => underWay.end(visit);
+      work.then(ended, ended);
       isolated(() => how?.waitUntil?.(work), config.onInternalError)();
     });
-    const outcome = through(visit);
-    underWay.add(visit, outcome);
-    return outcome;
+    underWay.begin(visit);
+    return through(visit, underWay);
   };
 
   return {

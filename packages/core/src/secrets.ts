@@ -4,7 +4,7 @@ import type { Clock } from "./clock.js";
 import { importKey } from "#hmac";
 import type { HmacKey } from "./hmac/contract.js";
 import { isFilled } from "./text.js";
-import { withDeadline, type MaybePromise } from "./promise.js";
+import { andThen, withDeadline, type MaybePromise } from "./promise.js";
 
 /** A signing secret: the UTF-8 bytes of the whole string, `whsec_` included, or bytes taken as they are. */
 export type SecretKey = string | Uint8Array;
@@ -44,10 +44,7 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
   const active = (secrets: Secrets) => {
     if (!known || secrets !== read) known = readSecrets(secrets);
     read = secrets;
-    const now = clock.now();
-    const left = known.filter(({ expiresAt }) => now < expiresAt);
-    check(left.length > 0, "secret", "an unexpired key", "invalid_secret");
-    return left;
+    return unexpired(known, clock.now());
   };
   if (typeof source === "function") {
     return async () =>
@@ -57,7 +54,14 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
   return () => active(source);
 }
 
-function readSecrets(secrets: Secrets): readonly KnownSecret[] {
+/** Those that still count: never none, it throws instead. */
+export function unexpired(secrets: readonly KnownSecret[], now: number): readonly KnownSecret[] {
+  const left = secrets.filter(({ expiresAt }) => now < expiresAt);
+  check(left.length > 0, "secret", "an unexpired key", "invalid_secret");
+  return left;
+}
+
+export function readSecrets(secrets: Secrets): readonly KnownSecret[] {
   const list = Array.isArray(secrets) ? secrets : [{ id: "default", key: secrets }];
   const known = list.map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
     checkNoRest(rest);
@@ -78,19 +82,24 @@ function readSecrets(secrets: Secrets): readonly KnownSecret[] {
 }
 
 /** The secret whose key made a well-formed `signature` of `body`. Every one is tried, so that nothing tells which failed. */
-export async function matchingSecret(
+export function matchingSecret(
   secrets: readonly KnownSecret[],
   body: Uint8Array,
   signature: string,
-): Promise<KnownSecret | undefined> {
-  let match: KnownSecret | undefined;
-  for (const secret of secrets) {
-    // One after the other: on Node nothing here waits, and a promise each would cost more than the hashing.
-    secret.hmac ??= await importKey(secret.bytes);
-    if (await secret.hmac.verify(body, signature.slice(7))) match ??= secret;
-  }
-  return match;
+): MaybePromise<KnownSecret | undefined> {
+  const hex = signature.slice(7);
+  const test = (secret: KnownSecret, match: KnownSecret | undefined) =>
+    andThen(hmacOf(secret), (hmac) =>
+      andThen(hmac.verify(body, hex), (ok) => match ?? (ok ? secret : undefined)),
+    );
+  return secrets.reduce<MaybePromise<KnownSecret | undefined>>(
+    (before, secret) => andThen(before, (match) => test(secret, match)),
+    undefined,
+  );
 }
+
+const hmacOf = (secret: KnownSecret) =>
+  secret.hmac ?? andThen(importKey(secret.bytes), (hmac) => (secret.hmac = hmac));
 
 /** @throws ReceiverConfigError `invalid_secret` */
 export function keyBytes(key: SecretKey): Uint8Array {

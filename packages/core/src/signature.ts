@@ -1,8 +1,16 @@
 import { importKey } from "#hmac";
 import { toBytes } from "./bytes.js";
 import { check } from "./check.js";
-import { systemClock } from "./clock.js";
-import { keyBytes, matchingSecret, secretReader, type SecretKey, type Secrets } from "./secrets.js";
+import { andThen } from "./promise.js";
+import {
+  keyBytes,
+  matchingSecret,
+  readSecrets,
+  unexpired,
+  type KnownSecret,
+  type SecretKey,
+  type Secrets,
+} from "./secrets.js";
 
 /** What a signature was found to be. */
 export type VerifyResult =
@@ -46,13 +54,23 @@ export async function verify(
   signature: string | null | undefined,
   keys: Secrets,
 ): Promise<VerifyResult> {
-  const secrets = await secretReader(keys, systemClock)();
-  const bytes = bodyBytes(body);
   const given = signature ?? "";
   const code = signatureProblem(given);
+  const bytes = bodyBytes(body);
+  const secrets = unexpired(known(keys), Date.now());
   if (code) return { ok: false, code };
-  const secret = await matchingSecret(secrets, bytes, given);
-  return secret ? { ok: true, secretId: secret.id } : { ok: false, code: "signature_mismatch" };
+  return andThen(matchingSecret(secrets, bytes, given), (secret) =>
+    secret ? { ok: true, secretId: secret.id } : { ok: false, code: "signature_mismatch" },
+  );
+}
+
+let last: { readonly key: string; readonly secrets: readonly KnownSecret[] } | undefined;
+
+/** Importing a key costs more than the HMAC of a small body, so the last one is kept; only text, which cannot change. */
+function known(keys: Secrets): readonly KnownSecret[] {
+  if (typeof keys !== "string") return readSecrets(keys);
+  if (last?.key !== keys) last = { key: keys, secrets: readSecrets(keys) };
+  return last.secrets;
 }
 
 function bodyBytes(body: string | Uint8Array): Uint8Array {

@@ -1,28 +1,40 @@
 import { checkRange } from "./check.js";
 import type { Clock } from "./clock.js";
-import { withDeadline, type StoreCall } from "./promise.js";
+import { withDeadline } from "./promise.js";
 import type { Visit } from "./visit.js";
 
 /** What has been begun and has not come to its end. */
 export interface UnderWay {
-  /** Keeps `work`, which never rejects, until it settles. */
-  readonly add: (visit: Visit, work: Promise<unknown>) => void;
+  /** Something of the visit begins: its answer, its run, what is left to tell the store. */
+  readonly begin: (visit: Visit) => void;
+  /** As much of it has ended. */
+  readonly end: (visit: Visit) => void;
   /** Waits until nothing is left, or for `deadlineMs`; answers how many deliveries are left. */
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
+/**
+ * Counts rather than a Set of what is under way: V8 chains every table that a Set has outgrown to the
+ * next, and so keeps most visits alive until a full collection (15 instead of 28 µs per delivery).
+ */
 export function underWayBy(clock: Clock): UnderWay {
-  const works = new Map<Promise<unknown>, Visit>();
+  let visits = 0;
+  let waiting: (() => void)[] = [];
 
-  const idle = async ({ signal }: StoreCall) => {
-    // What settles may leave more work behind, so look again.
-    while (works.size > 0 && !signal.aborted) await Promise.all(works.keys());
-  };
+  const idle = () => (visits > 0 ? new Promise<void>((resume) => waiting.push(resume)) : undefined);
 
   return {
-    add(visit, work) {
-      works.set(work, visit);
-      void work.finally(() => works.delete(work));
+    begin(visit) {
+      if (visit.works === 0) visits += 1;
+      visit.works += 1;
+    },
+
+    end(visit) {
+      visit.works -= 1;
+      if (visit.works === 0) visits -= 1;
+      if (visits > 0) return;
+      for (const resume of waiting) resume();
+      waiting = [];
     },
 
     async drain({ deadlineMs }) {
@@ -35,7 +47,7 @@ export function underWayBy(clock: Clock): UnderWay {
         // The count tells.
       }
       clearInterval(awake);
-      return new Set(works.values()).size;
+      return visits;
     },
   };
 }

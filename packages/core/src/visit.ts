@@ -1,22 +1,19 @@
 import type { Config } from "./config.js";
-import type { Context } from "./context.js";
+import { Context, type Facts } from "./context.js";
 import type { Delivery } from "./delivery.js";
 import type { AnyEvent } from "./events.js";
 import type { Handler } from "./handler.js";
 import type { HeaderLookup } from "./headers.js";
 import type { SignedBody } from "./options.js";
-import type { DeliveryFacts, Ending, Outcome, Warning } from "./outcome.js";
+import type { Ending, Outcome, Warning } from "./outcome.js";
+import type { MaybePromise } from "./promise.js";
 import type { DeliveryReport, Stage, StageTimes } from "./report.js";
 import { logLine } from "./text.js";
 
-interface Facts extends DeliveryFacts {
-  readonly warnings: Warning[];
-}
-
 /** One delivery on its way through the stages. Each stage reads what earlier ones wrote, and adds its own. */
 export class Visit {
-  /** What the outcome, the report and the handler's context tell. Stages add to it; none decides by it. */
-  readonly facts: { -readonly [Fact in keyof Facts]: Facts[Fact] };
+  /** What the outcome, the report and the handler are told. Stages add to it; none decides by it. */
+  readonly context: Context & Facts;
 
   // admit
   header!: HeaderLookup;
@@ -44,13 +41,13 @@ export class Visit {
   /** Whether the run still holds it. */
   leased = false;
 
-  // run
-  context!: Context;
+  /** How much of it is under way. */
+  works = 0;
 
   readonly config: Config;
   readonly delivery: Delivery;
-  /** Registers work that may outlive the answer. The work never rejects. */
-  readonly background: (work: Promise<unknown>) => void;
+  /** Registers work that may outlive the answer, if it is not done already. */
+  readonly background: (work: MaybePromise<unknown>) => void;
   readonly #times: StageTimes = {};
   readonly #startedAt: number;
   #lapAt: number;
@@ -60,11 +57,11 @@ export class Visit {
     this.delivery = delivery;
     this.background = background;
     this.#startedAt = this.#lapAt = config.observe ? config.clock.monotonic() : 0;
-    this.facts = { receivedAt: config.clock.now(), warnings: [] };
+    this.context = new Context(this);
   }
 
   warn(warning: Warning): void {
-    this.facts.warnings.push(warning);
+    this.context.warnings.push(warning);
   }
 
   /** Takes the time of a stage. */
@@ -77,13 +74,15 @@ export class Visit {
 
   /** The outcome, printed where the operator must act, and observed. */
   end(phase: DeliveryReport["phase"], ending: Ending): Outcome {
-    const { config, facts } = this;
+    const { config, context } = this;
     const receiver = config.name;
     const { code, status, retryAfterMs, hint } = ending;
-    const warnings = [...facts.warnings];
+    const warnings = [...context.warnings];
+    // The context's own fields are the facts; its getters stay behind.
     // TypeScript cannot see that a code and its own status belong together.
-    const outcome = { ...facts, warnings, code, status, retryAfterMs } as Outcome;
-    if (hint) config.log(logLine(`${receiver}: ${code}`, facts, hint));
+    // oxlint-disable-next-line typescript/no-misused-spread
+    const outcome = { ...context, warnings, code, status, retryAfterMs } as Outcome;
+    if (hint) config.log(logLine(`${receiver}: ${code}`, context, hint));
     if (config.observe) {
       const totalMs = config.clock.monotonic() - this.#startedAt;
       config.observe({ phase, receiver, ...outcome, ...this.#times, totalMs });

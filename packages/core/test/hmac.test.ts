@@ -151,6 +151,22 @@ describe.each(["node", "web"] as const)("sign and verify on #hmac/%s", (platform
     });
   });
 
+  test("take each call's own key, whatever key the call before had", async () => {
+    const byFirst = await lib.sign("{}", "key 1");
+    const list = [{ id: "only", key: "key 1" }];
+    for (const [key, ok] of [
+      ["key 1", true],
+      ["key 2", false],
+      ["key 1", true],
+    ] as const) {
+      expect(await lib.verify("{}", byFirst, key)).toMatchObject({ ok });
+    }
+    expect(await lib.verify("{}", byFirst, list)).toMatchObject({ ok: true });
+    // A list may be changed in place.
+    list[0] = { id: "only", key: "key 2" };
+    expect(await lib.verify("{}", byFirst, list)).toMatchObject({ ok: false });
+  });
+
   test("refuse lone surrogates and parsed bodies instead of signing other bytes", async () => {
     await expect(lib.sign("\ud800", "key")).rejects.toMatchObject({ option: "body" });
     await expect(lib.sign("{}", "\udc00 key")).rejects.toMatchObject({ code: "invalid_secret" });

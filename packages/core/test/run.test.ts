@@ -142,6 +142,23 @@ describe("a handler that takes longer than its time", () => {
 });
 
 describe("an ordinary run", () => {
+  test("waits for what only looks like a promise: asked once, though it settles twice and answers nothing", async () => {
+    let asked = 0;
+    const query = {
+      // As query builders do.
+      // oxlint-disable-next-line unicorn/no-thenable
+      then(resolve: () => void) {
+        asked += 1;
+        queueMicrotask(resolve);
+        queueMicrotask(resolve);
+      },
+    };
+    const { receiver, reports } = observed({ on: { "*": () => query } });
+    expect((await send(receiver)).code).toBe("processed");
+    await settled();
+    expect({ asked, reports: reports.length }).toEqual({ asked: 1, reports: 1 });
+  });
+
   test("that is synchronous starts no timer at all", async () => {
     const { receiver, clock } = timed();
     const started = vi.spyOn(clock, "after");
@@ -607,6 +624,14 @@ describe("waitUntil", () => {
     expect(works).toEqual([]);
   });
 
+  test("is left alone where a run ends at once", async () => {
+    const works: unknown[] = [];
+    const { receiver } = observed({ on: { "*": () => {} } });
+    const waitUntil = (work: Promise<unknown>) => void works.push(work);
+    const outcome = await receiver.receive(await signed(), { waitUntil });
+    expect({ code: outcome.code, works }).toEqual({ code: "processed", works: [] });
+  });
+
   test("gets work that never rejects, also when the handler does", async () => {
     const works: Promise<unknown>[] = [];
     const { receiver } = observed({ on: { "*": () => Promise.reject(new Error("no")) } });
@@ -644,7 +669,7 @@ describe("waitUntil", () => {
     ],
     ["rejects", () => Promise.reject(new Error("no background here"))],
   ])("that %s changes nothing", async (_, waitUntil) => {
-    const { receiver, lines } = observed();
+    const { receiver, lines } = observed({ on: { "*": async () => {} } });
     expect(await receiver.receive(await signed(), { waitUntil })).toMatchObject({
       code: "processed",
       warnings: [],

@@ -568,7 +568,7 @@ describe("the execution context", () => {
   });
 
   test("is asked anew for each request", async () => {
-    const { receiver } = observedReceiver();
+    const { receiver } = observedReceiver({ on: { "*": async () => {} } });
     const app = new Hono().post("/webhooks", webhooks(receiver));
     const contexts = [new WorkerContext(), new WorkerContext()];
     for (const [index, context] of contexts.entries()) {
@@ -600,7 +600,7 @@ describe("the execution context", () => {
   });
 
   test("that refuses to wait changes no outcome", async () => {
-    const { receiver, internalErrors } = observedReceiver();
+    const { receiver, internalErrors } = observedReceiver({ on: { "*": async () => {} } });
     const app = new Hono().post("/webhooks", webhooks(receiver));
     const refusing = Object.assign(new WorkerContext(), {
       waitUntil() {

@@ -10,5 +10,8 @@ export interface HmacKey {
 
 /** The two things the core needs from a platform's cryptography. `#hmac` picks the file that has them. */
 export type ImportKey = (key: Uint8Array) => MaybePromise<HmacKey>;
-/** The first 128 bits of SHA-256 as 32 hex digits: short, because a store keeps one per record. */
-export type Fingerprint = (data: Uint8Array) => MaybePromise<string>;
+/**
+ * The first 128 bits of SHA-256 as 32 hex digits: short, because a store keeps one per record. A
+ * string stands for its UTF-8 bytes.
+ */
+export type Fingerprint = (data: string | Uint8Array) => MaybePromise<string>;

@@ -1,3 +1,4 @@
+import { utf8 } from "../bytes.js";
 import type { ImportKey, Fingerprint } from "./contract.js";
 
 const algorithm = { name: "HMAC", hash: "SHA-256" };
@@ -22,5 +23,7 @@ export const importKey: ImportKey = async (bytes) => {
   };
 };
 
-export const fingerprint: Fingerprint = async (data) =>
-  toHex(await crypto.subtle.digest("SHA-256", data as Source)).slice(0, 32);
+export const fingerprint: Fingerprint = async (data) => {
+  const bytes = typeof data === "string" ? utf8(data) : data;
+  return toHex(await crypto.subtle.digest("SHA-256", bytes as Source)).slice(0, 32);
+};

@@ -2,6 +2,7 @@ import { isBytes } from "../bytes.js";
 import type { BodyError } from "../errors.js";
 import { headerLookup, headerNames } from "../headers.js";
 import { endWith, type Ending } from "../outcome.js";
+import { attempt, type MaybePromise } from "../promise.js";
 import { signatureProblem } from "../signature.js";
 import { describe } from "../text.js";
 import type { Visit } from "../visit.js";
@@ -10,7 +11,7 @@ import type { Visit } from "../visit.js";
  * Stage 1: what can be refused without the body is refused without it, so a stranger's unsigned
  * request costs no memory. Then the body is read, at most `maxBodyBytes` of it.
  */
-export async function admit(visit: Visit): Promise<Ending | undefined> {
+export function admit(visit: Visit): MaybePromise<Ending | undefined> {
   const { method, headers, body, fix } = visit.delivery;
   const { maxBodyBytes } = visit.config;
   const header = (visit.header = headerLookup(headers));
@@ -28,21 +29,26 @@ export async function admit(visit: Visit): Promise<Ending | undefined> {
   const problem = signatureProblem(visit.signature);
   if (problem) return endWith(problem);
 
-  try {
-    const bytes: unknown = typeof body === "function" ? await body(maxBodyBytes) : body;
-    if (!isBytes(bytes)) throw new Error("the body is no Uint8Array");
-    if (bytes.length > maxBodyBytes) return endWith("body_too_large");
-    if (bytes.length < declaredBytes) {
-      throw new Error(`the body was cut to ${bytes.length} of ${declaredBytes} bytes`);
-    }
-    visit.bytes = bytes;
-    visit.facts.bodyBytes = bytes.length;
-    return undefined;
-  } catch (error) {
-    // By code, not class: another copy of this package may have thrown it.
-    const code = (error as Partial<BodyError> | undefined)?.code;
-    if (code === "aborted" || code === "body_too_large") return endWith(code);
-    const found = describe(error);
-    return endWith("body_unavailable", fix ? `${found}; ${fix}` : found);
-  }
+  const unavailable = (found: string) =>
+    endWith("body_unavailable", fix ? `${found}; ${fix}` : found);
+
+  return attempt<unknown, Ending | undefined>(
+    () => (typeof body === "function" ? body(maxBodyBytes) : body),
+    (bytes) => {
+      if (!isBytes(bytes)) return unavailable("the body is no Uint8Array");
+      if (bytes.length > maxBodyBytes) return endWith("body_too_large");
+      if (bytes.length < declaredBytes) {
+        return unavailable(`the body was cut to ${bytes.length} of ${declaredBytes} bytes`);
+      }
+      visit.bytes = bytes;
+      visit.context.bodyBytes = bytes.length;
+      return undefined;
+    },
+    (error) => {
+      // By code, not class: another copy of this package may have thrown it.
+      const code = (error as Partial<BodyError> | undefined)?.code;
+      if (code === "aborted" || code === "body_too_large") return endWith(code);
+      return unavailable(describe(error));
+    },
+  );
 }

@@ -1,6 +1,8 @@
 import { identify } from "../identity.js";
 import { endWith, type Ending } from "../outcome.js";
+import { andThen, attempt, type MaybePromise } from "../promise.js";
 import { settle } from "../settle.js";
+import type { ClaimResult } from "../store.js";
 import { callStore } from "../store-call.js";
 import { describe } from "../text.js";
 import type { Visit } from "../visit.js";
@@ -8,23 +10,33 @@ import type { Visit } from "../visit.js";
 const longestRetryMs = 5_000;
 
 /** Stage 5: one atomic store call decides whether this delivery may run. */
-export async function claim(visit: Visit): Promise<Ending | undefined> {
-  const { config, facts } = visit;
-  const unidentified = await identify(visit);
-  if (unidentified) return unidentified;
+export function claim(visit: Visit): MaybePromise<Ending | undefined> {
+  return andThen(identify(visit), (unidentified) => unidentified ?? ask(visit));
+}
 
+function ask(visit: Visit): MaybePromise<Ending | undefined> {
+  const { config, context } = visit;
   visit.token = crypto.randomUUID();
   visit.leaseEndsAt = config.clock.monotonic() + config.leaseMs;
-  facts.dedupe = "verified";
-  try {
-    const result = await callStore(visit, "claim", undefined, (late) => {
-      if (late?.status === "claimed" && facts.dedupe === "verified") giveBack(visit);
-    });
+  context.dedupe = "verified";
+
+  const failed = (error: unknown) => {
+    if (config.onStoreError === "process") {
+      // Not given back: if the store did take the claim, the run is its owner.
+      context.dedupe = "unverified";
+      return undefined;
+    }
+    giveBack(visit);
+    return endWith("store_unavailable", describe(error));
+  };
+
+  const answered = (result: ClaimResult) => {
+    // A store is somebody else's code: what it answers is a claim only if it says so.
     switch (result?.status) {
       case "claimed":
         visit.leased = true;
-        facts.run = result.run;
-        facts.fence = result.fence;
+        context.run = result.run;
+        context.fence = result.fence;
         if (result.evictedEarly) visit.warn("evicted_early");
         return undefined;
       case "busy":
@@ -34,18 +46,15 @@ export async function claim(visit: Visit): Promise<Ending | undefined> {
         if (result.lineage !== visit.lineage) visit.warn("other_delivery_id");
         return endWith(result.status === "done" ? "duplicate" : "parked");
       default:
-        // A store is somebody else's code: what it answers is a claim only if it says so.
-        throw new Error("no ClaimResult");
+        return failed("no ClaimResult");
     }
-  } catch (error) {
-    if (config.onStoreError === "process") {
-      // Not given back: if the store did take the claim, the run is its owner.
-      facts.dedupe = "unverified";
-      return undefined;
-    }
-    giveBack(visit);
-    return endWith("store_unavailable", describe(error));
-  }
+  };
+
+  const late = (result: ClaimResult) => {
+    if (result?.status === "claimed" && context.dedupe === "verified") giveBack(visit);
+  };
+
+  return attempt(() => callStore(visit, "claim", undefined, late), answered, failed);
 }
 
 /** The store may have taken a claim whose answer got lost. Nothing ran under it, so it must not count as a run. */

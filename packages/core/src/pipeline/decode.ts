@@ -1,3 +1,4 @@
+import type { AnyEvent } from "../events.js";
 import type { SignedBody } from "../options.js";
 import { endWith, type Ending } from "../outcome.js";
 import { isFilled } from "../text.js";
@@ -20,8 +21,8 @@ export function decode(visit: Visit): Ending | undefined {
     return endWith("event_untyped", "eventType finds no type");
   }
   visit.body = body;
-  visit.facts.type = type;
-  visit.event = { ...body, type };
+  visit.context.type = type;
+  visit.event = body.type === type ? (body as AnyEvent) : { ...body, type };
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 import { headerNames } from "../headers.js";
 import { endWith, type Ending } from "../outcome.js";
-import { matchingSecret, type KnownSecret } from "../secrets.js";
+import { andThen, attempt, type MaybePromise } from "../promise.js";
+import { matchingSecret } from "../secrets.js";
 import { describe } from "../text.js";
 import type { Visit } from "../visit.js";
 
@@ -8,26 +9,30 @@ import type { Visit } from "../visit.js";
 const deliveryIdPattern = /^[!-+\--~]{1,256}$/;
 
 /** Stage 2: whose bytes these are. Other headers are looked at only once the body is the service's own. */
-export async function verify(visit: Visit): Promise<Ending | undefined> {
-  const { config, header, facts } = visit;
+export function verify(visit: Visit): MaybePromise<Ending | undefined> {
+  return attempt(
+    () => visit.config.secret(),
+    (secrets) =>
+      andThen(matchingSecret(secrets, visit.bytes, visit.signature), (secret) => {
+        if (!secret) return endWith("signature_mismatch");
+        if (secret !== secrets[0]) visit.warn("old_secret");
+        visit.context.secretId = secret.id;
+        return readHeaders(visit);
+      }),
+    (error) => endWith("misconfigured", describe(error)),
+  );
+}
 
-  let secrets: readonly KnownSecret[];
-  try {
-    secrets = await config.secret();
-  } catch (error) {
-    return endWith("misconfigured", describe(error));
-  }
-  const secret = await matchingSecret(secrets, visit.bytes, visit.signature);
-  if (!secret) return endWith("signature_mismatch");
-  if (secret !== secrets[0]) visit.warn("old_secret");
-  facts.secretId = secret.id;
-  facts.subscriptionId = header(headerNames.subscriptionId) || undefined;
-  facts.attempt = Number(header(headerNames.attempt)) || undefined;
+/** None of these is signed, but the body is the service's own by now. */
+function readHeaders(visit: Visit): Ending | undefined {
+  const { header, context } = visit;
+  context.subscriptionId = header(headerNames.subscriptionId) || undefined;
+  context.attempt = Number(header(headerNames.attempt)) || undefined;
 
   const deliveryId = header(headerNames.deliveryId);
   if (!deliveryId) return endWith("delivery_id_missing");
   if (!deliveryIdPattern.test(deliveryId)) return endWith("delivery_id_malformed");
-  facts.deliveryId = deliveryId;
+  context.deliveryId = deliveryId;
 
   const repeated = header(headerNames.idempotencyKey) || deliveryId;
   if (repeated !== deliveryId && repeated !== `"${deliveryId}"`) visit.warn("id_mismatch");
