@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import { BodyError } from "@svc-webhooks/core";
-import getRawBody from "raw-body";
 
 /** A request as middleware may have left it. */
 interface TouchedRequest extends IncomingMessage {
@@ -28,30 +27,31 @@ export async function readRawBody(request: IncomingMessage, limit: number): Prom
 }
 
 function readStream(request: IncomingMessage, limit: number): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    // raw-body never settles on a stream that is destroyed without an error.
-    request.once("close", () => reject(new BodyError("aborted")));
-    // With a callback: `close` comes before a promise's reactions would.
-    getRawBody(request, { limit }, (error, bytes) => {
-      if (!error) return resolve(bytes);
-      // raw-body leaves the stream paused, and then the connection could not be used again.
-      request.resume();
-      reject(bodyError(error));
-    });
-  });
-}
-
-function bodyError({ type, message }: getRawBody.RawBodyError): BodyError {
-  switch (type) {
-    case "entity.too.large":
-      return new BodyError("body_too_large");
-    case "stream.encoding.set":
-      return new BodyError("body_unavailable", "request.setEncoding() was called");
-    case "stream.not.readable":
-      return new BodyError("body_unavailable", message);
-    default:
-      return new BodyError("aborted");
+  if (request.readableEncoding) {
+    throw new BodyError("body_unavailable", "request.setEncoding() was called");
   }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const take = (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length <= limit) return;
+      reject(new BodyError("body_too_large"));
+      // What is still to come is read and dropped, or the connection could not be used again.
+      request.off("data", take).resume();
+    };
+    const end = () => {
+      const [first] = chunks;
+      resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks));
+    };
+    const abort = () => {
+      if (!request.readableEnded) reject(new BodyError("aborted"));
+    };
+    request.on("data", take).once("end", end).once("error", abort).once("close", abort);
+    // Middleware may have paused it.
+    request.resume();
+  });
 }
 
 function found(body: unknown, rawBody: unknown): string {

@@ -38,6 +38,9 @@ export function webhooks(
 function send(response: ServerResponse, { status, headers, body }: Answer): void {
   // The client is gone, or a timeout middleware has answered in the meantime.
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) });
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // Node finds out by itself, but not for HEAD.
+  response.setHeader("Content-Length", Buffer.byteLength(body));
   response.end(body);
 }

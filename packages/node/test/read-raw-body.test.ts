@@ -51,6 +51,11 @@ describe("the bytes of a request are", () => {
     expect(await read({ body, limit: body.length })).toEqual({ text: body });
   });
 
+  test("those of a stream that middleware has paused", async () => {
+    const touch = (request: TouchedRequest) => request.pause();
+    expect(await read({ touch })).toEqual({ text: "0123456789" });
+  });
+
   test("none, if the body is empty", async () => {
     expect(await read({ body: "" })).toEqual({ text: "" });
     expect(await read({ body: "", chunked: true })).toEqual({ text: "" });

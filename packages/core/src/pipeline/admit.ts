@@ -18,9 +18,8 @@ export function admit(visit: Visit): MaybePromise<Ending | undefined> {
   if (method !== "POST") return endWith("method_not_allowed");
 
   // Frameworks inflate or not as they please, and the signature covers one of the two.
-  if (!/^\s*(identity)?\s*$/i.test(header("content-encoding"))) {
-    return endWith("encoding_unsupported");
-  }
+  const encoding = header("content-encoding");
+  if (encoding && !/^\s*(identity)?\s*$/i.test(encoding)) return endWith("encoding_unsupported");
 
   const declaredBytes = Number(header("content-length"));
   if (declaredBytes > maxBodyBytes) return endWith("body_too_large");

@@ -9,6 +9,10 @@ import type { Visit } from "../visit.js";
 
 const longestRetryMs = 5_000;
 
+// Of all tokens in this process: not random at module level (Workers), and a random one each costs more than the store.
+let ours: string | undefined;
+let claims = 0;
+
 /** Stage 5: one atomic store call decides whether this delivery may run. */
 export function claim(visit: Visit): MaybePromise<Ending | undefined> {
   return andThen(identify(visit), (unidentified) => unidentified ?? ask(visit));
@@ -16,7 +20,7 @@ export function claim(visit: Visit): MaybePromise<Ending | undefined> {
 
 function ask(visit: Visit): MaybePromise<Ending | undefined> {
   const { config, context } = visit;
-  visit.token = crypto.randomUUID();
+  visit.token = `${(ours ??= crypto.randomUUID())}-${claims++}`;
   visit.leaseEndsAt = config.clock.monotonic() + config.leaseMs;
   context.dedupe = "verified";
 

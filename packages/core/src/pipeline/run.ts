@@ -22,20 +22,18 @@ export function run(visit: Visit): MaybePromise<Ending> {
   const context = visit.context as DeliveryContext;
   const timeoutAt = config.clock.monotonic() + config.handlerTimeoutMs;
   let answered = false;
-  let timedOut: Promise<Ending> | undefined;
   let stopWatch: (() => void) | undefined;
+  let answerEarly: (ending: Ending) => void;
+
+  const timeout = () => {
+    answered = true;
+    visit.context.abort("handler_timeout");
+    answerEarly(endWith("handler_timeout"));
+  };
 
   /** Has the user's code waited for under the lease and the handler's time, if it is to be waited for. */
   const supervise = (work: MaybePromise<unknown>) => {
-    if (isPromise(work)) {
-      timedOut ??= new Promise((answer) => {
-        stopWatch = watch(visit, timeoutAt, () => {
-          answered = true;
-          visit.context.abort("handler_timeout");
-          answer(endWith("handler_timeout"));
-        });
-      });
-    }
+    if (isPromise(work)) stopWatch ??= watch(visit, timeoutAt, timeout);
     return work;
   };
 
@@ -83,5 +81,9 @@ export function run(visit: Visit): MaybePromise<Ending> {
   );
   visit.background(done);
   // What is to be waited for has been started by now: a watch that is not set never is.
-  return timedOut ? Promise.race([timedOut, done]) : done;
+  if (!stopWatch || !isPromise(done)) return done;
+  return new Promise((answer, fail) => {
+    answerEarly = answer;
+    done.then(answer, fail);
+  });
 }
