@@ -17,8 +17,8 @@ class DeliveryRecord {
   next: DeliveryRecord = this;
   state: State = "failed";
   /** Whose claim it is, while it runs. */
-  token: string | undefined;
-  lineage: string | undefined;
+  token: string | undefined = undefined;
+  lineage: string | undefined = undefined;
   leaseEndsAt = 0;
   expiresAt = Infinity;
   fence = 0;
@@ -54,6 +54,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   const head = () => new DeliveryRecord("");
   // In the order of eviction: what goes first costs a second run only if it is attempted again.
   const heads = { done: head(), failed: head(), parked: head(), running: head() };
+  const rings = Object.values(heads);
   // Of the current call; each is synchronous.
   let now = 0;
   let evictedEarly = false;
@@ -77,7 +78,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   /** The oldest running record stands for all: receivers that share a store should share `leaseMs`. */
   const insert = (key: string) => {
     let victim: DeliveryRecord | undefined;
-    for (const ring of Object.values(heads)) {
+    for (const ring of rings) {
       const { next } = ring;
       // Up to four go for each one that comes, so expired records cannot pile up.
       if (next.expiresAt <= now) drop(next);

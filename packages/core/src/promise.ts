@@ -79,7 +79,15 @@ export function withDeadline<T>(
       call.abort("deadline");
       reject(new Error(`${what} took longer than ${ms} ms`));
     });
-    const settle = (value: T) => (expired ? late?.(value) : resolve(value));
-    Promise.resolve(result).then(settle, reject).finally(cancel);
+    Promise.resolve(result).then(
+      (value) => {
+        cancel();
+        return expired ? late?.(value) : resolve(value);
+      },
+      (error: unknown) => {
+        cancel();
+        reject(error);
+      },
+    );
   });
 }

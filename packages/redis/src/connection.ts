@@ -64,12 +64,10 @@ function overIoredis(client: IoredisClient): Connection {
   };
   return {
     async run({ source, sha1 }, keys, args) {
-      await ready();
-      const rest = [keys.length, ...keys, ...args] as const;
-      return whereUnknown(
-        () => client.evalsha(sha1, ...(rest as [number, ...string[]])),
-        () => client.eval(source, ...(rest as [number, ...string[]])),
-      );
+      if (client.status !== "ready") await ready();
+      return client
+        .evalsha(sha1, keys.length, ...keys, ...args)
+        .catch(ifUnknown(() => client.eval(source, keys.length, ...keys, ...args)));
     },
     async setting(name) {
       await ready();
@@ -88,10 +86,7 @@ function overNodeRedis(client: NodeRedisClient): Connection {
     async run({ source, sha1 }, keys, args) {
       ready();
       const options = { keys: [...keys], arguments: [...args] };
-      return whereUnknown(
-        () => client.evalSha(sha1, options),
-        () => client.eval(source, options),
-      );
+      return client.evalSha(sha1, options).catch(ifUnknown(() => client.eval(source, options)));
     },
     async setting(name) {
       ready();
@@ -101,15 +96,8 @@ function overNodeRedis(client: NodeRedisClient): Connection {
   };
 }
 
-/** Sends a script by its name, and whole to a server that has not seen it or has forgotten it. */
-async function whereUnknown(
-  byName: () => Promise<unknown>,
-  whole: () => Promise<unknown>,
-): Promise<unknown> {
-  try {
-    return await byName();
-  } catch (error) {
-    if (!String((error as Error | undefined)?.message).startsWith("NOSCRIPT")) throw error;
-    return whole();
-  }
-}
+/** Scripts go by name, and whole to a server that has not seen them or has forgotten them. */
+const ifUnknown = (whole: () => Promise<unknown>) => (error: unknown) => {
+  if (!String((error as Error | undefined)?.message).startsWith("NOSCRIPT")) throw error;
+  return whole();
+};

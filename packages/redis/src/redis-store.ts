@@ -26,25 +26,32 @@ export function redisStore(
 ): DeliveryStore {
   if (typeof prefix !== "string") throw new TypeError("redisStore: prefix must be a string");
   const connection = connect(client);
-  const call = (script: scripts.Script, key: string, request?: ClaimRequest & { to?: string }) => {
-    const { token = "", leaseMs = 0, retainMs = 0, lineage = "", to = "" } = request ?? {};
-    const args = [token, String(leaseMs), String(retainMs), lineage, to];
-    return connection.run(script, [`${prefix}${key}`], args);
-  };
+  const call = (script: scripts.Script, key: string, args: readonly string[] = []) =>
+    connection.run(script, [`${prefix}${key}`], args);
   return {
     shared: true,
-    claim: async (key, request) => claimResult(String(await call(scripts.claim, key, request))),
+    claim: async (key, request) => claimResult(await call(scripts.claim, key, times(request))),
     complete: async (key, request) =>
       // Only what the script can answer comes back.
-      String(await call(scripts.complete, key, request)) as CompleteResult,
-    release: async (key, request) => Number(await call(scripts.release, key, request)) === 1,
-    extend: async (key, request) => Number(await call(scripts.extend, key, request)) === 1,
+      String(await call(scripts.complete, key, withLineage(request))) as CompleteResult,
+    release: async (key, request) =>
+      Number(await call(scripts.release, key, [...withLineage(request), request.to])) === 1,
+    extend: async (key, request) => Number(await call(scripts.extend, key, times(request))) === 1,
     forget: async (key) => Number(await call(scripts.forget, key)) === 1,
     check: () => checkServer(connection),
   };
 }
 
-function claimResult(answer: string): ClaimResult {
+// Arguments cost the client more than the server: no more than a script reads.
+const times = ({ token, leaseMs, retainMs }: ClaimRequest) => [
+  token,
+  String(leaseMs),
+  String(retainMs),
+];
+const withLineage = ({ lineage = "", ...request }: ClaimRequest) => [...times(request), lineage];
+
+function claimResult(reply: unknown): ClaimResult {
+  const answer = String(reply);
   const rest = answer.slice(1);
   switch (answer.charAt(0)) {
     case "c": {

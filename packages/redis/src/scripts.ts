@@ -14,7 +14,8 @@ export interface Script {
  *   p<lineage>                                  parked
  *   d<lineage>                                  done: the rest is no longer needed
  *
- * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage, to.
+ * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage, to; the last
+ * ones only where they are read.
  */
 const read = `
 local key, token, leaseMs, retainMs = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])

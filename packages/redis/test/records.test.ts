@@ -1,10 +1,8 @@
-import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { Redis as Ioredis5 } from "ioredis5";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { signed } from "../../../test/support/deliveries.js";
 import { call, claimBy, observedReceiver, week } from "../../../test/support/receivers.js";
-import { node, root } from "../../../test/support/package-tools.js";
 import {
   describeWithRedis,
   redisServer,
@@ -191,15 +189,5 @@ describeWithRedis("a record", () => {
     expect(await store.forget("1", call)).toBe(false);
     const nothingPersisted = [expect.stringMatching("nothing is persisted") as string];
     expect(await store.check?.(call)).toEqual(nothingPersisted);
-  });
-
-  test("is measured by the script that the README names", async () => {
-    const script = fileURLToPath(new URL("../scripts/bytes-per-record.mjs", import.meta.url));
-    const { exitCode, stdout, stderr } = await node([script, "1000"], { cwd: root });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toMatch(/^running +\d+ B$/m);
-    expect(stdout).toMatch(/^done +\d+ B$/m);
-    expect(stdout).toMatch(/^1,000 done +[\d.]+ B each$/m);
-    expect(stdout).toMatch(/^1,000 done with lineage +[\d.]+ B each$/m);
   });
 });

@@ -74,7 +74,7 @@ test("a connection of one's own gets a script with its keys and arguments, all s
     fence: 1_795_000_000_000,
     run: 1,
   });
-  expect(asked).toEqual([{ keys: ["a:1"], args: ["token", "30000", "604800000", "", ""] }]);
+  expect(asked).toEqual([{ keys: ["a:1"], args: ["token", "30000", "604800000"] }]);
 });
 
 test.each([null, undefined, "", "OK", 1])(

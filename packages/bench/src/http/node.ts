@@ -1,0 +1,35 @@
+import { createReceiver } from "@svc-webhooks/core";
+import { webhooks } from "@svc-webhooks/node";
+import { createNodeMiddleware, Webhooks } from "@octokit/webhooks";
+import { webhooksByHand } from "../byhand/node.js";
+import { eventType, secret } from "../deliveries.js";
+import type { Group } from "./groups.js";
+
+export const node: Group = {
+  title: "node:http",
+  contenders: [
+    {
+      name: "by hand",
+      lacks: [],
+      mount: (handle) => webhooksByHand({ secret, on: { [eventType]: handle } }),
+    },
+    {
+      name: "svc-webhooks",
+      lacks: [],
+      mount: (handle) => webhooks(createReceiver({ secret, on: { [eventType]: handle } })),
+    },
+    {
+      name: "@octokit/webhooks",
+      lacks: ["duplicates", "body limit"],
+      mount(handle) {
+        const receiver = new Webhooks({ secret });
+        receiver.on("push", ({ payload }) => handle(payload));
+        return createNodeMiddleware(receiver, { path: "/webhooks" });
+      },
+    },
+  ],
+  bars: [
+    { lane: "svc-webhooks", against: "by hand", atLeast: 0.75, aim: 0.85 },
+    { lane: "svc-webhooks", against: "@octokit/webhooks", atLeast: 0.95, aim: 1.05 },
+  ],
+};
