@@ -16,6 +16,8 @@ export interface Bar {
   readonly atMost?: number;
   /** What we want to be known for. */
   readonly aim: number;
+  /** What stands in its way, for whoever finds it missed. */
+  readonly limit?: string;
 }
 
 /** Contenders that did the same work in the same run, by turns. */

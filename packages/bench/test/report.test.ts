@@ -142,19 +142,23 @@ describe("the table of a race", () => {
 
 describe("the page", () => {
   const facts = ["A processor, 2 cores", "Node 20"];
-  let files: Readonly<Record<"md" | "json" | "svg", string>>;
-
-  beforeAll(async () => {
+  const written = async (of: readonly Section[]) => {
     const folder = await mkdtemp(`${tmpdir()}/bench-`);
-    const written = await writePage(facts, sections, pathToFileURL(`${folder}/`));
-    expect(written.map((file) => file.split("/").at(-1))).toEqual([
+    const names = await writePage(facts, of, pathToFileURL(`${folder}/`));
+    expect(names.map((file) => file.split("/").at(-1))).toEqual([
       "benchmarks.md",
       "benchmarks.json",
       "benchmarks.svg",
     ]);
     const read = (kind: string) => readFile(`${folder}/benchmarks.${kind}`, "utf8");
-    files = { md: await read("md"), json: await read("json"), svg: await read("svg") };
+    const texts = { md: await read("md"), json: await read("json"), svg: await read("svg") };
     await rm(folder, { recursive: true });
+    return texts;
+  };
+
+  let files: Awaited<ReturnType<typeof written>>;
+  beforeAll(async () => {
+    files = await written(sections);
   });
 
   test("tells how it came to be, on what, and shows every section with its tables", async () => {
@@ -176,6 +180,17 @@ describe("the page", () => {
 
   test("says plainly how many promises are missed", () => {
     expect(files.md).toContain("Of 4 bars 2 are kept and **2 are missed**; 1 aim is reached.");
+  });
+
+  test("says what stands in the way of a missed bar, and nothing of kept ones", async () => {
+    const bars = [
+      { lane: "svc-webhooks", against: "floor", atLeast: 1.1, aim: 1.2, limit: "the floor is low" },
+      { lane: "svc-webhooks", against: "floor", atLeast: 0.5, aim: 0.6, limit: "never seen" },
+    ];
+    const { md } = await written([{ title: "One", about: "It.", races: [{ ...speed, bars }] }]);
+    expect(md).toContain("What stands in the way:\n\n- **verify, 1 kB**: the floor is low\n");
+    expect(md).not.toContain("never seen");
+    expect(files.md).not.toContain("stands in the way");
   });
 
   test("needs no formatting", async () => {

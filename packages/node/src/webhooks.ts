@@ -1,5 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { answer, type Answer, type Receiver } from "@svc-webhooks/core";
+import {
+  answer,
+  type Answer,
+  type Outcome,
+  type OutcomeCode,
+  type Receiver,
+} from "@svc-webhooks/core";
 import { readRawBody } from "./read-raw-body.js";
 
 /** Takes a request of `node:http` and of whatever is built on it. Never rejects. */
@@ -26,7 +32,7 @@ export function webhooks(
         body: (limit) => readRawBody(request, limit),
         fix,
       });
-      send(response, answer(outcome));
+      send(response, answerTo(outcome));
     } catch (error) {
       // Only middleware that patched the response gets here. Without an end the sender would wait for ever.
       console.error("svc-webhooks: the answer could not be sent:", error);
@@ -35,12 +41,22 @@ export function webhooks(
   };
 }
 
+const made = new Map<OutcomeCode, Answer>();
+
+/** The answer with its length. One that names no time is made once: to copy its headers takes longer than to hash a body. */
+function answerTo(outcome: Outcome): Answer {
+  const { code, retryAfterMs } = outcome;
+  const known = made.get(code);
+  if (known && retryAfterMs === undefined) return known;
+  const { status, headers, body } = answer(outcome);
+  const length = String(Buffer.byteLength(body));
+  const ready = { status, headers: { ...headers, "Content-Length": length }, body };
+  if (retryAfterMs === undefined) made.set(code, ready);
+  return ready;
+}
+
 function send(response: ServerResponse, { status, headers, body }: Answer): void {
   // The client is gone, or a timeout middleware has answered in the meantime.
   if (response.headersSent || response.destroyed) return;
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // Node finds out by itself, but not for HEAD.
-  response.setHeader("Content-Length", Buffer.byteLength(body));
-  response.end(body);
+  response.writeHead(status, headers).end(body);
 }

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { format } from "prettier";
-import { judge, type Section } from "../race.js";
+import { judge, type Race, type Section } from "../race.js";
 import { plot } from "./plot.js";
 import { barTable, raceTable } from "./tables.js";
 
@@ -50,6 +50,7 @@ async function page(
     "![Each promise as a bar: to the right of the line it is kept, to the left it is missed. The table below has the same figures.](benchmarks.svg)",
     await barTable(races),
     "✔✔ the aim is reached, ✔ the bar is kept, ✘ it is missed.",
+    limits(races),
     ...chapters,
   ];
   return format(text.join("\n\n"), { parser: "markdown", printWidth: 100 });
@@ -73,6 +74,16 @@ function summary(sections: readonly Section[]): string {
 }
 
 const are = (count: number) => `${count} ${count === 1 ? "is" : "are"}`;
+
+/** What is known of the bars that are missed. */
+function limits(races: readonly Race[]): string {
+  const missed = races.flatMap((race) =>
+    race.bars
+      .filter((bar) => bar.limit !== undefined && !judge(race, bar).isMet)
+      .map((bar) => `- **${race.title}**: ${bar.limit}`),
+  );
+  return missed.length > 0 ? `What stands in the way:\n\n${missed.join("\n")}` : "";
+}
 
 /** All values, for whoever wants to reckon with them. */
 function data(

@@ -98,6 +98,13 @@ const about = `Sizes are of one module with all that it imports, bundled by roll
 
 What the peers do: @octokit/webhooks-methods and standardwebhooks sign and verify. @octokit/webhooks also dispatches events to handlers and mounts itself in node:http. svix and stripe are clients of whole services; of the two only svix lets its part for webhooks be imported alone. @hookflo/tern verifies the webhooks of many services, can hand them to a hosted queue, and needs modules of Node. None of them remembers by itself which events have run.`;
 
+const features =
+  "the bar is from a prototype without schemas, parking, `forget`, `drain`, `onStoreError` and records " +
+  "that several lineages share. What features take, each left out alone: the memory store, which is " +
+  "the default, 695 B; checks of options 318; schemas 196; `forget` 139; `drain` 101; `observe` 85. " +
+  "Some 250 B are the price of going on at once where nothing is to be waited for, which made a " +
+  "delivery three times as fast. Below the bar comes only who moves features to entries of their own.";
+
 export const size: RunSection = async ({ quick }) => ({
   title: "Size and start",
   about,
@@ -106,10 +113,10 @@ export const size: RunSection = async ({ quick }) => ({
       { lane: "svc-webhooks", atMost: 1_331, aim: 1_024 },
     ]),
     await sizes("size, everything exported", whole, "svc-webhooks", [
-      { lane: "svc-webhooks", atMost: 6_656, aim: 5_632 },
+      { lane: "svc-webhooks", atMost: 6_656, aim: 5_632, limit: features },
     ]),
     await sizes("size on workers", workers, "createReceiver alone", [
-      { lane: "Hono adapter + core", atMost: 7_168, aim: 6_144 },
+      { lane: "Hono adapter + core", atMost: 7_168, aim: 6_144, limit: features },
     ]),
     await sizes("size on Node", servers, "createReceiver alone"),
     {
