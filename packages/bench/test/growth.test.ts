@@ -13,7 +13,7 @@ test.each<["memoryStore below capacity" | "memoryStore at capacity", boolean]>([
   ["memoryStore below capacity", false],
   ["memoryStore at capacity", true],
 ])("%s keeps its size", async (kind, evicts) => {
-  const { store, deliver } = await standingStores[kind](100);
+  const { store, deliver } = standingStores[kind](100);
   deliver(1_000);
   const status = async (delivery: number) =>
     (await store.claim(keyOf(delivery), claimBy("a"), call)).status;

@@ -11,18 +11,24 @@ export interface MemoryStoreOptions {
 
 type State = "running" | "done" | "failed" | "parked";
 
+/** Whose a record is, and what its next owner has to know; let go when it is done. */
+interface Claim {
+  readonly fence: number;
+  run: number;
+  /** While it runs. */
+  token: string | undefined;
+  leaseEndsAt: number;
+}
+
 /** A record, and its place in the ring of its state. A ring starts and ends at a head; the oldest comes first. */
 class DeliveryRecord {
   previous: DeliveryRecord = this;
   next: DeliveryRecord = this;
   state: State = "failed";
-  /** Whose claim it is, while it runs. */
-  token: string | undefined = undefined;
+  claim: Claim | undefined = undefined;
   lineage: string | undefined = undefined;
-  leaseEndsAt = 0;
-  expiresAt = Infinity;
-  fence = 0;
-  run = 0;
+  /** Whole milliseconds: V8 keeps small integers in the record, and an object for every other number. */
+  expiresAt = 0;
   readonly key: string;
 
   constructor(key: string) {
@@ -73,16 +79,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
     return undefined;
   };
 
-  const leased = ({ leaseEndsAt }: DeliveryRecord) => now < leaseEndsAt;
+  const leased = (claim?: Claim): claim is Claim => claim !== undefined && now < claim.leaseEndsAt;
 
   /** The oldest running record stands for all: receivers that share a store should share `leaseMs`. */
   const insert = (key: string) => {
     let victim: DeliveryRecord | undefined;
     for (const ring of rings) {
       const { next } = ring;
+      if (next === ring) continue;
       // Up to four go for each one that comes, so expired records cannot pile up.
       if (next.expiresAt <= now) drop(next);
-      else if (next !== ring && !leased(next)) victim ??= next;
+      else if (!leased(next.claim)) victim ??= next;
     }
     if (records.size >= maxRecords) {
       if (!victim) throw new Error("every record is running");
@@ -93,18 +100,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
     return record;
   };
 
-  /** Makes the record the youngest of its state. Only running ones have an owner and a lease. */
-  const file = (
-    record: DeliveryRecord,
-    state: State,
-    keepMs: number,
-    token?: string,
-    leaseMs = 0,
-  ) => {
+  /** Makes the record the youngest of its state. */
+  const file = (record: DeliveryRecord, state: State, expiresAt: number, claim?: Claim) => {
     record.state = state;
-    record.token = token;
-    record.leaseEndsAt = now + leaseMs;
-    record.expiresAt = now + keepMs;
+    record.claim = claim;
+    record.expiresAt = Math.floor(expiresAt);
     unlink(record);
     const next = (record.next = heads[state]);
     const previous = (record.previous = next.previous);
@@ -116,47 +116,58 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
 
     claim(key, { token, leaseMs, retainMs, lineage }) {
       const record = find(key) ?? insert(key);
-      const { state, leaseEndsAt } = record;
+      const { state } = record;
       if (state === "done" || state === "parked") return { status: state, lineage: record.lineage };
-      if (!leased(record)) {
+      let { claim } = record;
+      if (!leased(claim)) {
+        const { fence = 0, run = 0 } = claim ?? {};
+        claim = {
+          fence: Math.max(fence + 1, Math.floor(clock.now())),
+          run: run + 1,
+          token,
+          leaseEndsAt: now + leaseMs,
+        };
         record.lineage = lineage;
-        record.run += 1;
-        record.fence = Math.max(record.fence + 1, Math.floor(clock.now()));
-        file(record, "running", retainMs, token, leaseMs);
+        file(record, "running", now + retainMs, claim);
       }
-      return record.token === token
-        ? { status: "claimed", fence: record.fence, run: record.run, evictedEarly }
-        : { status: "busy", leaseLeftMs: leaseEndsAt - now };
+      return claim.token === token
+        ? { status: "claimed", fence: claim.fence, run: claim.run, evictedEarly }
+        : { status: "busy", leaseLeftMs: claim.leaseEndsAt - now };
     },
 
     complete(key, { token, retainMs, lineage }) {
       const known = find(key);
       const record = known ?? insert(key);
-      const { state, token: owner } = record;
+      const { state, claim } = record;
       if (state !== "done") record.lineage = lineage;
-      file(record, "done", retainMs);
+      file(record, "done", now + retainMs);
       if (!known) return "restored";
-      return owner === token ? "owner" : state === "done" ? "already" : "late";
+      return claim?.token === token ? "owner" : state === "done" ? "already" : "late";
     },
 
     release(key, { token, retainMs, to }) {
       const record = find(key);
-      if (record?.token !== token) return false;
-      if (to === "unused") record.run -= 1;
-      file(record, to === "parked" ? to : "failed", retainMs);
+      if (record?.claim?.token !== token) return false;
+      const { claim } = record;
+      if (to === "unused") claim.run -= 1;
+      claim.token = undefined;
+      claim.leaseEndsAt = 0;
+      file(record, to === "parked" ? to : "failed", now + retainMs, claim);
       return true;
     },
 
     extend(key, { token, leaseMs }) {
       const record = find(key);
-      if (record?.token !== token) return false;
-      file(record, "running", Math.max(record.expiresAt - now, leaseMs), token, leaseMs);
+      if (record?.claim?.token !== token) return false;
+      const { claim, expiresAt } = record;
+      claim.leaseEndsAt = now + leaseMs;
+      file(record, "running", Math.max(expiresAt, claim.leaseEndsAt), claim);
       return true;
     },
 
     forget(key) {
       const record = find(key);
-      return record !== undefined && !leased(record) && drop(record);
+      return record !== undefined && !leased(record.claim) && drop(record);
     },
   };
 }

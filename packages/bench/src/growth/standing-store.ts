@@ -61,7 +61,7 @@ function standing(size: number, maxRecords: number, retainMs: number): StandingS
   // Epoch milliseconds and fractions, as real clocks have them: they take more room than small integers.
   const clock: Clock = {
     now: () => startedAt + count,
-    monotonic: () => count + 0.5,
+    monotonic: () => count + 0.25,
     after: () => () => {},
   };
   const store = memoryStore({ clock, maxRecords });
