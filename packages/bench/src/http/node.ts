@@ -30,6 +30,14 @@ export const node: Group = {
   ],
   bars: [
     { lane: "svc-webhooks", against: "by hand", atLeast: 0.75, aim: 0.85 },
-    { lane: "svc-webhooks", against: "@octokit/webhooks", atLeast: 0.95, aim: 1.05 },
+    {
+      lane: "svc-webhooks",
+      against: "@octokit/webhooks",
+      atLeast: 0.95,
+      aim: 1.05,
+      limit:
+        "it remembers nothing: a record's key, its claim and its completion are some 3 µs of 34, and " +
+        "what the record costs the garbage collector comes on top.",
+    },
   ],
 };
