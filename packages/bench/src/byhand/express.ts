@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import express, { type RequestHandler } from "express";
-import { receiverByHand, type ByHandOptions } from "./receive.js";
+import type { ByHandOptions } from "./accept.js";
+import { receiverByHand } from "./receive.js";
 
 /** The hand-written receiver in Express: `app.post("/webhooks", webhooksByHand(options))`. */
 export function webhooksByHand(options: ByHandOptions): RequestHandler[] {

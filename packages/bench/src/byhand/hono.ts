@@ -2,7 +2,8 @@ import { STATUS_CODES } from "node:http";
 import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { receiverByHand, type ByHandOptions } from "./receive.js";
+import type { ByHandOptions } from "./accept.js";
+import { receiverByHand } from "./receive.js";
 
 const maxBodyBytes = 2 ** 20;
 

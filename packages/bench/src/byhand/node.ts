@@ -4,7 +4,8 @@ import {
   type RequestListener,
   type ServerResponse,
 } from "node:http";
-import { receiverByHand, type ByHandOptions } from "./receive.js";
+import type { ByHandOptions } from "./accept.js";
+import { receiverByHand } from "./receive.js";
 
 const maxBodyBytes = 2 ** 20;
 

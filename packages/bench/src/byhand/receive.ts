@@ -1,21 +1,5 @@
+import { acceptor, type ByHandOptions, type Headers } from "./accept.js";
 import { Claims } from "./claims.js";
-import { isGenuine } from "./signature.js";
-
-export interface Headers {
-  readonly [lowerCaseName: string]: string | readonly string[] | undefined;
-}
-
-/** What a mail event looks like to whoever trusts the sender's schema. */
-export interface Event {
-  readonly type: string;
-}
-
-export type Handle = (event: Event) => unknown;
-
-export interface ByHandOptions {
-  readonly secret: string;
-  readonly on: Readonly<Record<string, Handle>>;
-}
 
 /**
  * A receiver as a careful user writes it on a good day: signature in constant time over the raw
@@ -25,25 +9,14 @@ export interface ByHandOptions {
  * What it leaves out: leases, so a handler that hangs blocks its event for ever; time limits; who may
  * see errors; several secrets; reports.
  */
-export function receiverByHand({ secret, on }: ByHandOptions) {
+export function receiverByHand(options: ByHandOptions) {
+  const accept = acceptor(options);
   const claims = new Claims();
-  const handlers = new Map(Object.entries(on));
 
   return async (headers: Headers, body: Buffer): Promise<number> => {
-    const signature = headers["x-svc-signature"];
-    const id = headers["x-svc-delivery-id"];
-    if (typeof signature !== "string" || !isGenuine(body, signature, secret)) return 401;
-    if (typeof id !== "string" || id === "") return 400;
-
-    let event: Event | null;
-    try {
-      event = JSON.parse(body.toString()) as Event | null;
-    } catch {
-      return 400;
-    }
-    if (typeof event?.type !== "string") return 400;
-    const handle = handlers.get(event.type);
-    if (!handle) return 200;
+    const accepted = accept(headers, body);
+    if (typeof accepted === "number") return accepted;
+    const { id, event, handle } = accepted;
 
     const state = claims.claim(id);
     if (state !== "claimed") return state === "done" ? 200 : 503;

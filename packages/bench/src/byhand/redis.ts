@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
-import type { ByHandOptions, Event, Headers } from "./receive.js";
-import { isGenuine } from "./signature.js";
+import { acceptor, type ByHandOptions, type Headers } from "./accept.js";
 
 export interface RedisByHandOptions extends ByHandOptions {
   readonly redis: Redis;
@@ -27,24 +26,13 @@ return 0`;
  * its event for five minutes; a completion that fails, after which the event runs again; other
  * receivers on the same Redis, and ids that are chosen by a stranger, in its keys.
  */
-export function redisReceiverByHand({ secret, on, redis }: RedisByHandOptions) {
-  const handlers = new Map(Object.entries(on));
+export function redisReceiverByHand({ redis, ...options }: RedisByHandOptions) {
+  const accept = acceptor(options);
 
   return async (headers: Headers, body: Buffer): Promise<number> => {
-    const signature = headers["x-svc-signature"];
-    const id = headers["x-svc-delivery-id"];
-    if (typeof signature !== "string" || !isGenuine(body, signature, secret)) return 401;
-    if (typeof id !== "string" || id === "") return 400;
-
-    let event: Event | null;
-    try {
-      event = JSON.parse(body.toString()) as Event | null;
-    } catch {
-      return 400;
-    }
-    if (typeof event?.type !== "string") return 400;
-    const handle = handlers.get(event.type);
-    if (!handle) return 200;
+    const accepted = accept(headers, body);
+    if (typeof accepted === "number") return accepted;
+    const { id, event, handle } = accepted;
 
     const key = `webhook:${id}`;
     const token = randomUUID();

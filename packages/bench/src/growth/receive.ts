@@ -1,24 +1,8 @@
-import { createReceiver } from "@svc-webhooks/core";
-import { receiverByHand } from "../byhand/receive.js";
-import { checkReceiver, type MakeReceiver } from "../check-receiver.js";
+import { checkReceiver } from "../check-receiver.js";
 import { copiesOf } from "../copies.js";
-import { eventType, secret } from "../deliveries.js";
+import { byHand, ours } from "../in-memory.js";
 import { takeTurns, type Pace, type Work } from "../in-process.js";
 import type { Race } from "../race.js";
-
-const ours: MakeReceiver = (handle) => {
-  const { receive } = createReceiver({
-    secret,
-    on: { [eventType]: handle },
-    onHandlerError: () => {},
-  });
-  return async (delivery) => (await receive({ method: "POST", ...delivery })).status;
-};
-
-const byHand: MakeReceiver = (handle) => {
-  const receive = receiverByHand({ secret, on: { [eventType]: handle } });
-  return ({ headers, body }) => receive(headers, body);
-};
 
 const nameOf = (count: number) => `${count.toLocaleString("en")} in flight`;
 

@@ -1,12 +1,16 @@
 import { createReceiver, type Delivery, type DeliveryReport } from "@svc-webhooks/core";
 import { receiverByHand } from "../byhand/receive.js";
+import { checkReceiver } from "../check-receiver.js";
 import { deliveryOf, eventType, secret } from "../deliveries.js";
+import { byHand, ours } from "../in-memory.js";
 import { takeTurns, type Pace } from "../in-process.js";
 import type { Race } from "../race.js";
 import type { RunSection } from "../sections.js";
 
 export const receive: RunSection = async ({ quick }) => {
   const pace = quick ? { rounds: 1, turnMs: 1 } : { rounds: 80, turnMs: 25 };
+  await checkReceiver(byHand);
+  await checkReceiver(ours);
   return {
     title: "Receive",
     about,
@@ -40,14 +44,14 @@ async function deliveries() {
 async function againstByHand(title: string, handle: () => unknown, pace: Pace): Promise<Race> {
   const on = { [eventType]: handle };
   const { renew, headers, bytes } = await deliveries();
-  const byHand = receiverByHand({ secret, on });
-  const { receive: ours } = createReceiver({ secret, on });
+  const theirs = receiverByHand({ secret, on });
+  const { receive: our } = createReceiver({ secret, on });
   // As adapters hand it over.
   const delivery: Delivery = { method: "POST", headers: (name) => headers[name], body: bytes };
   for (let filled = 0; filled < (pace.rounds > 1 ? capacity : 1); filled++) {
     renew();
-    await byHand(headers, bytes);
-    await ours(delivery);
+    await theirs(headers, bytes);
+    await our(delivery);
   }
   return {
     title,
@@ -56,8 +60,8 @@ async function againstByHand(title: string, handle: () => unknown, pace: Pace): 
     reference: "by hand",
     lanes: await takeTurns(
       {
-        "by hand": () => (renew(), byHand(headers, bytes)),
-        "svc-webhooks": () => (renew(), ours(delivery)),
+        "by hand": () => (renew(), theirs(headers, bytes)),
+        "svc-webhooks": () => (renew(), our(delivery)),
       },
       pace,
     ),
@@ -78,13 +82,13 @@ async function byStage({ rounds }: Pace): Promise<Race> {
       sums[name] = (sums[name] ?? 0) + (report[`${name}Ms`] ?? 0);
     }
   };
-  const { receive: ours } = createReceiver({ secret, on: { [eventType]: () => {} }, observe });
+  const { receive: our } = createReceiver({ secret, on: { [eventType]: () => {} }, observe });
   const all = new Map<string, number[]>(["total", ...stages].map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     sums = {};
     for (let call = 0; call < calls; call++) {
       renew();
-      await ours(delivery);
+      await our(delivery);
     }
     for (const [name, values] of all) values.push(((sums[name] ?? 0) / calls) * 1_000);
   }
