@@ -1,11 +1,4 @@
-import type { Section } from "./race.js";
-
-export interface Settings {
-  /** A look instead of a measurement: every step once, in seconds instead of minutes. */
-  readonly quick: boolean;
-}
-
-export type RunSection = (settings: Settings) => Promise<Section>;
+import type { RunSection } from "./section.js";
 
 /** The chapters in their order, loaded by the process that runs them. */
 export const sections = {

@@ -5,7 +5,7 @@ import { createWebhookMiddleware, type ExpressLikeRequest } from "@hookflo/tern/
 import express, { type RequestHandler } from "express";
 import { webhooksByHand } from "../byhand/express.js";
 import { eventType, secret } from "../deliveries.js";
-import type { Group } from "./groups.js";
+import type { Group } from "./contender.js";
 
 /** Express types its apps for its own request class. */
 const app = (...handlers: RequestHandler[]) =>

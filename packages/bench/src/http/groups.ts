@@ -1,12 +1,4 @@
-import type { Bar } from "../race.js";
-import type { Contender } from "./contender.js";
-
-/** Contenders on the same platform, and what is promised of them. */
-export interface Group {
-  readonly title: string;
-  readonly contenders: readonly Contender[];
-  readonly bars: readonly Bar[];
-}
+import type { Group } from "./contender.js";
 
 /** Loaded by name, so that a server has nothing but its own platform in its process. */
 export const groups = {

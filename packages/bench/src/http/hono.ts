@@ -4,7 +4,7 @@ import { webhooks } from "@svc-webhooks/hono";
 import { Hono, type Handler } from "hono";
 import { webhooksByHand } from "../byhand/hono.js";
 import { eventType, secret } from "../deliveries.js";
-import type { Group } from "./groups.js";
+import type { Group } from "./contender.js";
 
 const app = (handler: Handler) => getRequestListener(new Hono().post("/webhooks", handler).fetch);
 

@@ -3,7 +3,7 @@ import { webhooks } from "@svc-webhooks/node";
 import { createNodeMiddleware, Webhooks } from "@octokit/webhooks";
 import { webhooksByHand } from "../byhand/node.js";
 import { eventType, secret } from "../deliveries.js";
-import type { Group } from "./groups.js";
+import type { Group } from "./contender.js";
 
 export const node: Group = {
   title: "node:http",

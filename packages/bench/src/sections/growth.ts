@@ -2,7 +2,7 @@ import { memoryClaims, memoryHeap } from "../growth/memory-store.js";
 import { bodies, pending } from "../growth/receive.js";
 import { redisClaims, redisMemory } from "../growth/redis-store.js";
 import { noRedis, withRedis } from "../redis-server.js";
-import type { RunSection } from "../sections.js";
+import type { RunSection } from "../section.js";
 
 export const growth: RunSection = async ({ quick }) => {
   const pace = quick ? { rounds: 1, turnMs: 1 } : { rounds: 16, turnMs: 50 };

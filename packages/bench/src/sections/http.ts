@@ -1,14 +1,14 @@
 import { autocannon } from "../http/autocannon.js";
 import { check } from "../http/check.js";
-import type { Duty } from "../http/contender.js";
-import { groups, type Group, type GroupId } from "../http/groups.js";
+import type { Duty, Group } from "../http/contender.js";
+import { groups, type GroupId } from "../http/groups.js";
 import { connections, rateOf, type LoadTool } from "../http/load.js";
 import { signedRequest } from "../http/request.js";
 import { startServer, type ServerProcess } from "../http/server-process.js";
 import { hasWrk, wrk } from "../http/wrk.js";
 import type { Pace } from "../in-process.js";
 import type { Race } from "../race.js";
-import type { RunSection } from "../sections.js";
+import type { RunSection } from "../section.js";
 
 export const http: RunSection = async ({ quick }) => {
   const pace = quick ? { rounds: 1, turnMs: 300 } : { rounds: 9, turnMs: 1_400 };

@@ -5,7 +5,7 @@ import { deliveryOf, eventType, secret } from "../deliveries.js";
 import { byHand, ours } from "../in-memory.js";
 import { takeTurns, type Pace } from "../in-process.js";
 import type { Race } from "../race.js";
-import type { RunSection } from "../sections.js";
+import type { RunSection } from "../section.js";
 
 export const receive: RunSection = async ({ quick }) => {
   const pace = quick ? { rounds: 1, turnMs: 1 } : { rounds: 80, turnMs: 25 };

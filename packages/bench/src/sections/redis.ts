@@ -9,7 +9,7 @@ import { inFlight } from "../in-flight.js";
 import { takeTurns, type Pace } from "../in-process.js";
 import type { Lane, Race } from "../race.js";
 import { infoOf, noRedis, withRedis } from "../redis-server.js";
-import type { RunSection } from "../sections.js";
+import type { RunSection } from "../section.js";
 
 const about =
   "receive() with a store on Redis: deliveries of 1 kB, each under an id of its own, over one " +

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Bar, Race } from "../race.js";
-import type { RunSection } from "../sections.js";
+import type { RunSection } from "../section.js";
 import { gzippedBytes, type Deployed } from "../size/bundle.js";
 import { importByTurns } from "../size/start.js";
 

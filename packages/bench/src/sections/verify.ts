@@ -3,7 +3,7 @@ import type * as Core from "@svc-webhooks/core";
 import { eventOf, secret } from "../deliveries.js";
 import { takeTurns, type Work } from "../in-process.js";
 import { spreadOf, type Bar, type Lane, type Race } from "../race.js";
-import type { RunSection } from "../sections.js";
+import type { RunSection } from "../section.js";
 import { bundled } from "../size/bundle.js";
 import { floor, ours } from "../verifiers/ours.js";
 import { octokitMethods, standardWebhooks, stripe, svix, tern } from "../verifiers/peers.js";
