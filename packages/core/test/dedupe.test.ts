@@ -150,6 +150,19 @@ describe("by body", () => {
   });
 });
 
+test("no two claims share a token: not in one process, and not in two", async () => {
+  const calls: NotedCall[] = [];
+  const { receiver } = observed({ store: noting(calls, memoryStore()) });
+  await send(receiver, eventBody(), under("dlv_1"));
+  await send(receiver, eventBody(), under("dlv_2"));
+  const tokens = calls.map(({ request }) => request.token);
+  expect(tokens[0]).toBe(tokens[1]);
+  expect(new Set(tokens).size).toBe(2);
+  // A random part, and the same in both.
+  for (const token of tokens)
+    expect(token).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+$/);
+});
+
 describe("keys", () => {
   const body = eventBody("email.secret-type", { id: "evt_of_the_sender" });
   const headers = { ...under("dlv_of_the_sender"), "x-svc-subscription-id": "sub_of_the_sender" };

@@ -13,6 +13,7 @@ import {
   noting,
   observed,
   pause,
+  schemaBy,
   secret,
   send,
   settled,
@@ -234,6 +235,25 @@ describe("a lease that is lost", () => {
     expect(calls).toEqual(["extend", "complete"]);
     expect(reports).toHaveLength(1);
     expect((await send(receiver)).code).toBe("duplicate");
+  });
+
+  test("while a slow schema runs keeps the handler from being started at all", async () => {
+    let runs = 0;
+    const { opened, open } = gate();
+    const { receiver, clock, reports } = timed(
+      {
+        events: { "email.sent": schemaBy(() => opened.then(() => ({ value: {} }))) },
+        on: { "*": () => (runs += 1) },
+      },
+      () => ({ extend: () => false }),
+    );
+    const answered = send(receiver);
+    await clock.advance(10 * second);
+    expect((await answered).code).toBe("handler_timeout");
+    open();
+    await settled();
+    expect(reports.map(({ code }) => code)).toEqual(["handler_timeout", "handler_failed"]);
+    expect(runs).toBe(0);
   });
 
   test("does not keep the sender waiting any longer than the handler's time", async () => {

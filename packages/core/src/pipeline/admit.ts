@@ -19,7 +19,7 @@ export function admit(visit: Visit): MaybePromise<Ending | undefined> {
 
   // Frameworks inflate or not as they please, and the signature covers one of the two.
   const encoding = header("content-encoding");
-  if (encoding && !/^\s*(identity)?\s*$/i.test(encoding)) return endWith("encoding_unsupported");
+  if (encoding && !/^\s*identity\s*$/i.test(encoding)) return endWith("encoding_unsupported");
 
   const declaredBytes = Number(header("content-length"));
   if (declaredBytes > maxBodyBytes) return endWith("body_too_large");
