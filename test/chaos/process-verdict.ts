@@ -47,6 +47,14 @@ export interface Verdict {
   };
 }
 
+/** What a verdict has to say of a receiver that keeps its promise. */
+export const nothingWrong = {
+  lost: [],
+  early: [],
+  fenceFell: [],
+  doubles: { unexplained: [] },
+} as const;
+
 /** Clocks are read in milliseconds, and a signal takes a moment to arrive. */
 const slackMs = 10;
 

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { signedDelivery } from "@svc-webhooks/testing";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { Served } from "../runtimes/launch.js";
 import { run } from "./package-tools.js";
 
 /** What the examples' READMEs set `SVC_WEBHOOK_SECRET` to. */
@@ -27,6 +28,28 @@ export const expectedAnswers = [
   [200, { status: "duplicate" }],
   [401, { error: { code: "signature_mismatch", message: "signature mismatch" } }],
 ];
+
+/** Serves an example as its README says, and asks it at `path` what every example is asked. */
+export function testExample(
+  folder: string,
+  path: string,
+  serve: () => Promise<Served>,
+  patienceMs: number,
+): void {
+  let served: Served;
+  beforeAll(async () => {
+    // For the server: what builds an app takes it away again.
+    vi.stubEnv("SVC_WEBHOOK_SECRET", exampleSecret);
+    served = await serve();
+  }, patienceMs);
+  afterAll(() => served?.close());
+
+  test("a delivery is processed once, a forged one not at all", async () => {
+    expect(await answersOf(`${served.origin}${path}`)).toEqual(expectedAnswers);
+  });
+
+  testReadmeCurl(folder, () => served.origin);
+}
 
 const missing = ["bash", "curl", "openssl"].filter((tool) => spawnSync(tool, ["--version"]).error);
 

@@ -1,11 +1,8 @@
 import { signedDelivery } from "@svc-webhooks/testing";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import {
-  describeWithRedis,
-  redisServer,
-  type RedisServer,
-} from "../../../test/support/redis-server.js";
+import { expect, onTestFinished, test } from "vitest";
+import { oneRedis } from "../../../test/support/one-redis.js";
+import { describeWithRedis, type RedisServer } from "../../../test/support/redis-server.js";
 import { redisReceiverByHand } from "../src/byhand/redis.js";
 import { checkReceiver } from "../src/check-receiver.js";
 import { deliveryOf, eventType, secret } from "../src/deliveries.js";
@@ -17,15 +14,10 @@ const week = 7 * 24 * 60 * 60_000;
 describeWithRedis("the receiver by hand on Redis", () => {
   let server: RedisServer;
   let redis: Redis;
-  beforeAll(async () => {
-    server = await redisServer();
-    redis = new Redis(server.port, "127.0.0.1");
+  oneRedis((client, its) => {
+    redis = client;
+    server = its;
   });
-  afterAll(async () => {
-    redis?.disconnect();
-    await server?.close();
-  });
-  beforeEach(() => redis.flushall());
 
   const receiver = (handle: () => unknown, client = redis) =>
     redisReceiverByHand({ secret, on: { [eventType]: handle }, redis: client });

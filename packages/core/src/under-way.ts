@@ -14,8 +14,8 @@ export interface UnderWay {
 }
 
 /**
- * Counts rather than a Set of what is under way: V8 chains every table that a Set has outgrown to the
- * next, and so keeps most visits alive until a full collection (15 instead of 28 µs per delivery).
+ * Counts rather than a Map or Set of what is under way: V8 chains every table that one has outgrown to
+ * the next, and so kept most visits alive until a full collection (28 instead of 12 µs per delivery).
  */
 export function underWayBy(clock: Clock): UnderWay {
   let visits = 0;

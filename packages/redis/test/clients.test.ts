@@ -1,13 +1,10 @@
 import { readFileSync } from "node:fs";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import type { Redis } from "ioredis";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { signed } from "../../../test/support/deliveries.js";
 import { call, claimBy, observedReceiver } from "../../../test/support/receivers.js";
-import {
-  describeWithRedis,
-  redisServer,
-  type RedisServer,
-} from "../../../test/support/redis-server.js";
+import { oneRedis } from "../../../test/support/one-redis.js";
+import { describeWithRedis, type RedisServer } from "../../../test/support/redis-server.js";
 import { redisStore } from "../src/index.js";
 import { clientKinds, type ClientKind, type ClientOptions } from "./redis-clients.js";
 
@@ -17,16 +14,11 @@ const rightsInReadme = /^ACL SETUSER webhooks on >secret (?<rights>.+)$/m.exec(r
 describeWithRedis("on a real server", () => {
   let server: RedisServer;
   let admin: Redis;
-  beforeAll(async () => {
-    server = await redisServer();
-    admin = new Redis(server.port, "127.0.0.1");
-  });
-  afterAll(async () => {
-    admin?.disconnect();
-    await server?.close();
+  oneRedis((client, its) => {
+    admin = client;
+    server = its;
   });
   beforeEach(async () => {
-    await admin.flushall();
     await admin.script("FLUSH");
   });
 

@@ -1,13 +1,10 @@
 import { Redis } from "ioredis";
 import { Redis as Ioredis5 } from "ioredis5";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { signed } from "../../../test/support/deliveries.js";
 import { call, claimBy, observedReceiver, week } from "../../../test/support/receivers.js";
-import {
-  describeWithRedis,
-  redisServer,
-  type RedisServer,
-} from "../../../test/support/redis-server.js";
+import { oneRedis } from "../../../test/support/one-redis.js";
+import { describeWithRedis, type RedisServer } from "../../../test/support/redis-server.js";
 import { redisStore } from "../src/index.js";
 
 const lineage = "0123456789abcdef0123456789abcdef";
@@ -16,15 +13,10 @@ const key = "svc-webhooks:1";
 describeWithRedis("a record", () => {
   let server: RedisServer;
   let redis: Redis;
-  beforeAll(async () => {
-    server = await redisServer();
-    redis = new Redis(server.port, "127.0.0.1");
+  oneRedis((client, its) => {
+    redis = client;
+    server = its;
   });
-  afterAll(async () => {
-    redis?.disconnect();
-    await server?.close();
-  });
-  beforeEach(() => redis.flushall());
 
   test("is one string, whose first letter is its state", async () => {
     const store = redisStore(redis);

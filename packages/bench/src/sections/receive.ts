@@ -38,16 +38,16 @@ async function deliveries() {
   const renew = () => {
     headers["x-svc-delivery-id"] = headers["idempotency-key"] = `dlv_${made++}`;
   };
-  return { renew, headers, bytes };
+  // As adapters hand it over.
+  const delivery: Delivery = { method: "POST", headers: (name) => headers[name], body: bytes };
+  return { renew, headers, bytes, delivery };
 }
 
 async function againstByHand(title: string, handle: () => unknown, pace: Pace): Promise<Race> {
   const on = { [eventType]: handle };
-  const { renew, headers, bytes } = await deliveries();
+  const { renew, headers, bytes, delivery } = await deliveries();
   const theirs = receiverByHand({ secret, on });
   const { receive: our } = createReceiver({ secret, on });
-  // As adapters hand it over.
-  const delivery: Delivery = { method: "POST", headers: (name) => headers[name], body: bytes };
   for (let filled = 0; filled < (pace.rounds > 1 ? capacity : 1); filled++) {
     renew();
     await theirs(headers, bytes);
@@ -73,8 +73,7 @@ const stages = ["admit", "verify", "decode", "route", "claim", "run"] as const;
 
 /** Where the time goes, as the receiver's own reports have it; looking at the clock that often costs as well. */
 async function byStage({ rounds }: Pace): Promise<Race> {
-  const { renew, headers, bytes } = await deliveries();
-  const delivery: Delivery = { method: "POST", headers: (name) => headers[name], body: bytes };
+  const { renew, delivery } = await deliveries();
   const calls = rounds > 1 ? 2_000 : 10;
   let sums: Record<string, number> = {};
   const observe = (report: DeliveryReport) => {
