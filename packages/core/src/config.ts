@@ -37,6 +37,7 @@ export function readOptions({
   eventType = firstTypeField,
   eventId = unset,
   maxBodyBytes = 1_048_576,
+  bodyTimeoutMs = 10_000,
   leaseMs = 30_000,
   handlerTimeoutMs = Math.min(10_000, leaseMs - 5_000),
   maxRunMs = Math.max(900_000, leaseMs),
@@ -88,6 +89,7 @@ export function readOptions({
   );
   const storeTimeouts = { claim, extend, release, complete };
   checkRange({ maxBodyBytes }, 1, 104_857_600);
+  checkRange({ bodyTimeoutMs }, 1, 300_000);
   checkRange({ leaseMs }, 10_000, 3_600_000);
   checkRange({ handlerTimeoutMs }, 1, leaseMs - 5_000);
   // Beyond 2^31 - 1 timers fire at once.
@@ -106,6 +108,7 @@ export function readOptions({
     eventType,
     eventId,
     maxBodyBytes,
+    bodyTimeoutMs,
     leaseMs,
     handlerTimeoutMs,
     maxRunMs,

@@ -1,10 +1,12 @@
 import type { DeliveryHeaders } from "./headers.js";
+import type { DeadlineCall } from "./promise.js";
 
 /**
- * Reads the whole body, once. `limit` is `maxBodyBytes`: stop reading as soon as it is passed.
- * Rejects with a `BodyError`; whatever else it rejects with counts as `body_unavailable`.
+ * Reads the whole body, once. `limit` is `maxBodyBytes`: stop reading as soon as it is exceeded.
+ * `call.signal` is aborted when `bodyTimeoutMs` has passed: release what was read. Rejects with a
+ * `BodyError`; any other rejection counts as `body_unavailable`.
  */
-export type BodyReader = (limit: number) => Promise<Uint8Array>;
+export type BodyReader = (limit: number, call: DeadlineCall) => Promise<Uint8Array>;
 
 /** One HTTP request from the service, as an adapter hands it to the receiver. */
 export interface Delivery {

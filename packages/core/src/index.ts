@@ -41,4 +41,4 @@ export { toDelivery, toResponse } from "./web.js";
 export { BodyError, PermanentError, ReceiverConfigError, RetryError } from "./errors.js";
 export type { BodyErrorCode, ReceiverConfigErrorCode } from "./errors.js";
 export type { Clock } from "./clock.js";
-export type { MaybePromise } from "./promise.js";
+export type { DeadlineCall, MaybePromise } from "./promise.js";

@@ -64,6 +64,12 @@ export interface CommonOptions {
   readonly maxBodyBytes?: number | undefined;
 
   /**
+   * How long a body may take to arrive, in milliseconds from the call of its reader, 1 … 300,000;
+   * then the delivery ends as `body_timeout`. Default 10,000.
+   */
+  readonly bodyTimeoutMs?: number | undefined;
+
+  /**
    * How long the sender waits for a handler before it gets `handler_timeout`, in milliseconds,
    * 1 … `leaseMs` − 5,000. The handler goes on under its lease. Default 10,000, or the upper bound.
    */

@@ -21,6 +21,8 @@ const statuses = {
   method_not_allowed: 405,
   body_too_large: 413,
   encoding_unsupported: 415,
+  body_timeout: 408,
+  draining: 503,
   // Nobody is left to see it; a proxy that answers for the client should make the sender try again.
   aborted: 503,
 } as const;

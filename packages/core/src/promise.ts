@@ -31,11 +31,14 @@ export function attempt<T, R>(
   return isPromise(value) ? Promise.resolve(value).then(use, failed) : use(value);
 }
 
-/** What a store learns about the call it serves. */
-export interface StoreCall {
-  /** Aborted when the call's deadline has passed and nobody waits for its answer any more. */
+/** What a store or a body reader receives with each call. */
+export interface DeadlineCall {
+  /** Aborted when the call's deadline has passed: its result is no longer awaited. */
   readonly signal: AbortSignal;
 }
+
+/** What {@link withDeadline} rejects with. */
+export class DeadlineError extends Error {}
 
 /**
  * A signal that is made only for those who look at it: an AbortController costs more than a
@@ -66,7 +69,7 @@ export function withDeadline<T>(
   clock: Clock,
   ms: number,
   what: string,
-  work: (call: StoreCall) => MaybePromise<T>,
+  work: (call: DeadlineCall) => MaybePromise<T>,
   late?: (result: T) => unknown,
 ): MaybePromise<T> {
   const call = new LazySignal();
@@ -77,7 +80,7 @@ export function withDeadline<T>(
     const cancel = clock.after(ms, () => {
       expired = true;
       call.abort("deadline");
-      reject(new Error(`${what} took longer than ${ms} ms`));
+      reject(new DeadlineError(`${what} took longer than ${ms} ms`));
     });
     Promise.resolve(result).then(
       (value) => {

@@ -1,6 +1,7 @@
-import type { MaybePromise, StoreCall } from "./promise.js";
+import type { DeadlineCall, MaybePromise } from "./promise.js";
 
-export type { StoreCall } from "./promise.js";
+/** What a store receives with each call. */
+export type StoreCall = DeadlineCall;
 
 /** What the holder of a claim says with every call. */
 export interface ClaimRequest {

@@ -2,7 +2,7 @@ import { isBytes } from "../bytes.js";
 import type { BodyError } from "../errors.js";
 import { headerLookup, headerNames } from "../headers.js";
 import { endWith, type Ending } from "../outcome.js";
-import { attempt, type MaybePromise } from "../promise.js";
+import { attempt, DeadlineError, withDeadline, type MaybePromise } from "../promise.js";
 import { signatureProblem } from "../signature.js";
 import { describe } from "../text.js";
 import type { Visit } from "../visit.js";
@@ -13,7 +13,7 @@ import type { Visit } from "../visit.js";
  */
 export function admit(visit: Visit): MaybePromise<Ending | undefined> {
   const { method, headers, body, fix } = visit.delivery;
-  const { maxBodyBytes } = visit.config;
+  const { maxBodyBytes, bodyTimeoutMs, clock } = visit.config;
   const header = (visit.header = headerLookup(headers));
   if (method !== "POST") return endWith("method_not_allowed");
 
@@ -32,7 +32,10 @@ export function admit(visit: Visit): MaybePromise<Ending | undefined> {
     endWith("body_unavailable", fix ? `${found}; ${fix}` : found);
 
   return attempt<unknown, Ending | undefined>(
-    () => (typeof body === "function" ? body(maxBodyBytes) : body),
+    () =>
+      typeof body === "function"
+        ? withDeadline(clock, bodyTimeoutMs, "body", (call) => body(maxBodyBytes, call))
+        : body,
     (bytes) => {
       if (!isBytes(bytes)) return unavailable("the body is no Uint8Array");
       if (bytes.length > maxBodyBytes) return endWith("body_too_large");
@@ -44,6 +47,7 @@ export function admit(visit: Visit): MaybePromise<Ending | undefined> {
       return undefined;
     },
     (error) => {
+      if (error instanceof DeadlineError) return endWith("body_timeout");
       // By code, not class: another copy of this package may have thrown it.
       const code = (error as Partial<BodyError> | undefined)?.code;
       if (code === "aborted" || code === "body_too_large") return endWith(code);
