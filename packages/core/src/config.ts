@@ -8,23 +8,35 @@ import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "
 import { readRoutes, type Routes } from "./routes.js";
 import { readSchemas, type Schemas } from "./schemas.js";
 import { secretReader, type SecretReader } from "./secrets.js";
-import { describe, isFilled, logLine } from "./text.js";
+import type { DeliveryFacts } from "./outcome.js";
+import type { DeliveryStore } from "./store.js";
+import { describe, describeFully, isFilled, lineLimit, logLine } from "./text.js";
 
 type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
 
 /**
- * The options of one receiver, checked and complete, each under its own name. `observe`, `log`,
- * `onHandlerError` and `onInternalError` never throw.
+ * The options of one receiver, checked and complete, each under its own name. `observe`,
+ * `printLine`, `onHandlerError` and `onInternalError` never throw.
  */
-export interface Config extends Complete<Omit<CommonOptions, "secret" | "observe">> {
+export interface Config extends Complete<Omit<CommonOptions, "secret" | "observe" | "log">> {
   readonly secret: SecretReader;
   readonly on: Routes;
   readonly events: Schemas;
   readonly storeTimeouts: Complete<StoreTimeouts>;
   readonly observe: CommonOptions["observe"];
+  /** Prints a line about `what`, at most once a minute per `key`. */
+  readonly printLine: (
+    key: string,
+    what: string,
+    message: string,
+    facts?: Partial<DeliveryFacts>,
+  ) => void;
 }
 
 const unset = () => undefined;
+
+/** Stores of receivers without a name: a second one would take the first one's records for its own. */
+const unnamed = new WeakSet<DeliveryStore>();
 
 /** @throws ReceiverConfigError every code of it */
 export function readOptions({
@@ -32,7 +44,7 @@ export function readOptions({
   on,
   clock = systemClock,
   store = memoryStore({ clock }),
-  name = store?.shared ? "" : "default",
+  name = store?.shared || unnamed.has(store) ? "" : "default",
   dedupeBy = "delivery",
   eventType = firstTypeField,
   eventId = unset,
@@ -55,14 +67,15 @@ export function readOptions({
   onParked = unset,
   onStoreError = "refuse",
   events = {},
-  onInternalError = (error: unknown) => log(logLine("internal error", {}, describe(error))),
+  onInternalError,
   observe,
   ...otherOptions
 }: ReceiverOptions<EventSchemas>): Config {
   checkNoRest({ ...otherOptions, ...otherTimeouts });
 
-  const hooks = { eventType, eventId, log, onHandlerError, onParked, onInternalError };
-  for (const [option, hook] of Object.entries({ ...hooks, observe: observe ?? unset })) {
+  const hooks = { eventType, eventId, log, onHandlerError, onParked };
+  const optional = { observe: observe ?? unset, onInternalError: onInternalError ?? unset };
+  for (const [option, hook] of Object.entries({ ...hooks, ...optional })) {
     check(typeof hook === "function", option, "a function");
   }
   check(typeof store?.claim === "function", "store", "a DeliveryStore");
@@ -98,9 +111,16 @@ export function readOptions({
   checkRange(storeTimeouts, 1, 10_000);
   if (maxRuns !== Infinity) checkRange({ maxRuns }, 1, 1_000_000);
 
-  const internalError = isolated(onInternalError, unset);
+  const lines = lineLimit(clock, isolated(log, isolated(onInternalError ?? unset, unset)));
+  const printLine: Config["printLine"] = (key, what, message, facts = {}) =>
+    lines(key, () => logLine(what, facts, message));
+  const printInternal = (error: unknown) => {
+    const message = describe(error);
+    printLine(message, "internal error", message);
+  };
+  const internalError = isolated(onInternalError ?? printInternal, unset);
   const handlerError = isolated(onHandlerError, internalError);
-  return {
+  const config = {
     clock,
     store,
     name,
@@ -119,12 +139,14 @@ export function readOptions({
     onInternalError: internalError,
     onHandlerError: handlerError,
     onParked: onParked === unset ? handlerError : onParked,
-    log: isolated(log, internalError),
+    printLine,
     observe: observe && isolated(observe, internalError),
     events: readSchemas(events),
     secret: secretReader(secret, clock),
     on: readRoutes(on),
   };
+  if (name === "default") unnamed.add(store);
+  return config;
 }
 
 function firstTypeField({ type, event_type, event }: SignedBody): string | undefined {
@@ -132,5 +154,5 @@ function firstTypeField({ type, event_type, event }: SignedBody): string | undef
 }
 
 function printHandlerError(error: unknown, context: DeliveryContext): void {
-  console.error(logLine("handler_failed", context), error);
+  console.error(`${logLine("handler_failed", context)}${describeFully(error)}`);
 }

@@ -1,5 +1,4 @@
-import type { StoredDelivery } from "./delivery.js";
-import { headerNames } from "./headers.js";
+import { storedHeaders, type StoredDelivery } from "./delivery.js";
 import type { DeliveryFacts, Warning } from "./outcome.js";
 import { LazySignal } from "./promise.js";
 import type { Visit } from "./visit.js";
@@ -25,14 +24,11 @@ export class Context extends LazySignal {
   }
 
   get idempotencyKey(): string {
-    return this.#visit.key;
+    return this.#visit.claim.key;
   }
 
   get delivery(): StoredDelivery {
     const { header, bytes } = this.#visit;
-    const headers = Object.fromEntries(
-      Object.values(headerNames).map((name) => [name, header(name) || undefined]),
-    );
-    return { method: "POST", headers, body: bytes };
+    return { method: "POST", headers: storedHeaders(header), body: bytes };
   }
 }

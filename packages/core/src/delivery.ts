@@ -1,4 +1,5 @@
-import type { DeliveryHeaders } from "./headers.js";
+import { InvalidDeliveryError } from "./errors.js";
+import { headerNames, type DeliveryHeaders, type HeaderLookup } from "./headers.js";
 import type { DeadlineCall } from "./promise.js";
 
 /**
@@ -19,8 +20,45 @@ export interface Delivery {
   readonly fix?: string | undefined;
 }
 
-/** A delivery that can be stored and given to `receive()` again. */
+/** A verified delivery that can be stored and given to `resume()`: the service's headers and the exact bytes. */
 export interface StoredDelivery extends Delivery {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Uint8Array;
 }
+
+/** The service's own headers, the only ones that a stored delivery keeps. */
+export const storedHeaders = (header: HeaderLookup): StoredDelivery["headers"] =>
+  Object.fromEntries(Object.values(headerNames).map((name) => [name, header(name) || undefined]));
+
+/** A stored delivery as JSON text, for a text or JSON column; the body is base64 (RFC 4648, section 4). */
+export function serializeDelivery({ method, headers, body }: StoredDelivery): string {
+  let binary = "";
+  for (const byte of body) binary += String.fromCharCode(byte);
+  return JSON.stringify({ method, headers, body: btoa(binary) });
+}
+
+/**
+ * Reads what `serializeDelivery` wrote: the text, or the object that a driver made of a JSON column.
+ *
+ * @throws InvalidDeliveryError `invalid_delivery` for anything else
+ */
+export function parseDelivery(stored: unknown): StoredDelivery {
+  try {
+    const { method, headers, body } = (
+      typeof stored === "string" ? JSON.parse(stored) : stored
+    ) as Record<keyof StoredDelivery, unknown>;
+    const bytes = Uint8Array.from(atob(body as string), (char) => char.charCodeAt(0));
+    const texts = Object.values(headers as object);
+    if (typeof body === "string" && method === "POST" && texts.every(isText)) {
+      return { method, headers: headers as StoredDelivery["headers"], body: bytes };
+    }
+  } catch {
+    // Not JSON, not an object or not base64: reported like a wrong field.
+  }
+  throw new InvalidDeliveryError(
+    "invalid_delivery",
+    "parseDelivery() takes what serializeDelivery() returned, unchanged.",
+  );
+}
+
+const isText = (value: unknown) => typeof value === "string";

@@ -1,11 +1,10 @@
-import { check } from "./check.js";
-import type { Config } from "./config.js";
-import { findKey, identify } from "./identity.js";
-import { decode } from "./pipeline/decode.js";
-import { withDeadline } from "./promise.js";
 import { isBytes } from "./bytes.js";
+import { check } from "./check.js";
+import { recordKey } from "./claim/record-key.js";
+import type { Config } from "./config.js";
+import { parseBody } from "./pipeline/decode.js";
+import { withDeadline } from "./promise.js";
 import { isFilled } from "./text.js";
-import { Visit } from "./visit.js";
 
 /** Names the record of a delivery. */
 export interface ForgetTarget {
@@ -17,23 +16,22 @@ export interface ForgetTarget {
 /** Takes the record of a delivery out of the store. */
 export async function forget(
   config: Config,
-  { deliveryId, body = new Uint8Array() }: ForgetTarget,
+  { deliveryId, body: bytes = new Uint8Array() }: ForgetTarget,
 ): Promise<boolean> {
-  const { dedupeBy } = config;
+  const { clock, store, storeTimeouts, dedupeBy } = config;
   check(isFilled(deliveryId), "deliveryId", "a delivery id");
-  const visit = new Visit(config, { method: "POST", headers: {}, body }, () => {});
-  visit.header = () => "";
-  visit.bytes = body;
-  visit.context.deliveryId = deliveryId;
+  const body = dedupeBy === "event" && isBytes(bytes) ? parseBody(bytes) : undefined;
+  const type = body && config.eventType(body, bytes);
+  const eventId = body && config.eventId(body, bytes);
   check(
-    isBytes(body) &&
-      (dedupeBy !== "body" || body.length > 0) &&
-      (dedupeBy !== "event" || !(decode(visit) ?? (await identify(visit)))),
+    isBytes(bytes) &&
+      (dedupeBy !== "body" || bytes.length > 0) &&
+      (dedupeBy !== "event" || (isFilled(type) && isFilled(eventId))),
     "body",
     "the bytes received",
   );
-  await findKey(visit);
-  return withDeadline(config.clock, config.storeTimeouts.release, "store.forget", (call) =>
-    config.store.forget(visit.key, call),
+  const { key } = await recordKey(config, { deliveryId, type, eventId, bytes });
+  return withDeadline(clock, storeTimeouts.release, "store.forget", (call) =>
+    store.forget(key, call),
   );
 }

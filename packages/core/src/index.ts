@@ -16,7 +16,8 @@ export type {
   StandardSchemaResult,
   StandardSchemaV1,
 } from "./standard-schema.js";
-export type { DeliveryContext, Handler, Handlers, SignalReason } from "./handler.js";
+export type { DeliveryContext, Handler, HandlerResult, Handlers, SignalReason } from "./handler.js";
+export { parseDelivery, serializeDelivery } from "./delivery.js";
 export type { BodyReader, Delivery, StoredDelivery } from "./delivery.js";
 export { headerNames } from "./headers.js";
 export type { DeliveryHeaders, HeaderValue } from "./headers.js";
@@ -38,7 +39,16 @@ export type {
   StoreCall,
 } from "./store.js";
 export { toDelivery, toResponse } from "./web.js";
-export { BodyError, PermanentError, ReceiverConfigError, RetryError } from "./errors.js";
+export {
+  BodyError,
+  codeOf,
+  InvalidDeliveryError,
+  PermanentError,
+  ReceiverConfigError,
+  RetryError,
+  StoreError,
+  WebhookError,
+} from "./errors.js";
 export type { BodyErrorCode, ReceiverConfigErrorCode } from "./errors.js";
 export type { Clock } from "./clock.js";
 export type { DeadlineCall, MaybePromise } from "./promise.js";

@@ -34,7 +34,7 @@ export interface CommonOptions {
   /**
    * Names this receiver's keys in the store, 1 … 256 characters. Receivers with the same name on the
    * same store take each other's deliveries for duplicates. Default `"default"`; a store that other
-   * processes share needs one. Errors: `missing_name`, `invalid_option`.
+   * processes or another receiver use needs one. Errors: `missing_name`, `invalid_option`.
    */
   readonly name?: string | undefined;
 
@@ -49,16 +49,17 @@ export interface CommonOptions {
 
   /**
    * Finds the event's type in the signed body. Assumption (the interface shows no body): the first
-   * non-empty string of `type`, `event_type`, `event`. None found ends as `event_untyped`, a throw as
-   * `internal_error`.
+   * non-empty string of `type`, `event_type`, `event`. Also gets the exact bytes. Anything but a
+   * non-empty string ends as `event_untyped`, a promise too; a throw as `internal_error`.
    */
-  readonly eventType?: ((body: SignedBody) => string | undefined) | undefined;
+  readonly eventType?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
   /**
-   * Finds the event's unique id in the signed body. No default: ids are never guessed. Needed with
-   * `dedupeBy: "event"`, where finding none ends as `misconfigured`.
+   * Finds the event's unique id in the signed body. No default: ids are never guessed. Also gets the
+   * exact bytes, for numbers beyond 2^53 that `body` holds rounded. Needed with `dedupeBy: "event"`,
+   * where finding none ends as `misconfigured`; so does anything but a string, a promise too.
    */
-  readonly eventId?: ((body: SignedBody) => string | undefined) | undefined;
+  readonly eventId?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
   /** The largest body that is read, in bytes, 1 … 104,857,600 (100 MiB). Default 1,048,576 (1 MiB). */
   readonly maxBodyBytes?: number | undefined;
@@ -102,8 +103,8 @@ export interface CommonOptions {
   /**
    * Takes over an event that will not be tried again: its handler threw `PermanentError`, or
    * `maxRuns` is used up. Runs under the lease and the handler's time. Once it has resolved the
-   * sender gets 200; if it throws, the event counts as failed. Keep `context.delivery`: after
-   * `receiver.forget()`, `receiver.receive()` runs it again.
+   * sender gets 200; if it throws, the event counts as failed. Store
+   * `serializeDelivery(context.delivery)`: `receiver.resume()` runs it again.
    */
   readonly onParked?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
@@ -117,13 +118,16 @@ export interface CommonOptions {
   /** Gets one flat record per answer, and one more for a run that outlived its answer. */
   readonly observe?: ((report: DeliveryReport) => unknown) | undefined;
 
-  /** Gets what a handler threw. Default: `console.error` with the delivery id and the type. */
+  /** Gets what a handler threw. Default: `console.error` with the delivery id, the type and the stack, control characters escaped. */
   readonly onHandlerError?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
   /** Gets what `observe`, a hook or the store threw where it changes no outcome. Default: one line through `log`. */
   readonly onInternalError?: ((error: unknown) => unknown) | undefined;
 
-  /** Prints a line about something only the operator can mend. Default `console.error`. */
+  /**
+   * Prints a line about something that only the operator can fix, at most once a minute for the same
+   * cause; the next line counts what was left out. Default `console.error`.
+   */
   readonly log?: ((line: string) => void) | undefined;
 
   /** For tests. Default: the system's clock. */

@@ -51,13 +51,13 @@ export interface DeliveryFacts {
   readonly receivedAt: number;
   /** How many bytes the body has. */
   readonly bodyBytes?: number | undefined;
-  /** Which signing secret matched; `"default"` for a single one. All below is absent until one did. */
+  /** Which signing secret matched; `"default"` for a single one. All below is absent until one did. Absent too where `resume` verified nothing. */
   readonly secretId?: string | undefined;
   /** `X-SVC-Delivery-Id`. Unsigned: whoever captured a delivery can change it. */
   readonly deliveryId?: string | undefined;
   /** `X-SVC-Subscription-Id`. Unsigned. */
   readonly subscriptionId?: string | undefined;
-  /** `X-SVC-Attempt`, the sender's count. Unsigned; for diagnostics, not for decisions. */
+  /** `X-SVC-Attempt`, the sender's count, where it is 1 to 9 digits. Unsigned; for diagnostics, not for decisions. */
   readonly attempt?: number | undefined;
   /** The event's type, from the signed body. */
   readonly type?: string | undefined;
@@ -69,7 +69,7 @@ export interface DeliveryFacts {
   readonly run?: number | undefined;
   /** A number that only grows from run to run of this record: let a database refuse writes with a smaller one. */
   readonly fence?: number | undefined;
-  /** Whether the run was claimed, or the store could not be asked (`onStoreError: "process"`). */
+  /** `verified` once the store has granted a claim; `unverified` where a handler runs without one (`onStoreError: "process"`). */
   readonly dedupe?: "verified" | "unverified" | undefined;
   readonly warnings: readonly Warning[];
 }

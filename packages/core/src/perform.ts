@@ -1,6 +1,5 @@
 import { PermanentError } from "./errors.js";
 import type { DeliveryContext } from "./handler.js";
-import { checkLease } from "./lease.js";
 import { isPromise, type MaybePromise } from "./promise.js";
 import type { StandardSchemaResult } from "./standard-schema.js";
 import type { Visit } from "./visit.js";
@@ -11,16 +10,19 @@ export class InvalidEvent extends Error {}
 /** What a run does: the schema of the event's type, then its handler. Throws what keeps it from being done. */
 export function perform(visit: Visit, context: DeliveryContext): MaybePromise<unknown> {
   const { maxRuns, events } = visit.config;
-  if ((visit.context.run ?? 0) > maxRuns)
-    throw new PermanentError(`given up after ${maxRuns} runs`);
+  if ((context.run ?? 0) > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);
   const schema = events.get(visit.event.type);
 
   const start = (event: unknown) => {
-    // A slow schema or a frozen process may have outlasted it, and then somebody else may be at it.
-    checkLease(visit);
-    const isOurs = visit.leased || visit.context.dedupe === "unverified";
+    // A slow schema or a frozen process may have outlasted it, and then another receiver may be running the event.
+    visit.checkLease();
+    const isOurs = visit.claim.held || context.dedupe === "unverified";
     if (!isOurs) throw new Error("the lease has ended before the handler could start");
-    return visit.handler(event, context);
+    // A handler is a function, not a method: it gets no `this`.
+    const { handler } = visit;
+    const result = handler(event, context);
+    refuseIterator(result);
+    return result;
   };
   if (!schema) return start(visit.event);
 
@@ -34,4 +36,13 @@ export function perform(visit: Visit, context: DeliveryContext): MaybePromise<un
   };
   const result = schema["~standard"].validate(visit.event);
   return isPromise(result) ? result.then(handle) : handle(result);
+}
+
+/** The body of a generator never runs unless somebody iterates over what it returns. */
+function refuseIterator(result: unknown): void {
+  if (typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function") {
+    throw new TypeError(
+      "the handler returned an iterator, so its code has not run: it must not be a generator (function*)",
+    );
+  }
 }

@@ -1,13 +1,13 @@
 import type { Clock } from "./clock.js";
 
-/** A value that may come at once: what is synchronous stays so, without a timer or a turn of the loop. */
+/** A value, or a promise of one. Synchronous values stay synchronous: no timer, no turn of the loop. */
 export type MaybePromise<T> = T | Promise<T>;
 
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as Promise<T> | undefined)?.then === "function";
 }
 
-/** Goes on with `value`: at once where it is there, else when it comes. */
+/** Continues with `value`: immediately where it is not a promise. */
 export function andThen<T, R>(
   value: MaybePromise<T>,
   use: (value: T) => MaybePromise<R>,
@@ -15,7 +15,7 @@ export function andThen<T, R>(
   return isPromise(value) ? Promise.resolve(value).then(use) : use(value);
 }
 
-/** Goes on with what `work` answers, or with what it throws or rejects with: at once, or when it comes. */
+/** Continues with what `work` returns, or with what it throws or rejects with: immediately unless it is a promise. */
 export function attempt<T, R>(
   work: () => MaybePromise<T>,
   use: (value: T) => MaybePromise<R>,
@@ -27,9 +27,13 @@ export function attempt<T, R>(
   } catch (error) {
     return failed(error);
   }
-  // Users may return what only looks like a promise: some settle twice, or answer nothing.
+  // Users may return what only looks like a promise: some settle twice, or return nothing.
   return isPromise(value) ? Promise.resolve(value).then(use, failed) : use(value);
 }
+
+/** Resolves after `ms` of the clock. */
+export const wait = (clock: Clock, ms: number): Promise<undefined> =>
+  new Promise((resolve) => void clock.after(ms, () => resolve(undefined)));
 
 /** What a store or a body reader receives with each call. */
 export interface DeadlineCall {
@@ -62,30 +66,30 @@ export class LazySignal {
 }
 
 /**
- * Settles like `work`, or rejects once `ms` have passed. `work` cannot be stopped, only told through
- * its signal; what it still answers goes to `late`.
+ * Settles like `work`, or rejects once `ms` have passed. `work` cannot be stopped, only notified
+ * through its signal; `onDeadline` gets its promise, which may still settle.
  */
 export function withDeadline<T>(
   clock: Clock,
   ms: number,
   what: string,
   work: (call: DeadlineCall) => MaybePromise<T>,
-  late?: (result: T) => unknown,
+  onDeadline?: (pending: Promise<T>) => unknown,
 ): MaybePromise<T> {
   const call = new LazySignal();
   const result = work(call);
   if (!isPromise(result)) return result;
   return new Promise((resolve, reject) => {
-    let expired = false;
+    const pending = Promise.resolve(result);
     const cancel = clock.after(ms, () => {
-      expired = true;
       call.abort("deadline");
+      onDeadline?.(pending);
       reject(new DeadlineError(`${what} took longer than ${ms} ms`));
     });
-    Promise.resolve(result).then(
+    pending.then(
       (value) => {
         cancel();
-        return expired ? late?.(value) : resolve(value);
+        resolve(value);
       },
       (error: unknown) => {
         cancel();

@@ -1,5 +1,5 @@
 import { readOptions } from "./config.js";
-import type { Delivery } from "./delivery.js";
+import type { Delivery, StoredDelivery } from "./delivery.js";
 import type { EventSchemas, HandlerKey } from "./events.js";
 import { forget, type ForgetTarget } from "./forget.js";
 import { isolated } from "./isolated.js";
@@ -9,13 +9,14 @@ import { admit } from "./pipeline/admit.js";
 import { answer } from "./pipeline/answer.js";
 import { claim } from "./pipeline/claim.js";
 import { decode } from "./pipeline/decode.js";
+import { restore } from "./pipeline/restore.js";
 import { route } from "./pipeline/route.js";
 import { run } from "./pipeline/run.js";
 import { verify } from "./pipeline/verify.js";
 import { isPromise, type MaybePromise } from "./promise.js";
 import type { Stage } from "./report.js";
 import { describe } from "./text.js";
-import { underWayBy, type UnderWay } from "./under-way.js";
+import { pendingWork } from "./under-way.js";
 import { Visit } from "./visit.js";
 import { toDelivery, toResponse } from "./web.js";
 
@@ -50,21 +51,38 @@ export interface Receiver {
   readonly forget: (target: ForgetTarget) => Promise<boolean>;
 
   /**
+   * Runs a delivery that was verified before and stored since: a parked one, or one from a queue. It is
+   * not verified again, so its key may have expired, and `handlerTimeoutMs` does not apply. A `parked`
+   * record is taken up again, in one store step; everything else is as in `receive`: `duplicate` where
+   * it is done, `in_flight` while another run holds its lease. Remove what you stored only after
+   * `processed` or `duplicate`. Never throws and never rejects.
+   */
+  readonly resume: (delivery: StoredDelivery, options?: ReceiveOptions) => Promise<Outcome>;
+
+  /**
    * For shutdown: resolves when nothing runs any more, or after `deadlineMs` (0 … 2^31 − 1), with the
-   * number of deliveries that are still under way. Stop taking requests first.
+   * number of verified deliveries that are still pending. Until it resolves, genuine deliveries are
+   * refused as `draining`; afterwards the receiver serves again.
    *
    * @throws ReceiverConfigError `invalid_option` (as a rejection)
    */
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
-/** The stages in their order. Each adds to the visit or ends it; `answer` turns the end into HTTP. */
-const stages = Object.entries({ admit, verify, decode, route, claim, run }) as [
-  Stage,
-  (visit: Visit) => MaybePromise<Ending | undefined>,
-][];
+type RunStage = readonly [Stage, (visit: Visit) => MaybePromise<Ending | undefined>];
 
-async function through(visit: Visit, underWay: UnderWay): Promise<Outcome> {
+/** The stages after which a delivery is known to be the service's own. */
+const trusted: readonly RunStage[] = [
+  ["decode", decode],
+  ["route", route],
+  ["claim", claim],
+  ["run", run],
+];
+/** The stages in their order. Each adds to the visit or ends it; `answer` turns the end into HTTP. */
+const received: readonly RunStage[] = [["admit", admit], ["verify", verify], ...trusted];
+const resumed: readonly RunStage[] = [["admit", restore], ...trusted];
+
+async function runStages(visit: Visit, stages: readonly RunStage[]): Promise<Outcome> {
   let ending: Ending | undefined;
   try {
     for (const [name, stage] of stages) {
@@ -77,9 +95,7 @@ async function through(visit: Visit, underWay: UnderWay): Promise<Outcome> {
     ending = endWith("internal_error", describe(error));
   }
   // The last stage, run, always ends the visit.
-  const outcome = visit.end("answered", ending as Ending);
-  underWay.end(visit);
-  return outcome;
+  return visit.end("answered", ending as Ending);
 }
 
 /**
@@ -93,19 +109,17 @@ export function createReceiver<
 >(options: InferredOptions<Events, Keys>): Receiver {
   // What types have checked is read as untyped: `Events` and `Keys` are for the handlers' parameters.
   const config = readOptions((options ?? {}) as ReceiverOptions<EventSchemas>);
-  const underWay = underWayBy(config.clock);
-
-  const receive: Receiver["receive"] = (delivery, how) => {
-    const visit: Visit = new Visit(config, delivery, (work) => {
-      if (!isPromise(work)) return;
-      underWay.begin(visit);
-      const ended = () => underWay.end(visit);
-      work.then(ended, ended);
-      isolated(() => how?.waitUntil?.(work), config.onInternalError)();
-    });
-    underWay.begin(visit);
-    return through(visit, underWay);
-  };
+  const pending = pendingWork(config.clock);
+  const visitOf = (delivery: Delivery, how?: ReceiveOptions, isResumed = false) =>
+    new Visit(
+      config,
+      delivery,
+      isResumed,
+      pending,
+      isolated((work) => how?.waitUntil?.(work), config.onInternalError),
+    );
+  const receive: Receiver["receive"] = (delivery, how) =>
+    runStages(visitOf(delivery, how), received);
 
   return {
     receive,
@@ -113,6 +127,7 @@ export function createReceiver<
       return toResponse(request, answer(await receive(toDelivery(request), context)));
     },
     forget: async (target) => forget(config, target),
-    drain: underWay.drain,
+    resume: (delivery, how) => runStages(visitOf(delivery, how, true), resumed),
+    drain: pending.drain,
   };
 }

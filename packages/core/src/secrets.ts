@@ -21,12 +21,15 @@ export interface Secret {
 /** One key, or 1 … 10 with ids: the current one first, the ones on their way out behind it. */
 export type Secrets = SecretKey | readonly Secret[];
 
-/** Secrets, or a function that answers them: called for every delivery with a well-formed signature, so let it remember. */
+/** Secrets, or a function that returns them. It is called for every delivery with a well-formed signature, so cache its result. */
 export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
 
 /** A secret that passed its checks. The imported key is kept; its promise is not (a worker must not await another request's promise). */
 export interface KnownSecret {
   readonly id: string;
+  /** As it was given, and its value at that time. */
+  readonly key: SecretKey;
+  readonly text: string;
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   hmac?: HmacKey;
@@ -35,15 +38,16 @@ export interface KnownSecret {
 /** The secrets that are active now: never none, it throws or rejects instead. */
 export type SecretReader = () => MaybePromise<readonly KnownSecret[]>;
 
+/** March 1973: a number before it is meant in seconds. */
+const longAgoMs = 1e11;
 const resolverDeadlineMs = 1_500;
 
-/** @throws ReceiverConfigError `invalid_secret`, `unknown_option`; at once unless `source` is a function */
+/** @throws ReceiverConfigError `invalid_secret`, `unknown_option`; immediately unless `source` is a function */
 export function secretReader(source: SecretSource, clock: Clock): SecretReader {
-  let read: Secrets | undefined;
+  const isStatic = typeof source !== "function";
   let known: readonly KnownSecret[] | undefined;
   const active = (secrets: Secrets) => {
-    if (!known || secrets !== read) known = readSecrets(secrets);
-    read = secrets;
+    if (!known || !isUnchanged(known, listed(secrets), isStatic)) known = readSecrets(secrets);
     return unexpired(known, clock.now());
   };
   if (typeof source === "function") {
@@ -54,7 +58,25 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
   return () => active(source);
 }
 
-/** Those that still count: never none, it throws instead. */
+const listed = (secrets: Secrets): readonly Secret[] =>
+  Array.isArray(secrets) ? secrets : [{ id: "default", key: secrets as SecretKey }];
+
+/**
+ * Whether a source still gives what was read: a list may have been changed in place. Bytes that were
+ * given when the receiver was built may since have been wiped by their owner.
+ */
+const isUnchanged = (known: readonly KnownSecret[], list: readonly Secret[], isStatic: boolean) =>
+  list.length === known.length &&
+  known.every(({ id, key, text, expiresAt }, index) => {
+    const { [index]: now } = list;
+    return (
+      now?.id === id &&
+      (isStatic ? now.key === key : String(now.key) === text) &&
+      Number(now.expiresAt ?? Infinity) === expiresAt
+    );
+  });
+
+/** The secrets that have not expired: never none, it throws instead. */
 export function unexpired(secrets: readonly KnownSecret[], now: number): readonly KnownSecret[] {
   const left = secrets.filter(({ expiresAt }) => now < expiresAt);
   check(left.length > 0, "secret", "an unexpired key", "invalid_secret");
@@ -62,26 +84,25 @@ export function unexpired(secrets: readonly KnownSecret[], now: number): readonl
 }
 
 export function readSecrets(secrets: Secrets): readonly KnownSecret[] {
-  const list = Array.isArray(secrets) ? secrets : [{ id: "default", key: secrets }];
-  const known = list.map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
+  const known = listed(secrets).map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
     checkNoRest(rest);
-    return { id, bytes: keyBytes(key), expiresAt: Number(expiresAt) };
+    return { id, key, text: String(key), bytes: keyBytes(key), expiresAt: Number(expiresAt) };
   });
   // With words before them, so that no id looks like a key.
   const parts = () => known.flatMap(({ id, bytes }) => [`id ${id}`, `key ${bytes.join()}`]);
   check(
     known.length > 0 &&
       known.length <= 10 &&
-      known.every(({ id, expiresAt }) => isFilled(id) && expiresAt > 0) &&
+      known.every(({ id, expiresAt }) => isFilled(id) && expiresAt > longAgoMs) &&
       new Set(parts()).size === 2 * known.length,
     "secret",
-    "1 to 10 different { id, key, expiresAt?: Date | number }",
+    "1 to 10 different { id, key, expiresAt?: Date or epoch milliseconds }",
     "invalid_secret",
   );
   return known;
 }
 
-/** The secret whose key made a well-formed `signature` of `body`. Every one is tried, so that nothing tells which failed. */
+/** The secret whose key made a well-formed `signature` of `body`. Every one is tried, so that timing does not reveal which one matched. */
 export function matchingSecret(
   secrets: readonly KnownSecret[],
   body: Uint8Array,
@@ -101,13 +122,16 @@ export function matchingSecret(
 const hmacOf = (secret: KnownSecret) =>
   secret.hmac ?? andThen(importKey(secret.bytes), (hmac) => (secret.hmac = hmac));
 
+// Not what a missing variable, a wrong cast or a copied configuration line leaves behind.
+const wholeSecret = /^(?!(?:whsec_|undefined|null|\[object Object\])$)(?!(["'`]).*\1$)\S(?:.*\S)?$/;
+
 /** @throws ReceiverConfigError `invalid_secret` */
 export function keyBytes(key: SecretKey): Uint8Array {
   const bytes = toBytes(key);
   check(
-    bytes && (typeof key === "string" ? /^\S(.*\S)?$/.test(key) : key.length > 0),
+    bytes && (typeof key === "string" ? wholeSecret.test(key) : key.length > 0),
     "secret",
-    "set, to bytes or a trimmed line of well-formed text; a function may give it later",
+    "set, to bytes or an unquoted, trimmed line of well-formed text that is more than whsec_; a function may give it later",
     "invalid_secret",
   );
   // A copy: the caller may wipe its own.

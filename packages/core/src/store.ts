@@ -13,6 +13,8 @@ export interface ClaimRequest {
   readonly retainMs: number;
   /** Which lineage of attempts this is, 32 hex digits. Only where several can share a record. */
   readonly lineage?: string | undefined;
+  /** Of a claim by `resume`: takes a `parked` record as well, with run 1. */
+  readonly takeParked?: boolean | undefined;
 }
 
 export interface ReleaseRequest extends ClaimRequest {
@@ -47,19 +49,22 @@ export type CompleteResult = "owner" | "late" | "restored" | "already";
  * Where a receiver remembers what it has done: one record per key, in the state `running`, `done`,
  * `failed` or `parked`. Every call is atomic for its key and judged by the store's own clock. Keys
  * arrive hashed and namespaced (32 hex digits). A call that cannot be served throws or
- * rejects, with any error: the receiver answers 503 and the sender tries again.
+ * rejects, with any error: the receiver responds with 503 and the sender tries again. A `StoreError`
+ * with the code `not_sent` states that the call has not left the process.
  */
 export interface DeliveryStore {
   /** Whether other processes see the same records. A receiver on a shared store needs a `name`. */
   readonly shared: boolean;
 
   /**
-   * Takes the record if it is absent, `failed`, or `running` with a dead lease; run and fence grow.
+   * Takes the record if it is absent, `failed`, `running` with a dead lease, or, with `takeParked`,
+   * `parked`; run and fence grow. A live lease with more left than `leaseMs` is cut to `leaseMs`: the
+   * clock was set back.
    * A live lease under the same token is `claimed` again with the same numbers.
    */
   claim(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<ClaimResult>;
 
-  /** Makes the record `done`, whatever it was: who really finished may say so. `done` never changes again. */
+  /** Makes the record `done`, whatever it was: any process that finished the work may call it. `done` never changes again. */
   complete(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<CompleteResult>;
 
   /** Gives the claim back. False, and nothing changed, unless the record is `running` under this token. */

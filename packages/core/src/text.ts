@@ -1,3 +1,4 @@
+import type { Clock } from "./clock.js";
 import type { DeliveryFacts } from "./outcome.js";
 
 /** A non-empty string. */
@@ -24,6 +25,34 @@ export function logLine(
 ): string {
   const about = deliveryId ? ` ${JSON.stringify({ deliveryId, type })}` : "";
   return `svc-webhooks ${what}:${printable(about)} ${printable(message)}`;
+}
+
+/**
+ * An error with its stack and its causes, for the operator. In messages line breaks are escaped like
+ * all control characters, so that what a sender wrote cannot look like a line of ours.
+ */
+export function describeFully(error: unknown, depth = 3): string {
+  const message = describe(error);
+  const { stack = message, cause } = (error ?? {}) as Partial<Error>;
+  const lines = stack.replace(message, () => printable(message)).split("\n");
+  const text = lines.map(printable).join("\n");
+  return cause && depth ? `${text}\ncaused by: ${describeFully(cause, depth - 1)}` : text;
+}
+
+/** Prints the line of `text()` at most once a minute per `key`, with a count of what was left out. */
+export function lineLimit(clock: Clock, log: (line: string) => void) {
+  const printed = new Map<string, { readonly at: number; left: number }>();
+  return (key: string, text: () => string): void => {
+    const now = clock.monotonic();
+    const last = printed.get(key);
+    if (last && now - last.at < 60_000) {
+      last.left += 1;
+      return;
+    }
+    if (printed.size > 100) printed.clear();
+    printed.set(key, { at: now, left: 0 });
+    log(last?.left ? `${text()} (and ${last.left} more)` : text());
+  };
 }
 
 const printable = (text: string) =>

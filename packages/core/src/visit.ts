@@ -1,3 +1,5 @@
+import type { Claim } from "./claim/claim.js";
+import { hasJustEnded } from "./claim/lease.js";
 import type { Config } from "./config.js";
 import { Context, type Facts } from "./context.js";
 import type { Delivery } from "./delivery.js";
@@ -5,14 +7,14 @@ import type { AnyEvent } from "./events.js";
 import type { Handler } from "./handler.js";
 import type { HeaderLookup } from "./headers.js";
 import type { SignedBody } from "./options.js";
-import type { Ending, Outcome, Warning } from "./outcome.js";
-import type { MaybePromise } from "./promise.js";
+import { endWith, type Ending, type Outcome, type Warning } from "./outcome.js";
+import { isPromise, type MaybePromise } from "./promise.js";
 import type { DeliveryReport, Stage, StageTimes } from "./report.js";
-import { logLine } from "./text.js";
+import type { PendingWork, Work } from "./under-way.js";
 
 /** One delivery on its way through the stages. Each stage reads what earlier ones wrote, and adds its own. */
 export class Visit {
-  /** What the outcome, the report and the handler are told. Stages add to it; none decides by it. */
+  /** What the outcome, the report and the handler receive. Stages add to it; none decides by it. */
   readonly context: Context & Facts;
 
   // admit
@@ -30,38 +32,71 @@ export class Visit {
   handler!: Handler<unknown>;
 
   // claim
-  /** Of the record: 32 hex digits. */
-  key!: string;
-  /** Stands for the delivery id where several of them can share a record. */
-  lineage: string | undefined;
-  /** Names the claim. */
-  token!: string;
-  /** In monotonic time, reckoned from when the claim or its extension was sent: it started no earlier. */
-  leaseEndsAt!: number;
-  /** Whether the run still holds it. */
-  leased = false;
-
-  /** How much of it is under way. */
-  works = 0;
+  claim!: Claim;
 
   readonly config: Config;
   readonly delivery: Delivery;
-  /** Registers work that may outlive the answer, if it is not done already. */
-  readonly background: (work: MaybePromise<unknown>) => void;
+  /** Verified before, and run now without the limits that a waiting sender sets. */
+  readonly isResumed: boolean;
+  readonly #pending: PendingWork;
+  readonly #waitUntil: (work: Promise<unknown>) => void;
+  readonly #work: Work = { parts: 0 };
   readonly #times: StageTimes = {};
   readonly #startedAt: number;
   #lapAt: number;
 
-  constructor(config: Config, delivery: Delivery, background: Visit["background"]) {
+  constructor(
+    config: Config,
+    delivery: Delivery,
+    isResumed: boolean,
+    pending: PendingWork,
+    waitUntil: (work: Promise<unknown>) => void,
+  ) {
     this.config = config;
     this.delivery = delivery;
-    this.background = background;
+    this.isResumed = isResumed;
+    this.#pending = pending;
+    this.#waitUntil = waitUntil;
     this.#startedAt = this.#lapAt = config.observe ? config.clock.monotonic() : 0;
     this.context = new Context(this);
   }
 
+  /** Counts the delivery as pending work; one that was not verified is not. A shutdown refuses it. */
+  accept(): Ending | undefined {
+    if (this.#pending.isDraining()) return endWith("draining");
+    this.#pending.begin(this.#work);
+    return undefined;
+  }
+
+  /** Registers work that may outlive the response; `drain` waits for it. */
+  background(work: MaybePromise<unknown>): void {
+    if (!isPromise(work)) return;
+    const pending = this.#pending;
+    const part = this.#work;
+    pending.begin(part);
+    // Holds nothing of the delivery: it may take a lease longer than the response.
+    const ended = () => pending.end(part);
+    work.then(ended, ended);
+    this.#waitUntil(work);
+  }
+
+  /** Registers work that nothing depends on: a lease would end it as well. */
+  detached(work: Promise<unknown>): void {
+    this.#waitUntil(work);
+  }
+
   warn(warning: Warning): void {
     this.context.warnings.push(warning);
+  }
+
+  readonly onLeaseLost = (): void => {
+    this.warn("lease_lost");
+    this.context.abort("lease_lost");
+  };
+
+  /** Notices that the lease has ended. */
+  checkLease(): void {
+    if (hasJustEnded(this.config.clock, this.claim)) this.onLeaseLost();
   }
 
   /** Takes the time of a stage. */
@@ -82,11 +117,16 @@ export class Visit {
     // TypeScript cannot see that a code and its own status belong together.
     // oxlint-disable-next-line typescript/no-misused-spread
     const outcome = { ...context, warnings, code, status, retryAfterMs } as Outcome;
-    if (hint) config.log(logLine(`${receiver}: ${code}`, context, hint));
+    if (hint) {
+      // Strangers choose what is in the hint of an unverified request: one line for all of a code.
+      const key = context.secretId === undefined ? code : `${code} ${hint}`;
+      config.printLine(key, `${receiver}: ${code}`, hint, context);
+    }
     if (config.observe) {
       const totalMs = config.clock.monotonic() - this.#startedAt;
       config.observe({ phase, receiver, ...outcome, ...this.#times, totalMs });
     }
+    if (phase === "answered" && this.#work.parts > 0) this.#pending.end(this.#work);
     return outcome;
   }
 }

@@ -7,6 +7,7 @@ import {
   type ClaimResult,
   type Delivery,
   type DeliveryStore,
+  type HandlerResult,
   type Outcome,
   type OutcomeCode,
   type ReceiverOptions,
@@ -37,6 +38,8 @@ const statuses: Readonly<Record<OutcomeCode, number>> = {
   method_not_allowed: 405,
   body_too_large: 413,
   encoding_unsupported: 415,
+  body_timeout: 408,
+  draining: 503,
   aborted: 503,
 };
 
@@ -274,7 +277,7 @@ test("a store that answers, throws, rejects or hangs as it likes never gets 2xx 
       const on = {
         "*": () => {
           runs += 1;
-          return handler();
+          return handler() as HandlerResult;
         },
       };
       const { receiver, clock } = timed({ ...quiet, on }, (working) => {
@@ -321,7 +324,7 @@ test("hooks and resolvers that misbehave end with a code of the list", async () 
       const receiver = createReceiver({
         ...quiet,
         secret,
-        on: { "*": handler },
+        on: { "*": handler as () => HandlerResult },
         clock,
         ...(options as Partial<ReceiverOptions>),
       });

@@ -16,6 +16,8 @@ import {
   settled,
   signed,
   timed,
+  noting,
+  type NotedCall,
   type Gate,
 } from "./support.js";
 
@@ -292,57 +294,59 @@ describe("drain", () => {
     }));
     expect(await send(receiver)).toMatchObject({ warnings: ["complete_failed"] });
     const left = draining(receiver);
-    await clock.advance(3 * second - 1);
+    await clock.advance(second);
     expect(left).toEqual([]);
-    await clock.advance(1);
+    await clock.advance(3 * second);
     expect(left).toEqual([0]);
   });
 
-  test("waits for a claim to be given back that nobody could answer", async () => {
-    const { opened, open } = gate();
+  test("does not wait for the release of a claim whose reply was lost", async () => {
     const { receiver } = timed({}, () => ({
       claim: () => Promise.reject(new Error("connection reset")),
-      release: () => opened.then(() => true),
+      release: never,
     }));
     expect((await send(receiver)).code).toBe("store_unavailable");
-    const left = draining(receiver);
-    await settled();
-    expect(left).toEqual([]);
-    open();
-    await settled();
-    expect(left).toEqual([0]);
+    expect(await receiver.drain({ deadlineMs: 60 * second })).toBe(0);
   });
 
-  test("waits for what was begun while it waited", async () => {
-    const works = [gate(), gate()];
-    const { receiver } = timed({
-      on: { "*": (_, { deliveryId }) => works[deliveryId === "dlv_1" ? 0 : 1]?.opened },
-    });
+  test("does not wait for a body that is still being read: nobody has verified it", async () => {
+    const { headers } = await signed();
+    const { receiver } = timed();
+    void receiver.receive({ method: "POST", headers, body: never });
+    await settled();
+    expect(await receiver.drain({ deadlineMs: 60 * second })).toBe(0);
+  });
+
+  test("refuses genuine deliveries until it resolves, without the store or a handler", async () => {
+    const work = gate();
+    const calls: NotedCall[] = [];
+    const { receiver } = timed({ on: { "*": () => work.opened } }, (store) => noting(calls, store));
     void send(receiver);
     await settled();
     const left = draining(receiver);
-    void send(receiver, eventBody(), { "x-svc-delivery-id": "dlv_2" });
-    await settled();
-    works[0]?.open();
-    await settled();
-    expect(left).toEqual([]);
-    works[1]?.open();
+    const next = { "x-svc-delivery-id": "dlv_2" };
+    const refused = await send(receiver, eventBody(), next);
+    expect(refused).toMatchObject({ code: "draining", status: 503, retryAfterMs: 5 * second });
+    expect(await receiver.resume(await signed(eventBody(), next))).toMatchObject({
+      code: "draining",
+    });
+    const forged = await send(receiver, eventBody(), next, "whsec_wrong");
+    expect(forged.code).toBe("signature_mismatch");
+    expect(calls).toHaveLength(1);
+    work.open();
     await settled();
     expect(left).toEqual([0]);
+    expect((await send(receiver, eventBody(), next)).code).toBe("processed");
   });
 
-  test("waits for a body that is still being read", async () => {
-    const { headers, body } = await signed();
-    const { opened, open } = gate();
-    const { receiver } = timed();
-    void receiver.receive({ method: "POST", headers, body: () => opened.then(() => body) });
+  test("that ends leaves another one that still waits in force", async () => {
+    const { receiver, clock } = timed({ on: { "*": never } });
+    void send(receiver);
     await settled();
-    const left = draining(receiver);
-    await settled();
-    expect(left).toEqual([]);
-    open();
-    await settled();
-    expect(left).toEqual([0]);
+    draining(receiver, 1);
+    draining(receiver, 60 * second);
+    await clock.advance(second);
+    expect((await send(receiver)).code).toBe("draining");
   });
 
   test("ends at its deadline with the number of deliveries that are left, each counted once", async () => {

@@ -218,17 +218,32 @@ test("a parking that the store cannot be told of is tried again in the backgroun
   expect(parked).toHaveLength(1);
 });
 
-describe("errors of another copy of this package are known by their code:", () => {
+describe("an error with the code of ours that another library threw is an ordinary failure:", () => {
+  test.each(["permanent_error", "retry_error"])("%s", async (code) => {
+    const { parked, onParked } = parkingLot();
+    const theirs = Object.assign(new Error("mailbox full"), { code, retryAfterMs: 7_000 });
+    const { receiver } = timed({ on: { "*": () => Promise.reject(theirs) }, onParked });
+    const outcome = await send(receiver);
+    expect(outcome.code).toBe("handler_failed");
+    expect(outcome.retryAfterMs).toBeUndefined();
+    expect(parked).toEqual([]);
+  });
+});
+
+describe("errors of another copy of this package are known by their brand:", () => {
+  const copyOf = (code: string, more: object = {}) =>
+    Object.assign(new Error("from elsewhere"), { [Symbol.for("svc-webhooks.error")]: code }, more);
+
   test("permanent_error parks", async () => {
     const { parked, onParked } = parkingLot();
-    const foreign = Object.assign(new Error("from elsewhere"), { code: "permanent_error" });
+    const foreign = copyOf("permanent_error");
     const { receiver } = timed({ on: { "*": () => Promise.reject(foreign) }, onParked });
     expect((await send(receiver)).code).toBe("parked");
     expect(parked).toMatchObject([{ error: foreign }]);
   });
 
   test("retry_error says when to come back", async () => {
-    const foreign = Object.assign(new Error("later"), { code: "retry_error", retryAfterMs: 7_000 });
+    const foreign = copyOf("retry_error", { retryAfterMs: 7_000 });
     const { receiver } = timed({ on: { "*": () => Promise.reject(foreign) } });
     expect(await send(receiver)).toMatchObject({ code: "handler_failed", retryAfterMs: 7_000 });
   });

@@ -257,7 +257,7 @@ describe("a line for the operator", () => {
       "body_unavailable",
       {},
       body(async () => eventBody() as unknown as Uint8Array),
-      "the body is no Uint8Array",
+      "the body is not a Uint8Array",
     ],
     ["body_unavailable", {}, () => signed(eventBody(), { "content-length": "999" }), "999"],
     ["misconfigured", { secret: failing(`vault${inject}`) }, () => signed(), "vault"],
@@ -356,6 +356,62 @@ describe("a line for the operator", () => {
   });
 });
 
+describe("lines that requests cause", () => {
+  const minute = 60_000;
+
+  test("come at most once a minute for one cause, and the next one counts the rest", async () => {
+    const { receiver, clock, lines } = timed();
+    const untyped = () => send(receiver, "{}");
+    for (let sent = 0; sent < 1_000; sent += 1) await untyped();
+    expect(lines).toHaveLength(1);
+    await clock.advance(minute - 1);
+    await untyped();
+    expect(lines).toHaveLength(1);
+    await clock.advance(1);
+    await untyped();
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toMatch(/event_untyped: .*\(and 1000 more\)$/);
+    await clock.advance(minute);
+    await untyped();
+    expect(lines[2]).not.toContain("more");
+  });
+
+  test("are not multiplied by texts that a stranger without the key chooses", async () => {
+    const { receiver, lines } = timed();
+    const { headers } = await signed();
+    for (let length = 1; length < 200; length += 1) {
+      const announced = { ...headers, "content-length": String(length + 1) };
+      const body = () => Promise.resolve(new Uint8Array(length));
+      const forged = await receiver.receive({ method: "POST", headers: announced, body });
+      expect(forged.code).toBe("body_unavailable");
+    }
+    expect(lines).toHaveLength(1);
+  });
+
+  test("are separate for separate causes, of which few are remembered", async () => {
+    const { receiver, lines } = timed({
+      eventType: ({ kind }) => {
+        throw new Error(`kind ${String(kind)}`);
+      },
+    });
+    for (let kind = 0; kind < 500; kind += 1) await send(receiver, JSON.stringify({ kind }));
+    expect(lines).toHaveLength(500);
+    const before = lines.length;
+    for (let sent = 0; sent < 10; sent += 1) await send(receiver, JSON.stringify({ kind: 499 }));
+    expect(lines).toHaveLength(before);
+  });
+
+  test("of internal errors too", async () => {
+    const { receiver, lines } = timed({
+      observe: () => {
+        throw new Error("metrics are down");
+      },
+    });
+    for (let sent = 0; sent < 100; sent += 1) await send(receiver);
+    expect(lines).toEqual([expect.stringContaining("metrics are down")]);
+  });
+});
+
 describe("by default, what an operator must see goes to console.error", () => {
   let printed: MockInstance<typeof console.error>;
   beforeEach(() => {
@@ -391,8 +447,51 @@ describe("by default, what an operator must see goes to console.error", () => {
     const thrown = new Error("no");
     const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown) } });
     await send(receiver, eventBody(`email${inject}`));
-    expect(printed.mock.calls).toEqual([[expect.stringMatching(oneSafeLine), thrown]]);
-    expect(printed.mock.calls[0]?.[0]).toMatch(/handler_failed.*"dlv_1".*"email/);
+    const [first = "", ...frames] = String(printed.mock.calls[0]?.[0]).split("\n");
+    expect(printed).toHaveBeenCalledOnce();
+    expect(first).toMatch(oneSafeLine);
+    expect(first).toMatch(/handler_failed.*"dlv_1".*"email.*no$/);
+    expect(frames[0]).toMatch(/^ +at .*report\.test\.ts/);
+  });
+
+  test("a handler's error without a control character or a line of the sender's in it", async () => {
+    const cause = new Error("\u001b[31mred");
+    const thrown = new TypeError(`no such address:${inject}\n    at fake (fake.js:1:1)`, { cause });
+    const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown) } });
+    await send(receiver);
+    const text = String(printed.mock.calls[0]?.[0]);
+    expect(text).toMatch(/^[ -~\n]+$/);
+    expect(text).not.toMatch(/^ +at fake/m);
+    expect(text).toContain("no such address:");
+    expect(text).toContain("\ncaused by: Error: \\u{1b}[31mred");
+  });
+
+  test.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["text", "no\u001b[2J"],
+    [
+      "an error whose message cannot be read",
+      {
+        get message() {
+          throw new Error("no");
+        },
+      },
+    ],
+    ["an error without a stack", Object.assign(new Error("no"), { stack: undefined })],
+    [
+      "an error that is its own cause",
+      (() => {
+        const error = new Error("no");
+        error.cause = error;
+        return error;
+      })(),
+    ],
+  ])("one text when a handler throws %s", async (_, thrown) => {
+    const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown as Error) } });
+    expect((await send(receiver)).code).toBe("handler_failed");
+    expect(printed).toHaveBeenCalledOnce();
+    expect(String(printed.mock.calls[0]?.[0])).toMatch(/^[ -~\n]+$/);
   });
 
   test("nothing when all is well", async () => {

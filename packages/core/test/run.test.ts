@@ -12,6 +12,7 @@ import {
   never,
   noting,
   observed,
+  operationsOf,
   pause,
   schemaBy,
   secret,
@@ -353,7 +354,66 @@ describe("a lease that is lost", () => {
     expect(lines).toEqual(["svc-webhooks internal error: connection reset"]);
   });
 
-  test.each<[string, (block: () => void) => unknown]>([
+  test("to a frozen process is won back while nobody else has claimed, and stays won", async () => {
+    const { opened, open } = gate();
+    const contexts: DeliveryContext[] = [];
+    const { receiver, clock, reports } = timed({
+      on: {
+        "*": (_, context) => {
+          contexts.push(context);
+          return opened;
+        },
+      },
+    });
+    void send(receiver);
+    await clock.advance(0);
+    clock.jump(31 * second);
+    await clock.advance(35 * second);
+    expect(contexts.map(reasonOf)).toEqual(["lease_lost"]);
+    expect((await send(receiver)).code).toBe("in_flight");
+    open();
+    await settled();
+    expect(reports.at(-1)).toMatchObject({
+      phase: "settled",
+      code: "processed",
+      warnings: ["lease_lost"],
+    });
+    expect(contexts).toHaveLength(1);
+  });
+
+  test("is tried for until maxRunMs, through an outage longer than the lease", async () => {
+    let isDown = true;
+    let extensions = 0;
+    const { opened, open } = gate();
+    const { receiver, clock } = timed({ on: { "*": () => opened } }, (store) => ({
+      extend(...call) {
+        extensions += 1;
+        if (isDown) throw new Error("connection refused");
+        return store.extend(...call);
+      },
+    }));
+    void send(receiver);
+    await clock.advance(60 * second);
+    isDown = false;
+    await clock.advance(10 * second);
+    expect(extensions).toBe(7);
+    expect((await send(receiver)).code).toBe("in_flight");
+    open();
+    await settled();
+  });
+
+  test("and refused once is not asked for again", async () => {
+    const calls: NotedCall[] = [];
+    const { receiver, clock } = timed({ on: { "*": never } }, (store) =>
+      noting(calls, { ...store, extend: () => false }),
+    );
+    void send(receiver);
+    await clock.advance(120 * second);
+    expect(operationsOf(calls)).toEqual(["claim", "extend"]);
+    expect(clock.timers).toBe(0);
+  });
+
+  test.each<[string, (block: () => void) => void | Promise<void>]>([
     ["a synchronous handler", (block) => block()],
     ["a handler that never gives way", async (block) => block()],
   ])("by %s that blocks the event loop past it is warned of", async (_, handler) => {
@@ -445,12 +505,32 @@ describe("a complete that fails", () => {
     expect((await send(receiver)).code).toBe("processed");
     await clock.advance(30 * second - 1);
     expect((await send(receiver)).code).toBe("in_flight");
-    expect(completions).toBe(30);
-    await clock.advance(5 * second);
+    await clock.advance(second);
     expect(clock.timers).toBe(0);
-    expect(completions).toBeLessThanOrEqual(31);
+    // Pauses of 0.5, 1, 2, 4, 8, 8 … s at most, half of it at least.
+    expect(completions).toBeGreaterThanOrEqual(7);
+    expect(completions).toBeLessThanOrEqual(11);
     expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
     expect(runs).toBe(2);
+  });
+
+  test("is tried again after the lease was lost, for as long as a lease lasts", async () => {
+    let failures = 3;
+    const { opened, open } = gate();
+    const { receiver, clock, reports } = timed({ on: { "*": () => opened } }, (store) => ({
+      complete(...call) {
+        if (failures-- > 0) throw new Error("connection reset");
+        return store.complete(...call);
+      },
+    }));
+    void send(receiver);
+    await clock.advance(0);
+    clock.jump(31 * second);
+    open();
+    await settled();
+    expect(reports.at(-1)).toMatchObject({ warnings: ["lease_lost", "complete_failed"] });
+    await clock.advance(4 * second);
+    expect((await send(receiver)).code).toBe("duplicate");
   });
 
   test("because it hangs holds the answer up for two seconds and no longer", async () => {
@@ -674,9 +754,9 @@ describe("waitUntil", () => {
         void work.then(() => pending.delete(work));
       },
     });
-    await clock.advance(3 * second - 1);
+    await clock.advance(second);
     expect(pending.size).toBeGreaterThan(0);
-    await clock.advance(1);
+    await clock.advance(3 * second);
     expect(pending.size).toBe(0);
   });
 
@@ -703,4 +783,43 @@ test("receivers built from the same options share nothing but their store", asyn
   const build = () => createReceiver({ secret, on: { "*": () => {} } });
   expect((await send(build())).code).toBe("processed");
   expect((await send(build())).code).toBe("processed");
+});
+
+describe("a handler", () => {
+  test("is called without this", async () => {
+    const seen: unknown[] = [];
+    const { receiver } = observed({
+      on: {
+        "*": function (this: unknown) {
+          seen.push(this);
+        },
+      },
+    });
+    await send(receiver);
+    expect(seen).toEqual([undefined]);
+  });
+
+  test.each<[string, () => unknown]>([
+    // Generators whose code has nothing to yield: what users write by mistake.
+    ["an async generator", async function* () {}],
+    ["a generator", function* () {}],
+    ["an iterator", () => [1].values()],
+  ])("that returns %s has failed: its code has not run", async (_, handler) => {
+    const calls: NotedCall[] = [];
+    const { receiver, lines } = timed({ on: { "*": handler as () => void } }, (store) =>
+      noting(calls, store),
+    );
+    expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500 });
+    expect(operationsOf(calls)).toEqual(["claim", "release failed"]);
+    expect(lines).toEqual([expect.stringContaining("returned an iterator")]);
+  });
+
+  test.each<[string, unknown]>([
+    ["a Map", new Map([[1, 2]])],
+    ["an array", [1]],
+    ["text", "done"],
+  ])("may return %s", async (_, value) => {
+    const { receiver } = observed({ on: { "*": () => value as string } });
+    expect((await send(receiver)).code).toBe("processed");
+  });
 });

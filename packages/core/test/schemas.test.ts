@@ -69,7 +69,7 @@ describe.each(Object.entries(libraries))("a schema of %s", (_, schema) => {
     expect(seen).toEqual([]);
     expect(lines).toEqual([
       expect.stringMatching(
-        /^svc-webhooks default: event_invalid: \{"deliveryId":"dlv_1","type":"email.sent"\} .*count: ./,
+        /^svc-webhooks test: event_invalid: \{"deliveryId":"dlv_1","type":"email.sent"\} .*count: ./,
       ),
     ]);
   });

@@ -86,6 +86,63 @@ describe("during a rotation", () => {
   });
 });
 
+describe("a list of secrets that is changed in place", () => {
+  test("is read again: a key that was added counts, one that was removed does not", async () => {
+    const list = [{ ...current }];
+    const { receiver } = observed({ secret: list });
+    expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("processed");
+    list[0] = { id: "next", key: "whsec_next" };
+    expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("signature_mismatch");
+    expect(await sendSignedWith(receiver, "whsec_next")).toMatchObject({ secretId: "next" });
+    list.push({ ...current });
+    expect((await sendSignedWith(receiver, "whsec_current")).secretId).toBe(current.id);
+  });
+
+  test("counts with a changed expiry, also when a function returns it", async () => {
+    const list = [{ ...current }, { id: "old", key: "whsec_old", expiresAt: Infinity }];
+    for (const secret of [list, () => list]) {
+      const { receiver, clock } = timed({ secret, name: String(typeof secret) });
+      list[1] = { id: "old", key: "whsec_old", expiresAt: Infinity };
+      expect((await sendSignedWith(receiver, "whsec_old")).code).toBe("processed");
+      list[1].expiresAt = clock.now();
+      expect((await sendSignedWith(receiver, "whsec_old")).code).toBe("signature_mismatch");
+    }
+  });
+
+  test("to something that no receiver takes makes deliveries misconfigured", async () => {
+    const list = [{ ...current }];
+    const { receiver } = observed({ secret: list });
+    list.length = 0;
+    expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("misconfigured");
+  });
+
+  test("bytes that a function returns are compared by value", async () => {
+    const key = Uint8Array.of(1, 2, 3);
+    const { receiver } = observed({ secret: () => key });
+    const delivery = await signed(eventBody(), {}, Uint8Array.of(9, 9, 9));
+    expect((await receiver.receive(delivery)).code).toBe("signature_mismatch");
+    key.fill(9);
+    expect((await receiver.receive(delivery)).code).toBe("processed");
+  });
+});
+
+test.each(["whsec_", "undefined", "null", "[object Object]", '"whsec_a"', "'whsec_a'", "`a`"])(
+  "the secret %s is what a mistake left behind, and refused",
+  (secret) => {
+    expect(() => observed({ secret })).toThrow(expect.objectContaining({ code: "invalid_secret" }));
+  },
+);
+
+test("an expiry in seconds is refused", () => {
+  const expiresAt = new FakeClock().now() / 1_000 + 3_600;
+  expect(() => observed({ secret: [{ ...current, expiresAt }] })).toThrow(
+    expect.objectContaining({
+      code: "invalid_secret",
+      message: expect.stringContaining("milliseconds"),
+    }),
+  );
+});
+
 describe("a key that expires", () => {
   const expiringIn = (ms: number, form: (epochMs: number) => Date | number) => {
     const expiresAt = form(new FakeClock().now() + ms);
@@ -210,7 +267,7 @@ describe("a function for secrets", () => {
     ["answers padded text", async () => " whsec_current\n", "secret must be set"],
     ["answers an empty list", () => [], "1 to 10 different"],
     ["answers the same key twice", () => [current, { ...current, id: "b" }], "1 to 10 different"],
-    ["answers only expired keys", () => [{ ...current, expiresAt: 1 }], "an unexpired key"],
+    ["answers only expired keys", () => [{ ...current, expiresAt: 1e12 }], "an unexpired key"],
     ["answers null in a list", () => [null], ""],
     ["answers a number", () => 7, "secret must be set"],
   ])(

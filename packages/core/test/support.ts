@@ -102,6 +102,8 @@ export function observed(options: Partial<ReceiverOptions> = {}): Observed {
   const lines: string[] = [];
   const receiver = createReceiver({
     secret,
+    // Several receivers of a test may share a store.
+    name: "test",
     on: { "*": () => {} },
     observe: (report) => reports.push(report),
     log: (line) => lines.push(line),

@@ -1,5 +1,5 @@
 import { isBytes } from "../bytes.js";
-import type { BodyError } from "../errors.js";
+import { codeOf } from "../errors.js";
 import { headerLookup, headerNames } from "../headers.js";
 import { endWith, type Ending } from "../outcome.js";
 import { attempt, DeadlineError, withDeadline, type MaybePromise } from "../promise.js";
@@ -37,7 +37,7 @@ export function admit(visit: Visit): MaybePromise<Ending | undefined> {
         ? withDeadline(clock, bodyTimeoutMs, "body", (call) => body(maxBodyBytes, call))
         : body,
     (bytes) => {
-      if (!isBytes(bytes)) return unavailable("the body is no Uint8Array");
+      if (!isBytes(bytes)) return unavailable("the body is not a Uint8Array");
       if (bytes.length > maxBodyBytes) return endWith("body_too_large");
       if (bytes.length < declaredBytes) {
         return unavailable(`the body was cut to ${bytes.length} of ${declaredBytes} bytes`);
@@ -48,8 +48,7 @@ export function admit(visit: Visit): MaybePromise<Ending | undefined> {
     },
     (error) => {
       if (error instanceof DeadlineError) return endWith("body_timeout");
-      // By code, not class: another copy of this package may have thrown it.
-      const code = (error as Partial<BodyError> | undefined)?.code;
+      const code = codeOf(error);
       if (code === "aborted" || code === "body_too_large") return endWith(code);
       return unavailable(describe(error));
     },

@@ -18,6 +18,8 @@ export function answer({ code, status, retryAfterMs }: Outcome): Answer {
   };
   if (retryAfterMs !== undefined) headers["Retry-After"] = retryAfter(retryAfterMs);
   if (code === "method_not_allowed") headers["Allow"] = "POST";
+  // Required with every 401 (RFC 9110, section 15.5.2).
+  if (status === 401) headers["WWW-Authenticate"] = "SVC-Signature";
   const content =
     status === 200 ? { status: code } : { error: { code, message: code.replaceAll("_", " ") } };
   return { status, headers, body: JSON.stringify(content) };

@@ -1,44 +1,63 @@
-import { identify } from "../identity.js";
+import { callStore, type Claim } from "../claim/claim.js";
+import { releaseUnused } from "../claim/close.js";
+import { recordKey } from "../claim/record-key.js";
+import { codeOf } from "../errors.js";
+import { headerNames } from "../headers.js";
 import { endWith, type Ending } from "../outcome.js";
 import { andThen, attempt, type MaybePromise } from "../promise.js";
-import { settle } from "../settle.js";
 import type { ClaimResult } from "../store.js";
-import { callStore } from "../store-call.js";
-import { describe } from "../text.js";
+import { describe, isFilled } from "../text.js";
 import type { Visit } from "../visit.js";
+import { unusable } from "./decode.js";
 
 const longestRetryMs = 5_000;
 
-// Of all tokens in this process: not random at module level (Workers), and a random one each costs more than the store.
+// Part of every token of this process: not random at module level (Workers), and a random one each costs more than the store.
 let ours: string | undefined;
 let claims = 0;
 
 /** Stage 5: one atomic store call decides whether this delivery may run. */
 export function claim(visit: Visit): MaybePromise<Ending | undefined> {
-  return andThen(identify(visit), (unidentified) => unidentified ?? ask(visit));
+  const { config, context, body, bytes } = visit;
+  const signedId: unknown = config.eventId(body, bytes);
+  const isSigned = isFilled(signedId);
+  if (!isSigned && (config.dedupeBy === "event" || (signedId ?? "") !== "")) {
+    return endWith("misconfigured", unusable("eventId", signedId));
+  }
+  const eventId = isSigned ? signedId : visit.header(headerNames.eventId) || undefined;
+  context.eventIdSigned = isSigned;
+  context.eventId = eventId;
+  // The verified delivery has an id, and the decoded body a type.
+  const { deliveryId, type } = context as { deliveryId: string; type: string };
+  return andThen(recordKey(config, { deliveryId, type, eventId, bytes }), ({ key, lineage }) => {
+    const token = `${(ours ??= crypto.randomUUID())}-${claims++}`;
+    const leaseEndsAt = config.clock.monotonic() + config.leaseMs;
+    return requestClaim(visit, (visit.claim = { key, lineage, token, leaseEndsAt, held: false }));
+  });
 }
 
-function ask(visit: Visit): MaybePromise<Ending | undefined> {
-  const { config, context } = visit;
-  visit.token = `${(ours ??= crypto.randomUUID())}-${claims++}`;
-  visit.leaseEndsAt = config.clock.monotonic() + config.leaseMs;
-  context.dedupe = "verified";
+function requestClaim(visit: Visit, held: Claim): MaybePromise<Ending | undefined> {
+  const { config, context, isResumed } = visit;
+  // A call that is still pending after the response holds what these close over: nothing of the delivery.
+  let claiming: Promise<ClaimResult> | undefined;
+  const keep = (pending: Promise<ClaimResult>) => (claiming = pending);
 
-  const failed = (error: unknown) => {
+  const onError = (error: unknown) => {
     if (config.onStoreError === "process") {
-      // Not given back: if the store did take the claim, the run is its owner.
+      // Not released: if the store did grant the claim, the run is its owner.
       context.dedupe = "unverified";
       return undefined;
     }
-    giveBack(visit);
+    if (codeOf(error) !== "not_sent") visit.detached(releaseUnused(config, held, claiming));
     return endWith("store_unavailable", describe(error));
   };
 
-  const answered = (result: ClaimResult) => {
-    // A store is somebody else's code: what it answers is a claim only if it says so.
+  const onResult = (result: ClaimResult) => {
+    // A store is somebody else's code: what it returns is a claim only if it says so.
     switch (result?.status) {
       case "claimed":
-        visit.leased = true;
+        held.held = true;
+        context.dedupe = "verified";
         context.run = result.run;
         context.fence = result.fence;
         if (result.evictedEarly) visit.warn("evicted_early");
@@ -47,19 +66,13 @@ function ask(visit: Visit): MaybePromise<Ending | undefined> {
         return endWith("in_flight", undefined, Math.min(result.leaseLeftMs, longestRetryMs));
       case "done":
       case "parked":
-        if (result.lineage !== visit.lineage) visit.warn("other_delivery_id");
+        if (result.lineage !== held.lineage) visit.warn("other_delivery_id");
         return endWith(result.status === "done" ? "duplicate" : "parked");
       default:
-        return failed("no ClaimResult");
+        return onError("no ClaimResult");
     }
   };
 
-  const late = (result: ClaimResult) => {
-    if (result?.status === "claimed" && context.dedupe === "verified") giveBack(visit);
-  };
-
-  return attempt(() => callStore(visit, "claim", undefined, late), answered, failed);
+  const extra = isResumed ? { takeParked: true } : undefined;
+  return attempt(() => callStore(config, held, "claim", extra, keep), onResult, onError);
 }
-
-/** The store may have taken a claim whose answer got lost. Nothing ran under it, so it must not count as a run. */
-const giveBack = (visit: Visit) => visit.background(settle(visit, "unused"));

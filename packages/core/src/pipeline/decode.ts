@@ -1,6 +1,7 @@
 import type { AnyEvent } from "../events.js";
 import type { SignedBody } from "../options.js";
 import { endWith, type Ending } from "../outcome.js";
+import { isPromise } from "../promise.js";
 import { isFilled } from "../text.js";
 import type { Visit } from "../visit.js";
 
@@ -9,22 +10,35 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Stage 3: bytes → event. The type comes from the signed body, never from a header. */
 export function decode(visit: Visit): Ending | undefined {
-  let body: unknown;
-  try {
-    body = JSON.parse(utf8.decode(visit.bytes));
-  } catch {
-    // Not UTF-8 or not JSON: the same as JSON that is no object.
-  }
-  if (!isObject(body)) return endWith("malformed_body");
-  const type: unknown = visit.config.eventType(body);
-  if (!isFilled(type)) {
-    return endWith("event_untyped", "eventType finds no type");
-  }
+  const { config, bytes } = visit;
+  const body = parseBody(bytes);
+  if (!body) return endWith("malformed_body");
+  const type = config.eventType(body, bytes);
+  if (!isFilled(type)) return endWith("event_untyped", unusable("eventType", type));
   visit.body = body;
   visit.context.type = type;
   visit.event = body.type === type ? (body as AnyEvent) : { ...body, type };
   return undefined;
 }
 
+/** The JSON object in `bytes`, if there is one. */
+export function parseBody(bytes: Uint8Array): SignedBody | undefined {
+  try {
+    const body: unknown = JSON.parse(utf8.decode(bytes));
+    if (isObject(body)) return body;
+  } catch {
+    // Not UTF-8 or not JSON: the same as JSON that is not an object.
+  }
+  return undefined;
+}
+
 const isObject = (value: unknown): value is SignedBody =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Why what `eventType` or `eventId` returned cannot be used. */
+export function unusable(option: "eventType" | "eventId", value: unknown): string {
+  // It is never awaited; if it rejects, that must not end the process.
+  if (isPromise(value)) value.then(undefined, () => {});
+  const found = isPromise(value) ? "a promise" : value === "" ? "empty text" : typeof value;
+  return `${option} must return text, and returned ${found}`;
+}

@@ -1,10 +1,10 @@
-import type { PermanentError, RetryError } from "../errors.js";
+import { closeClaim } from "../claim/close.js";
+import { keepLease } from "../claim/lease.js";
+import { codeOf, type RetryError } from "../errors.js";
 import type { DeliveryContext } from "../handler.js";
-import { checkLease, watch } from "../lease.js";
 import { endWith, type Ending } from "../outcome.js";
 import { InvalidEvent, perform } from "../perform.js";
 import { andThen, attempt, isPromise, type MaybePromise } from "../promise.js";
-import { settle } from "../settle.js";
 import type { Visit } from "../visit.js";
 
 /** What becomes of the record; nothing where it is completed. */
@@ -13,27 +13,30 @@ const releasedTo = ({ code }: Ending) =>
 
 /**
  * Stage 6: the handler, then `complete` or `release`. When the handler's time is up the sender gets
- * its answer, but the run keeps its lease until the handler settles: nobody can stop it, and nobody
+ * its response, but the run keeps its lease until the handler settles: nobody can stop it, and nobody
  * else may start it meanwhile.
  */
 export function run(visit: Visit): MaybePromise<Ending> {
-  const { config } = visit;
+  const { config, claim } = visit;
   // What is optional on the way is known once a claim is held.
-  const context = visit.context as DeliveryContext;
-  const timeoutAt = config.clock.monotonic() + config.handlerTimeoutMs;
+  const context = visit.context as unknown as DeliveryContext;
+  // A resumed delivery has no sender that waits.
+  const timeoutAt = visit.isResumed ? Infinity : config.clock.monotonic() + config.handlerTimeoutMs;
   let answered = false;
-  let stopWatch: (() => void) | undefined;
+  let stopKeeping: (() => void) | undefined;
   let answerEarly: (ending: Ending) => void;
 
-  const timeout = () => {
+  const onTimeout = () => {
     answered = true;
     visit.context.abort("handler_timeout");
     answerEarly(endWith("handler_timeout"));
   };
 
-  /** Has the user's code waited for under the lease and the handler's time, if it is to be waited for. */
+  /** Awaits the user's code under the lease and the handler's time, if it is a promise. */
   const supervise = (work: MaybePromise<unknown>) => {
-    if (isPromise(work)) stopWatch ??= watch(visit, timeoutAt, timeout);
+    if (isPromise(work)) {
+      stopKeeping ??= keepLease(config, claim, visit.onLeaseLost, timeoutAt, onTimeout);
+    }
     return work;
   };
 
@@ -43,14 +46,11 @@ export function run(visit: Visit): MaybePromise<Ending> {
     let retryAfterMs: number | undefined;
     try {
       if (error instanceof InvalidEvent) return endWith("event_invalid", error.message);
-      // By code, not class: another copy of this package may have made them.
-      const thrown = Object(error) as {
-        readonly code?: (PermanentError | RetryError)["code"];
-        readonly retryAfterMs?: number;
-      };
-      if (thrown.code === "retry_error") retryAfterMs = thrown.retryAfterMs;
-      if (thrown.code === "permanent_error") {
-        await supervise(config.onParked(error, context));
+      const code = codeOf(error);
+      if (code === "retry_error") ({ retryAfterMs } = error as RetryError);
+      if (code === "permanent_error") {
+        const { onParked } = config;
+        await supervise(onParked(error, context));
         return endWith("parked");
       }
     } catch (another) {
@@ -60,12 +60,20 @@ export function run(visit: Visit): MaybePromise<Ending> {
     return endWith("handler_failed", undefined, retryAfterMs);
   };
 
+  const onCloseError =
+    (to: ReturnType<typeof releasedTo>) => (error: unknown, retries: Promise<void>) => {
+      if (!to) visit.warn("complete_failed");
+      config.onInternalError(error);
+      visit.background(retries);
+    };
+
   const finish = (ending: Ending) => {
-    stopWatch?.();
+    stopKeeping?.();
     // A handler that never gave way to the timers may have outlived its lease unseen.
-    checkLease(visit);
-    visit.leased = false;
-    return andThen(settle(visit, releasedTo(ending)), () => {
+    visit.checkLease();
+    claim.held = false;
+    const to = releasedTo(ending);
+    return andThen(closeClaim(config, claim, to, onCloseError(to)), () => {
       if (answered) {
         visit.lap("run");
         visit.end("settled", ending);
@@ -80,8 +88,8 @@ export function run(visit: Visit): MaybePromise<Ending> {
     (error) => andThen(failure(error), finish),
   );
   visit.background(done);
-  // What is to be waited for has been started by now: a watch that is not set never is.
-  if (!stopWatch || !isPromise(done)) return done;
+  // All asynchronous work has started by now; if no lease is kept, none needs to be.
+  if (!stopKeeping || !isPromise(done)) return done;
   return new Promise((answer, fail) => {
     answerEarly = answer;
     done.then(answer, fail);

@@ -8,7 +8,7 @@ import type { Visit } from "../visit.js";
 // 1 to 256 visible ASCII characters without the comma, which is what joins two values.
 const deliveryIdPattern = /^[!-+\--~]{1,256}$/;
 
-/** Stage 2: whose bytes these are. Other headers are looked at only once the body is the service's own. */
+/** Stage 2: who signed these bytes. Other headers are looked at only once the body is the service's own. */
 export function verify(visit: Visit): MaybePromise<Ending | undefined> {
   return attempt(
     () => visit.config.secret(),
@@ -17,17 +17,18 @@ export function verify(visit: Visit): MaybePromise<Ending | undefined> {
         if (!secret) return endWith("signature_mismatch");
         if (secret !== secrets[0]) visit.warn("old_secret");
         visit.context.secretId = secret.id;
-        return readHeaders(visit);
+        return accept(visit);
       }),
     (error) => endWith("misconfigured", describe(error)),
   );
 }
 
-/** None of these is signed, but the body is the service's own by now. */
-function readHeaders(visit: Visit): Ending | undefined {
+/** Takes a verified delivery's unsigned headers, and counts it as pending work. */
+export function accept(visit: Visit): Ending | undefined {
   const { header, context } = visit;
+  const attempt = header(headerNames.attempt);
   context.subscriptionId = header(headerNames.subscriptionId) || undefined;
-  context.attempt = Number(header(headerNames.attempt)) || undefined;
+  context.attempt = /^\d{1,9}$/.test(attempt) ? Number(attempt) : undefined;
 
   const deliveryId = header(headerNames.deliveryId);
   if (!deliveryId) return endWith("delivery_id_missing");
@@ -36,5 +37,5 @@ function readHeaders(visit: Visit): Ending | undefined {
 
   const repeated = header(headerNames.idempotencyKey) || deliveryId;
   if (repeated !== deliveryId && repeated !== `"${deliveryId}"`) visit.warn("id_mismatch");
-  return undefined;
+  return visit.accept();
 }

@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import type { ReceiverOptions } from "../src/index.js";
+import { eventBody, observed, send, signed } from "./support.js";
+
+describe.each<["eventType" | "eventId", string, Partial<ReceiverOptions>]>([
+  ["eventType", "event_untyped", {}],
+  ["eventId", "misconfigured", { dedupeBy: "event" }],
+])("%s", (option, code, options) => {
+  test("gets the exact bytes too: numbers beyond 2^53 are rounded in the body", async () => {
+    const seen: string[] = [];
+    const read = (_: unknown, bytes: Uint8Array) => {
+      const text = /"id":(\d+)/.exec(new TextDecoder().decode(bytes))?.[1];
+      if (text) seen.push(text);
+      return text;
+    };
+    const { receiver } = observed({ eventId: read, ...options, [option]: read });
+    expect((await send(receiver, '{"type":"a","id":9007199254740993}')).code).toBe("processed");
+    expect(new Set(seen)).toEqual(new Set(["9007199254740993"]));
+  });
+
+  test.each<[string, () => unknown, string]>([
+    ["a promise", () => Promise.resolve("evt_1"), "a promise"],
+    ["a promise that rejects", () => Promise.reject(new Error("no")), "a promise"],
+    ["a number", () => 5, "number"],
+    ["an object", () => ({}), "object"],
+    ["nothing", () => undefined, "undefined"],
+    ["empty text", () => "", "empty text"],
+  ])("that returns %s runs no handler, and one line says so", async (_, wrong, found) => {
+    let runs = 0;
+    const { receiver, lines } = observed({
+      eventId: () => "evt_1",
+      ...options,
+      on: { "*": () => (runs += 1) },
+      [option]: wrong,
+    });
+    expect((await send(receiver)).code).toBe(code);
+    expect(runs).toBe(0);
+    expect(lines).toEqual([
+      expect.stringContaining(`${option} must return text, and returned ${found}`),
+    ]);
+  });
+});
+
+test("an eventId that finds nothing matters only where deliveries are deduplicated by it", async () => {
+  const { receiver } = observed({ eventId: () => undefined });
+  expect(await send(receiver)).toMatchObject({ code: "processed", eventIdSigned: false });
+});
+
+test("an eventId that returns a number is refused whatever deliveries are deduplicated by", async () => {
+  const { receiver } = observed({ eventId: (() => 5) as unknown as () => string });
+  expect((await send(receiver)).code).toBe("misconfigured");
+});
+
+test.each<[string, number | undefined]>([
+  ["1", 1],
+  ["007", 7],
+  ["999999999", 999_999_999],
+  ["1234567890", undefined],
+  ["0x10", undefined],
+  ["1e3", undefined],
+  ["-1", undefined],
+  ["1.5", undefined],
+  [" 2", undefined],
+  ["1, 2", undefined],
+  ["Infinity", undefined],
+])("an X-SVC-Attempt of %j is reported as %s", async (header, attempt) => {
+  const { receiver, reports } = observed();
+  await receiver.receive(await signed(eventBody(), { "x-svc-attempt": header }));
+  expect(reports[0]?.attempt).toBe(attempt);
+});

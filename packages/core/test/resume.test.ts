@@ -1,0 +1,263 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import {
+  memoryStore,
+  parseDelivery,
+  PermanentError,
+  serializeDelivery,
+  type DedupeBy,
+  type DeliveryContext,
+  type ReceiverOptions,
+  type StoredDelivery,
+} from "../src/index.js";
+import {
+  eventBody,
+  FakeClock,
+  gate,
+  never,
+  noting,
+  observed,
+  operationsOf,
+  send,
+  settled,
+  signed,
+  timed,
+  type NotedCall,
+} from "./support.js";
+
+const second = 1_000;
+const eventId: ReceiverOptions["eventId"] = ({ id }) => id as string | undefined;
+
+/** A receiver whose handler parks until it is repaired, and what it stored. */
+function parking(options: Partial<ReceiverOptions> = {}) {
+  const rows: string[] = [];
+  const calls: NotedCall[] = [];
+  let isBroken = true;
+  const { receiver, ...rest } = timed(
+    {
+      on: {
+        "*": () => {
+          if (isBroken) throw new PermanentError("no such customer");
+        },
+      },
+      onParked: (_, { delivery }) => rows.push(serializeDelivery(delivery)),
+      ...options,
+    },
+    (store) => noting(calls, store),
+  );
+  const resume = () => receiver.resume(parseDelivery(rows[0]));
+  return { ...rest, receiver, rows, calls, resume, repair: () => (isBroken = false) };
+}
+
+describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
+  ["delivery", {}],
+  ["event", { dedupeBy: "event", eventId }],
+  ["body", { dedupeBy: "body" }],
+])("resume, with dedupeBy %s,", (_, options) => {
+  const body = eventBody("email.sent", { id: "evt_1" });
+
+  test("runs what was parked, with one claim, and then it is a duplicate", async () => {
+    const { receiver, calls, resume, repair } = parking(options);
+    expect((await send(receiver, body)).code).toBe("parked");
+    repair();
+    calls.length = 0;
+    expect(await resume()).toMatchObject({ code: "processed", run: 1, dedupe: "verified" });
+    expect(operationsOf(calls)).toEqual(["claim", "complete"]);
+    expect((await resume()).code).toBe("duplicate");
+    expect((await send(receiver, body)).code).toBe("duplicate");
+  });
+
+  test("parks again what still cannot succeed", async () => {
+    const { receiver, rows, resume } = parking(options);
+    await send(receiver, body);
+    expect((await resume()).code).toBe("parked");
+    expect(rows).toHaveLength(2);
+    expect((await send(receiver, body)).code).toBe("parked");
+    expect(rows).toHaveLength(2);
+  });
+});
+
+describe("resume", () => {
+  test("verifies nothing: the key may have changed since", async () => {
+    const { receiver, rows, store, clock } = parking();
+    await send(receiver);
+    const { receiver: later } = observed({ store, clock, secret: "whsec_new" });
+    const outcome = await later.resume(parseDelivery(rows[0]));
+    expect(outcome).toMatchObject({ code: "processed", deliveryId: "dlv_1" });
+    expect(outcome.secretId).toBeUndefined();
+  });
+
+  test("has no limit of time for the handler but its lease", async () => {
+    const work = gate();
+    let signal: AbortSignal | undefined;
+    const { receiver, clock } = timed({
+      on: {
+        "*": (_, context) => {
+          ({ signal } = context);
+          return work.opened;
+        },
+      },
+    });
+    const resumed = receiver.resume(await signed());
+    await clock.advance(600 * second);
+    expect(signal?.aborted).toBe(false);
+    expect((await send(receiver)).code).toBe("in_flight");
+    work.open();
+    expect((await resumed).code).toBe("processed");
+  });
+
+  test("is refused while another run holds its lease, and changes nothing then", async () => {
+    const work = gate();
+    const { receiver } = timed({ on: { "*": () => work.opened } });
+    const running = send(receiver);
+    await settled();
+    expect((await receiver.resume(await signed())).code).toBe("in_flight");
+    work.open();
+    expect((await running).code).toBe("processed");
+  });
+
+  test("by two operators at once runs once", async () => {
+    const { receiver, resume, repair } = parking();
+    await send(receiver);
+    repair();
+    const codes = (await Promise.all([resume(), resume()])).map(({ code }) => code);
+    expect(codes.toSorted()).toEqual(["duplicate", "processed"]);
+  });
+
+  test("gives an event whose runs were used up as many again", async () => {
+    const runs: unknown[] = [];
+    const { receiver } = timed({
+      maxRuns: 1,
+      onParked: () => {},
+      on: {
+        "*": (_, { run }) => {
+          runs.push(run);
+          if (runs.length < 2) throw new Error("no");
+        },
+      },
+    });
+    await send(receiver);
+    expect((await send(receiver)).code).toBe("parked");
+    expect((await receiver.resume(await signed())).code).toBe("processed");
+    expect(runs).toEqual([1, 1]);
+  });
+
+  test("runs an event of which the store knows nothing, as for a queue", async () => {
+    const { receiver } = observed();
+    expect((await receiver.resume(await signed())).code).toBe("processed");
+  });
+
+  test("keeps the platform alive for the run", async () => {
+    const works: Promise<unknown>[] = [];
+    const { receiver } = observed({ on: { "*": async () => {} } });
+    await receiver.resume(await signed(), { waitUntil: (work) => works.push(work) });
+    expect(works).toHaveLength(1);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["nothing", undefined, "internal_error"],
+    ["a body that is text", { method: "POST", headers: {}, body: "{}" }, "body_unavailable"],
+    [
+      "no delivery id",
+      { method: "POST", headers: {}, body: new Uint8Array() },
+      "delivery_id_missing",
+    ],
+    [
+      "a body that is not JSON",
+      { method: "POST", headers: { "x-svc-delivery-id": "dlv_1" }, body: new Uint8Array() },
+      "malformed_body",
+    ],
+  ])("ends with an outcome, not a rejection, when given %s", async (_, wrong, code) => {
+    const { receiver } = observed();
+    expect((await receiver.resume(wrong as StoredDelivery)).code).toBe(code);
+  });
+
+  test("does not take a parked record for a delivery that arrives", async () => {
+    const { receiver, calls } = parking();
+    await send(receiver);
+    await send(receiver);
+    expect(calls.filter(({ request }) => request.takeParked)).toEqual([]);
+  });
+});
+
+describe("a stored delivery", () => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+  const delivery: StoredDelivery = {
+    method: "POST",
+    headers: { "x-svc-delivery-id": "dlv_1", "x-svc-attempt": undefined },
+    body: bytes,
+  };
+
+  test("survives its JSON form byte by byte", () => {
+    const { method, headers, body } = parseDelivery(serializeDelivery(delivery));
+    expect({ method, headers }).toEqual({
+      method: "POST",
+      headers: { "x-svc-delivery-id": "dlv_1" },
+    });
+    expect(body).toEqual(bytes);
+  });
+
+  test("is read from the object that a driver makes of a JSON column", () => {
+    const column: unknown = JSON.parse(serializeDelivery(delivery));
+    expect(parseDelivery(column).body).toEqual(bytes);
+    expect(column).toMatchObject({ body: Buffer.from(bytes).toString("base64") });
+  });
+
+  test("of 1 MiB is serialized and read again", () => {
+    const body = new Uint8Array(1_048_576).fill(0xff);
+    expect(parseDelivery(serializeDelivery({ ...delivery, body })).body.length).toBe(body.length);
+  });
+
+  test.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["empty text", ""],
+    ["text that is not JSON", "{"],
+    ["JSON null", "null"],
+    ["an empty object", {}],
+    ["a body that JSON.stringify made of bytes", { method: "POST", headers: {}, body: { 0: 123 } }],
+    ["a body that is not base64", { method: "POST", headers: {}, body: "{}" }],
+    ["no body", { method: "POST", headers: {} }],
+    ["no headers", { method: "POST", body: "e30=" }],
+    ["a header that is not text", { method: "POST", headers: { a: 1 }, body: "e30=" }],
+    ["no method", { headers: {}, body: "e30=" }],
+  ])("is refused as invalid_delivery when it is %s", (_, stored) => {
+    expect(() => parseDelivery(stored)).toThrow(
+      expect.objectContaining({ name: "InvalidDeliveryError", code: "invalid_delivery" }),
+    );
+  });
+});
+
+describe("dedupe", () => {
+  test("narrows run and fence to numbers", () => {
+    const use = (context: DeliveryContext) => {
+      if (context.dedupe === "verified") {
+        expectTypeOf(context.run).toEqualTypeOf<number>();
+        expectTypeOf(context.fence).toEqualTypeOf<number>();
+      } else expectTypeOf(context.run).toEqualTypeOf<undefined>();
+    };
+    expect(use).toBeTypeOf("function");
+  });
+
+  test("is verified only once a claim is held", async () => {
+    const { receiver } = timed({}, () => ({ claim: () => Promise.reject(new Error("down")) }));
+    expect((await send(receiver)).dedupe).toBeUndefined();
+    const { receiver: busy } = timed({ on: { "*": never } });
+    void send(busy);
+    await settled();
+    expect((await send(busy)).dedupe).toBeUndefined();
+    const { receiver: free } = timed();
+    expect((await send(free)).dedupe).toBe("verified");
+  });
+});
+
+test("one memory store in two receivers without names is refused as a shared store is", () => {
+  const store = memoryStore();
+  const clock = new FakeClock();
+  const build = (name?: string) => observed({ store, clock, name });
+  build("billing");
+  build(undefined);
+  build("mailing");
+  expect(() => build(undefined)).toThrow(
+    expect.objectContaining({ code: "missing_name", option: "name" }),
+  );
+});
