@@ -3,6 +3,7 @@ import {
   PermanentError,
   RetryError,
   type OutcomeCode,
+  type Receiver,
   type ReceiverOptions,
   type StandardSchemaV1,
 } from "@svc-webhooks/core";
@@ -35,6 +36,8 @@ interface Bench {
     options?: Partial<ReceiverOptions>,
     ...before: readonly Middleware[]
   ) => RequestListener;
+  /** The receiver of `app`. */
+  readonly receiver: () => Receiver | undefined;
 }
 
 interface Case {
@@ -378,6 +381,46 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
         post(app(), await signed(eventBody(), { "content-encoding": "gzip" })),
     },
   ],
+  body_timeout: [
+    {
+      when: "the body stops arriving",
+      status: 408,
+      async produce({ app }) {
+        const { headers, body } = await signed();
+        const announced = { ...headers, "content-length": String(body.length + 1) };
+        return post(app({ bodyTimeoutMs: 20 }), { headers: announced, body });
+      },
+    },
+  ],
+  draining: [
+    {
+      when: "the receiver is shutting down",
+      status: 503,
+      headers: { "retry-after": "5" },
+      async produce({ app, receiver }) {
+        const [started, finish] = [gate(), gate()];
+        const mounted = app({
+          on: {
+            "*": () => {
+              started.open();
+              return finish.opened;
+            },
+          },
+        });
+        const running = post(mounted, await signed());
+        await started.opened;
+        const drained = receiver()?.drain({ deadlineMs: 60_000 });
+        const refused = await post(
+          mounted,
+          await signed(eventBody(), { "x-svc-delivery-id": "dlv_2" }),
+        );
+        finish.open();
+        expect((await running).status).toBe(200);
+        expect(await drained).toBe(0);
+        return refused;
+      },
+    },
+  ],
   aborted: [
     {
       when: "the client hangs up in the middle of the body",
@@ -447,6 +490,7 @@ describe.each(expresses)("$name", ({ express }) => {
     let observed: ObservedReceiver | undefined;
     const answer = await produce({
       express,
+      receiver: () => observed?.receiver,
       app(options, ...before) {
         observed = observedReceiver(options);
         // Express types its apps for its own request class.
@@ -463,6 +507,7 @@ describe.each(expresses)("$name", ({ express }) => {
       "content-type": "application/json",
       "cache-control": "no-store",
       "content-length": String(body.length),
+      ...(status === 401 && { "www-authenticate": "SVC-Signature" }),
       ...headers,
     });
   });
@@ -471,5 +516,5 @@ describe.each(expresses)("$name", ({ express }) => {
 test("every code of the closed list was asked for, and no other", () => {
   expectTypeOf<keyof typeof cases>().toEqualTypeOf<OutcomeCode>();
   expect(Object.values(cases).filter((some) => some.length === 0)).toEqual([]);
-  expect(Object.keys(cases)).toHaveLength(23);
+  expect(Object.keys(cases)).toHaveLength(25);
 });

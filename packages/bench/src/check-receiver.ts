@@ -6,12 +6,12 @@ import { deliveryOf } from "./deliveries.js";
 export type Receive = (delivery: Delivered) => Promise<number>;
 
 /** A contender with this handler for the events of `deliveries.ts`. */
-export type MakeReceiver = (handle: () => unknown) => Receive;
+export type MakeReceiver = (handle: () => void | Promise<void>) => Receive;
 
 /** Throws unless the contender does what receivers are for: who does less is faster, and no contender. */
 export async function checkReceiver(make: MakeReceiver): Promise<void> {
   let runs = 0;
-  let work: (() => unknown) | undefined;
+  let work: (() => void | Promise<void>) | undefined;
   const receive = make(() => {
     runs += 1;
     return work?.();

@@ -113,7 +113,7 @@ async function memoryUsage(client: Redis, next: () => Delivered): Promise<Race> 
     if (key === null) throw new Error("there is no record");
     return Number(await client.memory("USAGE", key));
   };
-  const after = async (make: MakeReceiver, handle: () => unknown = () => {}) => {
+  const after = async (make: MakeReceiver, handle: () => void | Promise<void> = () => {}) => {
     await client.flushall("SYNC");
     await make(handle)(next());
     return bytes();
