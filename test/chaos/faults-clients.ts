@@ -12,6 +12,8 @@ export interface TestClient {
   readonly calls: () => number;
   /** How many of those wait in it, for an answer or for a connection. */
   readonly waiting: () => number;
+  /** Of a cluster: its connections are such that replicas serve them, as with `useReplicas`. */
+  readonly readReplicas?: () => Promise<unknown>;
   readonly close: () => void;
 }
 
@@ -94,8 +96,11 @@ export const clusterKinds: readonly ClientKind[] = [
   ...ioredisVersions.map((version) => ({
     name: version.name,
     resends: true,
-    open: (ports: readonly number[]) =>
-      overIoredis(new version.Cluster(ports.map((port) => ({ host, port })))),
+    open(ports: readonly number[]) {
+      const client = new version.Cluster(ports.map((port) => ({ host, port })));
+      const readReplicas = () => Promise.all(client.nodes().map((node) => node.readonly()));
+      return { ...overIoredis(client), readReplicas };
+    },
   })),
   {
     name: "node-redis",
@@ -103,7 +108,9 @@ export const clusterKinds: readonly ClientKind[] = [
     async open(ports) {
       const client = createCluster({ rootNodes: ports.map((port) => ({ url: urlOf(port) })) });
       await client.connect();
-      return overNodeRedis(client);
+      const readReplicas = () =>
+        Promise.all(client.masters.map(async (node) => node.client?.sendCommand(["READONLY"])));
+      return { ...overNodeRedis(client), readReplicas };
     },
   },
 ];

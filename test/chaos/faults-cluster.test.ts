@@ -1,6 +1,11 @@
 import { Redis } from "ioredis";
 import { describe, expect } from "vitest";
-import { describeWithRedis, redisCluster, type RedisServer } from "../support/redis-server.js";
+import {
+  clusterReplica,
+  describeWithRedis,
+  redisCluster,
+  type RedisServer,
+} from "../support/redis-server.js";
 import {
   codesOf,
   expectAnsweredBy,
@@ -75,6 +80,36 @@ describeWithRedis("a cluster", () => {
       // It came back with nothing.
       const twice = [...gone].filter((id) => id.startsWith("done"));
       expect(all.applied.toSorted()).toEqual([...done, ...failed, ...twice].toSorted());
+    });
+
+    test("a demoted master keeps its connections, which read from replicas: the client leaves it, and every event is applied once", async ({
+      bench,
+      onTestFinished,
+    }) => {
+      const servers = await redisCluster();
+      onTestFinished(async () => {
+        for (const server of servers) await server.close();
+      });
+      const successor = await clusterReplica(servers);
+      onTestFinished(() => successor.close());
+      const all = await bench({ kind, servers });
+      const before = idsOf(100, "before");
+      await all.insistAll(before);
+      const direct = new Redis(successor.port, "127.0.0.1");
+      onTestFinished(() => direct.disconnect());
+
+      await all.client.readReplicas?.();
+      await direct.cluster("FAILOVER");
+      await until(async () => (await all.admin.role())[0] === "slave", "the master is demoted");
+      const after = idsOf(100, "after");
+      const answers = await all.deliverAll(after);
+      expect(new Set(Object.keys(codesOf(answers)))).toContain("store_unavailable");
+      expect(all.lines.join()).toContain("READONLY");
+      await all.insistAll(after);
+      expect(all.applied.toSorted()).toEqual([...before, ...after].toSorted());
+      await until(() => all.completions.length === 200, "all are done");
+      expect(codesOf(await all.deliverAll([...before, ...after]))).toEqual({ duplicate: 200 });
+      all.expectNothingLost([...before, ...after]);
     });
   });
 });

@@ -186,6 +186,8 @@ describeWithRedis("a Redis", () => {
         return all.lines.at(-1)?.includes("READONLY") === true;
       }, "the client has found the replica");
       await admin.replicaof("NO", "ONE");
+      // It has left the replica, and comes back to it.
+      await until(all.client.isReady, "the client is back");
       handler.open();
       expect(await running).toMatchObject({ code: "processed" });
 

@@ -29,6 +29,8 @@ export interface TcpProxy {
   readonly loseReply: (next?: Fault) => Promise<void>;
   /** New connections go to another server; those that exist are reset. */
   readonly forwardTo: (port: number) => void;
+  /** New connections go to another server; those that exist stay where they are. */
+  readonly divertTo: (port: number) => void;
   /** How many connections there have been. */
   readonly accepted: () => number;
   readonly close: () => Promise<void>;
@@ -137,6 +139,9 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
     forwardTo(nextPort) {
       targetPort = nextPort;
       resetAll();
+    },
+    divertTo(nextPort) {
+      targetPort = nextPort;
     },
     accepted: () => accepted,
     close,

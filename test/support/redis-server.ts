@@ -100,13 +100,15 @@ const ask = (given: readonly string[]) => promisify(execFile)("redis-cli", given
 const cluster = async ({ port }: RedisServer, ...command: readonly (string | number)[]) =>
   (await ask(["-p", String(port), "CLUSTER", ...command.map(String)])).stdout;
 
+const inCluster = ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"];
+const clusterOptions = ["--save", "", "--repl-diskless-sync-delay", "0", ...inCluster];
+
 /** Three masters, each with a third of the slots; resolves when each of them serves. */
 export async function redisCluster(): Promise<readonly RedisServer[]> {
-  const options = ["--save", "", "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"];
   const servers = [
-    await redisServer(options, await clusterPort()),
-    await redisServer(options, await clusterPort()),
-    await redisServer(options, await clusterPort()),
+    await redisServer(clusterOptions, await clusterPort()),
+    await redisServer(clusterOptions, await clusterPort()),
+    await redisServer(clusterOptions, await clusterPort()),
   ];
   // `redis-cli --cluster create` does the same and takes 2 to 7 s for it.
   for (const [index, server] of servers.entries()) {
@@ -121,10 +123,37 @@ export async function redisCluster(): Promise<readonly RedisServer[]> {
   }
   const serves = async (server: RedisServer) =>
     /cluster_state:ok[^]*cluster_slots_assigned:16384/.test(await cluster(server, "INFO"));
-  for (const end = performance.now() + 20_000; ; await setTimeout(50)) {
-    if ((await Promise.all(servers.map(serves))).every(Boolean)) return servers;
-    if (performance.now() > end) break;
+  if (await happens(async () => (await Promise.all(servers.map(serves))).every(Boolean))) {
+    return servers;
   }
   await Promise.all(servers.map(({ close }) => close()));
   throw new Error("the cluster does not get ready");
+}
+
+/** A replica of the first of a cluster's masters, which all of them would elect in its place. */
+export async function clusterReplica(masters: readonly RedisServer[]): Promise<RedisServer> {
+  const replica = await redisServer(clusterOptions, await clusterPort());
+  const [own = "", master = ""] = await Promise.all(
+    [replica, ...masters].map(async (server) => (await cluster(server, "MYID")).trim()),
+  );
+  for (const { port } of masters) await cluster(replica, "MEET", "127.0.0.1", port);
+  const isReplica = async () => {
+    // Refused until it has heard of the master.
+    if (!(await cluster(replica, "REPLICATE", master)).startsWith("OK")) return false;
+    const { stdout } = await ask(["-p", String(replica.port), "INFO", "replication"]);
+    if (!stdout.includes("master_link_status:up")) return false;
+    const lists = await Promise.all(masters.map((server) => cluster(server, "NODES")));
+    return lists.every((list) => new RegExp(`^${own} .* slave ${master} `, "m").test(list));
+  };
+  if (await happens(isReplica)) return replica;
+  await replica.close();
+  throw new Error("the replica does not get ready");
+}
+
+/** Whether it is so within 20 s. */
+async function happens(condition: () => Promise<boolean>): Promise<boolean> {
+  for (const end = performance.now() + 20_000; performance.now() < end; await setTimeout(50)) {
+    if (await condition()) return true;
+  }
+  return false;
 }

@@ -1,12 +1,25 @@
 import type { Connection } from "./connection.js";
-import { clock } from "./scripts.js";
+import { isReadOnly } from "./replica.js";
+import { probe } from "./scripts.js";
 
 const toleratedDriftMs = 1_000;
 
-/** What is wrong with a server's set-up for deliveries that must not be forgotten, in plain words. */
-export async function checkServer({ run, setting }: Connection): Promise<readonly string[]> {
+/**
+ * What is wrong with a server's set-up for deliveries that must not be forgotten, in plain words.
+ * `key` is one that has no record.
+ */
+export async function checkServer(
+  { run, setting }: Connection,
+  key: string,
+): Promise<readonly string[]> {
   const problems: string[] = [];
-  const driftMs = Math.abs(Number(await run(clock, [], [])) - Date.now());
+  const [now, ...refusal] = String(await run(probe, [key], [])).split(" ");
+  if (isReadOnly(refusal.join(" "))) {
+    problems.push(
+      "this server is a replica and refuses writes, so every new delivery gets 503; connect to the primary, at an address that follows it",
+    );
+  }
+  const driftMs = Math.abs(Number(now) - Date.now());
   if (driftMs > toleratedDriftMs) {
     problems.push(
       `the server's clock is ${Math.round(driftMs / 1_000)} s away from this machine's`,

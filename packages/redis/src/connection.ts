@@ -1,3 +1,4 @@
+import { leaver, messageOf } from "./replica.js";
 import type { Script } from "./scripts.js";
 
 /**
@@ -22,6 +23,7 @@ export interface Connection {
 export interface IoredisClient {
   readonly status: string;
   connect(): Promise<unknown>;
+  disconnect(reconnect?: boolean): void;
   evalsha(sha1: string, keys: number, ...rest: string[]): Promise<unknown>;
   eval(source: string, keys: number, ...rest: string[]): Promise<unknown>;
   call(command: string, ...rest: string[]): Promise<unknown>;
@@ -35,6 +37,13 @@ export interface NodeRedisClient {
   evalSha(sha1: string, options: NodeRedisScriptOptions): Promise<unknown>;
   eval(source: string, options: NodeRedisScriptOptions): Promise<unknown>;
   configGet?(name: string): Promise<unknown>;
+  /** Of clusters. */
+  readonly masters?: readonly { readonly client?: NodeRedisNode | undefined }[];
+}
+
+/** One connection of node-redis. */
+export interface NodeRedisNode {
+  sendCommand(words: readonly string[]): Promise<unknown>;
 }
 
 export interface NodeRedisScriptOptions {
@@ -62,12 +71,17 @@ function overIoredis(client: IoredisClient): Connection {
     if (client.status === "wait") await client.connect();
     if (client.status !== "ready") throw notConnected(` (${client.status})`);
   };
+  const leaveReplica = leaver(
+    client,
+    () => client.status === "ready",
+    () => client.disconnect(true),
+  );
   return {
     async run({ source, sha1 }, keys, args) {
       if (client.status !== "ready") await ready();
       return client
         .evalsha(sha1, keys.length, ...keys, ...args)
-        .catch(ifUnknown(() => client.eval(source, keys.length, ...keys, ...args)));
+        .catch(ifUnknown(() => client.eval(source, keys.length, ...keys, ...args), leaveReplica));
     },
     async setting(name) {
       await ready();
@@ -79,14 +93,30 @@ function overIoredis(client: IoredisClient): Connection {
 }
 
 function overNodeRedis(client: NodeRedisClient): Connection {
+  const isReady = () => client.isReady ?? client.isOpen;
   const ready = () => {
-    if (!(client.isReady ?? client.isOpen)) throw notConnected();
+    if (!isReady()) throw notConnected();
   };
+  const leaveReplica = leaver(client, isReady, () => {
+    // The server closes the connection, and the client treats that as a broken one: it connects
+    // again. `destroy` and `connect` would lose subscriptions, and open a client that is being closed.
+    const leaving = client.masters
+      ? // Other connections to a replica of a cluster get MOVED, which the client follows by itself.
+        client.masters.map((master) => master.client?.sendCommand(["READWRITE"]))
+      : // Sentinel clients leave by themselves.
+        "sendCommand" in client && !("getMasterNode" in client)
+        ? // Of a single connection, by elimination; parameters differ between the kinds.
+          [(client as NodeRedisNode).sendCommand(["QUIT"])]
+        : [];
+    for (const command of leaving) command?.catch(() => {});
+  });
   return {
     async run({ source, sha1 }, keys, args) {
       ready();
       const options = { keys: [...keys], arguments: [...args] };
-      return client.evalSha(sha1, options).catch(ifUnknown(() => client.eval(source, options)));
+      return client
+        .evalSha(sha1, options)
+        .catch(ifUnknown(() => client.eval(source, options), leaveReplica));
     },
     async setting(name) {
       ready();
@@ -97,7 +127,8 @@ function overNodeRedis(client: NodeRedisClient): Connection {
 }
 
 /** Scripts go by name, and whole to a server that has not seen them or has forgotten them. */
-const ifUnknown = (whole: () => Promise<unknown>) => (error: unknown) => {
-  if (!String((error as Error | undefined)?.message).startsWith("NOSCRIPT")) throw error;
-  return whole();
-};
+const ifUnknown =
+  (whole: () => Promise<unknown>, leaveReplica: (error: unknown) => never) => (error: unknown) => {
+    if (!messageOf(error).startsWith("NOSCRIPT")) return leaveReplica(error);
+    return whole().catch(leaveReplica);
+  };

@@ -38,7 +38,7 @@ export function redisStore(
       Number(await call(scripts.release, key, [...withLineage(request), request.to])) === 1,
     extend: async (key, request) => Number(await call(scripts.extend, key, times(request))) === 1,
     forget: async (key) => Number(await call(scripts.forget, key)) === 1,
-    check: () => checkServer(connection),
+    check: () => checkServer(connection, `${prefix}check`),
   };
 }
 

@@ -94,7 +94,10 @@ if not state or state == 'r' and now < leaseEndsAt then return 0 end
 return redis.call('DEL', key)
 `);
 
-/** Answers the server's time in epoch milliseconds. */
-export const clock: Script = bare(
-  "local time = redis.call('TIME') return string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))",
-);
+/** Returns the server's time in epoch milliseconds, a space, and why it refuses writes, if it does. */
+export const probe: Script = bare(`
+local time = redis.call('TIME')
+local written = redis.pcall('DEL', KEYS[1])
+local now = string.format('%d ', time[1] * 1000 + math.floor(time[2] / 1000))
+return now .. (type(written) == 'table' and written.err or '')
+`);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { signed } from "../../../test/support/deliveries.js";
 import { call, claimBy, observedReceiver } from "../../../test/support/receivers.js";
 import { oneRedis } from "../../../test/support/one-redis.js";
@@ -127,6 +127,43 @@ describeWithRedis("on a real server", () => {
       expect(await store.check?.(call)).not.toContainEqual(expect.stringContaining("NOPERM"));
     });
 
+    test("a replica that refuses writes is left, at most once in 5 s, and serves when it is promoted", async () => {
+      let now = performance.now();
+      vi.spyOn(performance, "now").mockImplementation(() => now);
+      onTestFinished(() => void vi.restoreAllMocks());
+      onTestFinished(async () => void (await admin.replicaof("NO", "ONE")));
+      const { store, client } = await connected(kind);
+      // Another store with the same client.
+      const other = redisStore(client, { prefix: "other:" });
+      const refusal = async (asked = store) => {
+        const refused = async () => asked.claim("1", claimBy("a"), call);
+        return String(await refused().catch((error: unknown) => error));
+      };
+      const connections = async () =>
+        Number(/total_connections_received:(\d+)/.exec(await admin.info("stats"))?.[1]);
+      const isRefused = async () => (await refusal()).includes("READONLY");
+      // Nobody is there to replicate from, which leaves it read-only.
+      await admin.replicaof("127.0.0.1", 1);
+
+      let before = await connections();
+      for (const waitMs of [0, 5_000]) {
+        now += waitMs;
+        await vi.waitUntil(isRefused);
+        // So that a connection that was closed is noticed: replies come in order.
+        await vi.waitUntil(async () => (await connections()) === before + 1);
+        before += 1;
+        await vi.waitUntil(isRefused);
+        now += 4_999;
+        for (let index = 0; index < 20; index += 1) {
+          expect(await refusal(index % 2 === 0 ? store : other)).toContain("READONLY");
+        }
+        expect(await connections()).toBe(before);
+        now -= 4_999;
+      }
+      await admin.replicaof("NO", "ONE");
+      expect(await store.claim("1", claimBy("a"), call)).toMatchObject({ status: "claimed" });
+    });
+
     describe("check()", () => {
       const settings = (...pairs: readonly (readonly [string, string])[]) =>
         Promise.all(pairs.map(([name, value]) => admin.config("SET", name, value)));
@@ -152,6 +189,16 @@ describeWithRedis("on a real server", () => {
         const { store } = await connected(kind);
         expect(await store.check?.(call)).toEqual([
           "nothing is persisted: a restart forgets what was done; set appendonly yes",
+        ]);
+      });
+
+      test("reports a replica", async () => {
+        await settings(["maxmemory-policy", "noeviction"], ["appendonly", "yes"]);
+        onTestFinished(async () => void (await admin.replicaof("NO", "ONE")));
+        await admin.replicaof("127.0.0.1", 1);
+        const { store } = await connected(kind);
+        expect(await store.check?.(call)).toEqual([
+          "this server is a replica and refuses writes, so every new delivery gets 503; connect to the primary, at an address that follows it",
         ]);
       });
 

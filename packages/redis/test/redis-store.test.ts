@@ -102,3 +102,30 @@ test.each([
   });
   expect(await store.check?.(call)).toEqual(problems);
 });
+
+test("a replica of Redis 6.2, which wraps what a script was refused, is left and reported", async () => {
+  // As scripting.c of 6.2 puts it; the other tests are on what is installed, which is newer.
+  const refusal =
+    "@user_script:25: @user_script: 25: -READONLY You can't write against a read only replica.";
+  const commands: (readonly string[])[] = [];
+  const refuse = () =>
+    Promise.reject(new Error(`ERR Error running script (call to f_0123): ${refusal}`));
+  const store = redisStore({
+    isOpen: true,
+    evalSha: refuse,
+    eval: refuse,
+    sendCommand: async (words: readonly string[]) => commands.push(words),
+  } as RedisClient);
+  await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow("READONLY");
+  expect(commands).toEqual([["QUIT"]]);
+
+  const settings = new Map([
+    ["maxmemory-policy", "noeviction"],
+    ["appendonly", "yes"],
+  ]);
+  const replica = redisStore({
+    run: async () => `${Date.now()} ${refusal}`,
+    setting: async (name) => settings.get(name),
+  });
+  expect(await replica.check?.(call)).toEqual([expect.stringContaining("is a replica")]);
+});
