@@ -142,6 +142,32 @@ const keeping =
     };
   };
 
+/** Claims something else where more is left of a lease than a claim may leave; `last` has what is left. */
+const onProlonged =
+  (
+    claim: (right: RightStore, key: string, request: ClaimRequest, last: LastClaim) => ClaimResult,
+  ): Mistake =>
+  (right) => {
+    const ends = new Map<string, number>();
+    return {
+      claim(key, request) {
+        const last = right.lastClaim(key);
+        const leftMs = (ends.get(key) ?? 0) - right.now();
+        if (last && leftMs > request.leaseMs) {
+          return claim(right, key, request, { ...last, leaseMs: leftMs });
+        }
+        const result = right.claim(key, request);
+        if (result.status === "claimed") ends.set(key, right.now() + request.leaseMs);
+        return result;
+      },
+      extend(key, request) {
+        const isRenewed = right.extend(key, request);
+        if (isRenewed) ends.set(key, right.now() + request.leaseMs);
+        return isRenewed;
+      },
+    };
+  };
+
 /** Whoever calls while another call is under way acts on what that one has seen, and gets its answer. */
 function stale<Given extends readonly unknown[], Answer>(
   perform: (key: string, ...given: Given) => Answer,
@@ -303,6 +329,29 @@ export const brokenStores: readonly BrokenStore[] = [
     claim: (key, request) => claim(key, { ...request, leaseMs: 30_000 }),
     extend: (key, request) => extend(key, { ...request, leaseMs: 30_000 }),
   })),
+  broken(
+    "keeps a lease that a clock set back has prolonged",
+    onProlonged(({ claim, extend }, key, request, last) => {
+      const result = claim(key, request);
+      extend(key, last);
+      return result.status === "busy" ? { ...result, leaseLeftMs: last.leaseMs } : result;
+    }),
+  ),
+  broken(
+    "reports a shortened lease without shortening it",
+    onProlonged(({ claim, extend }, key, request, last) => {
+      const result = claim(key, request);
+      extend(key, last);
+      return result;
+    }),
+  ),
+  broken(
+    "gives away a lease that a clock set back has prolonged",
+    onProlonged(({ claim, release }, key, request, last) => {
+      release(key, { ...last, to: "failed" });
+      return claim(key, request);
+    }),
+  ),
   broken("tells what is left of a lease in seconds", ({ claim }) => ({
     claim(key, request) {
       const result = claim(key, request);

@@ -1,6 +1,7 @@
 import { memoryStore } from "@svc-webhooks/core";
 import { fakeClock, storeContract } from "@svc-webhooks/testing";
 import { describe, it } from "vitest";
+import { seeded } from "../chaos/process-random.js";
 
 storeContract(
   { describe, it },
@@ -34,5 +35,43 @@ storeContract({ describe, it }, "the memory store from afar", () => {
       forget: (...given) => later(store.forget(...given)),
     },
     advance: async (ms) => later(void (ahead += ms)),
+  };
+});
+
+// As over several connections: calls reach the store in any order, and so do their answers its caller.
+storeContract({ describe, it }, "the memory store over an unordered network", () => {
+  const clock = fakeClock();
+  const store = memoryStore({ clock });
+  const { between } = seeded("2/network");
+  const travelling: (() => void)[] = [];
+  const travel = () =>
+    new Promise<void>((arrive) => {
+      travelling.push(arrive);
+      // One arrives for each that left, but not in their order.
+      setImmediate(() => travelling.splice(between(0, travelling.length - 1), 1)[0]?.());
+    });
+  const unordered =
+    <Given extends readonly unknown[], Answer>(
+      perform: (...given: Given) => Answer | Promise<Answer>,
+    ) =>
+    async (...given: Given): Promise<Answer> => {
+      await travel();
+      const answer = await perform(...given);
+      await travel();
+      return answer;
+    };
+  return {
+    store: {
+      shared: true,
+      claim: unordered((...given: Parameters<typeof store.claim>) => store.claim(...given)),
+      complete: unordered((...given: Parameters<typeof store.complete>) =>
+        store.complete(...given),
+      ),
+      release: unordered((...given: Parameters<typeof store.release>) => store.release(...given)),
+      extend: unordered((...given: Parameters<typeof store.extend>) => store.extend(...given)),
+      forget: unordered((...given: Parameters<typeof store.forget>) => store.forget(...given)),
+    },
+    advance: clock.jump,
+    exactClock: true,
   };
 });

@@ -4,6 +4,9 @@ import { DurableObject } from "cloudflare:workers";
 /** How long records that have expired may stay before they are removed. */
 const purgeMs = 3_600_000;
 
+/** The longest `retainMs` of a receiver. */
+const longestMs = 31_536_000_000;
+
 type Row = {
   readonly state: "running" | "done" | "failed" | "parked";
   readonly token: string;
@@ -47,9 +50,12 @@ export class DeliveryRecords extends DurableObject {
       return { status: row.state, lineage: row.lineage ?? undefined };
     }
     if (row && isLeased(row, now)) {
+      // A clock that was set back would keep a dead claim alive.
+      const lease_ends_at = Math.min(row.lease_ends_at, now + leaseMs);
+      if (lease_ends_at < row.lease_ends_at) this.#put(key, { ...row, lease_ends_at });
       return row.token === token
         ? { status: "claimed", fence: row.fence, run: row.run }
-        : { status: "busy", leaseLeftMs: row.lease_ends_at - now };
+        : { status: "busy", leaseLeftMs: lease_ends_at - now };
     }
     const run = (row?.run ?? 0) + 1;
     const fence = Math.max((row?.fence ?? 0) + 1, now);
@@ -114,7 +120,11 @@ export class DeliveryRecords extends DurableObject {
 
   override async alarm(): Promise<void> {
     this.#hasAlarm = false;
-    this.#sql.exec("DELETE FROM records WHERE expires_at <= ?", this.now());
+    const now = this.now();
+    this.#sql.exec("DELETE FROM records WHERE expires_at <= ?", now);
+    // Written before the clock was set back; they would stay until it is there again.
+    const latest = now + longestMs;
+    this.#sql.exec("UPDATE records SET expires_at = ? WHERE expires_at > ?", latest, latest);
     if (this.#sql.exec("SELECT 1 FROM records LIMIT 1").toArray().length > 0) {
       await this.#setAlarm();
     }

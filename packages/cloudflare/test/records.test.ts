@@ -50,6 +50,20 @@ test("an alarm removes what has expired, and nothing else", async () => {
   expect(await ask("count")).toEqual([1]);
 });
 
+test("a clock set back by decades does not keep records for decades", async () => {
+  const { store, ask, advance } = await opened(1);
+  const year = 31_536_000_000;
+  await store.complete(keyOf(1), by("a"), call);
+  await advance(-30 * year);
+  await ask("alarm");
+  await advance(year - 1);
+  await ask("alarm");
+  expect(await store.claim(keyOf(1), by("b"), call)).toEqual({ status: "done" });
+  await advance(1);
+  await ask("alarm");
+  expect(await ask("count")).toEqual([0]);
+});
+
 test("another number of shards is refused, because it would forget everything", async () => {
   const directory = mkdtempSync(join(tmpdir(), "svc-webhooks-objects-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));

@@ -11,7 +11,8 @@ test("core, Hono adapter and store are at most 8.9 KiB, and nothing of them is N
     external: /^(?:hono|cloudflare:workers)$/,
   });
   const { output } = await bundle.generate({ format: "esm", minify: true });
-  // Only ever lower this, or write the reason here.
-  expect(gzipSync(output[0].code, { level: 9 }).length).toBeLessThanOrEqual(9_024);
+  // Only ever lower this, or write the reason here: 67 B are the price of a clock that is set back,
+  // which shortens leases and retentions.
+  expect(gzipSync(output[0].code, { level: 9 }).length).toBeLessThanOrEqual(9_091);
   expect(output[0].code).not.toMatch(/node:|\bBuffer\b|\bprocess\.|\brequire\b/);
 });

@@ -79,7 +79,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
     return undefined;
   };
 
-  const leased = (claim?: Claim): claim is Claim => claim !== undefined && now < claim.leaseEndsAt;
+  const leased = (claim?: Claim): claim is Claim =>
+    claim?.token !== undefined && now < claim.leaseEndsAt;
 
   /** The oldest running record stands for all: receivers that share a store should share `leaseMs`. */
   const insert = (key: string) => {
@@ -130,6 +131,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
         record.lineage = lineage;
         file(record, "running", now + retainMs, claim);
       }
+      // A clock that was set back would keep a dead claim alive.
+      claim.leaseEndsAt = Math.min(claim.leaseEndsAt, now + leaseMs);
       return claim.token === token
         ? { status: "claimed", fence: claim.fence, run: claim.run, evictedEarly }
         : { status: "busy", leaseLeftMs: claim.leaseEndsAt - now };
@@ -151,7 +154,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       const { claim } = record;
       if (to === "unused") claim.run -= 1;
       claim.token = undefined;
-      claim.leaseEndsAt = 0;
       file(record, to === "parked" ? to : "failed", now + retainMs, claim);
       return true;
     },

@@ -35,10 +35,10 @@ if not (fence and run and leaseEndsAt) or state and not state:find('[rfpd]') the
   return redis.error_reply('no record of svc-webhooks under this key')
 end
 
-local function running(ttl)
+local function running(by, ...)
   -- Appended, because %s ends at a NUL.
-  local value = string.format('r%d %d %d ', fence, run, now + leaseMs) .. token
-  redis.call('SET', key, value, 'PX', ttl)
+  local value = string.format('r%d %d %d ', fence, run, now + leaseMs) .. by
+  redis.call('SET', key, value, ...)
 end
 `;
 
@@ -53,10 +53,15 @@ const script = (body: string): Script => bare(`${read}${body}`);
 export const claim: Script = script(`
 if state == 'd' or state == 'p' then return record end
 if state == 'r' and now < leaseEndsAt then
+  -- A clock that was set back would keep a dead claim alive.
+  if leaseEndsAt > now + leaseMs then
+    leaseEndsAt = now + leaseMs
+    running(owner, 'KEEPTTL')
+  end
   if owner ~= token then return string.format('b%d', leaseEndsAt - now) end
 else
   fence, run = math.max(fence + 1, now), run + 1
-  running(retainMs)
+  running(token, 'PX', retainMs)
 end
 return string.format('c%d %d', fence, run)
 `);
@@ -84,7 +89,7 @@ return 1
 /** Answers 1 if it was the owner's. */
 export const extend: Script = script(`
 if owner ~= token then return 0 end
-running(math.max(redis.call('PTTL', key), leaseMs))
+running(token, 'PX', math.max(redis.call('PTTL', key), leaseMs))
 return 1
 `);
 

@@ -8,8 +8,9 @@ export interface StoreUnderTest {
   readonly store: DeliveryStore;
   /**
    * Moves the time by which the store judges leases and retention, as if so many milliseconds (a whole
-   * number) had passed: its clock, or the times in its records. Awaited. A clock made for the test
-   * begins later than 2020: fences are epoch milliseconds.
+   * number) had passed: its clock, or the times in its records. Awaited. Negative where the clock is
+   * set back: by an hour at most. A clock made for the test begins later than 2020: fences are epoch
+   * milliseconds.
    */
   readonly advance: (ms: number) => unknown;
   /**
