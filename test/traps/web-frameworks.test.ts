@@ -1,3 +1,6 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
 import { createReceiver, type Receiver } from "@svc-webhooks/core";
 import { webhooks } from "@svc-webhooks/hono";
 import { webhooks as nextWebhooks } from "@svc-webhooks/next";
@@ -5,7 +8,7 @@ import { webhooks as pagesWebhooks } from "@svc-webhooks/next/pages";
 import { Hono, type Context } from "hono";
 import { NextRequest } from "next/server.js";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { send } from "../support/clients.js";
+import { dial, requestHead, send } from "../support/clients.js";
 import { eventBody, secret, signed } from "../support/deliveries.js";
 import { observedReceiver } from "../support/receivers.js";
 import { expresses, listen } from "../support/servers.js";
@@ -16,6 +19,16 @@ const signedInit = async (...delivery: Parameters<typeof signed>) =>
 
 // A parser would lose the mark, and a re-encoded body would have another signature.
 const marked = `\uFEFF${eventBody()}`;
+
+/** Serves on a free port of this machine until the test ends. */
+async function listenOn(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return (server.address() as AddressInfo).port;
+}
 
 describe.each(hosts)("Hono, $host", ({ serve }) => {
   test.each<[string, (c: Context) => Promise<unknown>]>([
@@ -79,6 +92,26 @@ describe.each(hosts)("Hono, $host", ({ serve }) => {
     expect(environments.size).toBe(3);
     expect(codes).toEqual(["processed", "duplicate", "duplicate"]);
     expect(make).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("Hono on a Node server with insecureHTTPParser", () => {
+  // Node's default parser refuses such a request; this one lets both headers through.
+  test("a Content-Length beside Transfer-Encoding does not lift maxBodyBytes", async () => {
+    const { receiver, codes } = observedReceiver({ maxBodyBytes: 1_000 });
+    const app = new Hono().post("/webhooks", webhooks(receiver));
+    const port = await listenOn(
+      createServer({ insecureHTTPParser: true }, getRequestListener(app.fetch)),
+    );
+    const { headers } = await signed(marked, {
+      "content-length": "5",
+      "transfer-encoding": "chunked",
+    });
+    const { write, answer } = dial(port);
+    // It never ends: only a reader that counts responds before `bodyTimeoutMs`.
+    write(`${requestHead(headers)}400\r\n${" ".repeat(1_024)}\r\n`);
+    expect(await answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(codes()).toEqual(["body_too_large"]);
   });
 });
 

@@ -1,6 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { answer, sign, type OutcomeCode } from "../src/index.js";
-import { eventBody, gate, observed, secret, send, settled } from "./support.js";
+import { eventBody, FakeClock, gate, observed, secret, send, settled } from "./support.js";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 const url = "https://example.org/webhooks";
 
@@ -30,14 +35,24 @@ function streaming(chunks: readonly (string | Uint8Array)[]) {
   return { stream, seen };
 }
 
+/** What is left of memory outside the heap once garbage is collected, in bytes. */
+async function bytesInBuffers(): Promise<number> {
+  // A turn of the loop first: V8 keeps what a WeakRef or a promise job has just used.
+  await settled();
+  collectGarbage();
+  await settled();
+  collectGarbage();
+  return process.memoryUsage().arrayBuffers;
+}
+
 // Node asks for `duplex` with a stream; the DOM types do not know it yet.
 const posting = { method: "POST", duplex: "half" };
 
 const post = (
-  body: string | ReadableStream<Uint8Array>,
+  body: string | ReadableStream<unknown>,
   headers: Readonly<Record<string, string>>,
   more: RequestInit = {},
-) => new Request(url, { ...posting, body, headers, ...more });
+) => new Request(url, { ...posting, body: body as BodyInit, headers, ...more });
 
 const codeOf = async (response: Response) => {
   const { status, error } = (await response.json()) as {
@@ -178,6 +193,127 @@ describe("a body that comes in chunks", () => {
     expect(seen.pulled).toBe(0);
   });
 
+  test("may come in as many chunks as it has bytes", async () => {
+    const body = bodyOf(3_000);
+    const { receiver } = observed({ maxBodyBytes: 3_000 });
+    const { stream } = streaming(Array.from({ length: 3_000 }, (_, index) => body.charAt(index)));
+    const response = await receiver.fetch(post(stream, await headersFor(body)));
+    expect(await codeOf(response)).toBe("processed");
+  });
+
+  test("holds none of the chunks that have been copied", async () => {
+    const chunks = 2_000;
+    const { receiver } = observed();
+    const given: WeakRef<Uint8Array>[] = [];
+    const held = gate();
+    const stream = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (given.length === chunks) return held.opened.then(() => controller.close());
+        const chunk = Uint8Array.of(32);
+        given.push(new WeakRef(chunk));
+        controller.enqueue(chunk);
+        return undefined;
+      },
+    });
+    const response = receiver.fetch(post(stream, await headersFor(" ".repeat(chunks))));
+    while (given.length < chunks) await settled();
+    await bytesInBuffers();
+    const alive = given.filter((chunk) => chunk.deref());
+    expect(alive.length).toBeLessThan(10);
+    held.open();
+    expect(await codeOf(await response)).toBe("malformed_body");
+  });
+
+  test("that does not end in time is cancelled, and its buffer is released", async () => {
+    const clock = new FakeClock();
+    const { receiver, lines } = observed({ clock, maxBodyBytes: 2_000_000 });
+    const before = await bytesInBuffers();
+    const streams = Array.from({ length: 20 }, () => {
+      const cancelled: unknown[] = [];
+      const stream = new ReadableStream<Uint8Array>(
+        {
+          pull(controller) {
+            controller.enqueue(new Uint8Array(1_000_000));
+            return new Promise(() => {});
+          },
+          cancel: (reason) => void cancelled.push(reason),
+        },
+        { highWaterMark: 0 },
+      );
+      return { stream, cancelled };
+    });
+    const headers = await headersFor("never whole");
+    const requests = streams.map(({ stream }) => post(stream, headers));
+    const responses = requests.map((request) => receiver.fetch(request));
+    await clock.advance(9_999);
+    expect(streams.filter(({ cancelled }) => cancelled.length > 0)).toEqual([]);
+    expect((await bytesInBuffers()) - before).toBeGreaterThan(19_000_000);
+    await clock.advance(1);
+    const codes = await Promise.all(responses.map(async (response) => codeOf(await response)));
+    expect(new Set(codes)).toEqual(new Set(["body_timeout"]));
+    expect(streams.filter(({ cancelled }) => cancelled.length !== 1)).toEqual([]);
+    expect((await bytesInBuffers()) - before).toBeLessThan(5_000_000);
+    expect(requests).toHaveLength(20);
+    expect(lines).toEqual([]);
+  });
+
+  test.each<[string, () => Promise<void>]>([
+    ["never settles", () => new Promise(() => {})],
+    ["rejects", () => Promise.reject(new Error("cannot be cancelled"))],
+  ])("is refused without waiting for a cancel() that %s", async (_what, cancel) => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    const { receiver } = observed({ clock: new FakeClock(), maxBodyBytes: limit });
+    const stream = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new Uint8Array(limit + 1)),
+      cancel,
+    });
+    const responding = receiver.fetch(post(stream, await headersFor(eventBody())));
+    await settled();
+    const response = await Promise.race([responding, Promise.resolve(undefined)]);
+    expect(response?.status).toBe(413);
+    expect(unhandled).toEqual([]);
+  });
+
+  test("of empty chunks that are available immediately is refused, so that timers can fire", async () => {
+    const { receiver } = observed();
+    const { stream, seen } = streaming(Array.from({ length: 100_000 }, () => new Uint8Array()));
+    const response = await receiver.fetch(post(stream, await headersFor("")));
+    expect(await codeOf(response)).toBe("body_too_large");
+    expect(seen.cancelled).toBe(true);
+    expect(seen.pulled).toBeLessThan(1_100);
+  });
+
+  test.each<[string, unknown]>([
+    ["text", eventBody()],
+    ["a number", 1],
+    ["null", null],
+    ["an array", [123, 125]],
+    ["an object with a length", { length: 2 }],
+    ["an ArrayBuffer", new TextEncoder().encode(eventBody()).buffer],
+    ["16-bit units", new Uint16Array(2)],
+  ])("is unavailable where a chunk is %s", async (_what, chunk) => {
+    const { receiver, lines, reports } = observed({ maxBodyBytes: limit });
+    const seen = { pulled: 0, cancelled: false };
+    const stream = new ReadableStream<unknown>(
+      {
+        pull(controller) {
+          if (seen.pulled++ === 0) controller.enqueue(chunk);
+          else controller.close();
+        },
+        cancel: () => void (seen.cancelled = true),
+      },
+      { highWaterMark: 0 },
+    );
+    const response = await receiver.fetch(post(stream, await headersFor(eventBody())));
+    expect(await codeOf(response)).toBe("body_unavailable");
+    expect(seen).toEqual({ pulled: 1, cancelled: true });
+    expect(lines).toEqual([expect.stringContaining("a chunk of the body is not a Uint8Array")]);
+    expect(reports[0]).not.toHaveProperty("bodyBytes");
+  });
+
   test("and breaks off is aborted: nothing is claimed, and no line is printed", async () => {
     const { receiver, lines } = observed();
     const stream = new ReadableStream<Uint8Array>({
@@ -239,13 +375,31 @@ describe("a body of announced length", () => {
     expect(await codeOf(await receiver.fetch(request))).toBe("body_too_large");
   });
 
-  test.each(["0", "a few", "-1"])("announced as %j is not read on and on", async (length) => {
-    const { receiver } = observed({ maxBodyBytes: limit });
-    const { stream, seen } = streaming(Array.from({ length: 1_000 }, () => bodyOf(limit)));
-    const request = post(stream, await headersFor(eventBody(), { "content-length": length }));
-    expect(await codeOf(await receiver.fetch(request))).toBe("body_too_large");
-    expect(seen.pulled).toBeLessThan(1_000);
-  });
+  test.each(["0", "a few", "-1", "5, 5", "0x5", "1e1", "+5", "5.0", "05"])(
+    "announced as %j is counted all the same",
+    async (length) => {
+      const { receiver } = observed({ maxBodyBytes: limit });
+      const { stream, seen } = streaming(Array.from({ length: 1_000 }, () => bodyOf(limit)));
+      const request = post(stream, await headersFor(eventBody(), { "content-length": length }));
+      expect(await codeOf(await receiver.fetch(request))).toBe("body_too_large");
+      expect(seen.pulled).toBeLessThan(1_000);
+    },
+  );
+
+  test.each(["chunked", "identity", ""])(
+    "is counted where Transfer-Encoding: %s is present too",
+    async (coding) => {
+      const { receiver } = observed({ maxBodyBytes: limit });
+      const { stream, seen } = streaming(Array.from({ length: 1_000 }, () => bodyOf(limit)));
+      const headers = await headersFor(eventBody(), {
+        ...announced(limit),
+        "transfer-encoding": coding,
+      });
+      const response = await receiver.fetch(post(stream, headers));
+      expect(await codeOf(response)).toBe("body_too_large");
+      expect(seen).toEqual({ pulled: 2, cancelled: true });
+    },
+  );
 
   test("of nothing at all is signed like any other, and is no JSON", async () => {
     const { receiver } = observed();
