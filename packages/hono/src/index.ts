@@ -1,5 +1,6 @@
-import { answer, createReceiver, toDelivery, toResponse } from "@svc-webhooks/core";
+import { answer, toDelivery, toResponse } from "@svc-webhooks/core";
 import type { Context } from "hono";
+import { builtOnDemand } from "./built-on-demand.js";
 import { executionOf } from "./execution.js";
 import { checked, type Mounted } from "./mounted.js";
 
@@ -13,22 +14,16 @@ const fix =
  * itself and never calls `next()`.
  *
  * Where bindings exist only per request, give a function: `webhooks((c) => createReceiver({ secret:
- * c.env.SECRET, … }))`. It is called once, on the first request, and what it returns is kept. While
- * it throws, genuine deliveries end as `misconfigured` and every request calls it again.
+ * c.env.SECRET, … }))`. It is called once, synchronously, on the first delivery whose signature header
+ * is well-formed, and the receiver that it returns is kept. While it throws, such deliveries end as
+ * `misconfigured` with their bodies unread, and each of them calls it again. Other requests are refused
+ * without calling it.
  *
  * @throws TypeError if `source` is neither
  */
 export function webhooks<Source>(source: Source): Mounted<Source> {
-  let receiver = typeof source === "function" ? undefined : checked(source);
-  const receiverOf = (c: Context) => {
-    try {
-      return (receiver ??= checked((source as (c: Context) => unknown)(c)));
-    } catch (error) {
-      // Through the same pipeline: strangers learn nothing, and the operator gets the one printed line.
-      const secret = () => Promise.reject(error);
-      return createReceiver({ secret, maxBodyBytes: 104_857_600, on: { "*": () => {} } });
-    }
-  };
+  const receiver = typeof source === "function" ? undefined : checked(source);
+  const receiverOf = receiver ? () => receiver : builtOnDemand(source as (c: Context) => unknown);
   const handle = async (c: Context) => {
     const delivery = toDelivery(c.req.raw);
     // What was read as text or JSON is no longer what was sent; these two are.

@@ -1,4 +1,4 @@
-import { createReceiver, RetryError, type Receiver } from "@svc-webhooks/core";
+import { createReceiver, RetryError, type OutcomeCode, type Receiver } from "@svc-webhooks/core";
 import { webhooks } from "@svc-webhooks/hono";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -381,7 +381,13 @@ describe.each(hosts)("$host", ({ host, serve }) => {
   });
 
   describe("given a function", () => {
-    test("calls it once, on the first request, and keeps what it answers", async () => {
+    const throwing = (): Receiver => {
+      throw new Error("not yet");
+    };
+    const gzip = { "content-encoding": "gzip" };
+    const malformed = initOf(unsigned(eventBody(), { "x-svc-signature": "sha256=0" }));
+
+    test("calls it once, on the first delivery, and keeps what it returns", async () => {
       const { receiver } = observedReceiver();
       const make = vi.fn<(c: Context) => Receiver>(() => receiver);
       const app = new Hono().post("/webhooks", webhooks(make));
@@ -426,13 +432,32 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(runs).toBe(1);
     });
 
-    test("keeps what a GET has made, too", async () => {
-      const { receiver } = observedReceiver();
-      const make = vi.fn<() => Receiver>(() => receiver);
+    test.each<[string, () => RequestInit | Promise<RequestInit>, OutcomeCode]>([
+      ["another method", () => ({ method: "GET" }), "method_not_allowed"],
+      ["no signature", () => initOf(unsigned()), "signature_missing"],
+      ["half a signature", () => malformed, "signature_malformed"],
+      ["an encoding", () => signedInit(eventBody(), gzip), "encoding_unsupported"],
+    ])("does not call it for a request with %s", async (_what, init, code) => {
+      const make = vi.fn<() => Receiver>(() => observedReceiver().receiver);
       const askFor = await serve(new Hono().all("/webhooks", webhooks(make)));
-      expect((await askFor("/webhooks", { method: "GET" })).status).toBe(405);
+      expect(await codeOf(await askFor("/webhooks", await init()))).toBe(code);
+      expect(make).not.toHaveBeenCalled();
       expect(await codeOf(await askFor("/webhooks", await signedInit()))).toBe("processed");
       expect(make).toHaveBeenCalledTimes(1);
+    });
+
+    test("holds the first delivery, too, to its own maxBodyBytes, and reports it once", async () => {
+      const { receiver, codes, lines } = observedReceiver({ maxBodyBytes: 64 });
+      const askFor = await serve(
+        new Hono().post(
+          "/webhooks",
+          webhooks(() => receiver),
+        ),
+      );
+      const large = await signedInit(eventBody().padEnd(65));
+      expect(await codeOf(await askFor("/webhooks", large))).toBe("body_too_large");
+      expect(codes()).toEqual(["body_too_large"]);
+      expect(lines).toEqual([]);
     });
 
     test("that throws: genuine deliveries are misconfigured until it works, strangers learn nothing", async () => {
@@ -513,12 +538,29 @@ describe.each(hosts)("$host", ({ host, serve }) => {
 
     test("that throws loses no delivery for its size: it is misconfigured, not too large", async () => {
       printed();
-      const make = (): Receiver => {
-        throw new Error("not yet");
-      };
-      const askFor = await serve(new Hono().post("/webhooks", webhooks(make)));
+      const askFor = await serve(new Hono().post("/webhooks", webhooks(throwing)));
       const large = await signedInit(eventBody("email.sent", { html: "x".repeat(2_000_000) }));
       expect(await codeOf(await askFor("/webhooks", large))).toBe("misconfigured");
+    });
+
+    test("that throws leaves bodies unread, so that strangers cost no memory", async () => {
+      printed();
+      const bodiesUsed: boolean[] = [];
+      const app = new Hono()
+        .use(async (c, next) => {
+          await next();
+          bodiesUsed.push(c.req.raw.bodyUsed);
+        })
+        .post("/webhooks", webhooks(throwing));
+      const askFor = await serve(app);
+      const body = Buffer.alloc(2_000_000, " ");
+      const headers = { "x-svc-signature": forgedSignature };
+      const known = initOf(unsigned(body, headers));
+      const chunked: RequestInit = { ...known, body: new Blob([body]).stream(), duplex: "half" };
+      for (const init of [known, chunked]) {
+        expect(await codeOf(await askFor("/webhooks", init))).toBe("misconfigured");
+      }
+      expect(bodiesUsed).toEqual([false, false]);
     });
   });
 });
