@@ -1,3 +1,4 @@
+import { getRequestListener } from "@hono/node-server";
 import { createReceiver, RetryError, type OutcomeCode, type Receiver } from "@svc-webhooks/core";
 import { webhooks } from "@svc-webhooks/hono";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
@@ -20,6 +21,7 @@ import {
 } from "../../../test/support/deliveries.js";
 import { gate } from "../../../test/support/gate.js";
 import { observedReceiver, type ObservedReceiver } from "../../../test/support/receivers.js";
+import { listen } from "../../../test/support/servers.js";
 import { codeOf, hosts, initOf, type Ask } from "../../../test/support/web.js";
 
 const fix =
@@ -607,6 +609,37 @@ describe("the execution context", () => {
     await Promise.all(context.works);
     expect(await settled).toMatchObject({ phase: "settled" });
     expect(internalErrors).toEqual([]);
+  });
+
+  test.each<[string, unknown]>([
+    ["a text", "on"],
+    ["an object with a socket", { socket: {} }],
+    [
+      "a service, which has every property as a function",
+      new Proxy(() => {}, { get: () => () => {} }),
+    ],
+  ])("is used where a binding named incoming holds %s", async (_what, incoming) => {
+    const { receiver } = observedReceiver({ on: { "*": async () => {} } });
+    const app = new Hono().post("/webhooks", webhooks(receiver));
+    const context = new WorkerContext();
+    await app.request("/webhooks", await signedInit(), { incoming }, context);
+    expect(context.works).toHaveLength(1);
+  });
+
+  test("is not looked for on @hono/node-server, where the look throws", async () => {
+    let looks = 0;
+    const app = new Hono()
+      .use(async (c, next) => {
+        Object.defineProperty(c, "executionCtx", { get: () => void (looks += 1) });
+        await next();
+      })
+      .post("/webhooks", webhooks(observedReceiver().receiver));
+    const port = await listen(getRequestListener(app.fetch));
+    const response = await fetch(`http://127.0.0.1:${port}/webhooks`, await signedInit());
+    expect(await codeOf(response)).toBe("processed");
+    expect(looks).toBe(0);
+    await app.request("/webhooks", await signedInit());
+    expect(looks).toBe(1);
   });
 
   test("is asked anew for each request", async () => {

@@ -1,0 +1,52 @@
+import { fileURLToPath } from "node:url";
+import { Miniflare, type MiniflareOptions } from "miniflare";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { bundled } from "../../../test/runtimes/launch.js";
+import { dial, requestHead } from "../../../test/support/clients.js";
+import { signed } from "../../../test/support/deliveries.js";
+import { codeOf, initOf } from "../../../test/support/web.js";
+
+const script = await bundled(fileURLToPath(new URL("worker.ts", import.meta.url)), "workerd");
+
+async function start(bindings: MiniflareOptions = {} as MiniflareOptions): Promise<URL> {
+  const miniflare = new Miniflare({
+    modules: true,
+    script,
+    compatibilityDate: "2025-06-01",
+    host: "127.0.0.1",
+    port: 0,
+    cf: false,
+    ...bindings,
+  } as MiniflareOptions);
+  onTestFinished(() => miniflare.dispose());
+  return miniflare.ready;
+}
+
+// A service binding has every property that it is asked for, as a function.
+test.each<[string, MiniflareOptions]>([
+  ["a variable", { bindings: { incoming: "on" } }],
+  ["a JSON variable", { bindings: { incoming: { socket: {}, complete: true } } }],
+  ["a KV namespace", { kvNamespaces: ["incoming"] }],
+  ["a service", { serviceBindings: { incoming: () => new Response() as never } }],
+])(
+  "a handler finishes after the response on a Worker with %s named incoming",
+  async (_what, bindings) => {
+    const { origin } = await start(bindings);
+    const response = await fetch(`${origin}/webhooks`, initOf(await signed()));
+    expect(await codeOf(response)).toBe("handler_timeout");
+    await vi.waitFor(
+      async () => expect(await (await fetch(`${origin}/finished`)).json()).toBe(true),
+      { timeout: 5_000 },
+    );
+  },
+);
+
+// workerd lets both headers through, without any flag.
+test("a Content-Length beside Transfer-Encoding does not lift maxBodyBytes on a Worker", async () => {
+  const { port } = await start();
+  const { headers } = await signed(" ", { "content-length": "5", "transfer-encoding": "chunked" });
+  const { write, answer } = dial(Number(port));
+  // It never ends: only a reader that counts responds before `bodyTimeoutMs`.
+  write(`${requestHead(headers)}400\r\n${" ".repeat(1_024)}\r\n`);
+  expect(await answer).toMatch(/^HTTP\/1\.1 413 /);
+});
