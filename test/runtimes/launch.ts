@@ -71,7 +71,9 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
   return {
     origin: `http://127.0.0.1:${port}`,
     close() {
-      if (child.pid && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
+      // A process that a signal ended has no exit code. Its group may be gone, or belong to another.
+      const isRunning = child.exitCode === null && child.signalCode === null;
+      if (child.pid && isRunning) process.kill(-child.pid, "SIGKILL");
       return exited;
     },
   };

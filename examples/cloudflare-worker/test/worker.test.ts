@@ -29,7 +29,8 @@ test("what was processed is a duplicate at once, concurrently, and after a resta
   vi.stubEnv("RECORDS_FOLDER", records);
   const start = async () => {
     const served = await spawned(process.execPath, `${folder}start.js`);
-    onTestFinished(() => void served.close());
+    // Before its folder is removed.
+    onTestFinished(async () => void (await served.close()));
     return served;
   };
 
