@@ -104,23 +104,25 @@ test("trap 24: receivers of different names on one store leave each other's even
   }
 });
 
-test("trap 24: names, types and ids cannot be moved into one another", async () => {
+test("trap 24: a name that ends where another name goes on does not reach that one's records", async () => {
+  // The text that is hashed has spaces between its parts, and names may contain them. Ids of
+  // deliveries may not, but `forget` takes any.
   const store = memoryStore();
-  for (const border of ["", ":", "/", "|", "-"]) {
-    const first = observedReceiver({ store, name: "n" }).receiver;
-    const second = observedReceiver({ store, name: `n${border}delivery` }).receiver;
-    const id = `b${border}`;
-    expect((await first.receive(await event("evt_1", `delivery${border}${id}`))).code).toBe(
-      "processed",
-    );
-    expect((await second.receive(await event("evt_1", id))).code).toBe("processed");
+  const short = observedReceiver({ store, name: "billing" }).receiver;
+  const long = observedReceiver({ store, name: "billing eu" }).receiver;
+  expect((await long.receive(await event("evt_1", "dlv_1"))).code).toBe("processed");
+  expect(await short.forget({ deliveryId: "eu dlv_1" })).toBe(false);
+  expect((await long.receive(await event("evt_1", "dlv_1"))).code).toBe("duplicate");
+});
 
-    const { receiver } = observedReceiver(byEvent);
-    for (const [type, eventId] of [
+test("trap 24: a type and an id cannot be moved into one another", async () => {
+  const { receiver } = observedReceiver(byEvent);
+  for (const border of ["", " ", ",", '","', '\\",\\"', ":", "/"]) {
+    for (const [type, id] of [
       ["email", `sent${border}1`],
       [`email${border}sent`, "1"],
     ]) {
-      const delivery = await signed(eventBody(type, { id: eventId }));
+      const delivery = await signed(eventBody(type, { id }));
       expect((await receiver.receive(delivery)).code).toBe("processed");
     }
   }
