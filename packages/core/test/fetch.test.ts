@@ -315,10 +315,15 @@ describe("a body that comes in chunks", () => {
   });
 
   test("and breaks off is aborted: nothing is claimed, and no line is printed", async () => {
+
+  test.each([
+    ["", new Error("connection reset")],
+    [" without a reason", undefined],
+  ])("and breaks off%s is aborted: nothing is claimed, no line is printed", async (_, reason) => {
     const { receiver, lines } = observed();
     const stream = new ReadableStream<Uint8Array>({
       pull(controller) {
-        controller.error(new Error("connection reset"));
+        controller.error(reason);
       },
     });
     const response = await receiver.fetch(post(stream, await headersFor(eventBody())));

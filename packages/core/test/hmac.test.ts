@@ -1,6 +1,7 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type * as Hmac from "../src/hmac/node.js";
 import type * as Signature from "../src/signature.js";
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"));
@@ -51,12 +52,18 @@ const vectors = [
 
 const filled = { minLength: 1, maxLength: 200 };
 
-describe.each(["node", "web"] as const)("sign and verify on #hmac/%s", (platform) => {
+// Stryker finds the tests of a file by their imports, and `#hmac` stands for the other file.
+const platforms: [string, () => Promise<typeof Hmac>][] = [
+  ["node", () => vi.importActual("../src/hmac/node.js")],
+  ["web", () => import("../src/hmac/web.js")],
+];
+
+describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
   let lib: typeof Signature;
 
   beforeAll(async () => {
     vi.resetModules();
-    vi.doMock("#hmac", () => vi.importActual(`../src/hmac/${platform}.js`));
+    vi.doMock("#hmac", load);
     lib = await import("../src/signature.js");
   });
 
@@ -69,6 +76,27 @@ describe.each(["node", "web"] as const)("sign and verify on #hmac/%s", (platform
     await lib.sign("{}", "key");
     expect(subtle).toHaveBeenCalledTimes(platform === "web" ? 1 : 0);
     subtle.mockRestore();
+  });
+
+  test("import a key that is given as text once, and not to be extracted", async () => {
+    const importKey = vi.spyOn(crypto.subtle, "importKey");
+    const signature = await lib.sign("{}", "whsec_text");
+    importKey.mockClear();
+    for (let call = 0; call < 3; call += 1) await lib.verify("{}", signature, "whsec_text");
+    const extractable = importKey.mock.calls.map((given) => given[3]);
+    expect(extractable).toEqual(platform === "web" ? [false] : []);
+    importKey.mockRestore();
+  });
+
+  test.each([
+    ["text", "é"],
+    ["bytes", text("é")],
+    ["a piece of a larger buffer", text("aéa").subarray(1, 3)],
+  ])("come with the first half of the SHA-256 of %s", async (_, data) => {
+    const { fingerprint } = await load();
+    expect(await fingerprint(data)).toBe(
+      createHash("sha256").update("é").digest("hex").slice(0, 32),
+    );
   });
 
   test.each(vectors)("agree with RFC 4231, section $section", async ({ key, data, mac }) => {

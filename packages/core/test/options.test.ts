@@ -7,7 +7,7 @@ import {
   type ReceiverConfigErrorCode,
   type ReceiverOptions,
 } from "../src/index.js";
-import { eventBody, signed } from "./support.js";
+import { eventBody, noting, send, signed, type NotedCall } from "./support.js";
 
 const secret = "whsec_do_not_show";
 const on = { "*": () => {} };
@@ -105,10 +105,17 @@ describe("a receiver is not built with", () => {
     ["null as store", { store: null }, "invalid_option", "store must be a DeliveryStore"],
     ["an unknown dedupeBy", { dedupeBy: "id" }, "invalid_option", "delivery, event or body"],
     [
+      "a word that starts with a dedupeBy",
+      { dedupeBy: "bodyguard" },
+      "invalid_option",
+      "delivery, event or body",
+    ],
+    ["a word that ends in a dedupeBy", { dedupeBy: "somebody" }, "invalid_option", "event or body"],
+    [
       "dedupeBy event without eventId",
       { dedupeBy: "event" },
       "missing_event_id",
-      "eventId must be",
+      "eventId must be given with dedupeBy event",
     ],
     ["an eventType that is no function", { eventType: "type" }, "invalid_option", "a function"],
     [
@@ -129,9 +136,26 @@ describe("a receiver is not built with", () => {
     ["over a million runs", { maxRuns: 1_000_001, onParked }, "invalid_option", "1000000"],
     ["runs as text", { maxRuns: "3", onParked }, "invalid_option", "a whole number"],
     ["NaN runs", { maxRuns: Number.NaN, onParked }, "invalid_option", "a whole number"],
-    ["an unknown onStoreError", { onStoreError: "ignore" }, "invalid_option", "refuse or process"],
+    [
+      "an unknown onStoreError",
+      { onStoreError: "ignore" },
+      "invalid_option",
+      "onStoreError must be refuse or process",
+    ],
     ["true as onStoreError", { onStoreError: true }, "invalid_option", "refuse or process"],
     ["half an onStoreError", { onStoreError: "proces" }, "invalid_option", "refuse or process"],
+    [
+      "a word that starts with an onStoreError",
+      { onStoreError: "processed" },
+      "invalid_option",
+      "refuse or process",
+    ],
+    [
+      "a word that ends in an onStoreError",
+      { onStoreError: "reprocess" },
+      "invalid_option",
+      "refuse or process",
+    ],
     ["an event that is a function", { events: { a: () => {} } }, "invalid_option", noSchema],
     ["an event that is undefined", { events: { a: undefined } }, "invalid_option", noSchema],
     ["an event that is null", { events: { a: null } }, "invalid_option", noSchema],
@@ -225,6 +249,21 @@ test("a lease that is set alone takes the other durations along", () => {
   expect(() => createReceiver({ secret, on, leaseMs: 10_000 })).not.toThrow();
   expect(() => createReceiver({ secret, on, leaseMs: 3_600_000 })).not.toThrow();
   expect(() => createReceiver({ secret, on, maxRunMs: 2_000_000_000 })).not.toThrow();
+});
+
+test.each([
+  ["7 days", {}, { leaseMs: 30_000, retainMs: week }],
+  ["7 days, with another lease", { leaseMs: 60_000 }, { leaseMs: 60_000, retainMs: week }],
+  [
+    "as long as a run and its lease can last",
+    { maxRunMs: 2_000_000_000 },
+    { leaseMs: 30_000, retainMs: 2_000_030_000 },
+  ],
+])("records are kept for %s unless retainMs is set", async (_, options, request) => {
+  const calls: NotedCall[] = [];
+  const store = noting(calls, memoryStore());
+  await send(createReceiver({ secret, on, store, ...options }), undefined, {}, secret);
+  expect(calls).toMatchObject([{ request }, { request }]);
 });
 
 test("keys show up nowhere: not in errors, not in util.inspect, not in JSON", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { DeliveryHeaders, HeaderValue, StoredDelivery } from "../src/index.js";
 import { eventBody, observed, send, signed } from "./support.js";
 
 const bytes = (...parts: (string | number[])[]) =>
@@ -48,6 +49,55 @@ describe("a delivery id", () => {
     const outcome = await send(receiver, undefined, { "idempotency-key": key });
     expect(outcome).toMatchObject({ code: "processed", warnings });
   });
+});
+
+describe("headers", () => {
+  const twice = [
+    ["X-SVC-Signature", "signature_malformed"],
+    ["X-SVC-Delivery-Id", "delivery_id_malformed"],
+  ] as const;
+
+  test.each(twice)("with %s in two cases have two values: %s", async (name, code) => {
+    const { receiver } = observed();
+    const delivery = await signed();
+    const again = { [name]: delivery.headers[name.toLowerCase()] };
+    for (const headers of [
+      { ...again, ...delivery.headers },
+      { ...delivery.headers, ...again },
+    ]) {
+      expect((await receiver.receive({ ...delivery, headers })).code).toBe(code);
+    }
+  });
+
+  test.each(twice)("with a list of two values for %s: %s", async (name, code) => {
+    const { receiver } = observed();
+    const delivery = await signed();
+    const value = delivery.headers[name.toLowerCase()] ?? "";
+    const headers = { ...delivery.headers, [name.toLowerCase()]: [value, value] };
+    expect((await receiver.receive({ ...delivery, headers })).code).toBe(code);
+  });
+
+  test.each<[string, (headers: StoredDelivery["headers"]) => DeliveryHeaders]>([
+    ["a look-up by lower-case name", (headers) => (name) => headers[name]],
+    ["lists of one value", (headers) => mapped(headers, ([name, value = ""]) => [name, [value]])],
+    ["names of any case", (headers) => mapped(headers, ([name, value]) => [upper(name), value])],
+    ["an empty value in another case first", (headers) => ({ ...empty(headers), ...headers })],
+    ["an empty value in another case last", (headers) => ({ ...headers, ...empty(headers) })],
+  ])("may be given as %s", async (_, given) => {
+    const { receiver } = observed();
+    const delivery = await signed();
+    const outcome = await receiver.receive({ ...delivery, headers: given(delivery.headers) });
+    expect(outcome).toMatchObject({ code: "processed", deliveryId: "dlv_1" });
+    expect(outcome.eventId).toBeUndefined();
+  });
+
+  const upper = (name: string) => name.toUpperCase();
+  const mapped = (
+    headers: StoredDelivery["headers"],
+    change: (entry: [string, string | undefined]) => [string, HeaderValue],
+  ) => Object.fromEntries(Object.entries(headers).map(change));
+  const empty = (headers: StoredDelivery["headers"]) =>
+    mapped(headers, ([name]) => [upper(name), undefined]);
 });
 
 describe("a signed body", () => {

@@ -303,7 +303,7 @@ describe("a function for secrets", () => {
     expect(reports).toEqual([]);
     await clock.advance(1);
     expect(reports).toMatchObject([{ code: "misconfigured", verifyMs: 1_500 }]);
-    expect(lines).toEqual([expect.stringContaining("took longer than 1500 ms")]);
+    expect(lines).toEqual([expect.stringContaining("secret took longer than 1500 ms")]);
     expect(clock.timers).toBe(0);
   });
 });
