@@ -314,8 +314,6 @@ describe("a body that comes in chunks", () => {
     expect(reports[0]).not.toHaveProperty("bodyBytes");
   });
 
-  test("and breaks off is aborted: nothing is claimed, and no line is printed", async () => {
-
   test.each([
     ["", new Error("connection reset")],
     [" without a reason", undefined],
