@@ -375,6 +375,21 @@ export const brokenStores: readonly BrokenStore[] = [
   broken("lets a record expire under an extended lease", keeping({ extended: asBefore })),
   broken("forgets nothing, and says it has", () => ({ forget: () => true })),
   broken("forgets a record under a live lease", ({ drop }) => ({ forget: drop }), 32),
+  broken("takes no parked record that is to run again", ({ claim }) => ({
+    claim: (key, request) => claim(key, { ...request, takeParked: false }),
+  })),
+  broken("takes a parked record for every claim", ({ claim }) => ({
+    claim: (key, request) => claim(key, { ...request, takeParked: true }),
+  })),
+  broken("goes on counting the runs of a parked record", ({ claim, lastClaim }) => ({
+    claim(key, request) {
+      const before = lastClaim(key)?.run ?? 0;
+      const result = claim(key, request);
+      return request.takeParked && result.status === "claimed"
+        ? { ...result, run: before + 1 }
+        : result;
+    },
+  })),
   broken("does not tell whose attempt it was", ({ claim }) => ({
     claim(key, request) {
       const result = claim(key, request);

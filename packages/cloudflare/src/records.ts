@@ -43,10 +43,10 @@ export class DeliveryRecords extends DurableObject {
     return Date.now();
   }
 
-  claim(key: string, { token, leaseMs, retainMs, lineage }: ClaimRequest): ClaimResult {
+  claim(key: string, { token, leaseMs, retainMs, lineage, takeParked }: ClaimRequest): ClaimResult {
     const now = this.now();
     const row = this.#find(key, now);
-    if (row?.state === "done" || row?.state === "parked") {
+    if (row?.state === "done" || (row?.state === "parked" && !takeParked)) {
       return { status: row.state, lineage: row.lineage ?? undefined };
     }
     if (row && isLeased(row, now)) {
@@ -57,7 +57,7 @@ export class DeliveryRecords extends DurableObject {
         ? { status: "claimed", fence: row.fence, run: row.run }
         : { status: "busy", leaseLeftMs: lease_ends_at - now };
     }
-    const run = (row?.run ?? 0) + 1;
+    const run = row?.state === "parked" ? 1 : (row?.run ?? 0) + 1;
     const fence = Math.max((row?.fence ?? 0) + 1, now);
     this.#put(key, {
       state: "running",

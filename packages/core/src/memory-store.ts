@@ -115,16 +115,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   return {
     shared: false,
 
-    claim(key, { token, leaseMs, retainMs, lineage }) {
+    claim(key, { token, leaseMs, retainMs, lineage, takeParked }) {
       const record = find(key) ?? insert(key);
       const { state } = record;
-      if (state === "done" || state === "parked") return { status: state, lineage: record.lineage };
+      if (state === "done" || (state === "parked" && !takeParked)) {
+        return { status: state, lineage: record.lineage };
+      }
       let { claim } = record;
       if (!leased(claim)) {
         const { fence = 0, run = 0 } = claim ?? {};
         claim = {
           fence: Math.max(fence + 1, Math.floor(clock.now())),
-          run: run + 1,
+          run: state === "parked" ? 1 : run + 1,
           token,
           leaseEndsAt: now + leaseMs,
         };

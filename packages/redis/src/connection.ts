@@ -1,3 +1,4 @@
+import { StoreError } from "@svc-webhooks/core";
 import { leaver, messageOf } from "./replica.js";
 import type { Script } from "./scripts.js";
 
@@ -63,7 +64,8 @@ export function connect(client: RedisClient | Connection): Connection {
   throw new TypeError("redisStore: this is no client of ioredis or node-redis, and no Connection");
 }
 
-const notConnected = (status = "") => new Error(`the Redis client is not connected${status}`);
+const notConnected = (status = "") =>
+  new StoreError("not_sent", `the Redis client is not connected${status}`);
 
 function overIoredis(client: IoredisClient): Connection {
   const ready = async () => {

@@ -30,7 +30,10 @@ export function redisStore(
     connection.run(script, [`${prefix}${key}`], args);
   return {
     shared: true,
-    claim: async (key, request) => claimResult(await call(scripts.claim, key, times(request))),
+    claim: async (key, request) =>
+      claimResult(
+        await call(scripts.claim, key, [...times(request), ...(request.takeParked ? ["1"] : [])]),
+      ),
     complete: async (key, request) =>
       // Only what the script can answer comes back.
       String(await call(scripts.complete, key, withLineage(request))) as CompleteResult,

@@ -11,7 +11,7 @@ export interface Script {
  *
  *   r<fence> <run> <end of the lease> <token>   running
  *   f<fence> <run>                              failed
- *   p<lineage>                                  parked
+ *   p<lineage> <fence>                          parked
  *   d<lineage>                                  done: the rest is no longer needed
  *
  * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage, to; the last
@@ -24,11 +24,13 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local record = redis.call('GET', key)
 local state = record and record:sub(1, 1)
-local fence, run, leaseEndsAt, owner = 0, 0, 0, nil
+local fence, run, leaseEndsAt, owner, parkedBy = 0, 0, 0, nil, nil
 if state == 'r' then
   fence, run, leaseEndsAt, owner = record:match('^r(%d+) (%d+) (%d+) (.*)$')
 elseif state == 'f' then
   fence, run = record:match('^f(%d+) (%d+)$')
+elseif state == 'p' then
+  parkedBy, fence = record:match('^p(.*) (%d+)$')
 end
 fence, run, leaseEndsAt = tonumber(fence), tonumber(run), tonumber(leaseEndsAt)
 if not (fence and run and leaseEndsAt) or state and not state:find('[rfpd]') then
@@ -51,7 +53,9 @@ const script = (body: string): Script => bare(`${read}${body}`);
 
 /** Answers `c<fence> <run>`, `b<milliseconds left>`, or the record of what is done or parked. */
 export const claim: Script = script(`
-if state == 'd' or state == 'p' then return record end
+local takeParked = ARGV[4]
+if state == 'd' then return record end
+if parkedBy and takeParked ~= '1' then return 'p' .. parkedBy end
 if state == 'r' and now < leaseEndsAt then
   -- A clock that was set back would keep a dead claim alive.
   if leaseEndsAt > now + leaseMs then
@@ -81,7 +85,7 @@ return owner == token and 'owner' or 'late'
 export const release: Script = script(`
 if owner ~= token then return 0 end
 if to == 'unused' then run = run - 1 end
-local value = to == 'parked' and 'p' .. lineage or string.format('f%d %d', fence, run)
+local value = to == 'parked' and string.format('p%s %d', lineage, fence) or string.format('f%d %d', fence, run)
 redis.call('SET', key, value, 'PX', retainMs)
 return 1
 `);

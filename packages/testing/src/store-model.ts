@@ -25,9 +25,10 @@ class StoreModel implements DeliveryStore {
   now = 0;
   readonly #records = new Map<string, ModelRecord>();
 
-  claim(key: string, { token, leaseMs, retainMs, lineage }: ClaimRequest): ClaimResult {
+  claim(key: string, request: ClaimRequest): ClaimResult {
+    const { token, leaseMs, retainMs, lineage, takeParked } = request;
     const record = this.#find(key);
-    if (record?.state === "done" || record?.state === "parked") {
+    if (record?.state === "done" || (record?.state === "parked" && !takeParked)) {
       return { status: record.state, lineage: record.lineage };
     }
     if (record && this.#leased(record)) {
@@ -39,7 +40,7 @@ class StoreModel implements DeliveryStore {
         : { status: "busy", leaseLeftMs: leaseEndsAt - this.now };
     }
     const fence = Math.max((record?.fence ?? 0) + 1, this.now);
-    const run = (record?.run ?? 0) + 1;
+    const run = record?.state === "parked" ? 1 : (record?.run ?? 0) + 1;
     const times = { leaseEndsAt: this.now + leaseMs, expiresAt: this.now + retainMs };
     this.#records.set(key, { state: "running", token, lineage, ...times, fence, run });
     return { status: "claimed", fence, run };
@@ -123,6 +124,7 @@ type Step =
       readonly leaseMs: number;
       readonly retainMs: number;
       readonly to: ReleaseRequest["to"];
+      readonly takeParked: boolean;
     };
 
 /** All times are multiples of it, so that a clock that goes on by less cannot cross a border unseen. */
@@ -146,6 +148,7 @@ const stepsOf = (exact: boolean): fc.Arbitrary<readonly Step[]> => {
       leaseMs: fc.constantFrom(...leases),
       retainMs: fc.constantFrom(...retentions),
       to: fc.constantFrom("failed" as const, "parked" as const, "unused" as const),
+      takeParked: fc.boolean(),
     },
     // A counterexample is easier to read without prototypes of null.
     { noNullPrototype: true },
@@ -156,9 +159,9 @@ const stepsOf = (exact: boolean): fc.Arbitrary<readonly Step[]> => {
 
 /** A call, and its answer without what stores may add or leave out. */
 async function ask(probe: StoreProbe, key: string, step: Exclude<Step, { waitMs: number }>) {
-  const { call, leaseMs, retainMs, to } = step;
+  const { call, leaseMs, retainMs, to, takeParked } = step;
   const by = { ...claimant(step.by), leaseMs, retainMs };
-  if (call === "claim") return plain(await probe.claim(key, by));
+  if (call === "claim") return plain(await probe.claim(key, { ...by, takeParked }));
   if (call === "release") return probe.release(key, by, to);
   return call === "forget" ? probe.forget(key) : probe[call](key, by);
 }

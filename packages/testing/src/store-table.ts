@@ -193,6 +193,38 @@ const rows: readonly Row[] = [
       },
     ],
   })),
+  {
+    title: "a claim that takes what is parked takes",
+    from: [parked],
+    calls: [
+      async (probe, key, from) => {
+        const result = await probe.own(key, { ...me, takeParked: true });
+        equal(result.run, 1);
+        ok(result.fence > from.fence, `the fence grows from ${from.fence} to ${result.fence}`);
+        return { ...from, ...result, state: "live", owner: me, leaseLeftMs: leaseMs };
+      },
+    ],
+  },
+  {
+    title: "a claim that takes what is parked leaves alone",
+    from: [done],
+    calls: [
+      async (probe, key, from) => {
+        await probe.expectSettled(key, { ...me, takeParked: true }, "done", from.lineage);
+        return from;
+      },
+    ],
+  },
+  {
+    title: "a claim that takes what is parked is busy with",
+    from: [live],
+    calls: [
+      async (probe, key, from) => {
+        await probe.expectBusy(key, { ...me, takeParked: true }, from.leaseLeftMs);
+        return from;
+      },
+    ],
+  },
   { title: "a completion restores", from: [absent], calls: [completes("restored")] },
   {
     title: "the owner's completion finishes",

@@ -43,7 +43,11 @@ async function deliveries() {
   return { renew, headers, bytes, delivery };
 }
 
-async function againstByHand(title: string, handle: () => void | Promise<void>, pace: Pace): Promise<Race> {
+async function againstByHand(
+  title: string,
+  handle: () => void | Promise<void>,
+  pace: Pace,
+): Promise<Race> {
   const on = { [eventType]: handle };
   const { renew, headers, bytes, delivery } = await deliveries();
   const theirs = receiverByHand({ secret, on });
