@@ -4,6 +4,7 @@ export type {
   Connection,
   IoredisClient,
   NodeRedisClient,
+  NodeRedisNode,
   NodeRedisScriptOptions,
   ReadSetting,
   RedisClient,

@@ -85,7 +85,7 @@ return owner == token and 'owner' or 'late'
 export const release: Script = script(`
 if owner ~= token then return 0 end
 if to == 'unused' then run = run - 1 end
-local value = to == 'parked' and string.format('p%s %d', lineage, fence) or string.format('f%d %d', fence, run)
+local value = to == 'parked' and 'p' .. lineage .. string.format(' %d', fence) or string.format('f%d %d', fence, run)
 redis.call('SET', key, value, 'PX', retainMs)
 return 1
 `);
