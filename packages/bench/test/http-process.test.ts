@@ -36,7 +36,7 @@ test("a quick look has one value of every contender", { timeout: 120_000 }, asyn
     "Express 5",
     "Hono on Node",
   ]);
-  expect(lanes).toHaveLength(10);
+  expect(lanes).toHaveLength(11);
   for (const { values } of lanes) expect(values).toEqual([expect.any(Number)]);
   expect(Math.min(...lanes.flatMap(({ values }) => values))).toBeGreaterThan(0);
   expect(section.about).toContain("@octokit/webhooks knows no duplicates");

@@ -4,6 +4,7 @@ import { webhooks } from "@svc-webhooks/express";
 import { createWebhookMiddleware, type ExpressLikeRequest } from "@hookflo/tern/express";
 import express, { type RequestHandler } from "express";
 import { webhooksByHand } from "../byhand/express.js";
+import { webhooksByHand as onTheStream } from "../byhand/node.js";
 import { eventType, secret } from "../deliveries.js";
 import type { Group } from "./contender.js";
 
@@ -29,6 +30,11 @@ export const express5: Group = {
       mount: (handle) => app(...webhooksByHand({ secret, on: { [eventType]: handle } })),
     },
     {
+      name: "by hand on the stream",
+      lacks: [],
+      mount: (handle) => app(onTheStream({ secret, on: { [eventType]: handle } })),
+    },
+    {
       name: "svc-webhooks",
       lacks: [],
       mount: (handle) => app(webhooks(createReceiver({ secret, on: { [eventType]: handle } }))),
@@ -50,6 +56,8 @@ export const express5: Group = {
   ],
   bars: [
     { lane: "svc-webhooks", against: "by hand", atLeast: 1, aim: 1.15 },
+    // As on node:http, against the same receiver.
+    { lane: "svc-webhooks", against: "by hand on the stream", atLeast: 0.75, aim: 0.85 },
     { lane: "svc-webhooks", against: "@hookflo/tern", atLeast: 1.5, aim: 2 },
   ],
 };

@@ -26,7 +26,9 @@ export const http: RunSection = async ({ quick }) => {
       `${tool.name} sends deliveries of 1 kB, each with an id of its own, over ${connections} kept ` +
       `connections to a handler that does nothing. Contenders run in processes of their own, in ` +
       `production mode, and have shown that they answer as they should. A bare route does not even ` +
-      `read the body: what it leaves is the framework. What others leave out: ${notes.join("; ")}.`,
+      `read the body: what it leaves is the framework. On Express, by hand is express.raw and ` +
+      `response.json, and by hand on the stream is the hand-written receiver of node:http as a route. ` +
+      `What others leave out: ${notes.join("; ")}.`,
     races,
   };
 };
