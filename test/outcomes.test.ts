@@ -388,7 +388,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
       async produce({ app }) {
         const { headers, body } = await signed();
         const announced = { ...headers, "content-length": String(body.length + 1) };
-        return post(app({ bodyTimeoutMs: 20 }), { headers: announced, body });
+        return post(app({ bodyTimeoutMs: 20 }), { method: "POST", headers: announced, body });
       },
     },
   ],

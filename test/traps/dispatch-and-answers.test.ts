@@ -169,7 +169,11 @@ test("trap 45: a body that is rewritten for each attempt is the same delivery", 
 
 describe("traps 46 and 47: with maxRuns", () => {
   /** A receiver on this store that parks after two runs, and what it ran and parked. */
-  function limited(store: DeliveryStore, clock: FakeClock, handler: () => void | Promise<void> = () => {}) {
+  function limited(
+    store: DeliveryStore,
+    clock: FakeClock,
+    handler: () => void | Promise<void> = () => {},
+  ) {
     const runs: unknown[] = [];
     const parked: unknown[] = [];
     const { receiver } = observedReceiver({

@@ -86,15 +86,12 @@ export function withDeadline<T>(
       onDeadline?.(pending);
       reject(new DeadlineError(`${what} took longer than ${ms} ms`));
     });
-    pending.then(
-      (value) => {
+    const settle =
+      <Value>(end: (value: Value) => void) =>
+      (value: Value) => {
         cancel();
-        resolve(value);
-      },
-      (error: unknown) => {
-        cancel();
-        reject(error);
-      },
-    );
+        end(value);
+      };
+    pending.then(settle(resolve), settle(reject));
   });
 }

@@ -101,7 +101,7 @@ describe("a list of secrets that is changed in place", () => {
   test("counts with a changed expiry, also when a function returns it", async () => {
     const list = [{ ...current }, { id: "old", key: "whsec_old", expiresAt: Infinity }];
     for (const secret of [list, () => list]) {
-      const { receiver, clock } = timed({ secret, name: String(typeof secret) });
+      const { receiver, clock } = timed({ secret, name: typeof secret });
       list[1] = { id: "old", key: "whsec_old", expiresAt: Infinity };
       expect((await sendSignedWith(receiver, "whsec_old")).code).toBe("processed");
       list[1].expiresAt = clock.now();

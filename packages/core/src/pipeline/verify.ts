@@ -26,9 +26,9 @@ export function verify(visit: Visit): MaybePromise<Ending | undefined> {
 /** Takes a verified delivery's unsigned headers, and counts it as pending work. */
 export function accept(visit: Visit): Ending | undefined {
   const { header, context } = visit;
-  const attempt = header(headerNames.attempt);
+  const count = header(headerNames.attempt);
   context.subscriptionId = header(headerNames.subscriptionId) || undefined;
-  context.attempt = /^\d{1,9}$/.test(attempt) ? Number(attempt) : undefined;
+  context.attempt = /^\d{1,9}$/.test(count) ? Number(count) : undefined;
 
   const deliveryId = header(headerNames.deliveryId);
   if (!deliveryId) return endWith("delivery_id_missing");
