@@ -29,6 +29,8 @@ export interface CompiledBlocks {
   /** What the compiler says about anything else. */
   readonly otherErrors: readonly string[];
   readonly run: (block: CodeBlock) => Promise<Ended>;
+  /** Where the block's module can be imported from. */
+  readonly modulePath: (block: CodeBlock) => string;
 }
 
 /** The pages that users read, as paths from the root. */
@@ -105,6 +107,7 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
           ),
         ),
     otherErrors: errors.filter((error) => !blocks.some(({ module }) => module === moduleOf(error))),
+    modulePath: ({ module }) => join(directory, `dist/${module}.js`),
     run: ({ module }) =>
       node(["--import", "./dist/readme-preload.js", `dist/${module}.js`], {
         cwd: directory,
