@@ -3,9 +3,10 @@ import { dial, requestHead, send } from "../support/clients.js";
 import { eventBody, signed, unsigned } from "../support/deliveries.js";
 import { gate } from "../support/gate.js";
 import { observedReceiver, recordedStore } from "../support/receivers.js";
+import { serverProcess } from "../support/server-process.js";
 import { listen, platforms, type Middleware } from "../support/servers.js";
 
-describe.each(platforms)("on $name", ({ mount, parsers }) => {
+describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
   test("trap 13: a body parser that has parsed the body is named, not trusted", async () => {
     const { receiver, lines } = observedReceiver();
     const port = await listen(mount(receiver, parsers.json()));
@@ -164,6 +165,32 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     };
     const port = await listen(mount(receiver, peeking));
     expect(await send(port, await signed())).toMatchObject({ code: "body_unavailable" });
+  });
+
+  test.each([
+    ["right after it has called next()", "turn()"],
+    ["once bytes have arrived", "request.once('data', turn)"],
+    ["while bytes are on their way", "setImmediate(turn)"],
+  ])("middleware that turns the stream to text %s ends no process", async (_when, touch) => {
+    const { port, message } = await serverProcess(
+      name,
+      `(request, _response, next) => {
+        const turn = () => {
+          request.setEncoding("utf8");
+          process.send("turned");
+        };
+        next();
+        if (request.headers["x-text"]) ${touch};
+      }`,
+    );
+    const headers = { "transfer-encoding": "chunked", "x-text": "1" };
+    const client = dial(port);
+    const turned = message();
+    client.write(`${requestHead((await signed(eventBody(), headers)).headers)}5\r\n{"typ\r\n`);
+    await turned;
+    client.write(`10\r\ne":"email.sent"}\r\n0\r\n\r\n`);
+    expect(await client.answer).toMatch(/^HTTP\/1.1 500 [^]*"body_unavailable"/);
+    expect(await send(port, await signed())).toMatchObject({ code: "processed" });
   });
 
   test("trap 43: bytes that were cut on the way are told from a forged signature", async () => {

@@ -1,24 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  answer,
-  type Answer,
-  type Outcome,
-  type OutcomeCode,
-  type Receiver,
-} from "@svc-webhooks/core";
+import type { Writable } from "node:stream";
+import { answer, type Outcome, type Receiver } from "@svc-webhooks/core";
 import { readRawBody } from "./read-raw-body.js";
 
-/** Takes a request of `node:http` and of whatever is built on it. Never rejects. */
+/** Takes a request of `node:http`, of `node:http2`'s compatibility API and of frameworks built on them. Never rejects. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface NodeOptions {
-  /** What the printed line of `body_unavailable` advises. For adapters built on this one: their framework's fix. */
+  /** The advice in the printed line of `body_unavailable`. For adapters built on this one: their framework's fix. */
   readonly fix?: string | undefined;
 }
 
 /**
- * Mounts a receiver in `node:http`: `createServer(webhooks(receiver))`. It answers every request it
- * gets, so put it behind your routing.
+ * Mounts a receiver in `node:http`: `createServer(webhooks(receiver))`. It responds to every request
+ * it gets, so put it behind your routing.
+ *
+ * A body that does not arrive in time (`body_timeout`) ends its connection, or on HTTP/2 its stream.
  */
 export function webhooks(
   receiver: Pick<Receiver, "receive">,
@@ -32,31 +29,44 @@ export function webhooks(
         body: (limit) => readRawBody(request, limit),
         fix,
       });
-      send(response, answerTo(outcome));
+      const isLate = outcome.code === "body_timeout";
+      // HTTP/2 has no such header.
+      send(
+        response,
+        outcome,
+        isLate && request.httpVersionMajor === 1 ? { Connection: "close" } : {},
+      );
+      if (isLate) hangUp(request, response);
     } catch (error) {
       // Only middleware that patched the response gets here. Without an end the sender would wait for ever.
-      console.error("svc-webhooks: the answer could not be sent:", error);
+      console.error("svc-webhooks: the response could not be sent:", error);
       response.destroy();
     }
   };
 }
 
-const made = new Map<OutcomeCode, Answer>();
-
-/** The answer with its length. One that names no time is made once: to copy its headers takes longer than to hash a body. */
-function answerTo(outcome: Outcome): Answer {
-  const { code, retryAfterMs } = outcome;
-  const known = made.get(code);
-  if (known && retryAfterMs === undefined) return known;
-  const { status, headers, body } = answer(outcome);
-  const length = String(Buffer.byteLength(body));
-  const ready = { status, headers: { ...headers, "Content-Length": length }, body };
-  if (retryAfterMs === undefined) made.set(code, ready);
-  return ready;
-}
-
-function send(response: ServerResponse, { status, headers, body }: Answer): void {
-  // The client is gone, or a timeout middleware has answered in the meantime.
+function send(response: ServerResponse, outcome: Outcome, framing: Record<string, string>): void {
+  // The client is gone, or a timeout middleware has responded in the meantime.
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, headers).end(body);
+  // Made for each response: a wrapped receiver may change any part of an outcome.
+  const { status, headers, body } = answer(outcome);
+  // The small object comes first: to spread `headers` before a literal took 0.8 µs, after it 0.1 µs.
+  framing["Content-Length"] = String(Buffer.byteLength(body));
+  response.writeHead(status, { ...framing, ...headers }).end(body);
 }
+
+/** Reads no further: a client that sends too slowly keeps neither its connection nor what it has sent. */
+function hangUp(request: IncomingMessage, response: ServerResponse): void {
+  const { stream } = request as IncomingMessage & Partial<Http2Request>;
+  // The end of an HTTP/2 response leaves with the next turn; what is closed before loses it.
+  if (stream) whenFinished(stream, () => setImmediate(() => stream.close()));
+  else whenFinished(response, () => request.destroy());
+}
+
+/** What requests of `node:http2` have more. */
+interface Http2Request {
+  readonly stream: Writable & { close(): void };
+}
+
+const whenFinished = (stream: Writable, then: () => unknown) =>
+  stream.writableFinished ? then() : stream.once("finish", then);

@@ -1,10 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { readRawBody } from "@svc-webhooks/node";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { dial, requestHead, send } from "../../../test/support/clients.js";
 import { gate } from "../../../test/support/gate.js";
 import { listen, type TouchedRequest } from "../../../test/support/servers.js";
+import { settled } from "../../../test/support/settled.js";
 
 interface Reading {
   /** What middleware does to the request before it is read. */
@@ -35,6 +38,10 @@ async function read({ touch, body = "0123456789", chunked, limit = 100 }: Readin
   sent.catch(() => {});
   return result.opened;
 }
+
+/** A request that is no socket's, as test injectors and serverless bridges make them. */
+const bridged = (options: { readonly objectMode?: boolean } = {}) =>
+  new Readable({ ...options, read: () => {} }) as unknown as Readable & IncomingMessage;
 
 async function consume(request: TouchedRequest): Promise<void> {
   for await (const chunk of request) void chunk;
@@ -115,6 +122,77 @@ describe.each([
   });
 });
 
+describe("a body in pieces", () => {
+  /** What comes of reading a body in so many chunks of so many bytes. */
+  async function readPieces(pieces: number, size: number): Promise<Result> {
+    const result = gate<Result>();
+    const port = await listen(async (request) => {
+      result.open(await resultOf(readRawBody(request, 1_000_000)));
+    });
+    const chunk = `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`;
+    const head = requestHead({ "transfer-encoding": "chunked" });
+    dial(port).write(`${head}${chunk.repeat(pieces)}0\r\n\r\n`);
+    return result.opened;
+  }
+
+  test("is read up to 1,024 pieces and one more for every 64 bytes", async () => {
+    expect(await readPieces(1_040, 1)).toEqual({ text: "x".repeat(1_040) });
+    expect(await readPieces(1_041, 1)).toEqual({ code: "body_too_large", hint: undefined });
+  });
+
+  test("is read in any number of pieces of 64 bytes", async () => {
+    expect(await readPieces(10_000, 64)).toEqual({ text: "x".repeat(640_000) });
+  });
+
+  test("is refused, and nothing throws, if there is no memory to put it together", async () => {
+    const request = bridged();
+    const result = resultOf(readRawBody(request, 100));
+    request.push("01234");
+    await settled();
+    const concat = vi.spyOn(Buffer, "concat").mockImplementation(() => {
+      throw new RangeError("Array buffer allocation failed");
+    });
+    onTestFinished(() => concat.mockRestore());
+    request.push(null);
+    expect(await result).toEqual({ code: undefined, hint: undefined });
+  });
+});
+
+describe("nothing of a refused body stays referenced", () => {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void;
+
+  test.each([
+    ["too large", 50, (request: Readable) => void request.push(Buffer.alloc(60))],
+    ["in too many pieces", 1_000_000, () => {}],
+    ["text from some point on", 1_000_000, (request: Readable) => void request.setEncoding("utf8")],
+    ["aborted", 1_000_000, (request: Readable) => void request.destroy()],
+  ])("when it is %s", async (_why, limit, refuse) => {
+    const request = bridged();
+    const reading = readRawBody(request, limit);
+    const result = resultOf(reading);
+    const pieces: WeakRef<Buffer>[] = [];
+    const push = (count: number) => {
+      for (let piece = 0; piece < count; piece += 1) {
+        const chunk = Buffer.from(new Uint8Array(1));
+        pieces.push(new WeakRef(chunk));
+        request.push(chunk);
+      }
+    };
+    push(40);
+    await settled();
+    refuse(request);
+    if (!request.destroyed) push(1_100);
+    expect(await result).toHaveProperty("code");
+    if (!request.destroyed) push(1_100);
+    await settled();
+    gc();
+    expect(pieces.filter((piece) => piece.deref() !== undefined)).toEqual([]);
+    // The request and the promise live on: a keep-alive connection and a report hold them.
+    expect([request.readableLength, reading]).toEqual([0, expect.any(Promise)]);
+  });
+});
+
 describe("a body is unavailable, with what was found,", () => {
   const touched = (leave: (request: TouchedRequest) => void) => async (request: TouchedRequest) => {
     await consume(request);
@@ -151,6 +229,38 @@ describe("a body is unavailable, with what was found,", () => {
   ])("%s", async (_when, touch, found) => {
     expect(await read({ touch })).toEqual({ code: "body_unavailable", hint: found });
   });
+
+  test.each([
+    ["before its first piece", 0],
+    ["after its first piece", 1],
+  ])("when the stream is turned to text while it is read, %s", async (_when, pieces) => {
+    const request = bridged();
+    const result = resultOf(readRawBody(request, 100));
+    if (pieces > 0) request.push("01234");
+    await settled();
+    request.setEncoding("utf8");
+    request.push("56789");
+    request.push(null);
+    expect(await result).toEqual({
+      code: "body_unavailable",
+      hint: "request.setEncoding() was called",
+    });
+    await settled();
+  });
+
+  test.each([[{ length: 5 }], [[1, 2]], [new DataView(new ArrayBuffer(5))], [7]])(
+    "when the stream gives %j",
+    async (piece) => {
+      const request = bridged({ objectMode: true });
+      const result = resultOf(readRawBody(request, 100));
+      request.push(piece);
+      request.push(null);
+      expect(await result).toEqual({
+        code: "body_unavailable",
+        hint: "the request stream gives no bytes",
+      });
+    },
+  );
 });
 
 describe("a request is aborted", () => {
@@ -165,7 +275,7 @@ describe("a request is aborted", () => {
   ])("when it is destroyed %s while it is read", async (_how, error) => {
     const result = gate<Result>();
     const port = await listen((request) => {
-      void resultOf(readRawBody(request, 100)).then((settled) => result.open(settled));
+      void resultOf(readRawBody(request, 100)).then((got) => result.open(got));
       request.once("data", () => request.destroy(error));
       // Middleware that destroys requests listens for their errors, or its process is gone.
       request.on("error", () => {});
@@ -176,8 +286,8 @@ describe("a request is aborted", () => {
 
   // What test injectors and serverless bridges make; `node:http` itself tells of an abort as well.
   test("when it is no socket's, and destroyed without an error while it is read", async () => {
-    const request = new Readable({ read: () => {} });
-    const result = resultOf(readRawBody(request as IncomingMessage, 100));
+    const request = bridged();
+    const result = resultOf(readRawBody(request, 100));
     request.once("data", () => request.destroy());
     request.push("01234");
     expect(await result).toEqual({ code: "aborted", hint: undefined });
@@ -186,7 +296,7 @@ describe("a request is aborted", () => {
   test("when its client hangs up while it is read", async () => {
     const [reading, result] = [gate(), gate<Result>()];
     const port = await listen((request) => {
-      void resultOf(readRawBody(request, 100)).then((settled) => result.open(settled));
+      void resultOf(readRawBody(request, 100)).then((got) => result.open(got));
       request.once("data", () => reading.open());
     });
     const client = dial(port);

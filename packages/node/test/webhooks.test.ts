@@ -1,11 +1,12 @@
 import { createServer } from "node:http";
 import { webhooks } from "@svc-webhooks/node";
+import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { dial, oneConnection, requestHead, send } from "../../../test/support/clients.js";
 import { eventBody, signed, unsigned } from "../../../test/support/deliveries.js";
 import { gate } from "../../../test/support/gate.js";
 import { observedReceiver } from "../../../test/support/receivers.js";
-import { listen, platforms } from "../../../test/support/servers.js";
+import { listen, platforms, type Middleware } from "../../../test/support/servers.js";
 import { settled } from "../../../test/support/settled.js";
 
 const large = "x".repeat(300_000);
@@ -57,6 +58,21 @@ test.each([
   });
   expect(await send(port, await signed())).toMatchObject({ code: "body_unavailable" });
   expect(lines).toEqual([expect.stringContaining(`; ${fix}`)]);
+});
+
+test("no response is remembered that a wrapped receiver could change", async () => {
+  const { receiver } = observedReceiver();
+  let status: number;
+  const port = await listen(
+    webhooks({
+      // As a wrapper does whose sender wants another status.
+      receive: async (delivery) => Object.assign(await receiver.receive(delivery), { status }),
+    }),
+  );
+  for (status of [202, 200, 201]) {
+    const delivery = await signed(eventBody(), { "x-svc-delivery-id": `dlv_${status}` });
+    expect(await send(port, delivery)).toMatchObject({ status, code: "processed" });
+  }
 });
 
 describe.each(platforms)("on $name", ({ mount }) => {
@@ -162,6 +178,49 @@ describe.each(platforms)("on $name", ({ mount }) => {
     );
     await expect(send(port, await signed())).rejects.toMatchObject({ code: "ECONNRESET" });
     expect(calls).toEqual([[expect.any(String), expect.objectContaining({ message: "patched" })]]);
+  });
+
+  describe("a body that does not arrive in time", () => {
+    /** A server of which one request's body has begun to arrive. */
+    async function stalled(respond?: Middleware) {
+      const clock = fakeClock();
+      const [reading, closed] = [gate(), gate()];
+      const { receiver, codes } = observedReceiver({ clock, bodyTimeoutMs: 1_000 });
+      const port = await listen(
+        mount(receiver, (request, response, next) => {
+          request.once("data", () => reading.open());
+          request.once("close", () => closed.open());
+          next();
+          respond?.(request, response, next);
+        }),
+      );
+      const client = dial(port);
+      const { headers } = await signed(eventBody(), { "content-length": "100" });
+      client.write(`${requestHead(headers)}{"type"`);
+      await reading.opened;
+      await settled();
+      await clock.advance(999);
+      expect(codes()).toEqual([]);
+      await clock.advance(1);
+      return { client, closed };
+    }
+
+    test("gets 408, and its connection is closed", async () => {
+      const { client, closed } = await stalled();
+      const received = await client.closed;
+      expect(received).toMatch(/^HTTP\/1.1 408 [^]*\r\n\r\n.*"body_timeout"/);
+      expect(received).toMatch(/^connection: close\r$/im);
+      expect(received.match(/^connection:/gim)).toHaveLength(1);
+      await closed.opened;
+    });
+
+    test("keeps no connection either if something else has responded", async () => {
+      const { client, closed } = await stalled((_request, response) => {
+        response.writeHead(503, { "content-length": "0" }).end();
+      });
+      expect(await client.closed).toMatch(/^HTTP\/1.1 503 (?![^]*HTTP)/);
+      await closed.opened;
+    });
   });
 
   test.each([

@@ -1,0 +1,111 @@
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import {
+  connect,
+  constants,
+  createServer,
+  type ClientHttp2Stream,
+  type IncomingHttpHeaders,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import { text as streamToText } from "node:stream/consumers";
+import { webhooks } from "@svc-webhooks/node";
+import { fakeClock } from "@svc-webhooks/testing";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  eventBody,
+  signed,
+  unsigned,
+  type TestDelivery,
+} from "../../../test/support/deliveries.js";
+import { gate } from "../../../test/support/gate.js";
+import { observedReceiver } from "../../../test/support/receivers.js";
+import { settled } from "../../../test/support/settled.js";
+
+/** A receiver behind `node:http2`, and one session with it. */
+async function serve(options: Parameters<typeof observedReceiver>[0] = {}) {
+  const observed = observedReceiver(options);
+  const handler = webhooks(observed.receiver);
+  const reading = gate();
+  const listener = (...[request, response]: Parameters<RequestListener>) => {
+    request.once("data", () => reading.open());
+    void handler(request, response);
+  };
+  // Its requests and responses are made to be used as those of `node:http`, and typed for themselves.
+  const server = createServer(listener as unknown as Parameters<typeof createServer>[0]);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  return {
+    ...observed,
+    reading,
+    post: ({ headers }: TestDelivery) => client.request({ ":method": "POST", ...headers }),
+  };
+}
+
+async function replyOf(stream: ClientHttp2Stream) {
+  const [[headers], text] = await Promise.all([
+    once(stream, "response") as Promise<[IncomingHttpHeaders]>,
+    // Rejects if the stream is reset before the response ends.
+    streamToText(stream),
+    once(stream, "close"),
+  ]);
+  return { status: headers[":status"], text };
+}
+
+test("a delivery over HTTP/2 is processed", async () => {
+  const { post } = await serve();
+  const delivery = await signed();
+  expect(await replyOf(post(delivery).end(delivery.body))).toEqual({
+    status: 200,
+    text: '{"status":"processed"}',
+  });
+});
+
+test.each([
+  ["in the middle of an announced body", { "content-length": "100" }, eventBody()],
+  ["in the middle of a body of unknown length", {}, eventBody().slice(0, -1)],
+  ["between the last byte of a body and its end", {}, eventBody()],
+])("an HTTP/2 stream that is reset %s is aborted", async (_when, headers, sent) => {
+  const { post, reading, reported, codes, lines } = await serve();
+  const stream = post(await signed(eventBody(), headers));
+  stream.on("error", () => {});
+  stream.write(sent);
+  await reading.opened;
+  // `close` would send the end of the body first.
+  stream.destroy();
+  await Promise.race([reported("aborted"), reported("processed"), reported("body_unavailable")]);
+  expect(codes()).toEqual(["aborted"]);
+  expect(lines).toEqual([]);
+});
+
+test("an HTTP/2 body that does not arrive in time gets 408, and its stream alone is reset", async () => {
+  const clock = fakeClock();
+  const { post, reading } = await serve({ clock, bodyTimeoutMs: 1_000 });
+  const stream = post(await signed());
+  stream.write("{");
+  const reply = replyOf(stream);
+  await reading.opened;
+  await settled();
+  await clock.advance(1_000);
+  expect(await reply).toMatchObject({ status: 408, text: expect.stringContaining("body_timeout") });
+  expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
+  const next = await signed();
+  expect(await replyOf(post(next).end(next.body))).toMatchObject({ status: 200 });
+});
+
+test.each([
+  ["was not read", "signature_missing", unsigned("x".repeat(100_000))],
+  ["turned out too large", "body_too_large", await signed("x".repeat(100_000))],
+])("an HTTP/2 session can be used again after a body that %s", async (_what, code, refused) => {
+  const { post } = await serve({ maxBodyBytes: 1_000 });
+  const stream = post(refused);
+  const reply = replyOf(stream);
+  stream.end(refused.body);
+  expect((await reply).text).toContain(code);
+  const next = await signed();
+  expect(await replyOf(post(next).end(next.body))).toMatchObject({ status: 200 });
+});
