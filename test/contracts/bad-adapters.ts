@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import type { Socket } from "node:net";
 import { gunzipSync } from "node:zlib";
 import {
   answer,
@@ -112,6 +113,26 @@ function forgetful(): Adapter {
   });
 }
 
+/** Takes the first of several values, if all lines spell the name alike. */
+function firstOfAlike(value: string, { rawHeaders }: TouchedRequest): HeaderValue {
+  const [first, ...others] = value.split(", ");
+  const names = rawHeaders.filter((_name, at) => rawHeaders[at + 1] === first && at % 2 === 0);
+  return new Set(names).size === 1 && others.length > 0 ? first : value;
+}
+
+/** Leaves the rest of a body on its connection, where it is taken for the next request. */
+function breakingConnections(): Adapter {
+  const broken = new WeakSet<Socket>();
+  return answering(
+    ({ code }, { socket }) => {
+      const isBroken = broken.has(socket);
+      if (code === "body_too_large") broken.add(socket);
+      return isBroken;
+    },
+    () => ({ status: 400, body: "{}" }),
+  );
+}
+
 /**
  * By the title of a case: an adapter that fails in it, and in no other. Mistakes that would fail more
  * are made only where that case looks.
@@ -137,15 +158,21 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   ),
   "trap 6: two signatures are malformed, also when one is right": header(
     headerNames.signature,
-    (value) => value.split(", ")[0],
+    firstOfAlike,
   ),
-  "trap 6: two delivery ids are malformed": header(
-    headerNames.deliveryId,
-    (value) => value.split(", ")[0],
-  ),
+  "trap 6: two delivery ids are malformed": header(headerNames.deliveryId, firstOfAlike),
+  "trap 6: two signatures or ids whose names differ in case are malformed": bad({
+    header({ headers, headersDistinct, rawHeaders }, name) {
+      const spelled = rawHeaders.find((raw) => raw.toLowerCase() === name);
+      const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1] === spelled);
+      return values.length < (headersDistinct[name]?.length ?? 0) ? values : headers[name];
+    },
+  }),
   "names of headers may be in any case": bad({
-    header: ({ rawHeaders }, name) =>
-      rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1] === name),
+    header: ({ headers, headersDistinct, rawHeaders }, name) =>
+      headersDistinct[name]?.length === 1
+        ? rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1] === name)
+        : headers[name],
   }),
   "unsigned headers arrive as they were sent": header(headerNames.deliveryId, (value) =>
     value.toLowerCase(),
@@ -195,6 +222,16 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
       return texts.length > 1 ? Buffer.from(texts.join("")) : bytes;
     },
   }),
+  "a body in 100,000 chunks of one byte gets a response, whoever has sent it": bad({
+    read(request, limit) {
+      let pieces = 0;
+      return new Promise((resolve, reject) => {
+        // As the listeners of raw-body do, which throw on what they do not expect.
+        request.on("data", () => (pieces += 1) === 1_000 && reject(new Error("too many pieces")));
+        readRawBody(request, limit).then(resolve, reject);
+      });
+    },
+  }),
   "a body of exactly the limit is taken": reading(isAnnounced, belowTheLimit),
   "a body of exactly the limit is taken in chunks": reading(isChunked, belowTheLimit),
   "a body of one byte more than the limit is too large": bad({
@@ -212,6 +249,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   "a body of one byte more than the limit is too large in chunks": bad({
     read: async (request, limit) => (await readRawBody(request, Infinity)).subarray(0, limit),
   }),
+  "a connection that is kept after a refusal can be used again": breakingConnections(),
   "trap 18: forwarded hosts and protocols change nothing": bad({
     receive(receiver, delivery, { headers }) {
       const { "x-forwarded-proto": scheme = "http", "x-forwarded-host": host = "localhost" } =
@@ -277,6 +315,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   "the answer to method_not_allowed is exact for PATCH": toMethod("PATCH", without("Allow")),
   "the answer to method_not_allowed is exact for DELETE": toMethod("DELETE", status(404)),
   "the answer to method_not_allowed is exact for OPTIONS": toMethod("OPTIONS", status(204)),
+  "the answer to body_timeout is exact": to("body_timeout", status(503)),
   "HEAD is refused as other methods are, without a body": toMethod("HEAD", status(200)),
   "the answers to a handler past its time and to its copy are exact": to("in_flight", status(200)),
   "a delivery that fails is handed over once, and tried again by its sender alone": bad({

@@ -54,12 +54,21 @@ export function tableOf(cells: Cells, platforms: readonly Platform[]): string {
   return [head, head.map((_, index) => (index ? "--:" : "---")), ...rows].map(line).join("");
 }
 
-/** What the table in the documents says of one cell. */
-export function documented(adapter: string, runtime: string): number {
+/** The cells of the table in the documents: `adapter on runtime`, with the number of cases. */
+export function documented(): ReadonlyMap<string, number> {
   const [head = [], , ...rows] = readFileSync(tableFile, "utf8")
     .trimEnd()
     .split("\n")
     .map((line) => line.split("|").map((text) => text.trim()));
-  const row = rows.find((texts) => texts[1] === adapter);
-  return Number(row?.[head.indexOf(runtime)]);
+  return new Map(
+    rows.flatMap(([, adapter, ...passed]) =>
+      passed.flatMap((text, at) =>
+        text ? [[`${adapter} on ${head[at + 2]}`, Number(text)] as const] : [],
+      ),
+    ),
+  );
 }
+
+/** What a platform serves, named as in {@link documented}. */
+export const servedBy = ({ runtime, adapters }: Platform): readonly string[] =>
+  Object.keys(adapters).map((adapter) => `${adapter} on ${runtime}`);

@@ -2,7 +2,7 @@ import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/str
 import { gzipSync } from "node:zlib";
 import { headerNames, sign } from "@svc-webhooks/core";
 import type { Before } from "./adapter-contract.js";
-import { contractBodyLimit, contractSecret } from "./contract-receiver.js";
+import { contractBodyLimit, contractSecret, hurryHeader } from "./contract-receiver.js";
 import type { Probe, Reply } from "./probe.js";
 
 export interface AdapterCase {
@@ -12,6 +12,8 @@ export interface AdapterCase {
 }
 
 const encoder = new TextEncoder();
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const forgedSignature = `sha256=${"0".repeat(64)}`;
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
 const codeOf = ({ body }: Reply): unknown => {
@@ -151,6 +153,19 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
+    title: "trap 6: two signatures or ids whose names differ in case are malformed",
+    async run(probe) {
+      const { body, headers } = await probe.signed(event);
+      for (const [name, code] of [
+        [headerNames.signature, "signature_malformed"],
+        [headerNames.deliveryId, "delivery_id_malformed"],
+      ] as const) {
+        const twice = { ...headers, [name.toUpperCase()]: headers[name] };
+        equal(codeOf(await probe.send({ body, headers: twice })), code);
+      }
+    },
+  },
+  {
     title: "names of headers may be in any case",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
@@ -263,6 +278,20 @@ const rawBody: readonly AdapterCase[] = [
     title: "a body that comes in chunks of one byte is put together",
     run: arrives(`{"type":"contract.event","é":"€😀"}`, 1),
   },
+  {
+    title: "a body in 100,000 chunks of one byte gets a response, whoever has sent it",
+    async run(probe) {
+      const body = sized(100_000);
+      const headers = { [headerNames.signature]: forgedSignature };
+      // Readers may limit the number of pieces: no sender makes so many.
+      for (const [delivery, codes] of [
+        [await probe.signed(body, { headers }), /^(signature_mismatch|body_too_large)$/],
+        [await probe.signed(body), /^(processed|body_too_large)$/],
+      ] as const) {
+        match(String(codeOf(await probe.sendBytewise(delivery))), codes);
+      }
+    },
+  },
   { title: "a body of exactly the limit is taken", run: arrives(sized(contractBodyLimit)) },
   {
     title: "a body of exactly the limit is taken in chunks",
@@ -275,6 +304,32 @@ const rawBody: readonly AdapterCase[] = [
   {
     title: "a body of one byte more than the limit is too large in chunks",
     run: endsAs(sized(contractBodyLimit + 1), "body_too_large", 10_000),
+  },
+  {
+    title: "a connection that is kept after a refusal can be used again",
+    async run(probe) {
+      const genuine = () => probe.signed(event);
+      const large = sized(contractBodyLimit - 1);
+      const withHeaders = async (headers: Readonly<Record<string, string | undefined>>) =>
+        probe.signed(large, { headers });
+      const tooLarge = await probe.signed(`${large}${large}`);
+      for (const [why, refused] of [
+        [
+          "unsigned",
+          await withHeaders({
+            [headerNames.signature]: undefined,
+            [headerNames.deliveryId]: undefined,
+          }),
+        ],
+        ["forged", await withHeaders({ [headerNames.signature]: forgedSignature })],
+        ["encoded", await withHeaders({ "content-encoding": "br" })],
+        ["another method", { ...(await genuine()), method: "PATCH" }],
+        ["too large", tooLarge],
+        ["too large in chunks", { ...tooLarge, chunkBytes: 10_000 }],
+      ] as const) {
+        equal(codeOf(await probe.sendAfter(refused, await genuine())), "processed", why);
+      }
+    },
   },
   {
     title: "trap 18: forwarded hosts and protocols change nothing",
@@ -381,7 +436,7 @@ const outcomes: readonly OutcomeCase[] = [
   {
     code: "signature_mismatch",
     status: 401,
-    send: sending("contract.event", { [headerNames.signature]: `sha256=${"0".repeat(64)}` }),
+    send: sending("contract.event", { [headerNames.signature]: forgedSignature }),
   },
   {
     code: "delivery_id_missing",
@@ -426,6 +481,19 @@ const dispatchAndAnswers: readonly AdapterCase[] = [
       expectAnswer(await send(probe), code, expected);
     },
   })),
+  {
+    title: "the answer to body_timeout is exact",
+    async run(probe) {
+      const headers = { [hurryHeader]: "1" };
+      const { reply, finish } = await probe.begin(await probe.signed(event, { headers }));
+      const early = await Promise.race([reply, pause(2_000)]);
+      const late = early ?? (await finish());
+      // Some platforms read all of a body before they call a route, or before they send its response.
+      if (early || codeOf(late) !== "processed") {
+        expectAnswer(late, "body_timeout", { status: 408 });
+      }
+    },
+  },
   {
     title: "HEAD is refused as other methods are, without a body",
     async run(probe) {

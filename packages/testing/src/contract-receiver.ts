@@ -11,6 +11,7 @@ import {
   type DeliveryStore,
   type Outcome,
   type Receiver,
+  type ReceiverOptions,
   type StandardSchemaV1,
 } from "@svc-webhooks/core";
 
@@ -20,6 +21,9 @@ export const contractBodyLimit = 262_144;
 
 /** With this header a delivery is a question: about what the receiver has seen since the last one. */
 export const askHeader = "x-contract-ask";
+
+/** With this header a delivery has 100 ms for its body; others have the default of `bodyTimeoutMs`. */
+export const hurryHeader = "x-contract-hurry";
 
 /** What a question can be about; the answer is a JSON list in the place of an outcome's code. */
 export interface ContractMemory {
@@ -78,7 +82,7 @@ export function contractReceiver(): Receiver {
     return store.claim(key, request, call);
   };
 
-  const receiver = createReceiver({
+  const options: ReceiverOptions = {
     secret() {
       if (once(next, "secretIsGone")) throw new Error("confidential");
       return contractSecret;
@@ -101,11 +105,14 @@ export function contractReceiver(): Receiver {
     onHandlerError: () => {},
     log: (line) => memory.lines.push(line),
     observe: ({ code }) => memory.codes.push(code),
-  });
+  };
+  const receiver = createReceiver(options);
+  const hurried = createReceiver({ ...options, store: memoryStore(), bodyTimeoutMs: 100 });
 
-  const receive: Receiver["receive"] = async (delivery, options) => {
+  const receive: Receiver["receive"] = async (delivery, given) => {
     const question = headerOf(delivery, askHeader) as keyof ContractMemory | undefined;
-    if (!question) return receiver.receive(delivery, options);
+    const inHurry = headerOf(delivery, hurryHeader) !== undefined;
+    if (!question) return (inHurry ? hurried : receiver).receive(delivery, given);
     const code = JSON.stringify(memory[question].splice(0));
     // No outcome, but the one thing that every adapter carries back.
     return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;

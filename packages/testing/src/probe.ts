@@ -1,4 +1,4 @@
-import { request, type ClientRequest, type IncomingHttpHeaders } from "node:http";
+import { Agent, request, type ClientRequest, type IncomingHttpHeaders } from "node:http";
 import { askHeader, contractSecret, type ContractMemory } from "./contract-receiver.js";
 import {
   signedDelivery,
@@ -12,7 +12,7 @@ export interface Reply {
   readonly body: string;
 }
 
-/** A header given as a list is sent as several lines. */
+/** A header given as a list is sent as several lines; so are names that differ in case. */
 type SentHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 interface Sending {
@@ -21,17 +21,23 @@ interface Sending {
   readonly body?: Uint8Array;
   /** Sends the body in chunks of so many bytes, without its length. Otherwise whole, with it. */
   readonly chunkBytes?: number;
+  /** The connections to use, and to keep. Otherwise one for this request alone. */
+  readonly agent?: Agent;
 }
 
 /** A request of which the head and the start of the body are sent. */
 interface Begun {
   /** Sends the rest. */
   readonly finish: () => Promise<Reply>;
+  /** What comes without the rest. */
+  readonly reply: Promise<Reply>;
   /** Closes the connection. */
   readonly hangUp: () => Promise<void>;
 }
 
 const patienceMs = 10_000;
+/** How long the rest of a body may take after its reply. */
+const uploadMs = 1_000;
 
 /** Sends deliveries to one mounted adapter over HTTP, as the service and its imitators would. */
 export class Probe {
@@ -72,6 +78,21 @@ export class Probe {
       outgoing.write(body.subarray(at, at + chunkBytes));
     }
     outgoing.end();
+    return replyTo(outgoing, sending.agent !== undefined);
+  }
+
+  /** Sends the body in chunks of one byte. */
+  sendBytewise({ headers, body }: SignedDelivery): Promise<Reply> {
+    const outgoing = this.#open({ headers: { ...headers, "transfer-encoding": "chunked" } });
+    outgoing.flushHeaders();
+    // A `write` for each would take this client four times as long as its server.
+    const chunks = Array.from(body, (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join("");
+    outgoing.once("socket", (socket) =>
+      socket.once("connect", () => {
+        socket.write(chunks, "latin1");
+        outgoing.end();
+      }),
+    );
     return replyTo(outgoing);
   }
 
@@ -85,6 +106,7 @@ export class Probe {
     reply.catch(() => {});
     await new Promise((resolve) => outgoing.write(body.subarray(0, half), resolve));
     return {
+      reply,
       finish() {
         outgoing.end(body.subarray(half));
         return reply;
@@ -97,18 +119,37 @@ export class Probe {
     };
   }
 
+  /**
+   * Sends `second` over the connection of `first`, whose reply is dropped. Where the server has closed
+   * that connection, or reads no further, it is sent over another one, as clients do.
+   */
+  async sendAfter(first: Sending, second: Sending): Promise<Reply> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      await this.send({ ...first, agent }).catch(unlessReset);
+      return (await this.send({ ...second, agent }).catch(unlessReset)) ?? this.send(second);
+    } finally {
+      agent.destroy();
+    }
+  }
+
   /** A request of which nothing is sent yet. */
-  #open({ method = "POST", headers = {}, body, chunkBytes }: Sending): ClientRequest {
+  #open({ method = "POST", headers = {}, body, chunkBytes, agent }: Sending): ClientRequest {
+    const { host } = new URL(this.#url);
     const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
-    return request(this.#url, {
-      method,
-      agent: false,
-      headers: { ...length, ...headers },
-    });
+    const lines = Object.entries({ host, ...length, ...headers }).flatMap(([name, value]) =>
+      [value ?? []].flat().flatMap((one) => [name, one]),
+    );
+    // As a list, headers are sent as they are.
+    return request(this.#url, { method, agent: agent ?? false, headers: lines });
   }
 }
 
-function replyTo(outgoing: ClientRequest): Promise<Reply> {
+function unlessReset(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ECONNRESET" && error.code !== "EPIPE") throw error;
+}
+
+function replyTo(outgoing: ClientRequest, keep = false): Promise<Reply> {
   return new Promise((resolve, reject) => {
     outgoing.setTimeout(patienceMs, () =>
       outgoing.destroy(new Error(`no answer within ${patienceMs} ms`)),
@@ -119,7 +160,11 @@ function replyTo(outgoing: ClientRequest): Promise<Reply> {
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);
       response.on("end", () => {
-        outgoing.destroy();
+        if (!keep) outgoing.destroy();
+        else if (!outgoing.writableFinished) {
+          const timer = setTimeout(() => outgoing.destroy(), uploadMs);
+          outgoing.once("finish", () => clearTimeout(timer));
+        }
         const { statusCode: status = 0, headers } = response;
         resolve({ status, headers, body: Buffer.concat(chunks).toString() });
       });
