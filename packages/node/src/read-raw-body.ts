@@ -70,10 +70,10 @@ function readStream(request: IncomingMessage, limit: number): Promise<Uint8Array
     };
     // Of a stream, raw-body uses no more than these three.
     getRawBody(guard as unknown as NodeJS.ReadableStream, { limit }, (error, body) => {
+      if (!error) return resolve(body);
       // What is still to come is read and dropped, or the connection could not be used again.
       request.off("data", take);
-      if (!error) resolve(body);
-      else reject(error.type === "entity.too.large" ? new BodyError("body_too_large") : error);
+      reject(error.type === "entity.too.large" ? new BodyError("body_too_large") : error);
     });
     request.on("data", take).once("end", end).once("error", abort).once("close", abort);
     // Middleware may have paused it.
