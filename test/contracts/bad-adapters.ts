@@ -6,6 +6,7 @@ import {
   BodyError,
   headerNames,
   type Answer,
+  type BodyReader,
   type HeaderValue,
   type Outcome,
   type OutcomeCode,
@@ -264,7 +265,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   "trap 49: an unsigned body is not asked for, not even whether it can be had": bad({
     async receive(receiver, delivery, request) {
       const isForgery = isUnsigned(request) && request.headers[headerNames.deliveryId];
-      if (isForgery) await delivery.body(1_000);
+      if (isForgery) await delivery.body(1_000, { signal: AbortSignal.timeout(1_000) });
       return receiver.receive(delivery);
     },
   }),
@@ -321,7 +322,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   "a delivery that fails is handed over once, and tried again by its sender alone": bad({
     async receive(receiver, delivery) {
       let bytes: Promise<Uint8Array> | undefined;
-      const body = (limit: number) => (bytes ??= delivery.body(limit));
+      const body: BodyReader = (limit, call) => (bytes ??= delivery.body(limit, call));
       const outcome = await receiver.receive({ ...delivery, body });
       const hasFailed = outcome.code === "handler_failed";
       return hasFailed ? receiver.receive({ ...delivery, body }) : outcome;
@@ -336,8 +337,8 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   "trap 42: the answer waits for the handler": bad({
     receive: (receiver, delivery) =>
       new Promise((resolve) => {
-        async function body(limit: number): Promise<Uint8Array> {
-          const bytes = await delivery.body(limit);
+        async function body(...given: Parameters<BodyReader>): Promise<Uint8Array> {
+          const bytes = await delivery.body(...given);
           if (!Buffer.from(bytes).includes("takes_its_time")) return bytes;
           resolve({ code: "processed", status: 200, receivedAt: 0, warnings: [] });
           // The platform freezes what the answer has not waited for.
