@@ -1,4 +1,4 @@
-import { InvalidDeliveryError } from "./errors.js";
+import { WebhookError } from "./errors.js";
 import { headerNames, type DeliveryHeaders, type HeaderLookup } from "./headers.js";
 import type { DeadlineCall } from "./promise.js";
 
@@ -40,7 +40,7 @@ export function serializeDelivery({ method, headers, body }: StoredDelivery): st
 /**
  * Reads what `serializeDelivery` wrote: the text, or the object that a driver made of a JSON column.
  *
- * @throws InvalidDeliveryError `invalid_delivery` for anything else
+ * @throws WebhookError `invalid_delivery` for anything else
  */
 export function parseDelivery(stored: unknown): StoredDelivery {
   try {
@@ -48,14 +48,13 @@ export function parseDelivery(stored: unknown): StoredDelivery {
       typeof stored === "string" ? JSON.parse(stored) : stored
     ) as Record<keyof StoredDelivery, unknown>;
     const bytes = Uint8Array.from(atob(body as string), (char) => char.charCodeAt(0));
-    const texts = Object.values(headers as object);
-    if (typeof body === "string" && method === "POST" && texts.every(isText)) {
+    if (method === "POST" && [body, ...Object.values(headers as object)].every(isText)) {
       return { method, headers: headers as StoredDelivery["headers"], body: bytes };
     }
   } catch {
     // Not JSON, not an object or not base64: reported like a wrong field.
   }
-  throw new InvalidDeliveryError(
+  throw new WebhookError(
     "invalid_delivery",
     "parseDelivery() takes what serializeDelivery() returned, unchanged.",
   );

@@ -1,11 +1,18 @@
 /** Marks the errors of all `@svc-webhooks` packages, also across two loaded copies of one (ESM and CommonJS). */
 const brand = Symbol.for("svc-webhooks.error");
 
-/** The base of every error that these packages throw. Match on `code`; it is stable, the text is not. */
-export abstract class WebhookError<Code extends string = string> extends Error {
+/**
+ * An error of these packages, and the base of those that have more to report. Match on `code`: it is
+ * stable, the text is not. Codes without a class of their own:
+ * - `not_sent`: thrown by a store for a call that has not left this process, such as one of a client
+ *   without a connection. The receiver then has no claim to release.
+ * - `invalid_delivery`: thrown by `parseDelivery` for text that `serializeDelivery` did not write.
+ */
+export class WebhookError<Code extends string = string> extends Error {
+  override readonly name: string = "WebhookError";
   readonly code: Code;
 
-  constructor(code: Code, message: string, options?: ErrorOptions) {
+  constructor(code: Code, message?: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
     Object.defineProperty(this, brand, { value: code });
@@ -67,19 +74,6 @@ export class BodyError extends WebhookError<BodyErrorCode> {
 }
 
 /**
- * Thrown by a store for a call that has not left this process, such as one of a client without a
- * connection. The receiver then has no claim to release. Code: `not_sent`.
- */
-export class StoreError extends WebhookError<"not_sent"> {
-  override readonly name = "StoreError";
-}
-
-/** What `parseDelivery` throws for text that `serializeDelivery` did not write. Code: `invalid_delivery`. */
-export class InvalidDeliveryError extends WebhookError<"invalid_delivery"> {
-  override readonly name = "InvalidDeliveryError";
-}
-
-/**
  * Thrown by a handler for an event that can never succeed: the record is parked and the sender gets
  * 200, after `onParked` has taken the event over. Without `onParked`, `onHandlerError` gets the
  * error and nothing else remembers the event. Code: `permanent_error`.
@@ -88,7 +82,7 @@ export class PermanentError extends WebhookError<"permanent_error"> {
   override readonly name = "PermanentError";
 
   constructor(message?: string, options?: ErrorOptions) {
-    super("permanent_error", message ?? "", options);
+    super("permanent_error", message, options);
   }
 }
 

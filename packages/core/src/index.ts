@@ -42,11 +42,9 @@ export { toDelivery, toResponse } from "./web.js";
 export {
   BodyError,
   codeOf,
-  InvalidDeliveryError,
   PermanentError,
   ReceiverConfigError,
   RetryError,
-  StoreError,
   WebhookError,
 } from "./errors.js";
 export type { BodyErrorCode, ReceiverConfigErrorCode } from "./errors.js";

@@ -49,8 +49,8 @@ export type CompleteResult = "owner" | "late" | "restored" | "already";
  * Where a receiver remembers what it has done: one record per key, in the state `running`, `done`,
  * `failed` or `parked`. Every call is atomic for its key and judged by the store's own clock. Keys
  * arrive hashed and namespaced (32 hex digits). A call that cannot be served throws or
- * rejects, with any error: the receiver responds with 503 and the sender tries again. A `StoreError`
- * with the code `not_sent` states that the call has not left the process.
+ * rejects, with any error: the receiver responds with 503 and the sender tries again. A
+ * `WebhookError` with the code `not_sent` states that the call has not left the process.
  */
 export interface DeliveryStore {
   /** Whether other processes see the same records. A receiver on a shared store needs a `name`. */

@@ -222,7 +222,7 @@ describe("a stored delivery", () => {
     ["no method", { headers: {}, body: "e30=" }],
   ])("is refused as invalid_delivery when it is %s", (_, stored) => {
     expect(() => parseDelivery(stored)).toThrow(
-      expect.objectContaining({ name: "InvalidDeliveryError", code: "invalid_delivery" }),
+      expect.objectContaining({ name: "WebhookError", code: "invalid_delivery" }),
     );
   });
 });

@@ -1,4 +1,4 @@
-import { StoreError } from "@svc-webhooks/core";
+import { WebhookError } from "@svc-webhooks/core";
 import { leaver, messageOf } from "./replica.js";
 import type { Script } from "./scripts.js";
 
@@ -65,7 +65,7 @@ export function connect(client: RedisClient | Connection): Connection {
 }
 
 const notConnected = (status = "") =>
-  new StoreError("not_sent", `the Redis client is not connected${status}`);
+  new WebhookError("not_sent", `the Redis client is not connected${status}`);
 
 function overIoredis(client: IoredisClient): Connection {
   const ready = async () => {
