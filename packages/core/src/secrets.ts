@@ -27,9 +27,6 @@ export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
 /** A secret that passed its checks. The imported key is kept; its promise is not (a worker must not await another request's promise). */
 export interface KnownSecret {
   readonly id: string;
-  /** As it was given, and its value at that time. */
-  readonly key: SecretKey;
-  readonly text: string;
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   hmac?: HmacKey;
@@ -44,37 +41,33 @@ const resolverDeadlineMs = 1_500;
 
 /** @throws ReceiverConfigError `invalid_secret`, `unknown_option`; immediately unless `source` is a function */
 export function secretReader(source: SecretSource, clock: Clock): SecretReader {
-  const isStatic = typeof source !== "function";
-  let known: readonly KnownSecret[] | undefined;
+  const isAsked = typeof source === "function";
+  let known: readonly KnownSecret[];
+  let seen: readonly unknown[] | undefined;
   const active = (secrets: Secrets) => {
-    if (!known || !isUnchanged(known, listed(secrets), isStatic)) known = readSecrets(secrets);
+    // A list may be changed in place. Bytes that were given when the receiver was built may since have
+    // been wiped by their owner: they are the same as long as they are the same object.
+    const now = listed(secrets).flatMap(({ id, key, expiresAt = Infinity }) => [
+      id,
+      isAsked ? String(key) : key,
+      Number(expiresAt),
+    ]);
+    if (now.length !== seen?.length || now.some((value, index) => value !== seen?.[index])) {
+      known = readSecrets(secrets);
+      seen = now;
+    }
     return unexpired(known, clock.now());
   };
-  if (typeof source === "function") {
+  if (isAsked) {
     return async () =>
       active(await withDeadline(clock, resolverDeadlineMs, "secret", () => source()));
   }
-  active(source);
-  return () => active(source);
+  const first = active(source);
+  return () => (Array.isArray(source) ? active(source) : first);
 }
 
 const listed = (secrets: Secrets): readonly Secret[] =>
   Array.isArray(secrets) ? secrets : [{ id: "default", key: secrets as SecretKey }];
-
-/**
- * Whether a source still gives what was read: a list may have been changed in place. Bytes that were
- * given when the receiver was built may since have been wiped by their owner.
- */
-const isUnchanged = (known: readonly KnownSecret[], list: readonly Secret[], isStatic: boolean) =>
-  list.length === known.length &&
-  known.every(({ id, key, text, expiresAt }, index) => {
-    const { [index]: now } = list;
-    return (
-      now?.id === id &&
-      (isStatic ? now.key === key : String(now.key) === text) &&
-      Number(now.expiresAt ?? Infinity) === expiresAt
-    );
-  });
 
 /** The secrets that have not expired: never none, it throws instead. */
 export function unexpired(secrets: readonly KnownSecret[], now: number): readonly KnownSecret[] {
@@ -86,15 +79,14 @@ export function unexpired(secrets: readonly KnownSecret[], now: number): readonl
 export function readSecrets(secrets: Secrets): readonly KnownSecret[] {
   const known = listed(secrets).map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
     checkNoRest(rest);
-    return { id, key, text: String(key), bytes: keyBytes(key), expiresAt: Number(expiresAt) };
+    return { id, bytes: keyBytes(key), expiresAt: Number(expiresAt) };
   });
-  // With words before them, so that no id looks like a key.
-  const parts = () => known.flatMap(({ id, bytes }) => [`id ${id}`, `key ${bytes.join()}`]);
   check(
     known.length > 0 &&
       known.length <= 10 &&
       known.every(({ id, expiresAt }) => isFilled(id) && expiresAt > longAgoMs) &&
-      new Set(parts()).size === 2 * known.length,
+      new Set(known.map(({ id }) => id)).size === known.length &&
+      new Set(known.map(({ bytes }) => bytes.join())).size === known.length,
     "secret",
     "1 to 10 different { id, key, expiresAt?: Date or epoch milliseconds }",
     "invalid_secret",
@@ -109,12 +101,13 @@ export function matchingSecret(
   signature: string,
 ): MaybePromise<KnownSecret | undefined> {
   const hex = signature.slice(7);
-  const test = (secret: KnownSecret, match: KnownSecret | undefined) =>
-    andThen(hmacOf(secret), (hmac) =>
-      andThen(hmac.verify(body, hex), (ok) => match ?? (ok ? secret : undefined)),
-    );
   return secrets.reduce<MaybePromise<KnownSecret | undefined>>(
-    (before, secret) => andThen(before, (match) => test(secret, match)),
+    (before, secret) =>
+      andThen(before, (match) =>
+        andThen(hmacOf(secret), (hmac) =>
+          andThen(hmac.verify(body, hex), (ok) => match ?? (ok ? secret : undefined)),
+        ),
+      ),
     undefined,
   );
 }
@@ -123,7 +116,7 @@ const hmacOf = (secret: KnownSecret) =>
   secret.hmac ?? andThen(importKey(secret.bytes), (hmac) => (secret.hmac = hmac));
 
 // Not what a missing variable, a wrong cast or a copied configuration line leaves behind.
-const wholeSecret = /^(?!(?:whsec_|undefined|null|\[object Object\])$)(?!(["'`]).*\1$)\S(?:.*\S)?$/;
+const wholeSecret = /^(?!(whsec_|undefined|null|\[object Object\])$)(?!(["'`]).*\2$)\S(.*\S)?$/;
 
 /** @throws ReceiverConfigError `invalid_secret` */
 export function keyBytes(key: SecretKey): Uint8Array {
@@ -131,7 +124,7 @@ export function keyBytes(key: SecretKey): Uint8Array {
   check(
     bytes && (typeof key === "string" ? wholeSecret.test(key) : key.length > 0),
     "secret",
-    "set, to bytes or an unquoted, trimmed line of well-formed text that is more than whsec_; a function may give it later",
+    "set, to bytes or a whole, unquoted, trimmed line of well-formed text; a function may return it later",
     "invalid_secret",
   );
   // A copy: the caller may wipe its own.
