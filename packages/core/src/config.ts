@@ -8,9 +8,8 @@ import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "
 import { readRoutes, type Routes } from "./routes.js";
 import { readSchemas, type Schemas } from "./schemas.js";
 import { secretReader, type SecretReader } from "./secrets.js";
-import type { DeliveryFacts } from "./outcome.js";
 import type { DeliveryStore } from "./store.js";
-import { describe, describeFully, isFilled, lineLimit, logLine } from "./text.js";
+import { describe, describeFully, isFilled, linePrinter, logLine, type PrintLine } from "./text.js";
 
 type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
 
@@ -24,13 +23,7 @@ export interface Config extends Complete<Omit<CommonOptions, "secret" | "observe
   readonly events: Schemas;
   readonly storeTimeouts: Complete<StoreTimeouts>;
   readonly observe: CommonOptions["observe"];
-  /** Prints a line about `what`, at most once a minute per `key`. */
-  readonly printLine: (
-    key: string,
-    what: string,
-    message: string,
-    facts?: Partial<DeliveryFacts>,
-  ) => void;
+  readonly printLine: PrintLine;
 }
 
 const unset = () => undefined;
@@ -73,9 +66,16 @@ export function readOptions({
 }: ReceiverOptions<EventSchemas>): Config {
   checkNoRest({ ...otherOptions, ...otherTimeouts });
 
-  const hooks = { eventType, eventId, log, onHandlerError, onParked };
-  const optional = { observe: observe ?? unset, onInternalError: onInternalError ?? unset };
-  for (const [option, hook] of Object.entries({ ...hooks, ...optional })) {
+  const hooks = {
+    eventType,
+    eventId,
+    log,
+    onHandlerError,
+    onParked,
+    observe: observe ?? unset,
+    onInternalError: onInternalError ?? unset,
+  };
+  for (const [option, hook] of Object.entries(hooks)) {
     check(typeof hook === "function", option, "a function");
   }
   check(typeof store?.claim === "function", "store", "a DeliveryStore");
@@ -111,9 +111,7 @@ export function readOptions({
   checkRange(storeTimeouts, 1, 10_000);
   if (maxRuns !== Infinity) checkRange({ maxRuns }, 1, 1_000_000);
 
-  const lines = lineLimit(clock, isolated(log, isolated(onInternalError ?? unset, unset)));
-  const printLine: Config["printLine"] = (key, what, message, facts = {}) =>
-    lines(key, () => logLine(what, facts, message));
+  const printLine = linePrinter(clock, isolated(log, isolated(onInternalError ?? unset, unset)));
   const printInternal = (error: unknown) => {
     const message = describe(error);
     printLine(message, "internal error", message);

@@ -20,7 +20,7 @@ export async function forget(
 ): Promise<boolean> {
   const { clock, store, storeTimeouts, dedupeBy } = config;
   check(isFilled(deliveryId), "deliveryId", "a delivery id");
-  const body = dedupeBy === "event" && isBytes(bytes) ? parseBody(bytes) : undefined;
+  const body = dedupeBy === "event" ? parseBody(bytes) : undefined;
   const type = body && config.eventType(body, bytes);
   const eventId = body && config.eventId(body, bytes);
   check(

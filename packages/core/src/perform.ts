@@ -17,11 +17,16 @@ export function perform(visit: Visit, context: DeliveryContext): MaybePromise<un
     // A slow schema or a frozen process may have outlasted it, and then another receiver may be running the event.
     visit.checkLease();
     const isOurs = visit.claim.held || context.dedupe === "unverified";
-    if (!isOurs) throw new Error("the lease has ended before the handler could start");
+    if (!isOurs) throw new Error("the lease ended before the handler started");
     // A handler is a function, not a method: it gets no `this`.
     const { handler } = visit;
     const result = handler(event, context);
-    refuseIterator(result);
+    // The body of a generator never runs unless somebody iterates over what it returns.
+    if (typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function") {
+      throw new TypeError(
+        "the handler returned an iterator: it must not be a generator (function*)",
+      );
+    }
     return result;
   };
   if (!schema) return start(visit.event);
@@ -36,13 +41,4 @@ export function perform(visit: Visit, context: DeliveryContext): MaybePromise<un
   };
   const result = schema["~standard"].validate(visit.event);
   return isPromise(result) ? result.then(handle) : handle(result);
-}
-
-/** The body of a generator never runs unless somebody iterates over what it returns. */
-function refuseIterator(result: unknown): void {
-  if (typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function") {
-    throw new TypeError(
-      "the handler returned an iterator, so its code has not run: it must not be a generator (function*)",
-    );
-  }
 }

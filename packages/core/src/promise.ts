@@ -42,7 +42,19 @@ export interface DeadlineCall {
 }
 
 /** What {@link withDeadline} rejects with. */
-export class DeadlineError extends Error {}
+export class DeadlineError extends Error {
+  readonly #pending: Promise<unknown>;
+
+  constructor(what: string, ms: number, pending: Promise<unknown>) {
+    super(`${what} took longer than ${ms} ms`);
+    this.#pending = pending;
+  }
+
+  /** What is no longer awaited; it may still settle. */
+  get pending(): Promise<unknown> {
+    return this.#pending;
+  }
+}
 
 /**
  * A signal that is made only for those who look at it: an AbortController costs more than a
@@ -66,15 +78,14 @@ export class LazySignal {
 }
 
 /**
- * Settles like `work`, or rejects once `ms` have passed. `work` cannot be stopped, only notified
- * through its signal; `onDeadline` gets its promise, which may still settle.
+ * Settles like `work`, or rejects with a `DeadlineError` once `ms` have passed. `work` cannot be
+ * stopped, only notified through its signal.
  */
 export function withDeadline<T>(
   clock: Clock,
   ms: number,
   what: string,
   work: (call: DeadlineCall) => MaybePromise<T>,
-  onDeadline?: (pending: Promise<T>) => unknown,
 ): MaybePromise<T> {
   const call = new LazySignal();
   const result = work(call);
@@ -83,15 +94,9 @@ export function withDeadline<T>(
     const pending = Promise.resolve(result);
     const cancel = clock.after(ms, () => {
       call.abort("deadline");
-      onDeadline?.(pending);
-      reject(new DeadlineError(`${what} took longer than ${ms} ms`));
+      reject(new DeadlineError(what, ms, pending));
     });
-    const settle =
-      <Value>(end: (value: Value) => void) =>
-      (value: Value) => {
-        cancel();
-        end(value);
-      };
-    pending.then(settle(resolve), settle(reject));
+    pending.then(resolve, reject);
+    pending.then(cancel, cancel);
   });
 }

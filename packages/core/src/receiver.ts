@@ -2,7 +2,6 @@ import { readOptions } from "./config.js";
 import type { Delivery, StoredDelivery } from "./delivery.js";
 import type { EventSchemas, HandlerKey } from "./events.js";
 import { forget, type ForgetTarget } from "./forget.js";
-import { isolated } from "./isolated.js";
 import type { InferredOptions, ReceiverOptions } from "./options.js";
 import { endWith, type Ending, type Outcome } from "./outcome.js";
 import { admit } from "./pipeline/admit.js";
@@ -71,16 +70,16 @@ export interface Receiver {
 
 type RunStage = readonly [Stage, (visit: Visit) => MaybePromise<Ending | undefined>];
 
-/** The stages after which a delivery is known to be the service's own. */
-const trusted: readonly RunStage[] = [
+/** The stages in their order. Each adds to the visit or ends it; `answer` turns the end into HTTP. */
+const received: readonly RunStage[] = [
+  ["admit", admit],
+  ["verify", verify],
   ["decode", decode],
   ["route", route],
   ["claim", claim],
   ["run", run],
 ];
-/** The stages in their order. Each adds to the visit or ends it; `answer` turns the end into HTTP. */
-const received: readonly RunStage[] = [["admit", admit], ["verify", verify], ...trusted];
-const resumed: readonly RunStage[] = [["admit", restore], ...trusted];
+const resumed: readonly RunStage[] = [["admit", restore], ...received.slice(2)];
 
 async function runStages(visit: Visit, stages: readonly RunStage[]): Promise<Outcome> {
   let ending: Ending | undefined;
@@ -110,16 +109,8 @@ export function createReceiver<
   // What types have checked is read as untyped: `Events` and `Keys` are for the handlers' parameters.
   const config = readOptions((options ?? {}) as ReceiverOptions<EventSchemas>);
   const pending = pendingWork(config.clock);
-  const visitOf = (delivery: Delivery, how?: ReceiveOptions, isResumed = false) =>
-    new Visit(
-      config,
-      delivery,
-      isResumed,
-      pending,
-      isolated((work) => how?.waitUntil?.(work), config.onInternalError),
-    );
   const receive: Receiver["receive"] = (delivery, how) =>
-    runStages(visitOf(delivery, how), received);
+    runStages(new Visit(config, delivery, pending, false, how), received);
 
   return {
     receive,
@@ -127,7 +118,7 @@ export function createReceiver<
       return toResponse(request, answer(await receive(toDelivery(request), context)));
     },
     forget: async (target) => forget(config, target),
-    resume: (delivery, how) => runStages(visitOf(delivery, how, true), resumed),
+    resume: (delivery, how) => runStages(new Visit(config, delivery, pending, true, how), resumed),
     drain: pending.drain,
   };
 }

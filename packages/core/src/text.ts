@@ -39,10 +39,18 @@ export function describeFully(error: unknown, depth = 3): string {
   return cause && depth ? `${text}\ncaused by: ${describeFully(cause, depth - 1)}` : text;
 }
 
-/** Prints the line of `text()` at most once a minute per `key`, with a count of what was left out. */
-export function lineLimit(clock: Clock, log: (line: string) => void) {
+/** Prints a line about `what`, at most once a minute per `key`. */
+export type PrintLine = (
+  key: string,
+  what: string,
+  message: string,
+  facts?: Partial<DeliveryFacts>,
+) => void;
+
+/** Prints lines through `log`, each with a count of those that were left out before it. */
+export function linePrinter(clock: Clock, log: (line: string) => void): PrintLine {
   const printed = new Map<string, { readonly at: number; left: number }>();
-  return (key: string, text: () => string): void => {
+  return (key, what, message, facts = {}) => {
     const now = clock.monotonic();
     const last = printed.get(key);
     if (last && now - last.at < 60_000) {
@@ -51,7 +59,8 @@ export function lineLimit(clock: Clock, log: (line: string) => void) {
     }
     if (printed.size > 100) printed.clear();
     printed.set(key, { at: now, left: 0 });
-    log(last?.left ? `${text()} (and ${last.left} more)` : text());
+    const line = logLine(what, facts, message);
+    log(last?.left ? `${line} (and ${last.left} more)` : line);
   };
 }
 

@@ -1,14 +1,15 @@
 import type { Claim } from "./claim/claim.js";
-import { hasJustEnded } from "./claim/lease.js";
 import type { Config } from "./config.js";
 import { Context, type Facts } from "./context.js";
 import type { Delivery } from "./delivery.js";
 import type { AnyEvent } from "./events.js";
 import type { Handler } from "./handler.js";
 import type { HeaderLookup } from "./headers.js";
+import { isolated } from "./isolated.js";
 import type { SignedBody } from "./options.js";
 import { endWith, type Ending, type Outcome, type Warning } from "./outcome.js";
 import { isPromise, type MaybePromise } from "./promise.js";
+import type { ReceiveOptions } from "./receiver.js";
 import type { DeliveryReport, Stage, StageTimes } from "./report.js";
 import type { PendingWork, Work } from "./under-way.js";
 
@@ -39,7 +40,7 @@ export class Visit {
   /** Verified before, and run now without the limits that a waiting sender sets. */
   readonly isResumed: boolean;
   readonly #pending: PendingWork;
-  readonly #waitUntil: (work: Promise<unknown>) => void;
+  readonly #options: ReceiveOptions | undefined;
   readonly #work: Work = { parts: 0 };
   readonly #times: StageTimes = {};
   readonly #startedAt: number;
@@ -48,15 +49,15 @@ export class Visit {
   constructor(
     config: Config,
     delivery: Delivery,
-    isResumed: boolean,
     pending: PendingWork,
-    waitUntil: (work: Promise<unknown>) => void,
+    isResumed: boolean,
+    options: ReceiveOptions | undefined,
   ) {
     this.config = config;
     this.delivery = delivery;
     this.isResumed = isResumed;
     this.#pending = pending;
-    this.#waitUntil = waitUntil;
+    this.#options = options;
     this.#startedAt = this.#lapAt = config.observe ? config.clock.monotonic() : 0;
     this.context = new Context(this);
   }
@@ -77,26 +78,28 @@ export class Visit {
     // Holds nothing of the delivery: it may take a lease longer than the response.
     const ended = () => pending.end(part);
     work.then(ended, ended);
-    this.#waitUntil(work);
+    this.detached(work);
   }
 
   /** Registers work that nothing depends on: a lease would end it as well. */
   detached(work: Promise<unknown>): void {
-    this.#waitUntil(work);
+    isolated(() => this.#options?.waitUntil?.(work), this.config.onInternalError)();
   }
 
   warn(warning: Warning): void {
     this.context.warnings.push(warning);
   }
 
-  readonly onLeaseLost = (): void => {
-    this.warn("lease_lost");
-    this.context.abort("lease_lost");
-  };
-
   /** Notices that the lease has ended. */
   checkLease(): void {
-    if (hasJustEnded(this.config.clock, this.claim)) this.onLeaseLost();
+    if (this.config.clock.monotonic() >= this.claim.leaseEndsAt) this.loseLease();
+  }
+
+  loseLease(): void {
+    if (!this.claim.held) return;
+    this.claim.held = false;
+    this.warn("lease_lost");
+    this.context.abort("lease_lost");
   }
 
   /** Takes the time of a stage. */

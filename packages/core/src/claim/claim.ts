@@ -26,13 +26,12 @@ interface Results {
 /** The part of a request that only some operations have. */
 type Extra = Partial<Pick<ReleaseRequest, "to"> & Pick<ClaimRequest, "takeParked">>;
 
-/** One call to the store for a claim, within the operation's deadline; `onDeadline` gets a call that has passed it. */
+/** One call to the store for a claim, within the operation's deadline. */
 export function callStore<Operation extends keyof Results>(
   { clock, store, storeTimeouts, leaseMs, retainMs }: Config,
   { key, token, lineage }: Claim,
   operation: Operation,
   extra?: Extra,
-  onDeadline?: (pending: Promise<Results[Operation]>) => unknown,
 ): MaybePromise<Results[Operation]> {
   // `to` is given with every release; the result is the operation's own.
   const request = { token, leaseMs, retainMs, lineage, ...extra } as ReleaseRequest;
@@ -41,6 +40,5 @@ export function callStore<Operation extends keyof Results>(
     storeTimeouts[operation],
     `store.${operation}`,
     (call) => store[operation](key, request, call) as MaybePromise<Results[Operation]>,
-    onDeadline,
   );
 }

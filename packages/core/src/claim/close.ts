@@ -1,5 +1,5 @@
 import type { Config } from "../config.js";
-import { attempt, wait, withDeadline, type MaybePromise } from "../promise.js";
+import { attempt, DeadlineError, wait, withDeadline, type MaybePromise } from "../promise.js";
 import type { ClaimResult, ReleaseRequest } from "../store.js";
 import { callStore, type Claim } from "./claim.js";
 
@@ -16,7 +16,7 @@ export function closeClaim(
   to: ReleaseRequest["to"] | undefined,
   onError: (error: unknown, retries: Promise<void>) => void,
 ): MaybePromise<void> {
-  const call = () => callStore(config, claim, to ? "release" : "complete", to && { to });
+  const call = closing(config, claim, to);
   return attempt<unknown, void>(
     call,
     () => {},
@@ -24,58 +24,54 @@ export function closeClaim(
   );
 }
 
+/** Separate from `closeClaim`: there V8 would keep `onError`, and so the delivery, as long as the call. */
+const closing = (config: Config, claim: Claim, to: ReleaseRequest["to"] | undefined) => () =>
+  callStore(config, claim, to ? "release" : "complete", to && { to });
+
 /**
  * Releases a claim whose reply was lost: the store may have granted it, and no handler ran under it.
  * Never two releases at once: a store that hangs would execute all of them when it wakes.
  *
- * @param claiming the claim, where it is still pending: if it is granted after the release was
- *   executed, it is released again
+ * @param failure what the claim failed with; a claim that is granted after its release was executed
+ *   is released again
  */
-export function releaseUnused(
-  config: Config,
-  claim: Claim,
-  claiming?: Promise<ClaimResult>,
-): Promise<void> {
-  const { clock, leaseMs } = config;
-  let granted = claiming;
+export function releaseUnused(config: Config, claim: Claim, failure: unknown): Promise<void> {
+  /** The result of a call that is still pending after its deadline; throws any other failure. */
+  const late = <Result>(error: unknown) => {
+    if (!(error instanceof DeadlineError)) throw error;
+    const pending = error.pending as Promise<Result>;
+    return withDeadline(config.clock, config.leaseMs, "store", () => pending);
+  };
+  let mayBeGranted = failure instanceof DeadlineError;
   const release = async (): Promise<void> => {
-    let pending: Promise<boolean> | undefined;
     const released = await attempt(
-      () => callStore(config, claim, "release", { to: "unused" }, (call) => (pending = call)),
+      () => callStore(config, claim, "release", { to: "unused" }),
       (done) => done,
-      (error) => {
-        if (!pending) throw error;
-        const late = pending;
-        return withDeadline(clock, leaseMs, "store.release", () => late);
-      },
+      (error) => late<boolean>(error),
     );
-    if (released || !granted) return;
-    const claimed = granted;
-    const { status } = await withDeadline(clock, leaseMs, "store.claim", () => claimed);
-    granted = undefined;
+    if (released || !mayBeGranted) return;
+    const { status } = await late<ClaimResult>(failure);
+    mayBeGranted = false;
     if (status === "claimed") await release();
   };
-  return retry(config, release, 0);
+  return release().catch(() => retry(config, release, claim.leaseEndsAt));
 }
 
-/** Tries until it succeeds or a lease has passed, with growing pauses, so that receivers do not return in step. */
+/** Tries until it succeeds or it is `endsAt`, with growing pauses, so that receivers do not return in step. */
 async function retry(
   { clock, leaseMs }: Config,
   call: () => MaybePromise<unknown>,
-  firstMs: number = firstPauseMs,
+  endsAt: number = clock.monotonic() + leaseMs,
 ): Promise<void> {
-  const endsAt = clock.monotonic() + leaseMs;
-  let pauseMs = firstMs;
-  for (;;) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     const leftMs = endsAt - clock.monotonic();
     if (leftMs <= 0) return;
-    if (pauseMs > 0) await wait(clock, Math.min(pauseMs * (0.5 + Math.random() / 2), leftMs));
+    await wait(clock, Math.min(pauseMs * (0.5 + Math.random() / 2), leftMs));
     try {
       await call();
       return;
     } catch {
       // The first failure was reported.
-      pauseMs = Math.min(pauseMs * 2 || firstPauseMs, longestPauseMs);
     }
   }
 }

@@ -1,23 +1,11 @@
-import type { Clock } from "../clock.js";
 import type { Config } from "../config.js";
 import { callStore, type Claim } from "./claim.js";
-
-/** True once: the lease is lost from now on. */
-function lose(claim: Claim): boolean {
-  const { held } = claim;
-  claim.held = false;
-  return held;
-}
-
-/** Whether the lease has just ended by the clock. */
-export const hasJustEnded = (clock: Clock, claim: Claim): boolean =>
-  clock.monotonic() >= claim.leaseEndsAt && lose(claim);
 
 /**
  * Keeps the lease of a running handler alive, with one timer for the three things that can come due:
  * the next extension, the end of the lease, the handler's time. A lease that has ended is extended
  * all the same: until another receiver claims the record, that wins it back, and nobody else can
- * start. The caller stops it when the handler has settled.
+ * start. The caller stops it when the handler has settled, and notes the loss of the lease.
  */
 export function keepLease(
   config: Config,
@@ -37,15 +25,15 @@ export function keepLease(
     const sentAt = clock.monotonic();
     if (await callStore(config, claim, "extend")) {
       claim.leaseEndsAt = sentAt + leaseMs;
-      return;
+    } else {
+      extendAt = Infinity;
+      onLost();
     }
-    extendAt = Infinity;
-    if (lose(claim)) onLost();
   };
 
   const tick = () => {
     const now = clock.monotonic();
-    if (hasJustEnded(clock, claim)) onLost();
+    if (now >= claim.leaseEndsAt) onLost();
     if (now >= timeoutAt) {
       timeoutAt = Infinity;
       onTimeout();

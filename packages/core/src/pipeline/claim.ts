@@ -38,9 +38,6 @@ export function claim(visit: Visit): MaybePromise<Ending | undefined> {
 
 function requestClaim(visit: Visit, held: Claim): MaybePromise<Ending | undefined> {
   const { config, context, isResumed } = visit;
-  // A call that is still pending after the response holds what these close over: nothing of the delivery.
-  let claiming: Promise<ClaimResult> | undefined;
-  const keep = (pending: Promise<ClaimResult>) => (claiming = pending);
 
   const onError = (error: unknown) => {
     if (config.onStoreError === "process") {
@@ -48,7 +45,7 @@ function requestClaim(visit: Visit, held: Claim): MaybePromise<Ending | undefine
       context.dedupe = "unverified";
       return undefined;
     }
-    if (codeOf(error) !== "not_sent") visit.detached(releaseUnused(config, held, claiming));
+    if (codeOf(error) !== "not_sent") visit.detached(releaseUnused(config, held, error));
     return endWith("store_unavailable", describe(error));
   };
 
@@ -74,5 +71,5 @@ function requestClaim(visit: Visit, held: Claim): MaybePromise<Ending | undefine
   };
 
   const extra = isResumed ? { takeParked: true } : undefined;
-  return attempt(() => callStore(config, held, "claim", extra, keep), onResult, onError);
+  return attempt(() => callStore(config, held, "claim", extra), onResult, onError);
 }

@@ -25,15 +25,12 @@ export function decode(visit: Visit): Ending | undefined {
 export function parseBody(bytes: Uint8Array): SignedBody | undefined {
   try {
     const body: unknown = JSON.parse(utf8.decode(bytes));
-    if (isObject(body)) return body;
+    if (typeof body === "object" && body && !Array.isArray(body)) return body as SignedBody;
   } catch {
     // Not UTF-8 or not JSON: the same as JSON that is not an object.
   }
   return undefined;
 }
-
-const isObject = (value: unknown): value is SignedBody =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Why what `eventType` or `eventId` returned cannot be used. */
 export function unusable(option: "eventType" | "eventId", value: unknown): string {

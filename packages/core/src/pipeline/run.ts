@@ -35,7 +35,7 @@ export function run(visit: Visit): MaybePromise<Ending> {
   /** Awaits the user's code under the lease and the handler's time, if it is a promise. */
   const supervise = (work: MaybePromise<unknown>) => {
     if (isPromise(work)) {
-      stopKeeping ??= keepLease(config, claim, visit.onLeaseLost, timeoutAt, onTimeout);
+      stopKeeping ??= keepLease(config, claim, () => visit.loseLease(), timeoutAt, onTimeout);
     }
     return work;
   };
@@ -60,20 +60,18 @@ export function run(visit: Visit): MaybePromise<Ending> {
     return endWith("handler_failed", undefined, retryAfterMs);
   };
 
-  const onCloseError =
-    (to: ReturnType<typeof releasedTo>) => (error: unknown, retries: Promise<void>) => {
-      if (!to) visit.warn("complete_failed");
-      config.onInternalError(error);
-      visit.background(retries);
-    };
-
   const finish = (ending: Ending) => {
     stopKeeping?.();
     // A handler that never gave way to the timers may have outlived its lease unseen.
     visit.checkLease();
     claim.held = false;
     const to = releasedTo(ending);
-    return andThen(closeClaim(config, claim, to, onCloseError(to)), () => {
+    const onError = (error: unknown, retries: Promise<void>) => {
+      if (!to) visit.warn("complete_failed");
+      config.onInternalError(error);
+      visit.background(retries);
+    };
+    return andThen(closeClaim(config, claim, to, onError), () => {
       if (answered) {
         visit.lap("run");
         visit.end("settled", ending);
