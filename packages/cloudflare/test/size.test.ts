@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
 import { expect, test } from "vitest";
 
-test("core, Hono adapter and store are at most 8.9 KiB, and nothing of them is Node's", async () => {
+test("core, Hono adapter and store are at most 10.3 KiB, and nothing of them is Node's", async () => {
   const bundle = await rolldown({
     input: fileURLToPath(new URL("user.ts", import.meta.url)),
     resolve: { conditionNames: ["workerd", "worker", "browser", "import"] },
@@ -12,7 +12,8 @@ test("core, Hono adapter and store are at most 8.9 KiB, and nothing of them is N
   });
   const { output } = await bundle.generate({ format: "esm", minify: true });
   // Only ever lower this, or write the reason here: 67 B are the price of a clock that is set back,
-  // which shortens leases and retentions.
-  expect(gzipSync(output[0].code, { level: 9 }).length).toBeLessThanOrEqual(9_091);
+  // which shortens leases and retentions. From 9,091 on, nearly all is the core's, listed in
+  // packages/core/test/size.test.ts.
+  expect(gzipSync(output[0].code, { level: 9 }).length).toBeLessThanOrEqual(10_522);
   expect(output[0].code).not.toMatch(/node:|\bBuffer\b|\bprocess\.|\brequire\b/);
 });

@@ -31,8 +31,15 @@ async function bundleForTheWeb(used?: string): Promise<string> {
 test.each([
   // It was 6,656 before schemas, parking, `forget`, `drain` and `onStoreError` came in; and 7,475
   // before stages went on without waiting where nothing is to be waited for: a third of the time.
-  ["everything", undefined, 7_814],
-  ["sign and verify alone", "sign, verify", 1_238],
+  // From 7,814 on, by leaving each out in turn: a reader that counts in one growing buffer 194, stored
+  // deliveries as JSON 163, releases of unanswered claims 133, errors with their causes and without
+  // control characters 89, limited lines 81, `resume` 76, secrets compared by value 62, results of
+  // `eventId` and `eventType` that are reported 61, refused wrong secrets 58, refused iterators 43,
+  // branded errors 39, one store in two unnamed receivers 38, refusals while draining 35; the rest are
+  // `bodyTimeoutMs`, leases that are won back and `complete` tried for a lease.
+  ["everything", undefined, 9_304],
+  // It was 1,238 before branded errors and the refusal of wrong secrets.
+  ["sign and verify alone", "sign, verify", 1_361],
 ])("%s is small for a worker, minified and gzipped", async (_what, used, limit) => {
   const { length } = gzipSync(await bundleForTheWeb(used), { level: 9 });
   expect(length).toBeLessThanOrEqual(limit);
