@@ -1,0 +1,43 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import type { DeliveryStore } from "../src/index.js";
+import { eventBody, settled, signed, timed } from "./support.js";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+describe("after its response, a delivery is released", () => {
+  const deliveries = 20;
+  /** A client keeps its requests until it has their replies. */
+  const unanswered: unknown[] = [];
+  const hangs = () => new Promise<never>((...settle) => unanswered.push(settle));
+  const fails = () => Promise.reject(new Error("down"));
+
+  test.each<[string, Partial<DeliveryStore>, string]>([
+    ["while complete is retried", { complete: fails }, "processed"],
+    ["while complete hangs", { complete: hangs }, "processed"],
+    ["while claim and release hang", { claim: hangs, release: hangs }, "store_unavailable"],
+  ])("%s", async (_, faults, code) => {
+    const { receiver, clock } = timed({}, () => faults);
+    const bodies: WeakRef<Uint8Array>[] = [];
+    const respond = async (_value: unknown, index: number) => {
+      const body = new TextEncoder().encode(eventBody());
+      bodies.push(new WeakRef(body));
+      const delivery = await signed(body, { "x-svc-delivery-id": `dlv_${index}` });
+      return (await receiver.receive(delivery)).code;
+    };
+    const responses = Promise.all(Array.from({ length: deliveries }, respond));
+    await clock.advance(2_500);
+    expect(new Set(await responses)).toEqual(new Set([code]));
+    // The store is still being called: no body was released because its delivery had come to an end.
+    expect(clock.timers).toBeGreaterThanOrEqual(deliveries);
+    await settled();
+    collectGarbage();
+    await settled();
+    collectGarbage();
+    const held = bodies.filter((body) => body.deref());
+    // V8 may keep the last one in a register or a frame.
+    expect(held.length).toBeLessThanOrEqual(1);
+  });
+});
