@@ -71,7 +71,7 @@ export interface Receiver {
 type RunStage = readonly [Stage, (visit: Visit) => MaybePromise<Ending | undefined>];
 
 /** The stages in their order. Each adds to the visit or ends it; `answer` turns the end into HTTP. */
-const received: readonly RunStage[] = [
+const stages: readonly RunStage[] = [
   ["admit", admit],
   ["verify", verify],
   ["decode", decode],
@@ -79,12 +79,15 @@ const received: readonly RunStage[] = [
   ["claim", claim],
   ["run", run],
 ];
-const resumed: readonly RunStage[] = [["admit", restore], ...received.slice(2)];
 
-async function runStages(visit: Visit, stages: readonly RunStage[]): Promise<Outcome> {
+/** A resumed delivery passed the first two stages before it was stored. */
+const stagesOf = ({ isResumed }: Visit): readonly RunStage[] =>
+  isResumed ? [["admit", restore], ...stages.slice(2)] : stages;
+
+async function runStages(visit: Visit): Promise<Outcome> {
   let ending: Ending | undefined;
   try {
-    for (const [name, stage] of stages) {
+    for (const [name, stage] of stagesOf(visit)) {
       const result = stage(visit);
       ending = isPromise(result) ? await result : result;
       visit.lap(name);
@@ -110,7 +113,7 @@ export function createReceiver<
   const config = readOptions((options ?? {}) as ReceiverOptions<EventSchemas>);
   const pending = pendingWork(config.clock);
   const receive: Receiver["receive"] = (delivery, how) =>
-    runStages(new Visit(config, delivery, pending, false, how), received);
+    runStages(new Visit(config, delivery, pending, false, how));
 
   return {
     receive,
@@ -118,7 +121,7 @@ export function createReceiver<
       return toResponse(request, answer(await receive(toDelivery(request), context)));
     },
     forget: async (target) => forget(config, target),
-    resume: (delivery, how) => runStages(new Visit(config, delivery, pending, true, how), resumed),
+    resume: (delivery, how) => runStages(new Visit(config, delivery, pending, true, how)),
     drain: pending.drain,
   };
 }

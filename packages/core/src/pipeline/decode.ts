@@ -6,7 +6,7 @@ import { isFilled } from "../text.js";
 import type { Visit } from "../visit.js";
 
 // Skips one leading BOM and rejects bytes that are not UTF-8 instead of replacing them.
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
 
 /** Stage 3: bytes → event. The type comes from the signed body, never from a header. */
 export function decode(visit: Visit): Ending | undefined {
