@@ -1,27 +1,17 @@
-import * as core from "@svc-webhooks/core";
-import * as events from "@svc-webhooks/events";
-import * as express from "@svc-webhooks/express";
-import * as hono from "@svc-webhooks/hono";
-import * as next from "@svc-webhooks/next";
-import * as nextPages from "@svc-webhooks/next/pages";
-import * as node from "@svc-webhooks/node";
-import * as testing from "@svc-webhooks/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { declarationsOf } from "./support/declarations.js";
+import { publicPackages } from "./support/workspace.js";
 
-const packages = {
-  core,
-  events,
-  node,
-  express,
-  hono,
-  next,
-  "next/pages": nextPages,
-  testing,
-};
+// Exists on Workers only.
+vi.mock("cloudflare:workers", () => ({ DurableObject: Object }));
 
-test.each(Object.entries(packages))(
-  "@svc-webhooks/%s exports what it exported before",
-  (name, exports) => {
-    expect(Object.keys(exports).toSorted()).toMatchSnapshot(name);
-  },
-);
+const entries = publicPackages.flatMap((one) => one.entries);
+
+test.each(entries)("%s exports what the snapshot lists", async (entry) => {
+  const { exports } = declarationsOf(entry);
+  const values = exports.filter(({ isType }) => !isType).map(({ name }) => name);
+  const module = (await import(entry)) as object;
+  expect(Object.keys(module).toSorted()).toEqual(values);
+  const lines = exports.map(({ name, isType }) => (isType ? `type ${name}` : name));
+  expect(lines.join("\n")).toMatchSnapshot();
+});

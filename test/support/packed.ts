@@ -1,20 +1,7 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { outsideDirectory, root, run, scope } from "./package-tools.js";
-
-type Versions = Readonly<Record<string, string>>;
-
-export interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly private?: boolean;
-  readonly license?: string;
-  readonly engines?: Versions;
-  readonly dependencies?: Versions;
-  readonly optionalDependencies?: Versions;
-  readonly peerDependencies?: Versions;
-  readonly devDependencies?: Versions;
-}
+import { publicPackages, readManifest, type Manifest } from "./workspace.js";
 
 /** A package as the registry would get it. */
 export interface PackedPackage {
@@ -33,9 +20,6 @@ export interface PackedWorkspace {
   readonly consumer: string;
 }
 
-const readManifest = (directory: string) =>
-  JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
-
 function link(target: string, path: string): void {
   mkdirSync(dirname(path), { recursive: true });
   symlinkSync(target, path, "junction");
@@ -44,10 +28,7 @@ function link(target: string, path: string): void {
 /** Packs every public package, and installs them as pnpm does: what a package has not declared it cannot find. */
 export async function packWorkspace(): Promise<PackedWorkspace> {
   const directory = outsideDirectory();
-  const sources = readdirSync(join(root, "packages"))
-    .map((name) => join(root, "packages", name))
-    .filter((source) => readManifest(source).private !== true);
-  const workspaces = sources.flatMap((source) => ["--workspace", source]);
+  const workspaces = publicPackages.flatMap(({ source }) => ["--workspace", source]);
   const { stdout } = await run(
     "npm",
     ["pack", "--json", "--offline", "--ignore-scripts", "--pack-destination", directory].concat(
@@ -64,8 +45,7 @@ export async function packWorkspace(): Promise<PackedWorkspace> {
   const home = (name: string) => join(directory, "installed", name);
   const unpacked = (name: string) => join(home(name), "node_modules", name);
   const packages = await Promise.all(
-    sources.map(async (source) => {
-      const { name } = readManifest(source);
+    publicPackages.map(async ({ name, source }) => {
       const report = reports.find((one) => one.name === name);
       if (!report) throw new Error(`npm has not packed ${name}`);
       const tarball = join(directory, report.filename);
