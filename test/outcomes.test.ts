@@ -27,6 +27,7 @@ import {
   recordedStore,
   type ObservedReceiver,
 } from "./support/receivers.js";
+import { codeIn, tableOf } from "./support/tables.js";
 import { expressApp, expresses, listen, type Express, type Middleware } from "./support/servers.js";
 
 interface Bench {
@@ -517,4 +518,25 @@ test("every code of the closed list was asked for, and no other", () => {
   expectTypeOf<keyof typeof cases>().toEqualTypeOf<OutcomeCode>();
   expect(Object.values(cases).filter((some) => some.length === 0)).toEqual([]);
   expect(Object.keys(cases)).toHaveLength(25);
+});
+
+test("README's table of outcomes has their codes, statuses and headers", () => {
+  const documented = tableOf("README.md", "outcome").flatMap(({ outcome = "", status = "" }) =>
+    codeIn(outcome).map((code) => ({
+      code,
+      status: Number.parseInt(status, 10) || undefined,
+      headers: codeIn(status).map((header) => header.toLowerCase().split(":")[0]),
+    })),
+  );
+  const produced = Object.entries(cases).map(([code, some]) => ({
+    code,
+    status: some[0]?.status,
+    // An error's own `Retry-After` comes with some of the responses of its outcome only.
+    headers: Object.keys(some[0]?.headers ?? {}).filter((header) =>
+      some.every(({ headers = {} }) => header in headers),
+    ),
+  }));
+  const inOrder = (list: readonly { readonly code: string }[]) =>
+    list.toSorted((a, b) => (a.code < b.code ? -1 : 1));
+  expect(inOrder(documented)).toEqual(inOrder(produced));
 });
