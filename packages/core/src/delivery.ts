@@ -1,6 +1,25 @@
 import { WebhookError } from "./errors.js";
-import { headerNames, type DeliveryHeaders, type HeaderLookup } from "./headers.js";
-import type { DeadlineCall } from "./promise.js";
+import type { DeadlineCall } from "./store.js";
+
+/** The headers of a delivery, lower-case (interface document, "Delivery headers"). None of them is signed. */
+export const headerNames = {
+  signature: "x-svc-signature",
+  deliveryId: "x-svc-delivery-id",
+  subscriptionId: "x-svc-subscription-id",
+  eventId: "x-svc-event-id",
+  attempt: "x-svc-attempt",
+  idempotencyKey: "idempotency-key",
+} as const;
+
+/** One header as frameworks hand it over; several values are what the sender repeated. */
+export type HeaderValue = string | readonly string[] | undefined;
+
+/** `Headers`, a record whose names may have any case, or a look-up by lower-case name. */
+export type DeliveryHeaders =
+  Headers | Readonly<Record<string, HeaderValue>> | ((lowerCaseName: string) => HeaderValue);
+
+/** Looks a header up by its lower-case name; `""` where it is absent. Repeated values are joined with `", "` (RFC 9110, section 5.3). */
+export type HeaderLookup = (lowerCaseName: string) => string;
 
 /**
  * Reads the whole body, once. `limit` is `maxBodyBytes`: stop reading as soon as it is exceeded.
@@ -24,6 +43,13 @@ export interface Delivery {
 export interface StoredDelivery extends Delivery {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Uint8Array;
+}
+
+/** Names the record of a delivery. */
+export interface ForgetTarget {
+  readonly deliveryId: string;
+  /** The exact bytes of the body; needed where the record's key comes from it: with `dedupeBy` `"event"` or `"body"`. */
+  readonly body?: Uint8Array | undefined;
 }
 
 /** The service's own headers, the only ones that a stored delivery keeps. */

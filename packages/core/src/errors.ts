@@ -52,8 +52,8 @@ export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   /** The option at fault, as a path: `"storeTimeouts.claim"`. */
   readonly option: string;
 
-  constructor(code: ReceiverConfigErrorCode, option: string, mustBe: string) {
-    super(code, `${option} must be ${mustBe}`);
+  constructor(code: ReceiverConfigErrorCode, option: string, text: string) {
+    super(code, text);
     this.option = option;
   }
 }

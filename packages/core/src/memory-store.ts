@@ -1,5 +1,5 @@
-import { checkNoRest, checkRange } from "./check.js";
 import { systemClock, type Clock } from "./clock.js";
+import { assertNoRest, assertRange } from "./lib/assert.js";
 import type { DeliveryStore } from "./store.js";
 
 export interface MemoryStoreOptions {
@@ -52,8 +52,8 @@ function unlink({ previous, next }: DeliveryRecord): void {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   const { maxRecords = 100_000, clock = systemClock, ...rest } = options;
-  checkNoRest(rest);
-  checkRange({ maxRecords }, 1, 10_000_000);
+  assertNoRest(rest);
+  assertRange({ maxRecords }, 1, 10_000_000);
 
   const records = new Map<string, DeliveryRecord>();
   // Their order is kept in rings: removing the first key of a Map walks over all removed before (26 µs at capacity).

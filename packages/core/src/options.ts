@@ -2,11 +2,28 @@ import type { Clock } from "./clock.js";
 import type { EventFor, EventSchemas } from "./events.js";
 import type { DeliveryContext, Handler, Handlers } from "./handler.js";
 import type { DeliveryReport } from "./report.js";
-import type { SecretSource } from "./secrets.js";
 import type { DeliveryStore } from "./store.js";
 
 /** A parsed, signed body. */
 export type SignedBody = Readonly<Record<string, unknown>>;
+
+/** A signing secret: the UTF-8 bytes of the whole string, `whsec_` included, or bytes taken as they are. */
+export type SecretKey = string | Uint8Array;
+
+/** One of several secrets during a rotation. */
+export interface Secret {
+  /** Your name for it; in reports and `ctx.secretId`. Unique in its list. */
+  readonly id: string;
+  readonly key: SecretKey;
+  /** From when on it no longer counts: a Date or epoch milliseconds. Default: never. */
+  readonly expiresAt?: Date | number | undefined;
+}
+
+/** One key, or 1 … 10 with ids: the current one first, the ones on their way out behind it. */
+export type Secrets = SecretKey | readonly Secret[];
+
+/** Secrets, or a function that returns them. It is called for every delivery with a well-formed signature, so cache its result. */
+export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
 
 /** Which deliveries count as the same. */
 export type DedupeBy = "delivery" | "event" | "body";
@@ -158,4 +175,10 @@ export interface InferredOptions<Events extends EventSchemas, Keys extends strin
   readonly on: {
     readonly [Key in Keys]?: Handler<EventFor<Events, Key, Keys>> | undefined;
   };
+}
+
+/** How one delivery is received. */
+export interface ReceiveOptions {
+  /** Called with the whole run when it is claimed, unless it ends at once, and with what may be left to do for the store after the answer. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }

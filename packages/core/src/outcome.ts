@@ -1,4 +1,5 @@
-const statuses = {
+/** The HTTP status of each outcome. */
+export const statuses = {
   processed: 200,
   ignored: 200,
   duplicate: 200,
@@ -85,24 +86,30 @@ export type Outcome = {
   };
 }[OutcomeCode];
 
-/** When senders should come back after a 503 that names no other time. */
-const retryLaterMs = 5_000;
-
-/** A stage's word that the delivery ends here. */
-export interface Ending {
-  readonly code: OutcomeCode;
+/** An HTTP answer as every framework can send it. */
+export interface Answer {
   readonly status: number;
-  readonly retryAfterMs: number | undefined;
-  /** For the operator, printed: what is wrong and what mends it. */
-  readonly hint: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
-export function endWith(code: OutcomeCode, hint?: string, retryAfterMs?: number): Ending {
-  const status = statuses[code];
-  return {
-    code,
-    status,
-    retryAfterMs: retryAfterMs ?? (status === 503 ? retryLaterMs : undefined),
-    hint,
+/**
+ * Stage 7, and the one way from an outcome to HTTP. Pure: adapters copy the result as it is.
+ * Nothing of the payload, a key, a digest or a handler's error gets in.
+ */
+export function answer({ code, status, retryAfterMs }: Outcome): Answer {
+  const headers: Record<string, string> = {
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
   };
+  if (retryAfterMs !== undefined) headers["Retry-After"] = retryAfter(retryAfterMs);
+  if (code === "method_not_allowed") headers["Allow"] = "POST";
+  // Required with every 401 (RFC 9110, section 15.5.2).
+  if (status === 401) headers["WWW-Authenticate"] = "SVC-Signature";
+  const content =
+    status === 200 ? { status: code } : { error: { code, message: code.replaceAll("_", " ") } };
+  return { status, headers, body: JSON.stringify(content) };
 }
+
+/** Whole seconds, 1 … 86,400 (RFC 9110, section 10.2.3). */
+const retryAfter = (ms: number) => String(Math.min(Math.max(Math.ceil(ms / 1000) || 1, 1), 86_400));

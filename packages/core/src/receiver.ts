@@ -1,32 +1,28 @@
-import { readOptions } from "./config.js";
-import type { Delivery, StoredDelivery } from "./delivery.js";
+import type { Delivery, ForgetTarget, StoredDelivery } from "./delivery.js";
 import type { EventSchemas, HandlerKey } from "./events.js";
-import { forget, type ForgetTarget } from "./forget.js";
-import type { InferredOptions, ReceiverOptions } from "./options.js";
-import { endWith, type Ending, type Outcome } from "./outcome.js";
+import { isPromise } from "./lib/maybe-promise.js";
+import { describe } from "./lib/text.js";
+import { trackWork } from "./lib/work-tracker.js";
+import type { InferredOptions, ReceiveOptions, ReceiverOptions } from "./options.js";
+import { answer, type Outcome } from "./outcome.js";
 import { admit } from "./pipeline/admit.js";
-import { answer } from "./pipeline/answer.js";
 import { claim } from "./pipeline/claim.js";
 import { decode } from "./pipeline/decode.js";
+import { DeliveryState } from "./pipeline/delivery-state.js";
+import { endWith, type Ending } from "./pipeline/ending.js";
+import { forget } from "./pipeline/forget.js";
 import { restore } from "./pipeline/restore.js";
 import { route } from "./pipeline/route.js";
 import { run } from "./pipeline/run.js";
 import { verify } from "./pipeline/verify.js";
-import { isPromise, type MaybePromise } from "./promise.js";
 import type { Stage } from "./report.js";
-import { describe } from "./text.js";
-import { pendingWork } from "./under-way.js";
-import { Visit } from "./visit.js";
+import { resolveOptions } from "./setup/config.js";
+import type { MaybePromise } from "./store.js";
 import { toDelivery, toResponse } from "./web.js";
 
 /** What the platform offers for work that outlives the answer (Workers, Vercel). */
 export interface ExecutionContext {
   waitUntil(work: Promise<unknown>): void;
-}
-
-export interface ReceiveOptions {
-  /** Called with the whole run when it is claimed, unless it ends at once, and with what may be left to do for the store after the answer. */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
 /** One trust domain: its secrets, its handlers, its keys in the store. Methods are bound. */
@@ -68,9 +64,9 @@ export interface Receiver {
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
-type RunStage = readonly [Stage, (visit: Visit) => MaybePromise<Ending | undefined>];
+type RunStage = readonly [Stage, (state: DeliveryState) => MaybePromise<Ending | undefined>];
 
-/** The stages in their order. Each adds to the visit or ends it; `answer` turns the end into HTTP. */
+/** The stages in their order. Each adds to the state or ends it; `answer` turns the end into HTTP. */
 const stages: readonly RunStage[] = [
   ["admit", admit],
   ["verify", verify],
@@ -81,23 +77,23 @@ const stages: readonly RunStage[] = [
 ];
 
 /** A resumed delivery passed the first two stages before it was stored. */
-const stagesOf = ({ isResumed }: Visit): readonly RunStage[] =>
+const stagesOf = ({ isResumed }: DeliveryState): readonly RunStage[] =>
   isResumed ? [["admit", restore], ...stages.slice(2)] : stages;
 
-async function runStages(visit: Visit): Promise<Outcome> {
+async function runStages(state: DeliveryState): Promise<Outcome> {
   let ending: Ending | undefined;
   try {
-    for (const [name, stage] of stagesOf(visit)) {
-      const result = stage(visit);
+    for (const [name, stage] of stagesOf(state)) {
+      const result = stage(state);
       ending = isPromise(result) ? await result : result;
-      visit.lap(name);
+      state.lap(name);
       if (ending) break;
     }
   } catch (error) {
     ending = endWith("internal_error", describe(error));
   }
-  // The last stage, run, always ends the visit.
-  return visit.end("answered", ending as Ending);
+  // The last stage, run, always ends the state.
+  return state.end("answered", ending as Ending);
 }
 
 /**
@@ -110,10 +106,10 @@ export function createReceiver<
   Keys extends HandlerKey<Events> = HandlerKey<Events>,
 >(options: InferredOptions<Events, Keys>): Receiver {
   // What types have checked is read as untyped: `Events` and `Keys` are for the handlers' parameters.
-  const config = readOptions((options ?? {}) as ReceiverOptions<EventSchemas>);
-  const pending = pendingWork(config.clock);
+  const config = resolveOptions((options ?? {}) as ReceiverOptions<EventSchemas>);
+  const pending = trackWork(config.clock);
   const receive: Receiver["receive"] = (delivery, how) =>
-    runStages(new Visit(config, delivery, pending, false, how));
+    runStages(new DeliveryState(config, delivery, pending, false, how));
 
   return {
     receive,
@@ -121,7 +117,7 @@ export function createReceiver<
       return toResponse(request, answer(await receive(toDelivery(request), context)));
     },
     forget: async (target) => forget(config, target),
-    resume: (delivery, how) => runStages(new Visit(config, delivery, pending, true, how)),
+    resume: (delivery, how) => runStages(new DeliveryState(config, delivery, pending, true, how)),
     drain: pending.drain,
   };
 }

@@ -1,16 +1,15 @@
 import { importKey } from "#hmac";
-import { toBytes } from "./bytes.js";
-import { check } from "./check.js";
-import { andThen } from "./promise.js";
 import {
   keyBytes,
   matchingSecret,
-  readSecrets,
+  parseSecrets,
   unexpired,
   type KnownSecret,
-  type SecretKey,
-  type Secrets,
-} from "./secrets.js";
+} from "./crypto/keys.js";
+import { assertOption } from "./lib/assert.js";
+import { toBytes } from "./lib/bytes.js";
+import { andThen } from "./lib/maybe-promise.js";
+import type { SecretKey, Secrets } from "./options.js";
 
 /** What a signature was found to be. */
 export type VerifyResult =
@@ -68,13 +67,18 @@ let last: { readonly key: string; readonly secrets: readonly KnownSecret[] } | u
 
 /** Importing a key costs more than the HMAC of a small body, so the last one is kept; only text, which cannot change. */
 function known(keys: Secrets): readonly KnownSecret[] {
-  if (typeof keys !== "string") return readSecrets(keys);
-  if (last?.key !== keys) last = { key: keys, secrets: readSecrets(keys) };
+  if (typeof keys !== "string") return parseSecrets(keys);
+  if (last?.key !== keys) last = { key: keys, secrets: parseSecrets(keys) };
   return last.secrets;
 }
 
 function bodyBytes(body: string | Uint8Array): Uint8Array {
   const bytes = toBytes(body);
-  check(bytes, "body", "the bytes received, or their text");
+  assertOption(
+    bytes,
+    "invalid_option",
+    "body",
+    "body must be the exact bytes received, or their text.",
+  );
   return bytes;
 }

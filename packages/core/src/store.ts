@@ -1,4 +1,11 @@
-import type { DeadlineCall, MaybePromise } from "./promise.js";
+/** A value, or a promise of one. Synchronous values stay synchronous: no timer, no turn of the loop. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** What a store or a body reader receives with each call. */
+export interface DeadlineCall {
+  /** Aborted when the call's deadline has passed: its result is no longer awaited. */
+  readonly signal: AbortSignal;
+}
 
 /** What a store receives with each call. */
 export type StoreCall = DeadlineCall;

@@ -1,8 +1,8 @@
-import { isBytes } from "./bytes.js";
 import type { Delivery } from "./delivery.js";
 import { BodyError } from "./errors.js";
-import type { Answer } from "./pipeline/answer.js";
-import type { DeadlineCall } from "./promise.js";
+import { isBytes } from "./lib/bytes.js";
+import type { Answer } from "./outcome.js";
+import type { DeadlineCall } from "./store.js";
 
 // The only file that knows these classes: everything web-standard comes in and goes out through it.
 

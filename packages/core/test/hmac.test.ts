@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type * as Hmac from "../src/hmac/node.js";
+import type * as Hmac from "../src/crypto/hmac-node.js";
 import type * as Signature from "../src/signature.js";
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"));
@@ -54,8 +54,8 @@ const filled = { minLength: 1, maxLength: 200 };
 
 // Stryker finds the tests of a file by their imports, and `#hmac` stands for the other file.
 const platforms: [string, () => Promise<typeof Hmac>][] = [
-  ["node", () => vi.importActual("../src/hmac/node.js")],
-  ["web", () => import("../src/hmac/web.js")],
+  ["node", () => vi.importActual("../src/crypto/hmac-node.js")],
+  ["web", () => import("../src/crypto/hmac-web.js")],
 ];
 
 describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
@@ -125,8 +125,10 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
 
   test("take text for its UTF-8 bytes", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: "binary" }), fc.string(filled), async (body, key) => {
-        fc.pre(body.isWellFormed() && key.trim() === key && key !== "");
+      fc.asyncProperty(fc.string({ unit: "binary" }), fc.string(filled), async (body, end) => {
+        // In front of it, so that no key is one that is refused, such as text in quotes.
+        const key = `k${end}`;
+        fc.pre(body.isWellFormed() && key.trim() === key);
         expect(await lib.sign(body, key)).toBe(await lib.sign(text(body), text(key)));
       }),
     );

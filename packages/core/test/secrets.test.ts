@@ -16,7 +16,7 @@ import {
 const tried = vi.hoisted((): string[] => []);
 
 // The only way to see from outside which keys were compared: that is the point of trying all of them.
-vi.mock(import("../src/hmac/node.js"), async (original) => {
+vi.mock(import("../src/crypto/hmac-node.js"), async (original) => {
   const { importKey, ...rest } = await original();
   return {
     ...rest,

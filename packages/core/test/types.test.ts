@@ -372,9 +372,9 @@ describe("mistakes do not compile:", () => {
 
   test("another word for onStoreError", () => {
     expect(() =>
-      // @ts-expect-error: it is refuse or process
+      // @ts-expect-error: it is "refuse" or "process"
       createReceiver({ secret, on: { "*": handler }, onStoreError: "ignore" }),
-    ).toThrow("refuse or process");
+    ).toThrow('"refuse" or "process"');
   });
 });
 

@@ -1,6 +1,12 @@
-import type { Config } from "../config.js";
-import { withDeadline, type MaybePromise } from "../promise.js";
-import type { ClaimRequest, ClaimResult, CompleteResult, ReleaseRequest } from "../store.js";
+import { withDeadline } from "../lib/deadline.js";
+import type { Config } from "../setup/config.js";
+import type {
+  ClaimRequest,
+  ClaimResult,
+  CompleteResult,
+  MaybePromise,
+  ReleaseRequest,
+} from "../store.js";
 
 /** The right to run an event's handler, once the store has granted it. Knows nothing of the delivery. */
 export interface Claim {

@@ -1,10 +1,9 @@
-import type { Config } from "../config.js";
-import { attempt, DeadlineError, wait, withDeadline, type MaybePromise } from "../promise.js";
-import type { ClaimResult, ReleaseRequest } from "../store.js";
+import { DeadlineError, wait, withDeadline } from "../lib/deadline.js";
+import { tryThen } from "../lib/maybe-promise.js";
+import { firstPauseMs, longestPauseMs } from "../lib/times.js";
+import type { Config } from "../setup/config.js";
+import type { ClaimResult, MaybePromise, ReleaseRequest } from "../store.js";
 import { callStore, type Claim } from "./claim.js";
-
-const firstPauseMs = 500;
-const longestPauseMs = 8_000;
 
 /**
  * Completes the claim, or releases it `to` a state. When the first call fails, `onError` gets the
@@ -14,13 +13,13 @@ export function closeClaim(
   config: Config,
   claim: Claim,
   to: ReleaseRequest["to"] | undefined,
-  onError: (error: unknown, retries: Promise<void>) => void,
+  onError: (error: unknown, retries: Promise<void>, isCompletion: boolean) => void,
 ): MaybePromise<void> {
   const call = closing(config, claim, to);
-  return attempt<unknown, void>(
+  return tryThen<unknown, void>(
     call,
     () => {},
-    (error) => onError(error, retry(config, call)),
+    (error) => onError(error, retry(config, call), to === undefined),
   );
 }
 
@@ -44,7 +43,7 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
   };
   let mayBeGranted = failure instanceof DeadlineError;
   const release = async (): Promise<void> => {
-    const released = await attempt(
+    const released = await tryThen(
       () => callStore(config, claim, "release", { to: "unused" }),
       (done) => done,
       (error) => late<boolean>(error),

@@ -1,4 +1,4 @@
-import type { Config } from "../config.js";
+import type { Config } from "../setup/config.js";
 import { callStore, type Claim } from "./claim.js";
 
 /**

@@ -1,6 +1,7 @@
 import { fingerprint } from "#hmac";
-import type { Config } from "../config.js";
-import { andThen, type MaybePromise } from "../promise.js";
+import { andThen } from "../lib/maybe-promise.js";
+import type { Config } from "../setup/config.js";
+import type { MaybePromise } from "../store.js";
 import type { Claim } from "./claim.js";
 
 /** What can name a record. */

@@ -1,20 +1,23 @@
-import { isBytes } from "../bytes.js";
+import { headerNames } from "../delivery.js";
 import { codeOf } from "../errors.js";
-import { headerLookup, headerNames } from "../headers.js";
-import { endWith, type Ending } from "../outcome.js";
-import { attempt, DeadlineError, withDeadline, type MaybePromise } from "../promise.js";
+import { isBytes } from "../lib/bytes.js";
+import { DeadlineError, withDeadline } from "../lib/deadline.js";
+import { headerLookup } from "../lib/header-lookup.js";
+import { tryThen } from "../lib/maybe-promise.js";
+import { describe } from "../lib/text.js";
 import { signatureProblem } from "../signature.js";
-import { describe } from "../text.js";
-import type { Visit } from "../visit.js";
+import type { MaybePromise } from "../store.js";
+import type { UndecodedDelivery } from "./delivery-state.js";
+import { endWith, type Ending } from "./ending.js";
 
 /**
  * Stage 1: what can be refused without the body is refused without it, so a stranger's unsigned
  * request costs no memory. Then the body is read, at most `maxBodyBytes` of it.
  */
-export function admit(visit: Visit): MaybePromise<Ending | undefined> {
-  const { method, headers, body, fix } = visit.delivery;
-  const { maxBodyBytes, bodyTimeoutMs, clock } = visit.config;
-  const header = (visit.header = headerLookup(headers));
+export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
+  const { method, headers, body, fix } = state.delivery;
+  const { maxBodyBytes, bodyTimeoutMs, clock } = state.config;
+  const header = (state.header = headerLookup(headers));
   if (method !== "POST") return endWith("method_not_allowed");
 
   // Frameworks inflate or not as they please, and the signature covers one of the two.
@@ -24,14 +27,14 @@ export function admit(visit: Visit): MaybePromise<Ending | undefined> {
   const declaredBytes = Number(header("content-length"));
   if (declaredBytes > maxBodyBytes) return endWith("body_too_large");
 
-  visit.signature = header(headerNames.signature);
-  const problem = signatureProblem(visit.signature);
+  state.signature = header(headerNames.signature);
+  const problem = signatureProblem(state.signature);
   if (problem) return endWith(problem);
 
   const unavailable = (found: string) =>
     endWith("body_unavailable", fix ? `${found}; ${fix}` : found);
 
-  return attempt<unknown, Ending | undefined>(
+  return tryThen<unknown, Ending | undefined>(
     () =>
       typeof body === "function"
         ? withDeadline(clock, bodyTimeoutMs, "body", (call) => body(maxBodyBytes, call))
@@ -42,8 +45,8 @@ export function admit(visit: Visit): MaybePromise<Ending | undefined> {
       if (bytes.length < declaredBytes) {
         return unavailable(`the body was cut to ${bytes.length} of ${declaredBytes} bytes`);
       }
-      visit.bytes = bytes;
-      visit.context.bodyBytes = bytes.length;
+      state.bytes = bytes;
+      state.context.bodyBytes = bytes.length;
       return undefined;
     },
     (error) => {

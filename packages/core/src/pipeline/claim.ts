@@ -1,30 +1,29 @@
 import { callStore, type Claim } from "../claim/claim.js";
 import { releaseUnused } from "../claim/close.js";
 import { recordKey } from "../claim/record-key.js";
+import { headerNames } from "../delivery.js";
 import { codeOf } from "../errors.js";
-import { headerNames } from "../headers.js";
-import { endWith, type Ending } from "../outcome.js";
-import { andThen, attempt, type MaybePromise } from "../promise.js";
-import type { ClaimResult } from "../store.js";
-import { describe, isFilled } from "../text.js";
-import type { Visit } from "../visit.js";
+import { andThen, tryThen } from "../lib/maybe-promise.js";
+import { describe, isFilled } from "../lib/text.js";
+import { retryLaterMs } from "../lib/times.js";
+import type { ClaimResult, MaybePromise } from "../store.js";
 import { unusable } from "./decode.js";
-
-const longestRetryMs = 5_000;
+import type { DeliveryState } from "./delivery-state.js";
+import { endWith, type Ending } from "./ending.js";
 
 // Part of every token of this process: not random at module level (Workers), and a random one each costs more than the store.
 let ours: string | undefined;
 let claims = 0;
 
 /** Stage 5: one atomic store call decides whether this delivery may run. */
-export function claim(visit: Visit): MaybePromise<Ending | undefined> {
-  const { config, context, body, bytes } = visit;
+export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
+  const { config, context, body, bytes } = state;
   const signedId: unknown = config.eventId(body, bytes);
   const isSigned = isFilled(signedId);
   if (!isSigned && (config.dedupeBy === "event" || (signedId ?? "") !== "")) {
     return endWith("misconfigured", unusable("eventId", signedId));
   }
-  const eventId = isSigned ? signedId : visit.header(headerNames.eventId) || undefined;
+  const eventId = isSigned ? signedId : state.header(headerNames.eventId) || undefined;
   context.eventIdSigned = isSigned;
   context.eventId = eventId;
   // The verified delivery has an id, and the decoded body a type.
@@ -32,12 +31,12 @@ export function claim(visit: Visit): MaybePromise<Ending | undefined> {
   return andThen(recordKey(config, { deliveryId, type, eventId, bytes }), ({ key, lineage }) => {
     const token = `${(ours ??= crypto.randomUUID())}-${claims++}`;
     const leaseEndsAt = config.clock.monotonic() + config.leaseMs;
-    return requestClaim(visit, (visit.claim = { key, lineage, token, leaseEndsAt, held: false }));
+    return requestClaim(state, (state.claim = { key, lineage, token, leaseEndsAt, held: false }));
   });
 }
 
-function requestClaim(visit: Visit, held: Claim): MaybePromise<Ending | undefined> {
-  const { config, context, isResumed } = visit;
+function requestClaim(state: DeliveryState, held: Claim): MaybePromise<Ending | undefined> {
+  const { config, context, isResumed } = state;
 
   const onError = (error: unknown) => {
     if (config.onStoreError === "process") {
@@ -45,7 +44,7 @@ function requestClaim(visit: Visit, held: Claim): MaybePromise<Ending | undefine
       context.dedupe = "unverified";
       return undefined;
     }
-    if (codeOf(error) !== "not_sent") visit.detached(releaseUnused(config, held, error));
+    if (codeOf(error) !== "not_sent") state.detached(releaseUnused(config, held, error));
     return endWith("store_unavailable", describe(error));
   };
 
@@ -57,13 +56,13 @@ function requestClaim(visit: Visit, held: Claim): MaybePromise<Ending | undefine
         context.dedupe = "verified";
         context.run = result.run;
         context.fence = result.fence;
-        if (result.evictedEarly) visit.warn("evicted_early");
+        if (result.evictedEarly) state.warn("evicted_early");
         return undefined;
       case "busy":
-        return endWith("in_flight", undefined, Math.min(result.leaseLeftMs, longestRetryMs));
+        return endWith("in_flight", undefined, Math.min(result.leaseLeftMs, retryLaterMs));
       case "done":
       case "parked":
-        if (result.lineage !== held.lineage) visit.warn("other_delivery_id");
+        if (result.lineage !== held.lineage) state.warn("other_delivery_id");
         return endWith(result.status === "done" ? "duplicate" : "parked");
       default:
         return onError("no ClaimResult");
@@ -71,5 +70,5 @@ function requestClaim(visit: Visit, held: Claim): MaybePromise<Ending | undefine
   };
 
   const extra = isResumed ? { takeParked: true } : undefined;
-  return attempt(() => callStore(config, held, "claim", extra), onResult, onError);
+  return tryThen(() => callStore(config, held, "claim", extra), onResult, onError);
 }

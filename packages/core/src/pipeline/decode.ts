@@ -1,23 +1,23 @@
 import type { AnyEvent } from "../events.js";
+import { isPromise } from "../lib/maybe-promise.js";
+import { isFilled } from "../lib/text.js";
 import type { SignedBody } from "../options.js";
-import { endWith, type Ending } from "../outcome.js";
-import { isPromise } from "../promise.js";
-import { isFilled } from "../text.js";
-import type { Visit } from "../visit.js";
+import type { UnroutedDelivery } from "./delivery-state.js";
+import { endWith, type Ending } from "./ending.js";
 
 // Skips one leading BOM and rejects bytes that are not UTF-8 instead of replacing them.
 const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
 
 /** Stage 3: bytes → event. The type comes from the signed body, never from a header. */
-export function decode(visit: Visit): Ending | undefined {
-  const { config, bytes } = visit;
+export function decode(state: UnroutedDelivery): Ending | undefined {
+  const { config, bytes } = state;
   const body = parseBody(bytes);
   if (!body) return endWith("malformed_body");
   const type = config.eventType(body, bytes);
   if (!isFilled(type)) return endWith("event_untyped", unusable("eventType", type));
-  visit.body = body;
-  visit.context.type = type;
-  visit.event = body.type === type ? (body as AnyEvent) : { ...body, type };
+  state.body = body;
+  state.context.type = type;
+  state.event = body.type === type ? (body as AnyEvent) : { ...body, type };
   return undefined;
 }
 

@@ -1,15 +1,15 @@
-import { isBytes } from "../bytes.js";
-import { headerLookup } from "../headers.js";
-import { endWith, type Ending } from "../outcome.js";
-import type { Visit } from "../visit.js";
+import { isBytes } from "../lib/bytes.js";
+import { headerLookup } from "../lib/header-lookup.js";
+import type { UndecodedDelivery } from "./delivery-state.js";
+import { endWith, type Ending } from "./ending.js";
 import { accept } from "./verify.js";
 
 /** In the place of stages 1 and 2, for a delivery that passed them before it was stored. */
-export function restore(visit: Visit): Ending | undefined {
-  const { headers, body } = visit.delivery;
+export function restore(state: UndecodedDelivery): Ending | undefined {
+  const { headers, body } = state.delivery;
   if (!isBytes(body)) return endWith("body_unavailable", "resume() takes a StoredDelivery");
-  visit.header = headerLookup(headers);
-  visit.bytes = body;
-  visit.context.bodyBytes = body.length;
-  return accept(visit);
+  state.header = headerLookup(headers);
+  state.bytes = body;
+  state.context.bodyBytes = body.length;
+  return accept(state);
 }

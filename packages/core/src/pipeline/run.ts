@@ -1,47 +1,58 @@
 import { closeClaim } from "../claim/close.js";
 import { keepLease } from "../claim/lease.js";
-import { codeOf, type RetryError } from "../errors.js";
+import type { RetryError } from "../errors.js";
+import { codeOf } from "../errors.js";
 import type { DeliveryContext } from "../handler.js";
-import { endWith, type Ending } from "../outcome.js";
-import { InvalidEvent, perform } from "../perform.js";
-import { andThen, attempt, isPromise, type MaybePromise } from "../promise.js";
-import type { Visit } from "../visit.js";
-
-/** What becomes of the record; nothing where it is completed. */
-const releasedTo = ({ code }: Ending) =>
-  code === "processed" ? undefined : code === "parked" ? code : "failed";
+import { andThen, isPromise, tryThen } from "../lib/maybe-promise.js";
+import type { MaybePromise } from "../store.js";
+import type { DeliveryState } from "./delivery-state.js";
+import { endWith, type Ending } from "./ending.js";
+import { handle, InvalidEvent } from "./handle.js";
 
 /**
  * Stage 6: the handler, then `complete` or `release`. When the handler's time is up the sender gets
- * its response, but the run keeps its lease until the handler settles: nobody can stop it, and nobody
- * else may start it meanwhile.
+ * its response, but the run keeps its lease until the handler settles: no process can stop it, and no
+ * other may start it meanwhile.
  */
-export function run(visit: Visit): MaybePromise<Ending> {
-  const { config, claim } = visit;
+export function run(state: DeliveryState): MaybePromise<Ending> {
+  const { config, claim } = state;
   // What is optional on the way is known once a claim is held.
-  const context = visit.context as unknown as DeliveryContext;
+  const context = state.context as unknown as DeliveryContext;
   // A resumed delivery has no sender that waits.
-  const timeoutAt = visit.isResumed ? Infinity : config.clock.monotonic() + config.handlerTimeoutMs;
-  let answered = false;
+  const timeoutAt = state.isResumed ? Infinity : config.clock.monotonic() + config.handlerTimeoutMs;
+  let isAnswered = false;
   let stopKeeping: (() => void) | undefined;
   let answerEarly: (ending: Ending) => void;
 
-  const onTimeout = () => {
-    answered = true;
-    visit.context.abort("handler_timeout");
-    answerEarly(endWith("handler_timeout"));
-  };
+  const done = tryThen(
+    () => underLease(handle(state, context)),
+    () => close(endWith("processed")),
+    (error) => andThen(endingOf(error), close),
+  );
+  state.background(done);
+  // All asynchronous work has started by now; if no lease is kept, none needs to be.
+  if (!stopKeeping || !isPromise(done)) return done;
+  return new Promise((resolve, reject) => {
+    answerEarly = resolve;
+    done.then(resolve, reject);
+  });
 
-  /** Awaits the user's code under the lease and the handler's time, if it is a promise. */
-  const supervise = (work: MaybePromise<unknown>) => {
+  /** Keeps the lease, and watches the handler's time, while the user's code is pending. */
+  function underLease(work: MaybePromise<unknown>): MaybePromise<unknown> {
     if (isPromise(work)) {
-      stopKeeping ??= keepLease(config, claim, () => visit.loseLease(), timeoutAt, onTimeout);
+      stopKeeping ??= keepLease(config, claim, () => state.loseLease(), timeoutAt, onTimeout);
     }
     return work;
-  };
+  }
+
+  function onTimeout(): void {
+    isAnswered = true;
+    state.context.abort("handler_timeout");
+    answerEarly(endWith("handler_timeout"));
+  }
 
   /** How the run ends, by what was thrown. */
-  const failure = async (error: unknown): Promise<Ending> => {
+  async function endingOf(error: unknown): Promise<Ending> {
     let problem = error;
     let retryAfterMs: number | undefined;
     try {
@@ -50,7 +61,7 @@ export function run(visit: Visit): MaybePromise<Ending> {
       if (code === "retry_error") ({ retryAfterMs } = error as RetryError);
       if (code === "permanent_error") {
         const { onParked } = config;
-        await supervise(onParked(error, context));
+        await underLease(onParked(error, context));
         return endWith("parked");
       }
     } catch (another) {
@@ -58,38 +69,29 @@ export function run(visit: Visit): MaybePromise<Ending> {
     }
     config.onHandlerError(problem, context);
     return endWith("handler_failed", undefined, retryAfterMs);
-  };
+  }
 
-  const finish = (ending: Ending) => {
+  function close(ending: Ending): MaybePromise<Ending> {
     stopKeeping?.();
     // A handler that never gave way to the timers may have outlived its lease unseen.
-    visit.checkLease();
+    state.checkLease();
     claim.held = false;
-    const to = releasedTo(ending);
-    const onError = (error: unknown, retries: Promise<void>) => {
-      if (!to) visit.warn("complete_failed");
-      config.onInternalError(error);
-      visit.background(retries);
-    };
-    return andThen(closeClaim(config, claim, to, onError), () => {
-      if (answered) {
-        visit.lap("run");
-        visit.end("settled", ending);
+    return andThen(closeClaim(config, claim, releasedTo(ending), onCloseError), () => {
+      if (isAnswered) {
+        state.lap("run");
+        state.end("settled", ending);
       }
       return ending;
     });
-  };
+  }
 
-  const done = attempt(
-    () => supervise(perform(visit, context)),
-    () => finish(endWith("processed")),
-    (error) => andThen(failure(error), finish),
-  );
-  visit.background(done);
-  // All asynchronous work has started by now; if no lease is kept, none needs to be.
-  if (!stopKeeping || !isPromise(done)) return done;
-  return new Promise((answer, fail) => {
-    answerEarly = answer;
-    done.then(answer, fail);
-  });
+  function onCloseError(error: unknown, retries: Promise<void>, isCompletion: boolean): void {
+    if (isCompletion) state.warn("complete_failed");
+    config.onInternalError(error);
+    state.background(retries);
+  }
 }
+
+/** The state of the record after the run; undefined where it is completed. */
+const releasedTo = ({ code }: Ending) =>
+  code === "processed" ? undefined : code === "parked" ? code : "failed";

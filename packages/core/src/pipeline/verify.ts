@@ -1,31 +1,32 @@
-import { headerNames } from "../headers.js";
-import { endWith, type Ending } from "../outcome.js";
-import { andThen, attempt, type MaybePromise } from "../promise.js";
-import { matchingSecret } from "../secrets.js";
-import { describe } from "../text.js";
-import type { Visit } from "../visit.js";
+import { matchingSecret } from "../crypto/keys.js";
+import { headerNames } from "../delivery.js";
+import { andThen, tryThen } from "../lib/maybe-promise.js";
+import { describe } from "../lib/text.js";
+import type { MaybePromise } from "../store.js";
+import type { UndecodedDelivery } from "./delivery-state.js";
+import { endWith, type Ending } from "./ending.js";
 
 // 1 to 256 visible ASCII characters without the comma, which is what joins two values.
 const deliveryIdPattern = /^[!-+\--~]{1,256}$/;
 
 /** Stage 2: who signed these bytes. Other headers are looked at only once the body is the service's own. */
-export function verify(visit: Visit): MaybePromise<Ending | undefined> {
-  return attempt(
-    () => visit.config.secret(),
+export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
+  return tryThen(
+    () => state.config.secret(),
     (secrets) =>
-      andThen(matchingSecret(secrets, visit.bytes, visit.signature), (secret) => {
+      andThen(matchingSecret(secrets, state.bytes, state.signature), (secret) => {
         if (!secret) return endWith("signature_mismatch");
-        if (secret !== secrets[0]) visit.warn("old_secret");
-        visit.context.secretId = secret.id;
-        return accept(visit);
+        if (secret !== secrets[0]) state.warn("old_secret");
+        state.context.secretId = secret.id;
+        return accept(state);
       }),
     (error) => endWith("misconfigured", describe(error)),
   );
 }
 
 /** Takes a verified delivery's unsigned headers, and counts it as pending work. */
-export function accept(visit: Visit): Ending | undefined {
-  const { header, context } = visit;
+export function accept(state: UndecodedDelivery): Ending | undefined {
+  const { header, context } = state;
   const count = header(headerNames.attempt);
   context.subscriptionId = header(headerNames.subscriptionId) || undefined;
   context.attempt = /^\d{1,9}$/.test(count) ? Number(count) : undefined;
@@ -36,6 +37,6 @@ export function accept(visit: Visit): Ending | undefined {
   context.deliveryId = deliveryId;
 
   const repeated = header(headerNames.idempotencyKey) || deliveryId;
-  if (repeated !== deliveryId && repeated !== `"${deliveryId}"`) visit.warn("id_mismatch");
-  return visit.accept();
+  if (repeated !== deliveryId && repeated !== `"${deliveryId}"`) state.warn("id_mismatch");
+  return state.accept();
 }

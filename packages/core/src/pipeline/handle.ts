@@ -1,25 +1,26 @@
-import { PermanentError } from "./errors.js";
-import type { DeliveryContext } from "./handler.js";
-import { isPromise, type MaybePromise } from "./promise.js";
-import type { StandardSchemaResult } from "./standard-schema.js";
-import type { Visit } from "./visit.js";
+import { PermanentError } from "../errors.js";
+import type { DeliveryContext } from "../handler.js";
+import { isPromise } from "../lib/maybe-promise.js";
+import type { StandardSchemaResult } from "../standard-schema.js";
+import type { MaybePromise } from "../store.js";
+import type { DeliveryState } from "./delivery-state.js";
 
 /** What a schema has against an event. */
 export class InvalidEvent extends Error {}
 
 /** What a run does: the schema of the event's type, then its handler. Throws what keeps it from being done. */
-export function perform(visit: Visit, context: DeliveryContext): MaybePromise<unknown> {
-  const { maxRuns, events } = visit.config;
+export function handle(state: DeliveryState, context: DeliveryContext): MaybePromise<unknown> {
+  const { maxRuns, events } = state.config;
   if ((context.run ?? 0) > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);
-  const schema = events.get(visit.event.type);
+  const schema = events.get(state.event.type);
 
   const start = (event: unknown) => {
     // A slow schema or a frozen process may have outlasted it, and then another receiver may be running the event.
-    visit.checkLease();
-    const isOurs = visit.claim.held || context.dedupe === "unverified";
+    state.checkLease();
+    const isOurs = state.claim.held || context.dedupe === "unverified";
     if (!isOurs) throw new Error("the lease ended before the handler started");
     // A handler is a function, not a method: it gets no `this`.
-    const { handler } = visit;
+    const { handler } = state;
     const result = handler(event, context);
     // The body of a generator never runs unless somebody iterates over what it returns.
     if (typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function") {
@@ -29,9 +30,9 @@ export function perform(visit: Visit, context: DeliveryContext): MaybePromise<un
     }
     return result;
   };
-  if (!schema) return start(visit.event);
+  if (!schema) return start(state.event);
 
-  const handle = (result: StandardSchemaResult<unknown>) => {
+  const onResult = (result: StandardSchemaResult<unknown>) => {
     if (!result.issues) return start(result.value);
     const issues = result.issues.map(({ message, path = [] }) => {
       const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
@@ -39,6 +40,6 @@ export function perform(visit: Visit, context: DeliveryContext): MaybePromise<un
     });
     throw new InvalidEvent(issues.join("; "));
   };
-  const result = schema["~standard"].validate(visit.event);
-  return isPromise(result) ? result.then(handle) : handle(result);
+  const result = schema["~standard"].validate(state.event);
+  return isPromise(result) ? result.then(onResult) : onResult(result);
 }

@@ -1,28 +1,14 @@
-import { toBytes } from "./bytes.js";
-import { check, checkNoRest } from "./check.js";
-import type { Clock } from "./clock.js";
 import { importKey } from "#hmac";
-import type { HmacKey } from "./hmac/contract.js";
-import { isFilled } from "./text.js";
-import { andThen, withDeadline, type MaybePromise } from "./promise.js";
-
-/** A signing secret: the UTF-8 bytes of the whole string, `whsec_` included, or bytes taken as they are. */
-export type SecretKey = string | Uint8Array;
-
-/** One of several secrets during a rotation. */
-export interface Secret {
-  /** Your name for it; in reports and `ctx.secretId`. Unique in its list. */
-  readonly id: string;
-  readonly key: SecretKey;
-  /** From when on it no longer counts: a Date or epoch milliseconds. Default: never. */
-  readonly expiresAt?: Date | number | undefined;
-}
-
-/** One key, or 1 … 10 with ids: the current one first, the ones on their way out behind it. */
-export type Secrets = SecretKey | readonly Secret[];
-
-/** Secrets, or a function that returns them. It is called for every delivery with a well-formed signature, so cache its result. */
-export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
+import type { Clock } from "../clock.js";
+import { assertOption, assertNoRest } from "../lib/assert.js";
+import { toBytes } from "../lib/bytes.js";
+import { withDeadline } from "../lib/deadline.js";
+import { andThen } from "../lib/maybe-promise.js";
+import { isFilled } from "../lib/text.js";
+import { secretDeadlineMs } from "../lib/times.js";
+import type { Secret, SecretKey, SecretSource, Secrets } from "../options.js";
+import type { MaybePromise } from "../store.js";
+import type { HmacKey } from "./hmac.js";
 
 /** A secret that passed its checks. The imported key is kept; its promise is not (a worker must not await another request's promise). */
 export interface KnownSecret {
@@ -37,7 +23,6 @@ export type SecretReader = () => MaybePromise<readonly KnownSecret[]>;
 
 /** March 1973: a number before it is meant in seconds. */
 const longAgoMs = 1e11;
-const resolverDeadlineMs = 1_500;
 
 /** @throws ReceiverConfigError `invalid_secret`, `unknown_option`; immediately unless `source` is a function */
 export function secretReader(source: SecretSource, clock: Clock): SecretReader {
@@ -53,14 +38,14 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
       Number(expiresAt),
     ]);
     if (now.length !== seen?.length || now.some((value, index) => value !== seen?.[index])) {
-      known = readSecrets(secrets);
+      known = parseSecrets(secrets);
       seen = now;
     }
     return unexpired(known, clock.now());
   };
   if (isAsked) {
     return async () =>
-      active(await withDeadline(clock, resolverDeadlineMs, "secret", () => source()));
+      active(await withDeadline(clock, secretDeadlineMs, "secret", () => source()));
   }
   const first = active(source);
   return () => (Array.isArray(source) ? active(source) : first);
@@ -72,24 +57,24 @@ const listed = (secrets: Secrets): readonly Secret[] =>
 /** The secrets that have not expired: never none, it throws instead. */
 export function unexpired(secrets: readonly KnownSecret[], now: number): readonly KnownSecret[] {
   const left = secrets.filter(({ expiresAt }) => now < expiresAt);
-  check(left.length > 0, "secret", "an unexpired key", "invalid_secret");
+  assertOption(left.length > 0, "invalid_secret", "secret", "secret needs an unexpired key.");
   return left;
 }
 
-export function readSecrets(secrets: Secrets): readonly KnownSecret[] {
+export function parseSecrets(secrets: Secrets): readonly KnownSecret[] {
   const known = listed(secrets).map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
-    checkNoRest(rest);
+    assertNoRest(rest);
     return { id, bytes: keyBytes(key), expiresAt: Number(expiresAt) };
   });
-  check(
+  assertOption(
     known.length > 0 &&
       known.length <= 10 &&
       known.every(({ id, expiresAt }) => isFilled(id) && expiresAt > longAgoMs) &&
       new Set(known.map(({ id }) => id)).size === known.length &&
       new Set(known.map(({ bytes }) => bytes.join())).size === known.length,
-    "secret",
-    "1 to 10 different { id, key, expiresAt?: Date or epoch milliseconds }",
     "invalid_secret",
+    "secret",
+    "secret must list 1 to 10 different { id, key, expiresAt?: Date or epoch milliseconds }.",
   );
   return known;
 }
@@ -121,11 +106,11 @@ const wholeSecret = /^(?!(whsec_|undefined|null|\[object Object\])$)(?!(["'`]).*
 /** @throws ReceiverConfigError `invalid_secret` */
 export function keyBytes(key: SecretKey): Uint8Array {
   const bytes = toBytes(key);
-  check(
+  assertOption(
     bytes && (typeof key === "string" ? wholeSecret.test(key) : key.length > 0),
-    "secret",
-    "set, to bytes or a whole, unquoted, trimmed line of well-formed text; a function may return it later",
     "invalid_secret",
+    "secret",
+    "secret must be set to bytes, or to a trimmed line of well-formed text without quotes.",
   );
   // A copy: the caller may wipe its own.
   return new Uint8Array(bytes);

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hash, timingSafeEqual } from "node:crypto";
-import type { ImportKey, Fingerprint } from "./contract.js";
+import type { Fingerprint, ImportKey } from "./hmac.js";
 
 // Filled and compared without a pause between, so that one pair serves all.
 const expected = Buffer.alloc(64);

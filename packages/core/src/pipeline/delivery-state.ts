@@ -1,20 +1,25 @@
-import type { Claim } from "./claim/claim.js";
-import type { Config } from "./config.js";
-import { Context, type Facts } from "./context.js";
-import type { Delivery } from "./delivery.js";
-import type { AnyEvent } from "./events.js";
-import type { Handler } from "./handler.js";
-import type { HeaderLookup } from "./headers.js";
-import { isolated } from "./isolated.js";
-import type { SignedBody } from "./options.js";
-import { endWith, type Ending, type Outcome, type Warning } from "./outcome.js";
-import { isPromise, type MaybePromise } from "./promise.js";
-import type { ReceiveOptions } from "./receiver.js";
-import type { DeliveryReport, Stage, StageTimes } from "./report.js";
-import type { PendingWork, Work } from "./under-way.js";
+import type { Claim } from "../claim/claim.js";
+import {
+  storedHeaders,
+  type Delivery,
+  type HeaderLookup,
+  type StoredDelivery,
+} from "../delivery.js";
+import type { AnyEvent } from "../events.js";
+import type { Handler } from "../handler.js";
+import { LazySignal } from "../lib/deadline.js";
+import { isPromise } from "../lib/maybe-promise.js";
+import { neverThrows } from "../lib/never-throws.js";
+import type { PendingWork, Work } from "../lib/work-tracker.js";
+import type { ReceiveOptions, SignedBody } from "../options.js";
+import type { DeliveryFacts, Outcome, Warning } from "../outcome.js";
+import type { DeliveryReport, Stage, StageTimes } from "../report.js";
+import type { Config } from "../setup/config.js";
+import type { MaybePromise } from "../store.js";
+import { endWith, type Ending } from "./ending.js";
 
 /** One delivery on its way through the stages. Each stage reads what earlier ones wrote, and adds its own. */
-export class Visit {
+export class DeliveryState {
   /** What the outcome, the report and the handler receive. Stages add to it; none decides by it. */
   readonly context: Context & Facts;
 
@@ -83,7 +88,7 @@ export class Visit {
 
   /** Registers work that nothing depends on: a lease would end it as well. */
   detached(work: Promise<unknown>): void {
-    isolated(() => this.#options?.waitUntil?.(work), this.config.onInternalError)();
+    neverThrows(() => this.#options?.waitUntil?.(work), this.config.onInternalError)();
   }
 
   warn(warning: Warning): void {
@@ -131,5 +136,44 @@ export class Visit {
     }
     if (phase === "answered" && this.#work.parts > 0) this.#pending.end(this.#work);
     return outcome;
+  }
+}
+
+/** A delivery as the stages up to `verify` see it: what later ones set cannot be read yet. */
+export type UndecodedDelivery = Omit<DeliveryState, "body" | "event" | "handler" | "claim">;
+
+/** A delivery as `decode` sees it. */
+export type UnroutedDelivery = Omit<DeliveryState, "handler" | "claim">;
+
+/** A delivery as `route` sees it. */
+export type UnclaimedDelivery = Omit<DeliveryState, "claim">;
+
+/** What stages have found out; none decides by it. */
+export type Facts = { -readonly [Fact in keyof DeliveryFacts]: DeliveryFacts[Fact] } & {
+  readonly warnings: Warning[];
+};
+
+/**
+ * What a handler learns of its delivery: the facts as its own fields, from which the outcome and the
+ * report are copied, and getters for what is only made if it looks.
+ */
+export class Context extends LazySignal {
+  readonly receivedAt: number;
+  readonly warnings: Warning[] = [];
+  readonly #state: DeliveryState;
+
+  constructor(state: DeliveryState) {
+    super();
+    this.#state = state;
+    this.receivedAt = state.config.clock.now();
+  }
+
+  get idempotencyKey(): string {
+    return this.#state.claim.key;
+  }
+
+  get delivery(): StoredDelivery {
+    const { header, bytes } = this.#state;
+    return { method: "POST", headers: storedHeaders(header), body: bytes };
   }
 }

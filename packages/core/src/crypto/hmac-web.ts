@@ -1,5 +1,5 @@
-import { utf8 } from "../bytes.js";
-import type { ImportKey, Fingerprint } from "./contract.js";
+import { utf8 } from "../lib/bytes.js";
+import type { Fingerprint, ImportKey } from "./hmac.js";
 
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 

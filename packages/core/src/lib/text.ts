@@ -1,5 +1,6 @@
-import type { Clock } from "./clock.js";
-import type { DeliveryFacts } from "./outcome.js";
+import type { Clock } from "../clock.js";
+import type { DeliveryFacts } from "../outcome.js";
+import { linePauseMs } from "./times.js";
 
 /** A non-empty string. */
 export const isFilled = (value: unknown): value is string =>
@@ -53,7 +54,7 @@ export function linePrinter(clock: Clock, log: (line: string) => void): PrintLin
   return (key, what, message, facts = {}) => {
     const now = clock.monotonic();
     const last = printed.get(key);
-    if (last && now - last.at < 60_000) {
+    if (last && now - last.at < linePauseMs) {
       last.left += 1;
       return;
     }

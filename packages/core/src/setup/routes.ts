@@ -1,5 +1,5 @@
-import { check } from "./check.js";
-import type { Handler } from "./handler.js";
+import type { Handler } from "../handler.js";
+import { assertOption } from "../lib/assert.js";
 
 /** Handlers whose events were typed where they were registered. */
 export type RouteTable = Readonly<Record<string, Handler<unknown> | undefined>>;
@@ -12,21 +12,26 @@ export interface Routes {
 }
 
 /** @throws ReceiverConfigError `invalid_handler` */
-export function readRoutes(on: RouteTable): Routes {
+export function parseRoutes(on: RouteTable): Routes {
   const exact = new Map<string, Handler<unknown>>();
   const prefixes = new Map<string, Handler<unknown>>();
   const longestFirst = Object.entries(on ?? {}).toSorted(([a], [b]) => b.length - a.length);
   for (const [key, handler] of longestFirst) {
     if (handler === undefined) continue;
-    check(
+    assertOption(
       typeof handler === "function" && /^([^*]+(\.\*)?|\*)$/.test(key),
-      `on[${JSON.stringify(key)}]`,
-      'a function, its key a type, "prefix.*" or "*"',
       "invalid_handler",
+      `on[${JSON.stringify(key)}]`,
+      `on[${JSON.stringify(key)}] must be a function under a type, "prefix.*" or "*".`,
     );
     if (key.endsWith("*")) prefixes.set(key.slice(0, -1), handler);
     else exact.set(key, handler);
   }
-  check(exact.size + prefixes.size > 0, "on", "given a handler", "invalid_handler");
+  assertOption(
+    exact.size + prefixes.size > 0,
+    "invalid_handler",
+    "on",
+    "on needs at least one handler.",
+  );
   return { exact, prefixes };
 }

@@ -1,45 +1,10 @@
-import type { Clock } from "./clock.js";
-
-/** A value, or a promise of one. Synchronous values stay synchronous: no timer, no turn of the loop. */
-export type MaybePromise<T> = T | Promise<T>;
-
-export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
-  return typeof (value as Promise<T> | undefined)?.then === "function";
-}
-
-/** Continues with `value`: immediately where it is not a promise. */
-export function andThen<T, R>(
-  value: MaybePromise<T>,
-  use: (value: T) => MaybePromise<R>,
-): MaybePromise<R> {
-  return isPromise(value) ? Promise.resolve(value).then(use) : use(value);
-}
-
-/** Continues with what `work` returns, or with what it throws or rejects with: immediately unless it is a promise. */
-export function attempt<T, R>(
-  work: () => MaybePromise<T>,
-  use: (value: T) => MaybePromise<R>,
-  failed: (error: unknown) => MaybePromise<R>,
-): MaybePromise<R> {
-  let value: MaybePromise<T>;
-  try {
-    value = work();
-  } catch (error) {
-    return failed(error);
-  }
-  // Users may return what only looks like a promise: some settle twice, or return nothing.
-  return isPromise(value) ? Promise.resolve(value).then(use, failed) : use(value);
-}
+import type { Clock } from "../clock.js";
+import type { DeadlineCall, MaybePromise } from "../store.js";
+import { isPromise } from "./maybe-promise.js";
 
 /** Resolves after `ms` of the clock. */
 export const wait = (clock: Clock, ms: number): Promise<undefined> =>
   new Promise((resolve) => void clock.after(ms, () => resolve(undefined)));
-
-/** What a store or a body reader receives with each call. */
-export interface DeadlineCall {
-  /** Aborted when the call's deadline has passed: its result is no longer awaited. */
-  readonly signal: AbortSignal;
-}
 
 /** What {@link withDeadline} rejects with. */
 export class DeadlineError extends Error {

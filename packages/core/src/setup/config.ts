@@ -1,15 +1,23 @@
-import { check, checkNoRest, checkRange } from "./check.js";
-import { systemClock } from "./clock.js";
-import type { EventSchemas } from "./events.js";
-import type { DeliveryContext } from "./handler.js";
-import { isolated } from "./isolated.js";
-import { memoryStore } from "./memory-store.js";
-import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "./options.js";
-import { readRoutes, type Routes } from "./routes.js";
-import { readSchemas, type Schemas } from "./schemas.js";
-import { secretReader, type SecretReader } from "./secrets.js";
-import type { DeliveryStore } from "./store.js";
-import { describe, describeFully, isFilled, linePrinter, logLine, type PrintLine } from "./text.js";
+import { systemClock } from "../clock.js";
+import { secretReader, type SecretReader } from "../crypto/keys.js";
+import type { EventSchemas } from "../events.js";
+import type { DeliveryContext } from "../handler.js";
+import { assertOption, assertNoRest, assertRange } from "../lib/assert.js";
+import { neverThrows } from "../lib/never-throws.js";
+import {
+  describe,
+  describeFully,
+  isFilled,
+  linePrinter,
+  logLine,
+  type PrintLine,
+} from "../lib/text.js";
+import { longestDelayMs } from "../lib/times.js";
+import { memoryStore } from "../memory-store.js";
+import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "../options.js";
+import type { DeliveryStore } from "../store.js";
+import { parseRoutes, type Routes } from "./routes.js";
+import { parseSchemas, type Schemas } from "./schemas.js";
 
 type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
 
@@ -32,7 +40,7 @@ const unset = () => undefined;
 const unnamed = new WeakSet<DeliveryStore>();
 
 /** @throws ReceiverConfigError every code of it */
-export function readOptions({
+export function resolveOptions({
   secret,
   on,
   clock = systemClock,
@@ -64,7 +72,7 @@ export function readOptions({
   observe,
   ...otherOptions
 }: ReceiverOptions<EventSchemas>): Config {
-  checkNoRest({ ...otherOptions, ...otherTimeouts });
+  assertNoRest({ ...otherOptions, ...otherTimeouts });
 
   const hooks = {
     eventType,
@@ -76,48 +84,70 @@ export function readOptions({
     onInternalError: onInternalError ?? unset,
   };
   for (const [option, hook] of Object.entries(hooks)) {
-    check(typeof hook === "function", option, "a function");
+    assertOption(
+      typeof hook === "function",
+      "invalid_option",
+      option,
+      `${option} must be a function.`,
+    );
   }
-  check(typeof store?.claim === "function", "store", "a DeliveryStore");
-  check(
-    isFilled(name) && name.length <= 256,
-    "name",
-    "1 to 256 characters, given with a shared store",
-    name === "" ? "missing_name" : "invalid_option",
+  assertOption(
+    typeof store?.claim === "function",
+    "invalid_option",
+    "store",
+    "store must be a DeliveryStore.",
   );
-  check(/^(delivery|event|body)$/.test(dedupeBy), "dedupeBy", "delivery, event or body");
-  check(
+  assertOption(
+    isFilled(name) && name.length <= 256,
+    name === "" ? "missing_name" : "invalid_option",
+    "name",
+    "name must be 1 to 256 characters. A shared store, or one that another receiver uses, needs it.",
+  );
+  assertOption(
+    /^(delivery|event|body)$/.test(dedupeBy),
+    "invalid_option",
+    "dedupeBy",
+    'dedupeBy must be "delivery", "event" or "body".',
+  );
+  assertOption(
     dedupeBy !== "event" || eventId !== unset,
-    "eventId",
-    "given with dedupeBy event",
     "missing_event_id",
+    "eventId",
+    'eventId must be given with dedupeBy: "event".',
   );
 
-  check(/^(refuse|process)$/.test(onStoreError), "onStoreError", "refuse or process");
-  check(
+  assertOption(
+    /^(refuse|process)$/.test(onStoreError),
+    "invalid_option",
+    "onStoreError",
+    'onStoreError must be "refuse" or "process".',
+  );
+  assertOption(
     maxRuns === Infinity || onParked !== unset,
-    "onParked",
-    "given with maxRuns",
     "missing_on_parked",
+    "onParked",
+    "onParked must be given with maxRuns.",
   );
   const storeTimeouts = { claim, extend, release, complete };
-  checkRange({ maxBodyBytes }, 1, 104_857_600);
-  checkRange({ bodyTimeoutMs }, 1, 300_000);
-  checkRange({ leaseMs }, 10_000, 3_600_000);
-  checkRange({ handlerTimeoutMs }, 1, leaseMs - 5_000);
-  // Beyond 2^31 - 1 timers fire at once.
-  checkRange({ maxRunMs }, leaseMs, 2_147_483_647);
-  checkRange({ retainMs }, maxRunMs + leaseMs, 31_536_000_000);
-  checkRange(storeTimeouts, 1, 10_000);
-  if (maxRuns !== Infinity) checkRange({ maxRuns }, 1, 1_000_000);
+  assertRange({ maxBodyBytes }, 1, 104_857_600);
+  assertRange({ bodyTimeoutMs }, 1, 300_000);
+  assertRange({ leaseMs }, 10_000, 3_600_000);
+  assertRange({ handlerTimeoutMs }, 1, leaseMs - 5_000);
+  assertRange({ maxRunMs }, leaseMs, longestDelayMs);
+  assertRange({ retainMs }, maxRunMs + leaseMs, 31_536_000_000);
+  assertRange(storeTimeouts, 1, 10_000);
+  if (maxRuns !== Infinity) assertRange({ maxRuns }, 1, 1_000_000);
 
-  const printLine = linePrinter(clock, isolated(log, isolated(onInternalError ?? unset, unset)));
+  const printLine = linePrinter(
+    clock,
+    neverThrows(log, neverThrows(onInternalError ?? unset, unset)),
+  );
   const printInternal = (error: unknown) => {
     const message = describe(error);
     printLine(message, "internal error", message);
   };
-  const internalError = isolated(onInternalError ?? printInternal, unset);
-  const handlerError = isolated(onHandlerError, internalError);
+  const internalError = neverThrows(onInternalError ?? printInternal, unset);
+  const handlerError = neverThrows(onHandlerError, internalError);
   const config = {
     clock,
     store,
@@ -138,10 +168,10 @@ export function readOptions({
     onHandlerError: handlerError,
     onParked: onParked === unset ? handlerError : onParked,
     printLine,
-    observe: observe && isolated(observe, internalError),
-    events: readSchemas(events),
+    observe: observe && neverThrows(observe, internalError),
+    events: parseSchemas(events),
     secret: secretReader(secret, clock),
-    on: readRoutes(on),
+    on: parseRoutes(on),
   };
   if (name === "default") unnamed.add(store);
   return config;

@@ -1,6 +1,7 @@
-import { checkRange } from "./check.js";
-import type { Clock } from "./clock.js";
-import { withDeadline } from "./promise.js";
+import type { Clock } from "../clock.js";
+import { assertRange } from "./assert.js";
+import { withDeadline } from "./deadline.js";
+import { longestDelayMs } from "./times.js";
 
 /** How many parts of one delivery are pending: its response, its run, what the store is still to be notified of. */
 export interface Work {
@@ -20,7 +21,7 @@ export interface PendingWork {
  * Counts rather than a Map or Set of deliveries: V8 chains every table that one has outgrown to the
  * next, and so kept most visits alive until a full collection (28 instead of 12 µs per delivery).
  */
-export function pendingWork(clock: Clock): PendingWork {
+export function trackWork(clock: Clock): PendingWork {
   let deliveries = 0;
   let drains = 0;
   let waiting: (() => void)[] = [];
@@ -45,9 +46,9 @@ export function pendingWork(clock: Clock): PendingWork {
     isDraining: () => drains > 0,
 
     async drain({ deadlineMs }) {
-      checkRange({ deadlineMs }, 0, 2_147_483_647);
+      assertRange({ deadlineMs }, 0, longestDelayMs);
       // Other timers let an idle process exit; a caller of `drain` wants it to stay alive.
-      const awake = setInterval(() => {}, 60_000);
+      const awake = setInterval(() => {}, longestDelayMs);
       drains += 1;
       try {
         await withDeadline(clock, deadlineMs, "drain", idle);

@@ -1,13 +1,13 @@
-import { attempt } from "./promise.js";
+import { tryThen } from "./maybe-promise.js";
 
 /** A hook that harms nobody: what it throws or rejects with goes to `failed`. */
-export const isolated =
+export const neverThrows =
   <Arguments extends unknown[]>(
     hook: (...given: Arguments) => unknown,
     failed: (error: unknown) => void,
   ) =>
   (...given: Arguments): void => {
-    void attempt(() => hook(...given), nothing, failed);
+    void tryThen(() => hook(...given), nothing, failed);
   };
 
 const nothing = () => {};

@@ -1,17 +1,11 @@
-import { isBytes } from "./bytes.js";
-import { check } from "./check.js";
-import { recordKey } from "./claim/record-key.js";
-import type { Config } from "./config.js";
-import { parseBody } from "./pipeline/decode.js";
-import { withDeadline } from "./promise.js";
-import { isFilled } from "./text.js";
-
-/** Names the record of a delivery. */
-export interface ForgetTarget {
-  readonly deliveryId: string;
-  /** The exact bytes of the body; needed where the record's key comes from it: with `dedupeBy` `"event"` or `"body"`. */
-  readonly body?: Uint8Array | undefined;
-}
+import { recordKey } from "../claim/record-key.js";
+import type { ForgetTarget } from "../delivery.js";
+import { assertOption } from "../lib/assert.js";
+import { isBytes } from "../lib/bytes.js";
+import { withDeadline } from "../lib/deadline.js";
+import { isFilled } from "../lib/text.js";
+import type { Config } from "../setup/config.js";
+import { parseBody } from "./decode.js";
 
 /** Takes the record of a delivery out of the store. */
 export async function forget(
@@ -19,16 +13,22 @@ export async function forget(
   { deliveryId, body: bytes = new Uint8Array() }: ForgetTarget,
 ): Promise<boolean> {
   const { clock, store, storeTimeouts, dedupeBy } = config;
-  check(isFilled(deliveryId), "deliveryId", "a delivery id");
+  assertOption(
+    isFilled(deliveryId),
+    "invalid_option",
+    "deliveryId",
+    "deliveryId must be the id of a delivery.",
+  );
   const body = dedupeBy === "event" ? parseBody(bytes) : undefined;
   const type = body && config.eventType(body, bytes);
   const eventId = body && config.eventId(body, bytes);
-  check(
+  assertOption(
     isBytes(bytes) &&
       (dedupeBy !== "body" || bytes.length > 0) &&
       (dedupeBy !== "event" || (isFilled(type) && isFilled(eventId))),
+    "invalid_option",
     "body",
-    "the bytes received",
+    "body must be the exact bytes received.",
   );
   const { key } = await recordKey(config, { deliveryId, type, eventId, bytes });
   return withDeadline(clock, storeTimeouts.release, "store.forget", (call) =>

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../promise.js";
+import type { MaybePromise } from "../store.js";
 
 /** An imported key. The key itself stays inside: nothing to inspect, print or serialise. */
 export interface HmacKey {

@@ -1,0 +1,60 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "./support/package-tools.js";
+
+const text = (file: string) => readFileSync(join(root, file), "utf8");
+
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .split("\n")
+  .filter((file) => existsSync(join(root, file)));
+
+test("a file at the root of the core's src is exported by index.ts, one in a folder is private", () => {
+  const source = "packages/core/src";
+  const exported = Array.from(
+    text(`${source}/index.ts`).matchAll(/from "\.\/(.+)\.js"/g),
+    ([, name]) => String(name),
+  );
+  const atRoot = readdirSync(join(root, source))
+    .filter((name) => name.endsWith(".ts") && name !== "index.ts")
+    .map((name) => name.slice(0, -".ts".length));
+  expect([...new Set(exported)].toSorted()).toEqual(atRoot.toSorted());
+});
+
+/** The modules of this repository that each of its modules imports, types included. */
+function importsByFile(): ReadonlyMap<string, readonly string[]> {
+  const modules = files.filter((file) => /\.[jt]sx?$/.test(file));
+  const known = new Set(modules);
+  const relative = /(?:from|import)\s*\(?\s*"(\.[^"]+)"/g;
+  return new Map(
+    modules.map((file) => {
+      const targets = Array.from(text(file).matchAll(relative), ([, specifier = ""]) =>
+        normalize(join(dirname(file), specifier)),
+      );
+      const sources = targets.flatMap((target) => [target, target.replace(/\.js$/, ".ts")]);
+      return [file, sources.filter((target) => known.has(target))];
+    }),
+  );
+}
+
+test("no module imports itself through others", () => {
+  const imports = importsByFile();
+  const finished = new Set<string>();
+  const circles: string[] = [];
+  const walk = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) {
+      circles.push([...path.slice(path.indexOf(file)), file].join(" → "));
+      return;
+    }
+    if (finished.has(file)) return;
+    for (const target of imports.get(file) ?? []) walk(target, [...path, file]);
+    finished.add(file);
+  };
+  for (const file of imports.keys()) walk(file, []);
+  expect(imports.size).toBeGreaterThan(100);
+  expect(circles).toEqual([]);
+});
