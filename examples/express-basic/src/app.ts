@@ -3,13 +3,13 @@ import { emailEvents } from "@svc-webhooks/events";
 import { webhooks } from "@svc-webhooks/express";
 import express, { type Express } from "express";
 
-/** What the app does with events; a real one would write to its database. */
+/** The app's reactions to events; a real app would write to its database. */
 export interface Effects {
   delivered(emailId: string | undefined): Promise<void>;
   domainUpdated(domainName: string | undefined): Promise<void>;
 }
 
-/** The app of the README, with its effects and the receiver's options left open. */
+/** The app of the README, with its effects and the receiver's options as parameters. */
 export function createApp(effects: Effects, options: CommonOptions): Express {
   const receiver = createReceiver({
     ...options,
@@ -22,7 +22,7 @@ export function createApp(effects: Effects, options: CommonOptions): Express {
 
   const app = express();
   app.post("/webhooks", webhooks(receiver));
-  // The other way round is the commonest mistake: the parser eats the bytes that were signed.
+  // The most common mistake: the parser runs first and discards the bytes that were signed.
   app.post("/mistake", express.json(), webhooks(receiver));
   return app;
 }

@@ -1,16 +1,16 @@
 import { sign } from "@svc-webhooks/core";
 
-/** What the service would send. */
+/** A delivery that the service would send. */
 export interface Sending {
   readonly deliveryId: string;
   readonly body: string;
   readonly secret: string;
   readonly attempt?: number;
-  /** What is sent under the signature of `body`; default `body` itself. */
+  /** The body that is sent under the signature of `body`; default `body` itself. */
   readonly sentBody?: string;
 }
 
-/** What came back. */
+/** The receiver's response, and the time until it arrived. */
 export interface Reply {
   readonly code: string;
   readonly status: number;
@@ -37,7 +37,7 @@ export async function send(url: string, sending: Sending): Promise<Reply> {
     headers,
     body: sending.sentBody ?? sending.body,
   });
-  const answer = (await response.json()) as { status?: string; error?: { code: string } };
+  const result = (await response.json()) as { status?: string; error?: { code: string } };
   const ms = performance.now() - startedAt;
-  return { code: answer.status ?? answer.error?.code ?? "?", status: response.status, ms };
+  return { code: result.status ?? result.error?.code ?? "?", status: response.status, ms };
 }

@@ -4,7 +4,7 @@ import { signedHeaders } from "./sender.js";
 import { listen } from "./server.js";
 import { first, secrets } from "./steps.js";
 
-/** Keeps the app listening until Ctrl+C, and prints a request that it takes. */
+/** Keeps the app listening until Ctrl+C, and prints a `curl` command that it accepts. */
 export async function serve(): Promise<void> {
   const app = createApp(
     {
@@ -20,7 +20,8 @@ export async function serve(): Promise<void> {
   );
   const { url } = await listen(app);
   const headers = Object.entries(await signedHeaders(first));
-  print(`\nListening on ${url}/webhooks until Ctrl+C. Send it a signed delivery, twice:\n`);
+  print(`\nListening on ${url}/webhooks until Ctrl+C.`);
+  print("In another terminal, send this signed delivery twice:\n");
   print(`curl -i ${url}/webhooks \\`);
   for (const [name, value] of headers) print(`  -H '${name}: ${value}' \\`);
   print(`  -d '${first.body}'\n`);

@@ -1,13 +1,13 @@
 import type { Sending } from "./sender.js";
 
-/** One scene of the story. */
+/** One step of the demo, and its expected result. */
 export interface Step {
-  readonly what: string;
-  /** Sent at once. */
+  readonly title: string;
+  /** Sent concurrently. */
   readonly send: readonly Sending[];
-  /** The outcomes that must come back, in any order. */
+  /** The expected outcomes, in any order. */
   readonly expected: readonly string[];
-  /** How often a handler must have been started. */
+  /** How many times a handler is expected to start. */
   readonly runs: number;
   readonly path?: string;
 }
@@ -24,69 +24,70 @@ function domainUpdated(domainName: string): string {
   return JSON.stringify({ type: "domain.updated", data: { domain_name: domainName } });
 }
 
-const again = (sending: Sending): Sending => ({ ...sending, attempt: 2 });
+const retry = (sending: Sending): Sending => ({ ...sending, attempt: 2 });
 
 export const first: Sending = delivered(1);
-/** The handler keeps this one until its copies have been answered. */
+/** Its handler runs until the other copies have their responses. */
 export const slow: Sending = delivered(2);
-/** The handler fails on this one's first run. */
+/** Its handler fails on the first run. */
 export const flaky: Sending = {
   ...delivered(3),
   body: domainUpdated("example.com"),
 };
-/** The handler says that this one can never succeed. */
+/** Its handler throws `PermanentError`. */
 export const hopeless: Sending = { ...delivered(11), body: domainUpdated("gone.example") };
 
+// Titles have at most 25 characters: a line of the table fits a terminal of 80 columns.
 export const steps: readonly Step[] = [
-  { what: "a delivery", send: [first], expected: ["processed"], runs: 1 },
-  { what: "its retry", send: [again(first)], expected: ["duplicate"], runs: 0 },
+  { title: "a new delivery", send: [first], expected: ["processed"], runs: 1 },
+  { title: "its retry", send: [retry(first)], expected: ["duplicate"], runs: 0 },
   {
-    what: "five copies at once",
+    title: "five concurrent copies",
     send: [slow, slow, slow, slow, slow],
     expected: ["processed", "in_flight", "in_flight", "in_flight", "in_flight"],
     runs: 1,
   },
-  { what: "a retry of one of them", send: [again(slow)], expected: ["duplicate"], runs: 0 },
-  { what: "a handler that fails", send: [flaky], expected: ["handler_failed"], runs: 1 },
+  { title: "a retry of one copy", send: [retry(slow)], expected: ["duplicate"], runs: 0 },
+  { title: "a handler that throws", send: [flaky], expected: ["handler_failed"], runs: 1 },
   {
-    what: "its retry, and now it succeeds",
-    send: [again(flaky)],
+    title: "its retry, which succeeds",
+    send: [retry(flaky)],
     expected: ["processed"],
     runs: 1,
   },
-  { what: "a handler that gives up", send: [hopeless], expected: ["parked"], runs: 1 },
+  { title: "a permanent failure", send: [hopeless], expected: ["parked"], runs: 1 },
   {
-    what: "a body changed on the way",
+    title: "a body altered in transit",
     send: [{ ...delivered(4), sentBody: delivered(5).body }],
     expected: ["signature_mismatch"],
     runs: 0,
   },
   {
-    what: "a wrong secret",
+    title: "a wrong secret",
     send: [{ ...delivered(6), secret: "whsec_demo_wrong" }],
     expected: ["signature_mismatch"],
     runs: 0,
   },
   {
-    what: "the old secret, during a rotation",
+    title: "the old, unexpired secret",
     send: [{ ...delivered(7), secret: secrets.old }],
     expected: ["processed"],
     runs: 1,
   },
   {
-    what: "a type nobody handles",
+    title: "a type without a handler",
     send: [{ ...delivered(8), body: JSON.stringify({ type: "email.sent" }) }],
     expected: ["ignored"],
     runs: 0,
   },
   {
-    what: "a body of 2 MiB",
+    title: "a body of 2 MiB",
     send: [{ ...delivered(9), body: " ".repeat(2 ** 21) }],
     expected: ["body_too_large"],
     runs: 0,
   },
   {
-    what: "express.json() mounted before",
+    title: "express.json() runs first",
     send: [delivered(10)],
     path: "/mistake",
     expected: ["body_unavailable"],

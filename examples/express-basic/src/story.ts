@@ -5,117 +5,131 @@ import { send, type Reply } from "./sender.js";
 import { listen } from "./server.js";
 import { flaky, hopeless, secrets, slow, steps, type Step } from "./steps.js";
 
-/** Sends every step to a real app and prints a line for each; answers whether all went as told. */
-export async function tellStory(): Promise<boolean> {
+/**
+ * Sends every step to a real app and prints a line for each.
+ * Resolves to whether every step had its expected result.
+ */
+export async function runStory(): Promise<boolean> {
   const stage = new Stage();
   const app = createApp(stage, {
     secret: [
       { id: "current", key: secrets.current },
       { id: "old", key: secrets.old, expiresAt: Date.now() + 3_600_000 },
     ],
-    log: (line) => stage.notes.push(line),
-    onParked: (error) => stage.notes.push(`parked: ${String(error)}`),
-    onHandlerError: (error) => stage.notes.push(`the handler threw: ${String(error)}`),
+    log: (line) => stage.notes.push(`log: ${line}`),
+    onParked: (error) => stage.notes.push(`onParked received ${String(error)}`),
+    onHandlerError: (error) => stage.notes.push(`onHandlerError received ${String(error)}`),
   });
   const server = await listen(app);
 
-  print(`\nAn Express app with svc-webhooks listens on ${server.url}/webhooks and is sent:\n`);
-  print(styled("dim", row("", "outcome", "status", "time", "handler runs")));
+  print(`\nAn Express app with a svc-webhooks receiver is listening on ${server.url}/webhooks.`);
+  print('Each step sends real HTTP requests; "runs" counts how often a handler started.\n');
+  print(styled("dim", row("  step", "outcome", "status", "time", "runs")));
   const results: boolean[] = [];
   for (const step of steps) {
-    // One after the other: it is a story.
+    // Sequential: later steps depend on earlier ones.
     results.push(await play(step, server.url, stage));
   }
   await server.close();
 
   const passed = results.filter(Boolean).length;
   const requests = steps.reduce((sum, step) => sum + step.send.length, 0);
-  const effects = [...stage.effects].map((effect) => `${effect[0]} ×${effect[1]}`);
-  print(`\n${requests} requests. What the handlers did: ${effects.join(", ")}.`);
-  const verdict = `${passed} of ${steps.length} steps went as they should.`;
-  print(styled(passed === steps.length ? "green" : "red", verdict));
+  const effects = Array.from(stage.effects, ([effect, count]) => `${effect} ${times(count)}`);
+  print(`\n${requests} requests. The handlers' effects:`);
+  for (const effect of effects) print(`  ${effect}`);
+  const verdict = `${passed} of ${steps.length} steps ended as expected.`;
+  print(styled(passed === steps.length ? "green" : "red", `\n${verdict}`));
   return passed === steps.length;
 }
 
-/** The app's effects, and what the story needs to know of them. */
+/** The app's effects, and the state that the steps are checked against. */
 class Stage {
   readonly notes: string[] = [];
   readonly effects = new Map<string, number>();
   runs = 0;
   #failures = 1;
-  #unanswered = 0;
-  #oneLeft = () => {};
-  #copiesAnswered = Promise.resolve();
+  #pendingReplies = 0;
+  #resolveOthersReplied = () => {};
+  #othersReplied = Promise.resolve();
 
-  /** A step begins that sends so many copies. */
-  expect(copies: number): void {
+  /** Prepares for a step that sends this number of copies. */
+  startStep(copies: number): void {
     this.runs = 0;
-    this.#unanswered = copies;
-    this.#copiesAnswered = new Promise((resolve) => (this.#oneLeft = resolve));
+    this.#pendingReplies = copies;
+    this.#othersReplied = new Promise((resolve) => (this.#resolveOthersReplied = resolve));
   }
 
-  answered(): void {
-    this.#unanswered -= 1;
-    if (this.#unanswered === 1) this.#oneLeft();
+  replyReceived(): void {
+    this.#pendingReplies -= 1;
+    if (this.#pendingReplies === 1) this.#resolveOthersReplied();
   }
 
   async delivered(emailId = ""): Promise<void> {
     this.runs += 1;
-    if (slow.body.includes(`"${emailId}"`)) await this.#copiesAnswered;
-    this.#done(`recorded ${emailId}`);
+    if (slow.body.includes(`"${emailId}"`)) await this.#othersReplied;
+    this.#count(`${emailId} recorded`);
   }
 
   async domainUpdated(domainName = ""): Promise<void> {
     this.runs += 1;
-    if (hopeless.body.includes(domainName)) throw new PermanentError("no such domain any more");
+    if (hopeless.body.includes(domainName)) throw new PermanentError("the domain was deleted");
     if (flaky.body.includes(domainName) && this.#failures > 0) {
       this.#failures -= 1;
-      throw new Error("the database is away for a moment");
+      throw new Error("the database is unreachable");
     }
-    this.#done(`updated ${domainName}`);
+    this.#count(`${domainName} updated`);
   }
 
-  #done(effect: string): void {
+  #count(effect: string): void {
     this.effects.set(effect, (this.effects.get(effect) ?? 0) + 1);
   }
 }
 
 async function play(step: Step, url: string, stage: Stage): Promise<boolean> {
-  stage.expect(step.send.length);
+  stage.startStep(step.send.length);
   const replies = await Promise.all(
     step.send.map(async (sending) => {
       const reply = await send(url + (step.path ?? "/webhooks"), sending);
-      stage.answered();
+      stage.replyReceived();
       return reply;
     }),
   );
+  replies.sort((a, b) => a.status - b.status);
 
-  const codes = replies.map(({ code }) => code).toSorted();
-  const good = codes.join() === step.expected.toSorted().join() && stage.runs === step.runs;
+  const codes = replies.map(({ code }) => code);
+  const good =
+    codes.toSorted().join() === step.expected.toSorted().join() && stage.runs === step.runs;
   const ms = Math.max(...replies.map((reply) => reply.ms));
   const line = row(
-    `${good ? "✓" : "✗"} ${step.what}`,
+    `${good ? "✓" : "✗"} ${step.title}`,
     counted(codes),
     counted(replies.map(({ status }) => String(status))),
     `${ms.toFixed(ms < 10 ? 1 : 0)} ms`,
     String(stage.runs),
   );
   print(styled(good ? colourOf(replies) : "red", line));
-  for (const note of stage.notes.splice(0)) print(styled("dim", `      ${note}`));
+  for (const note of stage.notes.splice(0)) print(styled("dim", indented(note)));
   return good;
 }
 
-const row = (what: string, outcome: string, status: string, time: string, runs: string) =>
-  `  ${what.padEnd(38)}${outcome.padEnd(27)}${status.padEnd(14)}${time.padStart(8)}   ${runs}`;
+const row = (title: string, outcome: string, status: string, time: string, runs: string) =>
+  `  ${title.padEnd(29)}${outcome.padEnd(24)}${status.padEnd(12)}${time.padStart(7)}  ${runs}`;
 
-/** `["a", "b", "a"]` → `2× a, 1× b`; a single kind stands without its number. */
+/** `["a", "b", "b"]` → `a, 2× b`. */
 function counted(values: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  if (values.length === 1) return values.join();
-  return [...counts].map(([value, count]) => `${count}× ${value}`).join(", ");
+  return Array.from(counts, ([value, count]) => (count === 1 ? value : `${count}× ${value}`)).join(
+    ", ",
+  );
 }
 
-/** Green for what was done, yellow for what was kept from being done. */
+const times = (count: number) => (count === 1 ? "once" : `${count} times`);
+
+/** Wraps a note at spaces, indented below its step. */
+const indented = (note: string) =>
+  Array.from(note.matchAll(/(\S.{0,71})(?:\s|$)/g), ([, line]) => `      ${line}`).join("\n");
+
+/** Green if an event was processed, yellow otherwise. */
 const colourOf = (replies: readonly Reply[]) =>
   replies.some(({ code }) => code === "processed") ? "green" : "yellow";
