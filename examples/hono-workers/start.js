@@ -1,4 +1,4 @@
-// Runs the worker offline in Cloudflare's runtime, without wrangler: bundled as wrangler bundles it.
+// Runs the Worker offline in Cloudflare's runtime, bundled as wrangler bundles it.
 import { Miniflare } from "miniflare";
 import { rolldown } from "rolldown";
 
@@ -15,7 +15,7 @@ const miniflare = new Miniflare({
   compatibilityDate: "2025-06-01",
   bindings: { SVC_WEBHOOK_SECRET: process.env.SVC_WEBHOOK_SECRET ?? "" },
   port: Number(process.env.PORT ?? 8787),
-  // Or it looks for real values of `request.cf` on the internet.
+  // Otherwise Miniflare fetches values for `request.cf` from the internet.
   cf: false,
 });
 const { port } = await miniflare.ready;

@@ -4,7 +4,7 @@ import { emailEvents } from "@svc-webhooks/events";
 import { webhooks } from "@svc-webhooks/hono";
 import { Hono } from "hono";
 
-// Cloudflare looks for the objects' class among the exports of the Worker.
+// Cloudflare requires the Worker to export the objects' class.
 export { DeliveryRecords } from "@svc-webhooks/cloudflare";
 
 interface Env {
@@ -18,7 +18,7 @@ const app = new Hono<Env>();
 
 app.post(
   "/webhooks",
-  // A function, because bindings come with requests. It is called once per isolate.
+  // A function, because bindings exist only per request. It is called once per isolate.
   webhooks((c) =>
     createReceiver({
       name: "mail",

@@ -21,7 +21,7 @@ async function statusOf(origin: string, delivery: RequestInit): Promise<unknown>
   return status ?? error?.code;
 }
 
-test("what was processed is a duplicate at once, concurrently, and after a restart", async () => {
+test("a processed event is a duplicate concurrently, afterwards and after a restart", async () => {
   const records = mkdtempSync(join(tmpdir(), "svc-webhooks-worker-"));
   onTestFinished(() => rmSync(records, { recursive: true, force: true }));
   vi.stubEnv("SVC_WEBHOOK_SECRET", exampleSecret);
@@ -29,7 +29,7 @@ test("what was processed is a duplicate at once, concurrently, and after a resta
   vi.stubEnv("RECORDS_FOLDER", records);
   const start = async () => {
     const served = await spawned(process.execPath, `${folder}start.js`);
-    // Before its folder is removed.
+    // Runs before the folder is removed.
     onTestFinished(async () => void (await served.close()));
     return served;
   };
@@ -49,7 +49,7 @@ test("what was processed is a duplicate at once, concurrently, and after a resta
   expect(await statusOf(after.origin, forged)).toBe("signature_mismatch");
 }, 60_000);
 
-test("200 copies over three workers with one namespace run once", async () => {
+test("200 copies on three Workers that share a namespace run once", async () => {
   const script = await bundled(`${folder}src/worker.ts`, "workerd");
   const names = ["one", "two", "three"];
   const miniflare = new Miniflare({
@@ -66,7 +66,7 @@ test("200 copies over three workers with one namespace run once", async () => {
         RECORDS: {
           className: "DeliveryRecords",
           useSQLite: true,
-          // The first worker has the objects; the others bind them.
+          // The first Worker defines the objects; the others bind them.
           ...(index === 0 ? {} : { scriptName: "one" }),
         },
       },

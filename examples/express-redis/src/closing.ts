@@ -1,13 +1,13 @@
-const open: (() => void | Promise<void>)[] = [];
+const cleanups: (() => void | Promise<void>)[] = [];
 let closed: Promise<void> | undefined;
 
-/** What has been opened is closed at the end, the last one first, however the story ends. */
-export function atEnd(close: () => void | Promise<void>): void {
-  open.unshift(close);
+/** Registers a cleanup for `closeAll`. Cleanups run in reverse order of registration. */
+export function atEnd(cleanup: () => void | Promise<void>): void {
+  cleanups.unshift(cleanup);
 }
 
 export const closeAll = (): Promise<void> => (closed ??= closeOneByOne());
 
 async function closeOneByOne(): Promise<void> {
-  for (const close of open) await close();
+  for (const cleanup of cleanups) await cleanup();
 }

@@ -1,24 +1,24 @@
-/** What a server does only because it plays a part in the story. */
+/** The server's connection to the demo; a real server has none of this. */
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type Line =
+export type Message =
   | { readonly port: number }
-  /** A handler has begun. */
+  /** A handler has started. */
   | { readonly emailId: string; readonly run: number };
 
-const say = (line: Line) => process.send?.(line);
+const send = (message: Message) => process.send?.(message);
 
 export function listening(server: Server): void {
-  say({ port: (server.address() as AddressInfo).port });
+  send({ port: (server.address() as AddressInfo).port });
 }
 
-/** Stands for what a handler does; takes until the story says that it is done. */
+/** Stands for a handler's work; resolves when the demo sends a message. */
 export async function work(emailId = "", run = 0): Promise<void> {
-  say({ emailId, run });
+  send({ emailId, run });
   await once(process, "message");
 }
 
-// The story is gone.
+// The demo has exited.
 process.once("disconnect", () => process.exit());

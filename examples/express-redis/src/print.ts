@@ -5,7 +5,7 @@ type Style = Parameters<typeof styleText>[0];
 
 // https://no-color.org: set and not empty.
 const isPlain = !process.stdout.isTTY || Boolean(process.env.NO_COLOR);
-let isSilent = false;
+let isMuted = false;
 
 export const styled = (style: Style, text: string): string =>
   isPlain ? text : styleText(style, text);
@@ -14,7 +14,7 @@ export function print(line = ""): void {
   write(`${line}\n`);
 }
 
-/** Waits, and says so: on a terminal second by second until the next line is printed, elsewhere once. */
+/** Waits, with a countdown on a terminal, or a single line elsewhere. */
 export async function wait(seconds: number, what: string): Promise<void> {
   if (isPlain) print(`${what} ${seconds} s`);
   for (let left = seconds; left > 0; left -= 1) {
@@ -23,13 +23,13 @@ export async function wait(seconds: number, what: string): Promise<void> {
   }
 }
 
-/** Prints nothing any more. */
-export function beSilent(): void {
-  isSilent = true;
+/** Suppresses all further output. */
+export function mute(): void {
+  isMuted = true;
 }
 
 function write(text: string): void {
-  // A countdown may be in the line.
+  // The line may hold a countdown.
   const clear = isPlain ? "" : "\u001b[K";
-  if (!isSilent) process.stdout.write(clear + text);
+  if (!isMuted) process.stdout.write(clear + text);
 }

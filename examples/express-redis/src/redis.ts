@@ -8,21 +8,21 @@ import { Redis } from "ioredis";
 import { atEnd } from "./closing.js";
 
 export interface RunningRedis {
-  /** For people. */
-  readonly what: string;
+  /** For printed lines. */
+  readonly description: string;
   readonly url: string;
 }
 
-/** The Redis of `REDIS_URL`, or one of the story's own. At the end nothing is left under the prefix. */
+/** Connects to the Redis of `REDIS_URL`, or starts one. `closeAll` deletes all keys with the prefix. */
 export const openRedis = (prefix: string): Promise<RunningRedis> =>
-  process.env.REDIS_URL ? given(process.env.REDIS_URL, prefix) : started();
+  process.env.REDIS_URL ? useExisting(process.env.REDIS_URL, prefix) : startOwn();
 
-async function given(url: string, prefix: string): Promise<RunningRedis> {
+async function useExisting(url: string, prefix: string): Promise<RunningRedis> {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
   let reason = "";
   redis.on("error", ({ message }) => (reason = message));
   await redis.connect().catch(() => {
-    throw new Error(`No connection to the Redis of REDIS_URL: ${reason}`);
+    throw new Error(`Cannot connect to the Redis at REDIS_URL: ${reason}`);
   });
   atEnd(async () => {
     for await (const keys of redis.scanStream({ match: `${prefix}*` })) {
@@ -30,27 +30,27 @@ async function given(url: string, prefix: string): Promise<RunningRedis> {
     }
     redis.disconnect();
   });
-  return { what: "the Redis of REDIS_URL", url };
+  return { description: "the Redis at REDIS_URL", url };
 }
 
-const howToGetOne = `This needs a Redis, and redis-server is not installed. Install it:
+const installHint = `This demo needs Redis, and redis-server is not installed. Install it:
 
   Debian, Ubuntu    sudo apt install redis-server
   macOS             brew install redis
 
-or say where there is one:
+or set REDIS_URL to a running Redis:
 
   REDIS_URL=redis://localhost:6379 npm start -w examples/express-redis`;
 
-async function started(): Promise<RunningRedis> {
+async function startOwn(): Promise<RunningRedis> {
   const folder = mkdtempSync(join(tmpdir(), "express-redis-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
-  // Unlike a port, a socket is always free and nobody else's.
+  // Unlike a port, a socket in a new folder is always free and private.
   const url = join(folder, "redis.sock");
   const settings = ["--port", "0", "--unixsocket", url, "--save", "", "--dir", folder];
   const child = spawn("redis-server", settings, { stdio: ["ignore", "pipe", "inherit"] });
   await once(child, "spawn").catch(() => {
-    throw new Error(howToGetOne);
+    throw new Error(installHint);
   });
   const exited = once(child, "exit");
   atEnd(async () => {
@@ -61,5 +61,5 @@ async function started(): Promise<RunningRedis> {
     if (/ready to accept/i.test(line)) break;
   }
   child.stdout.resume();
-  return { what: "a redis-server that was started for this", url };
+  return { description: "a Redis started for this demo", url };
 }

@@ -2,11 +2,11 @@ import { sign } from "@svc-webhooks/core";
 
 export const secret = "whsec_example";
 
-/** What came back, if anything did. */
+/** The response, if one arrived. */
 export interface Reply {
   readonly status: number | undefined;
   readonly code: string;
-  /** Seconds after which the service would try again. */
+  /** Seconds until the service's next attempt. */
   readonly retryAfter: number;
 }
 
@@ -26,13 +26,13 @@ export async function send(url: string, emailId: string, attempt: number): Promi
       },
       body,
     });
-    const answer = (await response.json()) as { status?: string; error?: { code: string } };
+    const result = (await response.json()) as { status?: string; error?: { code: string } };
     return {
       status: response.status,
-      code: answer.status ?? answer.error?.code ?? "?",
+      code: result.status ?? result.error?.code ?? "?",
       retryAfter: Number(response.headers.get("Retry-After") ?? 0),
     };
   } catch {
-    return { status: undefined, code: "no answer", retryAfter: 0 };
+    return { status: undefined, code: "no response", retryAfter: 0 };
   }
 }

@@ -11,10 +11,10 @@ const redis = new Redis(process.env.REDIS_URL ?? "redis://127.0.0.1:6379");
 redis.on("error", (error) => console.error("Redis:", error.message));
 
 const receiver = createReceiver({
-  name: "example", // who has the same name and Redis shares the records
+  name: "example", // receivers with the same name and Redis share their records
   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
   store: redisStore(redis, { prefix: process.env.STORE_PREFIX }),
-  leaseMs: 10_000, // for so long nobody takes over from a process that has died; default 30 s
+  leaseMs: 10_000, // how long a dead process blocks its event; default 30 s
   events: emailEvents,
   on: { "email.delivered": (event, { run }) => work(event.data?.email_id, run) },
 });

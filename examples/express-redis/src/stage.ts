@@ -1,24 +1,24 @@
 import { print, styled, wait } from "./print.js";
-import type { Receiving, Run } from "./receiving.js";
+import type { Run, ServerProcess } from "./receiving.js";
 import { send, type Reply } from "./sender.js";
 
-/** Where the story happens: sends, listens to the handlers, and prints a line for everything. */
+/** Sends deliveries, records handler runs, and prints a line for each event. */
 export class Stage {
   readonly requests: string[] = [];
   readonly runs: Run[] = [];
   readonly done: Set<Run> = new Set();
-  isAsTold = true;
+  passed = true;
   readonly #startedAt = performance.now();
-  #begun = (_run: Run) => {};
+  #resolveNextRun = (_run: Run) => {};
 
   nextRun(): Promise<Run> {
-    return new Promise((resolve) => (this.#begun = resolve));
+    return new Promise((resolve) => (this.#resolveNextRun = resolve));
   }
 
-  begun(run: Run): void {
+  runStarted(run: Run): void {
     this.runs.push(run);
-    this.tell(`${run.on} runs the handler for ${run.emailId}, run ${run.run}`);
-    this.#begun(run);
+    this.note(`${run.on} runs the handler for ${run.emailId}, run ${run.run}`);
+    this.#resolveNextRun(run);
   }
 
   finish(run: Run): void {
@@ -26,13 +26,13 @@ export class Stage {
     run.finish();
   }
 
-  /** One attempt, which must have one of these outcomes. */
-  async send(to: Receiving, emailId: string, ...expected: readonly string[]): Promise<Reply> {
+  /** Sends one attempt and checks that it ends in one of the expected outcomes. */
+  async send(to: ServerProcess, emailId: string, ...expected: readonly string[]): Promise<Reply> {
     this.requests.push(emailId);
     const attempt = this.requests.filter((one) => one === emailId).length;
     const reply = await send(to.url, emailId, attempt);
     const isGood = expected.includes(reply.code);
-    if (!isGood) this.isAsTold = false;
+    if (!isGood) this.passed = false;
     const what = `${isGood ? "✓" : "✗"} ${emailId} to ${to.name}`;
     const colour = reply.code === "processed" ? "green" : "yellow";
     const { code, status = "", retryAfter } = reply;
@@ -42,13 +42,13 @@ export class Stage {
     return reply;
   }
 
-  /** Waits as long as the answer asks for. */
+  /** Waits for the time given in `Retry-After`. */
   async pause({ retryAfter }: Reply): Promise<void> {
     await wait(retryAfter, `${" ".repeat(12)}the sender waits`);
   }
 
-  tell(what: string): void {
-    this.#line(styled("dim", `  ${what}`));
+  note(text: string): void {
+    this.#line(styled("dim", `  ${text}`));
   }
 
   #line(text: string): void {

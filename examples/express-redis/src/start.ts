@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { closeAll } from "./closing.js";
-import { beSilent, print, styled } from "./print.js";
+import { mute, print, styled } from "./print.js";
 import { openRedis } from "./redis.js";
-import { tellStory } from "./story.js";
+import { runStory } from "./story.js";
 
 for (const [signal, exitCode] of [
   ["SIGHUP", 129],
@@ -10,18 +10,18 @@ for (const [signal, exitCode] of [
   ["SIGTERM", 143],
 ] as const) {
   process.on(signal, async () => {
-    beSilent();
+    mute();
     await closeAll();
     process.exit(exitCode);
   });
 }
 
-// Of this story alone, whoever else uses the Redis.
+// Unique to this run: other users of the Redis keep their records.
 const prefix = `svc-webhooks-example:${randomUUID()}:`;
 
 try {
-  const isAsTold = await tellStory(await openRedis(prefix), prefix);
-  if (!isAsTold) process.exitCode = 1;
+  const passed = await runStory(await openRedis(prefix), prefix);
+  if (!passed) process.exitCode = 1;
 } catch (error) {
   print(styled("red", (error as Error).message));
   process.exitCode = 1;

@@ -11,11 +11,11 @@ import { root } from "../../../test/support/package-tools.js";
 import { describeWithRedis, redisServer } from "../../../test/support/redis-server.js";
 
 const story = fileURLToPath(new URL("../dist/start.js", import.meta.url));
-const itself = [process.execPath, story] as const;
-const asInReadme = ["npm", "start", "-w", "examples/express-redis"] as const;
+const direct = [process.execPath, story] as const;
+const readmeCommand = ["npm", "start", "-w", "examples/express-redis"] as const;
 
-/** Begins the story in a process group of its own, as a terminal does. */
-function begin(
+/** Starts the demo in its own process group, as a terminal does. */
+function start(
   { onTestFinished }: TestContext,
   [program, ...args]: readonly [string, ...string[]],
   env: NodeJS.ProcessEnv = {},
@@ -28,22 +28,22 @@ function begin(
     env: { ...process.env, REDIS_URL: "", TMPDIR: folder, ...env },
   });
   const { pid } = child;
-  if (pid === undefined) throw new Error(`${program} does not start`);
+  if (pid === undefined) throw new Error(`${program} did not start.`);
   const signalAll = (signal: NodeJS.Signals) => process.kill(-pid, signal);
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
   const lines = createInterface(child.stdout);
-  // Not before everybody who has inherited its output is gone as well.
+  // Emitted only after every process that inherited the output has exited.
   const closed = once(child, "close") as Promise<[number | null]>;
   onTestFinished(() => {
     if ((child.exitCode ?? child.signalCode) === null) signalAll("SIGKILL");
     rmSync(folder, { recursive: true });
   });
   return {
-    /** What Ctrl+C does: all of the group get the signal. */
+    /** As Ctrl+C does: signals the whole group. */
     interrupt: () => signalAll("SIGINT"),
-    /** Only itself. */
+    /** Signals only the demo's own process. */
     terminate: () => child.kill(),
     printed: async (text: string) => {
       while (!output.stdout.includes(text)) await once(lines, "line");
@@ -55,74 +55,77 @@ function begin(
   };
 }
 
-describeWithRedis("the story", () => {
-  test.concurrent("goes as told when it is started as the README says", async (context) => {
-    const { exitCode, stdout, leftBehind } = await begin(context, asInReadme).ended();
-    // Two processes tell of these at the same time.
-    expect(stdout).toMatch(/[AB] runs the handler for msg_1, run 1$/m);
-    expect(stdout).toMatch(/✓ msg_1 to [AB] +in_flight +503 +Retry-After: 5$/m);
-    const facts = [
-      /✓ msg_1 to [AB] +processed +200$/m,
-      /the sender waits 5 s$/m,
-      /✓ msg_1 to [AB] +duplicate +200$/m,
-      /A runs the handler for msg_2, run 1$/m,
-      /✓ msg_2 to A +no answer$/m,
-      /✓ msg_2 to B +in_flight +503 +Retry-After: 5$/m,
-      /B runs the handler for msg_2, run 2$/m,
-      /✓ msg_2 to B +processed +200$/m,
-      /msg_1 +3 requests +run 1 on [AB] was done$/m,
-      /msg_2 +\d requests +run 1 on A was killed, run 2 on B was done$/m,
-      /^2 deliveries, \d requests, 3 handler runs\.$/m,
-      /^All went as it should\.$/m,
-    ];
-    // In this order, each once it is looked for behind the one before.
-    let rest = stdout;
-    for (const fact of facts) {
-      expect(rest).toMatch(fact);
-      rest = rest.slice((fact.exec(rest)?.index ?? 0) + 1);
-    }
-    expect(stdout).not.toContain("\u001b");
-    expect({ exitCode, leftBehind }).toEqual({ exitCode: 0, leftBehind: [] });
-  });
+describeWithRedis("the demo", () => {
+  test.concurrent(
+    "prints the README's steps when started with the README's command",
+    async (context) => {
+      const { exitCode, stdout, leftBehind } = await start(context, readmeCommand).ended();
+      // Both processes report at the same time, so the order of these two varies.
+      expect(stdout).toMatch(/[AB] runs the handler for msg_1, run 1$/m);
+      expect(stdout).toMatch(/✓ msg_1 to [AB] +in_flight +503 +Retry-After: 5$/m);
+      const facts = [
+        /✓ msg_1 to [AB] +processed +200$/m,
+        /the sender waits 5 s$/m,
+        /✓ msg_1 to [AB] +duplicate +200$/m,
+        /A runs the handler for msg_2, run 1$/m,
+        /✓ msg_2 to A +no response$/m,
+        /✓ msg_2 to B +in_flight +503 +Retry-After: 5$/m,
+        /B runs the handler for msg_2, run 2$/m,
+        /✓ msg_2 to B +processed +200$/m,
+        /msg_1 +3 requests +run 1 on [AB] finished$/m,
+        /msg_2 +\d requests +run 1 on A was killed, run 2 on B finished$/m,
+        /^2 deliveries, \d requests, 3 handler runs\.$/m,
+        /^Every step ended as expected\.$/m,
+      ];
+      // Each is searched for after the previous match, so their order is checked too.
+      let rest = stdout;
+      for (const fact of facts) {
+        expect(rest).toMatch(fact);
+        rest = rest.slice((fact.exec(rest)?.index ?? 0) + 1);
+      }
+      expect(stdout).not.toContain("\u001b");
+      expect({ exitCode, leftBehind }).toEqual({ exitCode: 0, leftBehind: [] });
+    },
+  );
 
   test.concurrent(
-    "ends at Ctrl+C, and its processes, its Redis and their folder with it",
+    "stops its processes and its Redis and removes their folder on Ctrl+C",
     async (context) => {
-      const { interrupt, printed, ended } = begin(context, itself);
+      const { interrupt, printed, ended } = start(context, direct);
       await printed("the sender waits");
       interrupt();
       expect(await ended()).toMatchObject({ exitCode: 130, stderr: "", leftBehind: [] });
     },
   );
 
-  test.concurrent("ends on SIGTERM, and ends the others itself", async (context) => {
-    const { terminate, printed, ended } = begin(context, itself);
+  test.concurrent("stops its child processes on SIGTERM", async (context) => {
+    const { terminate, printed, ended } = start(context, direct);
     await printed("the sender waits");
     terminate();
     expect(await ended()).toMatchObject({ exitCode: 143, stderr: "", leftBehind: [] });
   });
 
-  test.concurrent("leaves nothing in a Redis that it was given", async (context) => {
+  test.concurrent("deletes only its own keys from an existing Redis", async (context) => {
     const server = await redisServer();
     context.onTestFinished(server.close);
     const REDIS_URL = `redis://127.0.0.1:${server.port}`;
     const redis = new Redis(REDIS_URL);
     context.onTestFinished(() => redis.disconnect());
-    await redis.set("somebody's", "own");
+    await redis.set("other:key", "value");
 
-    const { interrupt, printed, ended } = begin(context, itself, { REDIS_URL });
+    const { interrupt, printed, ended } = start(context, direct, { REDIS_URL });
     await printed("the sender waits");
     expect(await redis.dbsize()).toBe(2);
     interrupt();
     expect(await ended()).toMatchObject({ exitCode: 130, stderr: "" });
-    expect(await redis.keys("*")).toEqual(["somebody's"]);
+    expect(await redis.keys("*")).toEqual(["other:key"]);
   });
 });
 
 test.concurrent(
-  "without a redis-server it tells how to get one, and exits with 1",
+  "without redis-server the demo prints how to get Redis, and exits with 1",
   async (context) => {
-    const { exitCode, stdout, stderr, leftBehind } = await begin(context, itself, {
+    const { exitCode, stdout, stderr, leftBehind } = await start(context, direct, {
       PATH: "",
     }).ended();
     expect(stdout).toContain("redis-server is not installed");
@@ -132,11 +135,11 @@ test.concurrent(
 );
 
 test.concurrent(
-  "with a REDIS_URL where nobody listens it says so, and exits with 1",
+  "with an unreachable REDIS_URL the demo reports it, and exits with 1",
   async (context) => {
-    // Port 1 is reserved (RFC 1078's tcpmux), and served by nobody.
-    const { ended } = begin(context, itself, { REDIS_URL: "redis://127.0.0.1:1" });
-    const stdout = "No connection to the Redis of REDIS_URL: connect ECONNREFUSED 127.0.0.1:1\n";
+    // Port 1 is reserved (tcpmux, RFC 1078); nothing listens there.
+    const { ended } = start(context, direct, { REDIS_URL: "redis://127.0.0.1:1" });
+    const stdout = "Cannot connect to the Redis at REDIS_URL: connect ECONNREFUSED 127.0.0.1:1\n";
     expect(await ended()).toMatchObject({ exitCode: 1, stdout, stderr: "" });
   },
 );

@@ -16,7 +16,7 @@ const receiver = createReceiver({
 });
 
 const app = new Hono();
-// Middleware may come before, as long as it leaves the body alone: its bytes are what was signed.
+// Middleware may run first if it does not read the body: the signature covers its exact bytes.
 app.use(logger(), secureHeaders());
 app.post("/webhooks", webhooks(receiver));
 
@@ -29,9 +29,12 @@ async function stop() {
   const closed = once(server, "close");
   server.close();
   const left = await receiver.drain({ deadlineMs: 20_000 });
-  // Handlers end before their answers are sent; the server is closed when these are.
+  // Handlers finish before their responses are sent; the server closes after that.
   if (left === 0) await closed;
-  else console.error(`${left} deliveries were cut off; their leases will end`);
+  else
+    console.error(
+      `${left} deliveries were interrupted; the next attempts run them after their leases end.`,
+    );
   process.exit();
 }
 

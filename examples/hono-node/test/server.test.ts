@@ -16,7 +16,7 @@ import {
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 
-/** Starts what `npm start` starts, on a free port. */
+/** Starts the server as `npm start` does, on a free port. */
 async function start() {
   const child = spawn(process.execPath, ["dist/server.js"], {
     cwd: folder,
@@ -41,14 +41,14 @@ async function start() {
   return { child, exited, lines, printed, port, origin: `http://127.0.0.1:${port}` };
 }
 
-test("a delivery is processed once, a forged one not at all", async () => {
+test("processes a delivery once and refuses a forged one", async () => {
   const { origin, lines, printed } = await start();
   expect(await answersOf(`${origin}/webhooks`)).toEqual(expectedAnswers);
   await printed("delivered: msg_1");
   expect(lines.filter((line) => line === "delivered: msg_1")).toHaveLength(1);
 });
 
-test("on SIGTERM it takes no new connection, answers what is under way and exits with 0", async () => {
+test("refuses new connections on SIGTERM, responds to pending requests and exits with 0", async () => {
   const { child, exited, printed, port, origin } = await start();
   const { method, headers, body } = await signedDelivery(exampleEvent, { secret: exampleSecret });
   const sending = request(`${origin}/webhooks`, { method, headers, agent: false });
@@ -56,7 +56,7 @@ test("on SIGTERM it takes no new connection, answers what is under way and exits
   await printed("<-- POST /webhooks");
 
   child.kill("SIGTERM");
-  const listens = async () => {
+  const accepts = async () => {
     const socket = connect(port, "127.0.0.1");
     const connected = once(socket, "connect").then(
       () => true,
@@ -64,7 +64,7 @@ test("on SIGTERM it takes no new connection, answers what is under way and exits
     );
     return connected.finally(() => socket.destroy());
   };
-  while (await listens());
+  while (await accepts());
 
   sending.end(body.subarray(10));
   const [response] = (await once(sending, "response")) as [IncomingMessage];

@@ -11,7 +11,7 @@ const app = new Hono<Env>();
 
 app.post(
   "/webhooks",
-  // A function, because bindings come with requests. It is called once per isolate.
+  // A function, because bindings exist only per request. It is called once per isolate.
   webhooks((c) =>
     createReceiver({
       secret: c.env.SVC_WEBHOOK_SECRET,

@@ -1,7 +1,7 @@
 export default function Page() {
   return (
     <p>
-      Deliveries go to <code>/api/webhooks</code>. The README has a command that sends one.
+      Send deliveries to <code>/api/webhooks</code>. The README has a command for it.
     </p>
   );
 }
