@@ -31,10 +31,7 @@ async function stop() {
   const left = await receiver.drain({ deadlineMs: 20_000 });
   // Handlers finish before their responses are sent; the server closes after that.
   if (left === 0) await closed;
-  else
-    console.error(
-      `${left} deliveries were interrupted; the next attempts run them after their leases end.`,
-    );
+  else console.error(`${left} deliveries were interrupted; later attempts will run them.`);
   process.exit();
 }
 
