@@ -17,23 +17,38 @@ export const points = [
   "claim executed, reply not read",
   "claimed, handler not started",
   "in the handler, before the effect",
+  "5 s into a handler of 90 s",
+  "5 s into a handler of 16 min",
   "after the effect, before complete",
   "complete sent, not executed",
   "complete executed, reply not read",
-  "after complete, before the answer",
-  "after the answer",
+  "after complete, before the response",
+  "after the response",
 ] as const;
 
 export type Point = (typeof points)[number];
 
+/** How long every run of the handler takes where that matters: longer than a lease, longer than `maxRunMs`. */
+const longHandlers: { readonly [point in Point]?: number } = {
+  "5 s into a handler of 90 s": 90_000,
+  "5 s into a handler of 16 min": 16 * 60_000,
+};
+
 /** What processes share. */
 export class World {
+  readonly point: Point;
+  readonly handlerMs: number;
   readonly clock: FakeClock = fakeClock();
   readonly store: DeliveryStore = memoryStore({ clock: this.clock });
-  /** Whether nobody reaches the store. */
-  storeIsAway = false;
+  /** For every process. */
+  storeIsUnavailable = false;
   /** What handlers have done, in its order. */
   readonly effects: { readonly fence: number; readonly idempotencyKey: string }[] = [];
+
+  constructor(point: Point) {
+    this.point = point;
+    this.handlerMs = longHandlers[point] ?? 0;
+  }
 }
 
 /** A process can be stopped, and all that it would do next waits: for ever if it is dead. */
@@ -45,7 +60,7 @@ export class Process {
     this.#stop = gate();
   }
 
-  /** What came due meanwhile comes first, then the answers that wait in sockets: seen of Node 20 after SIGCONT. */
+  /** Timers that came due meanwhile fire first, then replies in sockets are read: observed in Node 20 after SIGCONT. */
   thaw(): void {
     const stop = this.#stop;
     this.#stop = undefined;
@@ -78,7 +93,7 @@ export class Process {
   }
 }
 
-/** Takes a delivery; the answer as its sender sees it. */
+/** Takes a delivery; the response as its sender sees it. */
 export type Receive = (delivery: TestDelivery) => Promise<string>;
 
 /** A receiver in a process of its own; `reached` is told of each point that a delivery gets to. */
@@ -92,17 +107,25 @@ export function serve(
     return process.running();
   };
 
+  const clock = process.clock(world.clock);
+  const pause = (ms: number) => new Promise<void>((resume) => clock.after(ms, resume));
+
   const receiver = createReceiver({
     secret,
     store: distantStore(world, at),
-    clock: process.clock(world.clock),
-    // Who wakes up after its lease may not start its handler, and says so.
+    clock,
+    // A process that wakes up after its lease does not start its handler, and reports that.
     onHandlerError: () => {},
     // A schema is the one code of a user's that runs between the claim and the handler.
     events: { "email.sent": schema(() => at("claimed, handler not started")) },
     on: {
       "email.sent": async (_event, { fence = 0, idempotencyKey }) => {
         await at("in the handler, before the effect");
+        if (world.handlerMs > 0) {
+          await pause(5_000);
+          await at(world.point);
+          await pause(world.handlerMs - 5_000);
+        }
         world.effects.push({ fence, idempotencyKey });
         await at("after the effect, before complete");
       },
@@ -112,18 +135,18 @@ export function serve(
 
   return async (delivery) => {
     const { code, status } = await receiver.receive(delivery);
-    await at("after complete, before the answer");
-    // The answer has left: what strikes now does not stop it.
-    void at("after the answer");
+    await at("after complete, before the response");
+    // The response has left: what strikes now does not stop it.
+    void at("after the response");
     return `${status} ${code}`;
   };
 }
 
-/** The shared store over a link. What is on its way when the store goes away gets lost, without a word. */
+/** The shared store over a link. What is on its way when the store becomes unavailable is lost without a reply. */
 function distantStore(world: World, at: (point: Point) => Promise<void>): DeliveryStore {
   const { store } = world;
   const reach = () => {
-    if (world.storeIsAway) throw new Error("the store is away");
+    if (world.storeIsUnavailable) throw new Error("the store is unavailable");
   };
   const over = async <Result>(
     operation: "claim" | "complete",
@@ -131,10 +154,10 @@ function distantStore(world: World, at: (point: Point) => Promise<void>): Delive
   ): Promise<Result> => {
     reach();
     await at(`${operation} sent, not executed`);
-    if (world.storeIsAway) return never;
+    if (world.storeIsUnavailable) return never;
     const result = await call();
     await at(`${operation} executed, reply not read`);
-    return world.storeIsAway ? never : result;
+    return world.storeIsUnavailable ? never : result;
   };
   return {
     ...store,

@@ -25,30 +25,34 @@ function inShort(answers: readonly string[]): string {
     .join(", ");
 }
 
-function effectsOf({ effects: [first, second, ...more] }: Story): string {
-  if (!first || !second) return first ? "1" : "0";
-  const fence = second.fence < first.fence ? "lower" : "higher";
-  return `${2 + more.length}, the later one with the ${fence} fence`;
+/** The last effect is that of an older run. */
+export const endsLate = ({ effects }: Story): boolean =>
+  effects.some(({ fence }) => fence > (effects.at(-1)?.fence ?? 0));
+
+function effectsOf(story: Story): string {
+  const { length } = story.effects;
+  if (length < 2) return String(length);
+  return `${length}, the last one with a ${endsLate(story) ? "lower" : "higher"} fence`;
 }
 
-/** What became of a delivery, fault by point, in short and in full. */
+/** The result of each delivery, fault by point, in short and in full. */
 export function tableOf(stories: readonly Story[]): string {
   const verdictAt = (point: string, fault: string) => {
     const story = stories.find((one) => one.point === point && one.fault === fault);
     return story ? verdicts[story.verdict] : "";
   };
   const names = faults.map(({ name }) => name);
-  const full = ["where", "fault", "effects", "what the sender saw", "a redelivery later"];
+  const full = ["where", "fault", "effects", "responses to the sender", "to a later redelivery"];
   return [
-    "# What becomes of an event, fault by fault",
+    "# The result of each fault at each point",
     "",
-    "Written by `npx vitest run test/chaos/crash-points.test.ts -u`; in words: [guarantees.md](guarantees.md).",
+    "Written by `npx vitest run test/chaos/crash-points.test.ts -u`; [guarantees.md](guarantees.md) explains it. A lease takes 30 s, `maxRunMs` is 15 minutes, and the sender tries again after 5 s until it gets a 2xx.",
     "",
     row("where the fault strikes", ...names),
     rule(names.length + 1),
     ...points.map((point) => row(point, ...names.map((name) => verdictAt(point, name)))),
     "",
-    "¹ acknowledged and applied once, but the store was away until the lease had ended and was never told: if somebody asks the service to redeliver, it runs again.",
+    "¹ Acknowledged, and applied once. The store was unavailable until the retries of `complete` ended, so the record was never completed: if you ask the service to redeliver the event, it runs again.",
     "",
     "## In full",
     "",

@@ -15,6 +15,7 @@ interface Fault {
 
 /** Of leases that last 30 s. */
 export const faults: readonly Fault[] = [
+  { name: "nothing fails", strike: () => {} },
   { name: "the process dies", strike: (process) => process.freeze() },
   {
     name: "the process freezes for 60 s",
@@ -23,13 +24,19 @@ export const faults: readonly Fault[] = [
       clock.after(60_000, () => process.thaw());
     },
   },
-  { name: "the store is away for 5 s", strike: (_process, world) => takeStore(world, 5_000) },
-  { name: "the store is away for 60 s", strike: (_process, world) => takeStore(world, 60_000) },
+  {
+    name: "the store is unavailable for 5 s",
+    strike: (_process, world) => takeStore(world, 5_000),
+  },
+  {
+    name: "the store is unavailable for 60 s",
+    strike: (_process, world) => takeStore(world, 60_000),
+  },
 ];
 
 function takeStore(world: World, ms: number): void {
-  world.storeIsAway = true;
-  world.clock.after(ms, () => (world.storeIsAway = false));
+  world.storeIsUnavailable = true;
+  world.clock.after(ms, () => (world.storeIsUnavailable = false));
 }
 
 export type Verdict = "clean" | "clean until redelivered" | "doubled" | "lost";
@@ -43,14 +50,14 @@ export interface Story {
   readonly seen: readonly string[];
   /** The fence and the idempotency key of each effect, in the order of the effects. */
   readonly effects: World["effects"];
-  /** The answer to one more copy, sent when all is over. */
+  /** The response to one more copy, sent when all is over. */
   readonly redelivery: string;
 }
 
 const giveUpMs = 15_000;
 const retryMs = 5_000;
 
-/** How copies of a delivery that runs are answered. 200 is the mistake that loses events. */
+/** The response to a copy of a delivery that runs. 200 is the mistake that loses events. */
 export type InFlight = "503 in_flight" | "200 in_flight";
 
 /**
@@ -58,8 +65,8 @@ export type InFlight = "503 in_flight" | "200 in_flight";
  * acknowledged, and one copy more.
  */
 async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Story> {
-  const world = new World();
-  const { clock, effects } = world;
+  const world = new World(point);
+  const { clock, effects, handlerMs } = world;
   let hasStruck = false;
   const first = serve(world, (here, process) => {
     if (here !== point || hasStruck) return;
@@ -68,26 +75,26 @@ async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Sto
   });
   const second = serve(world);
 
-  /** One attempt of the sender, which waits for its answer no longer than senders do. */
+  /** One attempt of the sender, which awaits its response no longer than senders do. */
   const attempt = async (receive: Receive, number: number): Promise<string> => {
     const delivery = await signed(eventBody(), { "x-svc-attempt": String(number) });
-    const answers: string[] = [];
-    void receive(delivery).then((answer) => answers.push(answer));
+    const responses: string[] = [];
+    void receive(delivery).then((response) => responses.push(response));
     const givesUpAt = clock.monotonic() + giveUpMs;
     await clock.advance(0);
-    while (answers.length === 0 && clock.monotonic() < givesUpAt) await clock.advance(500);
-    const [answer = "no answer"] = answers;
-    return answer === "503 in_flight" ? inFlight : answer;
+    while (responses.length === 0 && clock.monotonic() < givesUpAt) await clock.advance(500);
+    const [response = "no response"] = responses;
+    return response === "503 in_flight" ? inFlight : response;
   };
 
   const seen = [await attempt(first, 1)];
   while (!seen.at(-1)?.startsWith("200")) {
-    if (seen.length > 100) throw new Error(`never acknowledged: ${seen.join(", ")}`);
+    if (seen.length > 300) throw new Error(`never acknowledged: ${seen.join(", ")}`);
     await clock.advance(retryMs);
     seen.push(await attempt(second, seen.length + 1));
   }
-  // The frozen process goes on and the store is back: whoever waited for that comes to an end.
-  await clock.advance(300_000);
+  // The frozen process continues, the store is back, and every handler that still runs ends.
+  await clock.advance(300_000 + 2 * handlerMs);
 
   const before = [...effects];
   const redelivery = await attempt(second, seen.length + 1);
