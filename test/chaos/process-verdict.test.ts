@@ -47,10 +47,76 @@ describe("the judge of a chaos run", () => {
     ["a freeze past the lease", { kind: "freeze", pid: 11, from: 52, to: 1_300 }, "frozen"],
     ["a freeze within it", { kind: "freeze", pid: 11, from: 52, to: 552 }, "unexplained"],
     ["a freeze before the claim", { kind: "freeze", pid: 11, from: -2_000, to: 49 }, "unexplained"],
+    [
+      "a freeze from which the process woke just before the second claim",
+      { kind: "freeze", pid: 11, from: 56, to: 1_150 },
+      "frozen",
+    ],
+    [
+      "a freeze from which the process woke long before the second claim, so that its completion could arrive",
+      { kind: "freeze", pid: 11, from: 56, to: 900 },
+      "unexplained",
+    ],
+    [
+      "a freeze that began so long after the effect that its completion could arrive",
+      { kind: "freeze", pid: 11, from: 400, to: 1_300 },
+      "unexplained",
+    ],
+    [
+      "a kill so long after the effect that its completion could arrive",
+      { kind: "kill", pid: 11, from: 400, to: 401 },
+      "unexplained",
+    ],
   ])("takes a double run with %s", ([_what, strike, expected]) => {
     const { doubles } = judged({ effects: [first, second], strikes: [strike] });
     expect({ ...doubles, unexplained: doubles.unexplained.length }).toEqual({
       killed: 0,
+      frozen: 0,
+      unexplained: 0,
+      [expected]: 1,
+    });
+  });
+
+  test.for<[string, readonly Strike[], number]>([
+    ["when it woke", [], 1],
+    [
+      "when it woke, after a freeze long ago",
+      [{ kind: "freeze", pid: 11, from: -900, to: -800 }],
+      1,
+    ],
+    ["when it woke among requests", [{ kind: "freeze", pid: 11, from: -50, to: 40 }], 0],
+  ])("takes a process that claims its own event %s", ([_what, before, unexplained]) => {
+    const strikes: Strike[] = [...before, { kind: "freeze", pid: 11, from: 56, to: 1_190 }];
+    const { doubles } = judged({ effects: [first, { ...second, pid: 11 }], strikes });
+    expect(doubles.unexplained).toHaveLength(unexplained);
+  });
+
+  const late: Effect = { ...first, at: 1_160 };
+  test.for<[string, readonly Strike[], "frozen" | "unexplained"]>([
+    [
+      "woke before its effect and long before the second claim, so that its lease could be won back",
+      [{ kind: "freeze", pid: 11, from: 52, to: 900 }],
+      "unexplained",
+    ],
+    [
+      "froze again as soon as it woke",
+      [
+        { kind: "freeze", pid: 11, from: 52, to: 900 },
+        { kind: "freeze", pid: 11, from: 905, to: 1_155 },
+      ],
+      "frozen",
+    ],
+    [
+      "froze again, but had run for long in between",
+      [
+        { kind: "freeze", pid: 11, from: 52, to: 800 },
+        { kind: "freeze", pid: 11, from: 1_060, to: 1_155 },
+      ],
+      "unexplained",
+    ],
+  ])("takes a double run whose first process %s", ([_what, strikes, expected]) => {
+    const { doubles } = judged({ effects: [late, second], strikes });
+    expect({ frozen: doubles.frozen, unexplained: doubles.unexplained.length }).toEqual({
       frozen: 0,
       unexplained: 0,
       [expected]: 1,

@@ -26,6 +26,8 @@ export interface ReceiverSettings {
   readonly inFlight: 200 | 503;
 }
 
+const stepMs = 50;
+
 const settings = JSON.parse(process.argv[2] ?? "") as ReceiverSettings;
 
 const fastClock: Clock = {
@@ -66,7 +68,10 @@ const receiver = createReceiver({
   leaseMs,
   on: {
     "*": async ({ beforeMs, afterMs }, { deliveryId, run = 0, fence = 0 }) => {
-      await pause(Number(beforeMs));
+      // In steps: a handler that was frozen has work left when it wakes, and needs its lease back.
+      for (let leftMs = Number(beforeMs); leftMs > 0; leftMs -= stepMs) {
+        await pause(Math.min(leftMs, stepMs));
+      }
       const effect: Effect = { deliveryId, run, fence, pid: process.pid, at: now() };
       // One write to a file opened with O_APPEND: lines of several processes do not mix.
       appendFileSync(settings.effectLog, `${JSON.stringify(effect)}\n`);
