@@ -49,9 +49,13 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
       (error) => late<boolean>(error),
     );
     if (released || !mayBeGranted) return;
-    const { status } = await late<ClaimResult>(failure);
     mayBeGranted = false;
-    if (status === "claimed") await release();
+    await tryThen<ClaimResult, void>(
+      () => late(failure),
+      ({ status }) => (status === "claimed" ? release() : undefined),
+      // It was lost with its connection, and the release was executed after it.
+      () => {},
+    );
   };
   return release().catch(() => retry(config, release, claim.leaseEndsAt));
 }
