@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { maybe, maybeText } from "./lenient.js";
 
-/** What is known of a domain. An assumption: the interface shows no payload. */
+/** The known fields of a domain. An assumption: the interface document shows no payload. */
 export interface DomainData {
   readonly domain_id?: string | undefined;
   readonly domain_name?: string | undefined;
@@ -16,7 +16,7 @@ export interface DomainUpdatedEvent {
   readonly [field: string]: unknown;
 }
 
-/** Takes every object whose `type` is `domain.updated`. */
+/** Accepts every object whose `type` is `domain.updated`. */
 export const domainUpdated: z.ZodType<DomainUpdatedEvent> = z.looseObject({
   type: z.literal("domain.updated"),
   data: maybe(z.looseObject({ domain_id: maybeText, domain_name: maybeText, status: maybeText })),

@@ -8,8 +8,8 @@ import {
 } from "./email.js";
 
 /**
- * The event types that the interface document names, for the option `events` of `createReceiver`.
- * Only `type` can make an event invalid. Spread it to add your own:
+ * Schemas for the event types that the interface document names, for the `events` option of
+ * `createReceiver`. Only `type` can make an event invalid. Spread the map to add your own types:
  * `{ ...emailEvents, "email.bounced": z.looseObject({ … }) }`.
  */
 export const emailEvents: {

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { maybe, maybeText } from "./lenient.js";
 
 /**
- * What is known of an email. An assumption: the interface shows no payload, so these are the names
- * of the fields of its accepted-send resource, each of them optional.
+ * The known fields of an email. An assumption: the interface document shows no payload, so the names
+ * are those of its accepted-send resource. Each field is optional.
  */
 export interface EmailData {
   readonly email_id?: string | undefined;
@@ -47,8 +47,8 @@ const emailEvent = <Type extends string>(type: Type): z.ZodType<EmailEvent<Type>
     ),
   });
 
-/** Takes every object whose `type` is `email.sent`. */
+/** Accepts every object whose `type` is `email.sent`. */
 export const emailSent: z.ZodType<EmailSentEvent> = emailEvent("email.sent");
 
-/** Takes every object whose `type` is `email.delivered`. */
+/** Accepts every object whose `type` is `email.delivered`. */
 export const emailDelivered: z.ZodType<EmailDeliveredEvent> = emailEvent("email.delivered");

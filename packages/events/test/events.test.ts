@@ -10,7 +10,7 @@ import {
 
 const secret = "whsec_test";
 
-/** What a handler for everything got, and how the delivery ended. */
+/** Receives one event with a `"*"` handler and returns the outcome code and the handler's event. */
 async function receive(
   event: object,
   events: Parameters<typeof createReceiver>[0]["events"] = emailEvents,
@@ -32,8 +32,8 @@ const types = ["email.sent", "email.delivered", "domain.updated"] as const;
 
 describe.each(types)("%s", (type) => {
   test.each([
-    ["nothing but its type", {}],
-    ["data that is no object", { data: "x" }],
+    ["only its type", {}],
+    ["data that is not an object", { data: "x" }],
     ["data that is null", { data: null }],
     ["data that is a list", { data: [] }],
   ])("with %s is processed, without data", async (_, rest) => {
@@ -42,13 +42,13 @@ describe.each(types)("%s", (type) => {
     expect(got).toEqual({ type, data: undefined });
   });
 
-  test("keeps fields nobody has heard of", async () => {
+  test("keeps unknown fields", async () => {
     const event = { type, event_id: "evt_1", data: { brand_new: { deep: [1] } }, more: null };
     expect((await receive(event)).got).toMatchObject(event);
   });
 });
 
-test("a field of another type counts as not there, and takes nothing else along", async () => {
+test("treats a field of the wrong type as absent and keeps the other fields", async () => {
   const data = { email_id: 5, subject: "Hello", recipients: { to: "a@example.com", cc: ["b"] } };
   const { code, got } = await receive({ type: "email.sent", data });
   expect(code).toBe("processed");
@@ -57,7 +57,7 @@ test("a field of another type counts as not there, and takes nothing else along"
   });
 });
 
-test("what the interface names comes through as it is", async () => {
+test("passes the fields of the interface document through unchanged", async () => {
   const email = {
     email_id: "msg_1",
     message_id: "msg_2",
@@ -79,7 +79,7 @@ test("what the interface names comes through as it is", async () => {
   });
 });
 
-test("the map can be extended, and a stricter schema of one's own refuses", async () => {
+test("can be extended with a stricter schema, which rejects an invalid event", async () => {
   const events = {
     ...emailEvents,
     "email.bounced": z.looseObject({ data: z.object({ reason: z.string() }) }),
@@ -89,7 +89,7 @@ test("the map can be extended, and a stricter schema of one's own refuses", asyn
   expect((await receive({ type: "email.bounced" }, events)).code).toBe("event_invalid");
 });
 
-test("handlers are typed by the map", () => {
+test("types the handlers' events", () => {
   createReceiver({
     secret,
     events: emailEvents,
