@@ -11,34 +11,34 @@ interface TouchedRequest extends IncomingMessage {
 }
 
 /**
- * The exact bytes of a request: those a middleware kept in `req.body` or `req.rawBody`, else the
- * stream's, if nothing has read it, whatever `req.body` holds.
+ * Resolves to the exact bytes of a request: those that middleware kept in `req.body` or
+ * `req.rawBody`, otherwise those of the stream if nothing has read it, even if `req.body` is set.
  *
- * @param limit stop as soon as more bytes than this have come
+ * @param limit in bytes; reading stops as soon as more have arrived
  * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for
- *   every 64 bytes), `aborted` (the client went away), `body_unavailable`
+ *   every 64 bytes), `aborted` (the client disconnected), `body_unavailable`
  */
 export async function readRawBody(request: IncomingMessage, limit: number): Promise<Uint8Array> {
   const { body, rawBody, aborted }: TouchedRequest = request;
   if (isBytes(body)) return body;
   if (isBytes(rawBody)) return rawBody;
-  // Not by the shape of `body`: Express 4 parsers leave `{}` on streams they never read.
-  if (request.readableDidRead) throw new BodyError("body_unavailable", found(body, rawBody));
-  // It has ended and gave nothing to read: there was no body.
+  // The shape of `body` proves nothing: Express 4 parsers leave `{}` on streams they never read.
+  if (request.readableDidRead) throw new BodyError("body_unavailable", whyConsumed(body, rawBody));
+  // The stream ended without data: there was no body.
   if (request.readableEnded) return new Uint8Array();
   if (request.destroyed || aborted) throw new BodyError("aborted");
   return readStream(request, limit);
 }
 
 /**
- * Reads with raw-body, which gets a guard in place of the request. On its own it would list every
- * piece (1,000,000 chunks of one byte took 400 MiB), throw in its `end` listener if a piece was text,
- * and never call back for a request that is closed early.
+ * Reads with raw-body, which receives a guard instead of the request. Without the guard, raw-body
+ * lists every piece (1,000,000 chunks of one byte took 400 MiB), throws in its `end` listener if a
+ * piece was text, and never calls back for a request that is closed early.
  */
 function readStream(request: IncomingMessage, limit: number): Promise<Uint8Array> {
   if (request.readableEncoding) throw new BodyError("body_unavailable", notBytes(""));
   return new Promise((resolve, reject) => {
-    // raw-body removes its listeners before it calls back; from then on nothing is forwarded.
+    // raw-body removes its listeners before it calls back; after that nothing is forwarded.
     const listeners: Record<string, ((value?: unknown) => void) | undefined> = {};
     let pieces = 0;
     let bytes = 0;
@@ -56,7 +56,7 @@ function readStream(request: IncomingMessage, limit: number): Promise<Uint8Array
       try {
         listeners["end"]?.();
       } catch (error) {
-        // There was no memory to put the pieces together.
+        // There was not enough memory to join the pieces.
         fail(error);
       }
     };
@@ -68,10 +68,10 @@ function readStream(request: IncomingMessage, limit: number): Promise<Uint8Array
       removeListener: (name: string) => (listeners[name] = undefined),
       unpipe() {},
     };
-    // Of a stream, raw-body uses no more than these three.
+    // raw-body uses only these three methods of a stream.
     getRawBody(guard as unknown as NodeJS.ReadableStream, { limit }, (error, body) => {
       if (!error) return resolve(body);
-      // What is still to come is read and dropped, or the connection could not be used again.
+      // The rest is read and discarded; otherwise the connection could not be reused.
       request.off("data", take);
       reject(error.type === "entity.too.large" ? new BodyError("body_too_large") : error);
     });
@@ -84,16 +84,16 @@ function readStream(request: IncomingMessage, limit: number): Promise<Uint8Array
 const notBytes = (chunk: unknown) =>
   typeof chunk === "string"
     ? "request.setEncoding() was called"
-    : "the request stream gives no bytes";
+    : "the request stream does not contain bytes";
 
-/** By its tag, not its class: test environments have several `Uint8Array`. */
+/** Checks the tag, not the class: test environments have several `Uint8Array` classes. */
 const isBytes = (value: unknown): value is Uint8Array =>
   (value as Partial<Uint8Array> | null | undefined)?.[Symbol.toStringTag] === "Uint8Array";
 
-function found(body: unknown, rawBody: unknown): string {
+function whyConsumed(body: unknown, rawBody: unknown): string {
   if (rawBody !== undefined) return `req.rawBody holds ${kindOf(rawBody)}, not bytes`;
   if (body !== undefined)
-    return `a body parser has left ${kindOf(body)} in req.body, the bytes are gone`;
+    return `a body parser has left ${kindOf(body)} in req.body and discarded the bytes`;
   return "the request stream has been read before";
 }
 

@@ -3,17 +3,17 @@ import type { Writable } from "node:stream";
 import { answer, type Outcome, type Receiver } from "@svc-webhooks/core";
 import { readRawBody } from "./read-raw-body.js";
 
-/** Takes a request of `node:http`, of `node:http2`'s compatibility API and of frameworks built on them. Never rejects. */
+/** Handles a request of `node:http`, of the compatibility API of `node:http2`, or of a framework built on them. Never rejects. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface NodeOptions {
-  /** The advice in the printed line of `body_unavailable`. For adapters built on this one: their framework's fix. */
+  /** The advice in the logged line of `body_unavailable`. Adapters built on this one pass their framework's fix. */
   readonly fix?: string | undefined;
 }
 
 /**
  * Mounts a receiver in `node:http`: `createServer(webhooks(receiver))`. It responds to every request
- * it gets, so put it behind your routing.
+ * it receives, so mount it behind your routing.
  *
  * A body that does not arrive in time (`body_timeout`) ends its connection, or on HTTP/2 its stream.
  */
@@ -38,7 +38,7 @@ export function webhooks(
       );
       if (isLate) hangUp(request, response);
     } catch (error) {
-      // Only middleware that patched the response gets here. Without an end the sender would wait for ever.
+      // Only a response that middleware patched throws here. Left open, it would keep the sender waiting forever.
       console.error("svc-webhooks: the response could not be sent:", error);
       response.destroy();
     }
@@ -46,24 +46,24 @@ export function webhooks(
 }
 
 function send(response: ServerResponse, outcome: Outcome, framing: Record<string, string>): void {
-  // The client is gone, or a timeout middleware has responded in the meantime.
+  // The client disconnected, or timeout middleware has already responded.
   if (response.headersSent || response.destroyed) return;
-  // Made for each response: a wrapped receiver may change any part of an outcome.
+  // Built for each response: a wrapped receiver may change any part of an outcome.
   const { status, headers, body } = answer(outcome);
-  // The small object comes first: to spread `headers` before a literal took 0.8 µs, after it 0.1 µs.
+  // The small object comes first: spreading `headers` before a literal took 0.8 µs, after it 0.1 µs.
   framing["Content-Length"] = String(Buffer.byteLength(body));
   response.writeHead(status, { ...framing, ...headers }).end(body);
 }
 
-/** Reads no further: a client that sends too slowly keeps neither its connection nor what it has sent. */
+/** Stops reading, so that a client that sends too slowly holds neither a connection nor memory. */
 function hangUp(request: IncomingMessage, response: ServerResponse): void {
   const { stream } = request as IncomingMessage & Partial<Http2Request>;
-  // The end of an HTTP/2 response leaves with the next turn; what is closed before loses it.
+  // HTTP/2 sends the end of a response in the next turn; a stream closed before that loses it.
   if (stream) whenFinished(stream, () => setImmediate(() => stream.close()));
   else whenFinished(response, () => request.destroy());
 }
 
-/** What requests of `node:http2` have more. */
+/** The property that only requests of `node:http2` have. */
 interface Http2Request {
   readonly stream: Writable & { close(): void };
 }

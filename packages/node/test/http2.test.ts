@@ -22,7 +22,7 @@ import { gate } from "../../../test/support/gate.js";
 import { observedReceiver } from "../../../test/support/receivers.js";
 import { settled } from "../../../test/support/settled.js";
 
-/** A receiver behind `node:http2`, and one session with it. */
+/** Serves a receiver with `node:http2` and opens one session to it. */
 async function serve(options: Parameters<typeof observedReceiver>[0] = {}) {
   const observed = observedReceiver(options);
   const handler = webhooks(observed.receiver);
@@ -31,7 +31,7 @@ async function serve(options: Parameters<typeof observedReceiver>[0] = {}) {
     request.once("data", () => reading.open());
     void handler(request, response);
   };
-  // Its requests and responses are made to be used as those of `node:http`, and typed for themselves.
+  // Its requests and responses are compatible with those of `node:http`, but have types of their own.
   const server = createServer(listener as unknown as Parameters<typeof createServer>[0]);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -56,7 +56,7 @@ async function replyOf(stream: ClientHttp2Stream) {
   return { status: headers[":status"], text };
 }
 
-test("a delivery over HTTP/2 is processed", async () => {
+test("processes a delivery over HTTP/2", async () => {
   const { post } = await serve();
   const delivery = await signed();
   expect(await replyOf(post(delivery).end(delivery.body))).toEqual({
@@ -69,7 +69,7 @@ test.each([
   ["in the middle of an announced body", { "content-length": "100" }, eventBody()],
   ["in the middle of a body of unknown length", {}, eventBody().slice(0, -1)],
   ["between the last byte of a body and its end", {}, eventBody()],
-])("an HTTP/2 stream that is reset %s is aborted", async (_when, headers, sent) => {
+])("reports an HTTP/2 stream that is reset %s as aborted", async (_when, headers, sent) => {
   const { post, reading, reported, codes, lines } = await serve();
   const stream = post(await signed(eventBody(), headers));
   stream.on("error", () => {});
@@ -82,7 +82,7 @@ test.each([
   expect(lines).toEqual([]);
 });
 
-test("an HTTP/2 body that does not arrive in time gets 408, and its stream alone is reset", async () => {
+test("responds 408 to an HTTP/2 body that does not arrive in time and resets only its stream", async () => {
   const clock = fakeClock();
   const { post, reading } = await serve({ clock, bodyTimeoutMs: 1_000 });
   const stream = post(await signed());
@@ -98,9 +98,9 @@ test("an HTTP/2 body that does not arrive in time gets 408, and its stream alone
 });
 
 test.each([
-  ["was not read", "signature_missing", unsigned("x".repeat(100_000))],
-  ["turned out too large", "body_too_large", await signed("x".repeat(100_000))],
-])("an HTTP/2 session can be used again after a body that %s", async (_what, code, refused) => {
+  ["is not read", "signature_missing", unsigned("x".repeat(100_000))],
+  ["is too large", "body_too_large", await signed("x".repeat(100_000))],
+])("keeps an HTTP/2 session usable after a body that %s", async (_what, code, refused) => {
   const { post } = await serve({ maxBodyBytes: 1_000 });
   const stream = post(refused);
   const reply = replyOf(stream);

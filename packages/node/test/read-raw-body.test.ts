@@ -10,7 +10,7 @@ import { listen, type TouchedRequest } from "../../../test/support/servers.js";
 import { settled } from "../../../test/support/settled.js";
 
 interface Reading {
-  /** What middleware does to the request before it is read. */
+  /** The middleware that runs before the request is read. */
   readonly touch?: (request: TouchedRequest) => unknown;
   readonly body?: string;
   readonly chunked?: boolean;
@@ -25,7 +25,7 @@ const resultOf = (reading: Promise<Uint8Array>): Promise<Result> =>
     ({ code, hint }: { code?: unknown; hint?: unknown }) => ({ code, hint }),
   );
 
-/** What comes of reading a request at a real server. */
+/** Sends a request to a real server and returns the result of reading it. */
 async function read({ touch, body = "0123456789", chunked, limit = 100 }: Reading = {}) {
   const result = gate<Result>();
   const port = await listen(async (request, response) => {
@@ -34,12 +34,12 @@ async function read({ touch, body = "0123456789", chunked, limit = 100 }: Readin
     response.end();
   });
   const sent = send(port, { headers: {}, body: Buffer.from(body) }, { chunked: chunked ?? false });
-  // Where the request is destroyed no answer can come.
+  // A destroyed request gets no response.
   sent.catch(() => {});
   return result.opened;
 }
 
-/** A request that is no socket's, as test injectors and serverless bridges make them. */
+/** A request without a socket, as test injectors and serverless bridges create it. */
 const bridged = (options: { readonly objectMode?: boolean } = {}) =>
   new Readable({ ...options, read: () => {} }) as unknown as Readable & IncomingMessage;
 
@@ -47,33 +47,33 @@ async function consume(request: TouchedRequest): Promise<void> {
   for await (const chunk of request) void chunk;
 }
 
-describe("the bytes of a request are", () => {
-  test("those of the stream nobody has read", async () => {
+describe("reads", () => {
+  test("the stream if nothing has read it", async () => {
     expect(await read()).toEqual({ text: "0123456789" });
     expect(await read({ chunked: true })).toEqual({ text: "0123456789" });
   });
 
-  test("all of them, however many pieces they come in", async () => {
+  test("all bytes of a body that arrives in many pieces", async () => {
     const body = "0123456789".repeat(100_000);
     expect(await read({ body, limit: body.length })).toEqual({ text: body });
   });
 
-  test("those of a stream that middleware has paused", async () => {
+  test("a stream that middleware has paused", async () => {
     const touch = (request: TouchedRequest) => request.pause();
     expect(await read({ touch })).toEqual({ text: "0123456789" });
   });
 
-  test("none, if the body is empty", async () => {
+  test("an empty body", async () => {
     expect(await read({ body: "" })).toEqual({ text: "" });
     expect(await read({ body: "", chunked: true })).toEqual({ text: "" });
   });
 
-  test("none, if the body is empty and something has read it: its client is there and waits", async () => {
+  test("an empty body that has been consumed, because its client still waits", async () => {
     expect(await read({ touch: consume, body: "" })).toEqual({ text: "" });
     expect(await read({ touch: consume, body: "", chunked: true })).toEqual({ text: "" });
   });
 
-  test("those that were kept in req.body", async () => {
+  test("the bytes that were kept in req.body", async () => {
     const touch = async (request: TouchedRequest) => {
       await consume(request);
       request.body = new TextEncoder().encode("kept");
@@ -81,7 +81,7 @@ describe("the bytes of a request are", () => {
     expect(await read({ touch })).toEqual({ text: "kept" });
   });
 
-  test("those that were kept in req.rawBody, whatever was made of req.body", async () => {
+  test("the bytes that were kept in req.rawBody, whatever req.body holds", async () => {
     for (const body of [{ parsed: true }, "text", undefined]) {
       const touch = async (request: TouchedRequest) => {
         await consume(request);
@@ -91,14 +91,14 @@ describe("the bytes of a request are", () => {
     }
   });
 
-  test("those in req.body, if both hold bytes", async () => {
+  test("the bytes in req.body if req.rawBody holds bytes too", async () => {
     const touch = (request: TouchedRequest) =>
       Object.assign(request, { body: Buffer.from("body"), rawBody: Buffer.from("rawBody") });
     expect(await read({ touch })).toEqual({ text: "body" });
   });
 
   test.each([[{}], [{ parsed: true }], ["text"], [null], [0], [[]]])(
-    "those of the stream, if nobody has read it and %j is in req.body",
+    "the stream if nothing has read it and req.body holds %j",
     async (body) => {
       const touch = (request: TouchedRequest) => Object.assign(request, { body });
       expect(await read({ touch })).toEqual({ text: "0123456789" });
@@ -110,12 +110,12 @@ describe.each([
   ["an announced", false],
   ["a chunked", true],
 ])("the limit of %s body", (_kind, chunked) => {
-  test("is the last length that is read", async () => {
+  test("is inclusive", async () => {
     expect(await read({ chunked, limit: 10 })).toEqual({ text: "0123456789" });
     expect(await read({ chunked, limit: 9 })).toEqual({ code: "body_too_large", hint: undefined });
   });
 
-  test("stops a body that is far beyond it", async () => {
+  test("rejects a body that exceeds it by far", async () => {
     const body = "x".repeat(1_000_000);
     expect(await read({ chunked, body, limit: 999_999 })).toMatchObject({ code: "body_too_large" });
     expect(await read({ chunked, body, limit: 1_000_000 })).toEqual({ text: body });
@@ -123,7 +123,7 @@ describe.each([
 });
 
 describe("a body in pieces", () => {
-  /** What comes of reading a body in so many chunks of so many bytes. */
+  /** Reads a body of `pieces` chunks of `size` bytes each. */
   async function readPieces(pieces: number, size: number): Promise<Result> {
     const result = gate<Result>();
     const port = await listen(async (request) => {
@@ -135,7 +135,7 @@ describe("a body in pieces", () => {
     return result.opened;
   }
 
-  test("is read up to 1,024 pieces and one more for every 64 bytes", async () => {
+  test("is read up to 1,024 pieces plus one for every 64 bytes", async () => {
     expect(await readPieces(1_040, 1)).toEqual({ text: "x".repeat(1_040) });
     expect(await readPieces(1_041, 1)).toEqual({ code: "body_too_large", hint: undefined });
   });
@@ -144,7 +144,7 @@ describe("a body in pieces", () => {
     expect(await readPieces(10_000, 64)).toEqual({ text: "x".repeat(640_000) });
   });
 
-  test("is refused, and nothing throws, if there is no memory to put it together", async () => {
+  test("is rejected without a throw if there is not enough memory to join it", async () => {
     const request = bridged();
     const result = resultOf(readRawBody(request, 100));
     request.push("01234");
@@ -158,7 +158,7 @@ describe("a body in pieces", () => {
   });
 });
 
-describe("nothing of a refused body stays referenced", () => {
+describe("keeps no reference to a rejected body", () => {
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void;
 
@@ -188,28 +188,28 @@ describe("nothing of a refused body stays referenced", () => {
     await settled();
     gc();
     expect(pieces.filter((piece) => piece.deref() !== undefined)).toEqual([]);
-    // The request and the promise live on: a keep-alive connection and a report hold them.
+    // The request and the promise stay referenced, as by a keep-alive connection and a report.
     expect([request.readableLength, reading]).toEqual([0, expect.any(Promise)]);
   });
 });
 
-describe("a body is unavailable, with what was found,", () => {
+describe("rejects with body_unavailable and the cause", () => {
   const touched = (leave: (request: TouchedRequest) => void) => async (request: TouchedRequest) => {
     await consume(request);
     leave(request);
   };
 
   test.each([
-    ["when the stream was read", touched(() => {}), "the request stream has been read before"],
+    ["when the stream has been read", touched(() => {}), "the request stream has been read before"],
     [
-      "when a parsed value was left",
+      "when req.body is a parsed value",
       touched((request) => Object.assign(request, { body: {} })),
-      "a body parser has left a parsed value in req.body, the bytes are gone",
+      "a body parser has left a parsed value in req.body and discarded the bytes",
     ],
     [
-      "when text was left",
+      "when req.body is text",
       touched((request) => Object.assign(request, { body: "text" })),
-      "a body parser has left text in req.body, the bytes are gone",
+      "a body parser has left text in req.body and discarded the bytes",
     ],
     [
       "when req.rawBody is a parsed value",
@@ -222,7 +222,7 @@ describe("a body is unavailable, with what was found,", () => {
       "req.rawBody holds text, not bytes",
     ],
     [
-      "when the stream gives text",
+      "when the stream contains text",
       (request: TouchedRequest) => void request.setEncoding("utf8"),
       "request.setEncoding() was called",
     ],
@@ -231,9 +231,9 @@ describe("a body is unavailable, with what was found,", () => {
   });
 
   test.each([
-    ["before its first piece", 0],
-    ["after its first piece", 1],
-  ])("when the stream is turned to text while it is read, %s", async (_when, pieces) => {
+    ["before its first piece is read", 0],
+    ["after its first piece is read", 1],
+  ])("when the stream is switched to text %s", async (_when, pieces) => {
     const request = bridged();
     const result = resultOf(readRawBody(request, 100));
     if (pieces > 0) request.push("01234");
@@ -249,7 +249,7 @@ describe("a body is unavailable, with what was found,", () => {
   });
 
   test.each([[{ length: 5 }], [[1, 2]], [new DataView(new ArrayBuffer(5))], [7]])(
-    "when the stream gives %j",
+    "when the stream contains %j",
     async (piece) => {
       const request = bridged({ objectMode: true });
       const result = resultOf(readRawBody(request, 100));
@@ -257,35 +257,35 @@ describe("a body is unavailable, with what was found,", () => {
       request.push(null);
       expect(await result).toEqual({
         code: "body_unavailable",
-        hint: "the request stream gives no bytes",
+        hint: "the request stream does not contain bytes",
       });
     },
   );
 });
 
-describe("a request is aborted", () => {
-  test("when it was destroyed before anyone read it", async () => {
+describe("rejects with aborted", () => {
+  test("when the request was destroyed before it was read", async () => {
     const touch = (request: TouchedRequest) => request.destroy();
     expect(await read({ touch })).toEqual({ code: "aborted", hint: undefined });
   });
 
   test.each([
     ["without an error", undefined],
-    ["with an error", new Error("gone")],
-  ])("when it is destroyed %s while it is read", async (_how, error) => {
+    ["with an error", new Error("destroyed")],
+  ])("when the request is destroyed %s while it is read", async (_how, error) => {
     const result = gate<Result>();
     const port = await listen((request) => {
       void resultOf(readRawBody(request, 100)).then((got) => result.open(got));
       request.once("data", () => request.destroy(error));
-      // Middleware that destroys requests listens for their errors, or its process is gone.
+      // Middleware that destroys a request must listen for its error, or the process exits.
       request.on("error", () => {});
     });
     dial(port).write(`${requestHead({ "content-length": "10" })}01234`);
     expect(await result.opened).toEqual({ code: "aborted", hint: undefined });
   });
 
-  // What test injectors and serverless bridges make; `node:http` itself tells of an abort as well.
-  test("when it is no socket's, and destroyed without an error while it is read", async () => {
+  // As test injectors and serverless bridges create it; `node:http` also emits an error.
+  test("when a request without a socket is destroyed without an error while it is read", async () => {
     const request = bridged();
     const result = resultOf(readRawBody(request, 100));
     request.once("data", () => request.destroy());
@@ -293,7 +293,7 @@ describe("a request is aborted", () => {
     expect(await result).toEqual({ code: "aborted", hint: undefined });
   });
 
-  test("when its client hangs up while it is read", async () => {
+  test("when the client disconnects while the request is read", async () => {
     const [reading, result] = [gate(), gate<Result>()];
     const port = await listen((request) => {
       void resultOf(readRawBody(request, 100)).then((got) => result.open(got));

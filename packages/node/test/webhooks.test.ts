@@ -11,12 +11,12 @@ import { settled } from "../../../test/support/settled.js";
 
 const large = "x".repeat(300_000);
 
-test("a handler is what createServer takes", async () => {
+test("returns a handler that createServer accepts", async () => {
   const server = createServer(webhooks(observedReceiver().receiver));
   expect(server.listenerCount("request")).toBe(1);
 });
 
-test("every request is answered, whatever its path", async () => {
+test("responds to every request, whatever its path", async () => {
   const port = await listen(webhooks(observedReceiver().receiver));
   expect(await send(port, await signed(), { path: "/" })).toMatchObject({ code: "processed" });
   expect(await send(port, await signed(), { path: "//a?b#c" })).toMatchObject({
@@ -24,13 +24,13 @@ test("every request is answered, whatever its path", async () => {
   });
 });
 
-test("HEAD is answered without a body", async () => {
+test("responds to HEAD without a body", async () => {
   const port = await listen(webhooks(observedReceiver().receiver));
   const reply = await send(port, { headers: {}, body: Buffer.alloc(0) }, { method: "HEAD" });
   expect(reply).toMatchObject({ status: 405, text: "", headers: { allow: "POST" } });
 });
 
-test("a signature in the trailers of a request is never read", async () => {
+test("ignores a signature in the trailers of a request", async () => {
   const port = await listen(webhooks(observedReceiver().receiver));
   const { headers } = unsigned(eventBody(), {
     "transfer-encoding": "chunked",
@@ -49,7 +49,7 @@ test("a signature in the trailers of a request is never read", async () => {
 test.each([
   [{}, "let the receiver read the request first"],
   [{ fix: "turn the parser off" }, "turn the parser off"],
-])("with the options %j the operator is told to %s", async (options, fix) => {
+])("with the options %j logs the fix: %s", async (options, fix) => {
   const { receiver, lines } = observedReceiver();
   const handler = webhooks(receiver, options);
   const port = await listen(async (request, response) => {
@@ -60,12 +60,12 @@ test.each([
   expect(lines).toEqual([expect.stringContaining(`; ${fix}`)]);
 });
 
-test("no response is remembered that a wrapped receiver could change", async () => {
+test("builds each response from the outcome that a wrapped receiver returns", async () => {
   const { receiver } = observedReceiver();
   let status: number;
   const port = await listen(
     webhooks({
-      // As a wrapper does whose sender wants another status.
+      // As a wrapper does for a sender that expects another status.
       receive: async (delivery) => Object.assign(await receiver.receive(delivery), { status }),
     }),
   );
@@ -83,7 +83,7 @@ describe.each(platforms)("on $name", ({ mount }) => {
     return print.mock.calls;
   }
 
-  test("an answer that something else has sent stays", async () => {
+  test("leaves a response that something else has sent unchanged", async () => {
     const calls = printed();
     const { receiver, reported } = observedReceiver();
     const port = await listen(
@@ -97,7 +97,7 @@ describe.each(platforms)("on $name", ({ mount }) => {
     expect(calls).toEqual([]);
   });
 
-  test("an answer that something else has begun while the handler ran stays", async () => {
+  test("leaves a response that something else began during the handler unchanged", async () => {
     const calls = printed();
     const [started, finish, end] = [gate(), gate(), gate()];
     const { receiver, reported } = observedReceiver({
@@ -119,14 +119,14 @@ describe.each(platforms)("on $name", ({ mount }) => {
     );
     const reply = send(port, await signed());
     await reported("processed");
-    // The adapter sees the outcome right after the observer does.
+    // The adapter receives the outcome right after the observer.
     await settled();
     end.open();
     expect(await reply).toMatchObject({ status: 503, text: "timeout" });
     expect(calls).toEqual([]);
   });
 
-  test("a response that was destroyed is left alone", async () => {
+  test("leaves a destroyed response alone", async () => {
     const calls = printed();
     const { receiver, reported } = observedReceiver({ maxBodyBytes: 1 });
     const port = await listen(
@@ -140,7 +140,7 @@ describe.each(platforms)("on $name", ({ mount }) => {
     expect(calls).toEqual([]);
   });
 
-  test("a client that hangs up after its body was read changes nothing", async () => {
+  test("processes a delivery whose client disconnects after its body was read", async () => {
     const calls = printed();
     const [started, finish] = [gate(), gate()];
     const { receiver, reported } = observedReceiver({
@@ -165,7 +165,7 @@ describe.each(platforms)("on $name", ({ mount }) => {
     expect(calls).toEqual([]);
   });
 
-  test("a response that cannot be written to is destroyed, not left to hang", async () => {
+  test("destroys a response that cannot be written", async () => {
     const calls = printed();
     const { receiver } = observedReceiver();
     const port = await listen(
@@ -181,7 +181,7 @@ describe.each(platforms)("on $name", ({ mount }) => {
   });
 
   describe("a body that does not arrive in time", () => {
-    /** A server of which one request's body has begun to arrive. */
+    /** A server with one request whose body has begun to arrive. */
     async function stalled(respond?: Middleware) {
       const clock = fakeClock();
       const [reading, closed] = [gate(), gate()];
@@ -214,7 +214,7 @@ describe.each(platforms)("on $name", ({ mount }) => {
       await closed.opened;
     });
 
-    test("keeps no connection either if something else has responded", async () => {
+    test("loses its connection even if something else has responded", async () => {
       const { client, closed } = await stalled((_request, response) => {
         response.writeHead(503, { "content-length": "0" }).end();
       });
@@ -224,22 +224,19 @@ describe.each(platforms)("on $name", ({ mount }) => {
   });
 
   test.each([
-    ["a large body that was not read", "signature_missing", {}, false],
-    ["a large chunked body that was not read", "signature_missing", {}, true],
-    ["a body that was announced as too large", "body_too_large", { maxBodyBytes: 1_000 }, false],
-    ["a body that turned out too large", "body_too_large", { maxBodyBytes: 1_000 }, true],
-  ] as const)(
-    "the connection can be used again after %s",
-    async (_what, code, options, chunked) => {
-      const { receiver } = observedReceiver(options);
-      const port = await listen(mount(receiver));
-      const agent = oneConnection();
-      const refused = code === "signature_missing" ? unsigned(large) : await signed(large);
-      expect(await send(port, refused, { agent, chunked })).toMatchObject({ code });
-      expect(await send(port, await signed(), { agent })).toMatchObject({
-        code: "processed",
-        reusedConnection: true,
-      });
-    },
-  );
+    ["a large body that is not read", "signature_missing", {}, false],
+    ["a large chunked body that is not read", "signature_missing", {}, true],
+    ["a body whose Content-Length is too large", "body_too_large", { maxBodyBytes: 1_000 }, false],
+    ["a chunked body that is too large", "body_too_large", { maxBodyBytes: 1_000 }, true],
+  ] as const)("keeps the connection usable after %s", async (_what, code, options, chunked) => {
+    const { receiver } = observedReceiver(options);
+    const port = await listen(mount(receiver));
+    const agent = oneConnection();
+    const refused = code === "signature_missing" ? unsigned(large) : await signed(large);
+    expect(await send(port, refused, { agent, chunked })).toMatchObject({ code });
+    expect(await send(port, await signed(), { agent })).toMatchObject({
+      code: "processed",
+      reusedConnection: true,
+    });
+  });
 });
