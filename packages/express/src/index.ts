@@ -6,9 +6,9 @@ const fix =
   "express.json({ verify: (req, _res, bytes) => { req.rawBody = bytes; } })";
 
 /**
- * Mounts a receiver in Express 4 or 5: `app.post("/webhooks", webhooks(receiver))`. Reads the bytes
- * from `req.body` (`express.raw()`), `req.rawBody` or the untouched stream, answers every request
- * itself and never calls `next()`.
+ * Mounts a receiver in Express 4 or 5: `app.post("/webhooks", webhooks(receiver))`. Takes the bytes
+ * from `req.body` (`express.raw()`), `req.rawBody` or the unread stream, responds to every request and
+ * never calls `next()`.
  */
 export const webhooks = (receiver: Pick<Receiver, "receive">): NodeHandler =>
   nodeWebhooks(receiver, { fix });

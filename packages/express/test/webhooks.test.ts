@@ -15,7 +15,7 @@ const fix =
 describe.each(expresses)("$name", ({ name, express }) => {
   type App = ReturnType<typeof express>;
 
-  /** An observed receiver in an app; `build` mounts the middleware around it. */
+  /** Serves an observed receiver in an app; `build` mounts its handler and other middleware. */
   async function serve(
     build: (app: App, handler: ReturnType<typeof webhooks>) => unknown,
     options: Parameters<typeof observedReceiver>[0] = {},
@@ -27,7 +27,7 @@ describe.each(expresses)("$name", ({ name, express }) => {
     return { ...observed, port: await listen(app as RequestListener) };
   }
 
-  test("is what the test says it is", () => {
+  test("is the version that the test names", () => {
     expect("lazyrouter" in express.application).toBe(name === "Express 4");
   });
 
@@ -43,7 +43,7 @@ describe.each(expresses)("$name", ({ name, express }) => {
       (app: App, handler: ReturnType<typeof webhooks>) =>
         app.use(express.Router().post("/webhooks", handler)),
     ],
-  ])("takes the handler in %s", async (_where, build) => {
+  ])("accepts the handler in %s", async (_where, build) => {
     const { port } = await serve(build);
     expect(await send(port, await signed())).toMatchObject({ code: "processed" });
   });
@@ -54,7 +54,7 @@ describe.each(expresses)("$name", ({ name, express }) => {
     expect(get.status).toBe(404);
   });
 
-  test("answers 405 to other methods when mounted with app.use", async () => {
+  test("responds 405 to other methods when mounted with app.use", async () => {
     const { port } = await serve((app, handler) => app.use(handler));
     for (const method of ["GET", "PUT", "OPTIONS", "DELETE"]) {
       const reply = await send(port, { headers: {}, body: Buffer.alloc(0) }, { method });
@@ -62,7 +62,7 @@ describe.each(expresses)("$name", ({ name, express }) => {
     }
   });
 
-  test("is never called on: next() stays untouched, whatever the outcome", async () => {
+  test("never calls next(), whatever the outcome", async () => {
     const passed = vi.fn<() => void>();
     const failed = vi.fn<() => void>();
     const { port } = await serve(
@@ -110,7 +110,7 @@ describe.each(expresses)("$name", ({ name, express }) => {
     ["json", "application/json", "a parsed value"],
     ["text", "text/plain", "text"],
     ["urlencoded", "application/x-www-form-urlencoded", "a parsed value"],
-  ] as const)("names the fix behind express.%s()", async (parser, contentType, kind) => {
+  ] as const)("logs the fix behind express.%s()", async (parser, contentType, kind) => {
     const parsers = {
       json: express.json(),
       text: express.text(),
@@ -124,13 +124,13 @@ describe.each(expresses)("$name", ({ name, express }) => {
     });
     expect(lines).toEqual([
       expect.stringContaining(
-        `body_unavailable: a body parser has left ${kind} in req.body, the bytes are gone; ${fix}`,
+        `body_unavailable: a body parser has left ${kind} in req.body and discarded the bytes; ${fix}`,
       ),
     ]);
   });
 
   test.each(["json", "text", "urlencoded", "raw"] as const)(
-    "reads what express.%s() has left unread",
+    "reads a body that express.%s() has left unread",
     async (parser) => {
       const parsers = {
         json: express.json(),
@@ -144,7 +144,7 @@ describe.each(expresses)("$name", ({ name, express }) => {
     },
   );
 
-  test("takes the bytes of express.raw()", async () => {
+  test("takes the bytes that express.raw() has read", async () => {
     const { port } = await serve((app, handler) =>
       app.use(express.raw({ type: "application/json" }), handler),
     );
@@ -152,7 +152,7 @@ describe.each(expresses)("$name", ({ name, express }) => {
     expect(await send(port, await signed(""))).toMatchObject({ code: "malformed_body" });
   });
 
-  test("takes the bytes that the verify hook of express.json() keeps, as the fix says", async () => {
+  test("takes the bytes that the verify hook of express.json() keeps, as in the logged fix", async () => {
     const { port } = await serve((app, handler) => {
       const keep = (request: object, _response: unknown, bytes: Buffer) =>
         Object.assign(request, { rawBody: bytes });
@@ -166,13 +166,13 @@ describe.each(expresses)("$name", ({ name, express }) => {
   test.each([
     ["an announced", false],
     ["a chunked", true],
-  ])("answers %s empty body behind express.json()", async (_framing, chunked) => {
+  ])("responds 400 to %s empty body behind express.json()", async (_framing, chunked) => {
     const { port } = await serve((app, handler) => app.use(express.json(), handler));
     const reply = await send(port, await signed(""), { chunked });
     expect(reply).toMatchObject({ status: 400, code: "malformed_body" });
   });
 
-  test("reads more than the parsers' 100 kB, up to maxBodyBytes", async () => {
+  test("reads bodies above the parsers' 100 kB, up to maxBodyBytes", async () => {
     const body = eventBody("email.sent", { html: "x".repeat(200_000) });
     const { port } = await serve((app, handler) => app.use(handler, express.json()), {
       maxBodyBytes: body.length,
@@ -181,7 +181,7 @@ describe.each(expresses)("$name", ({ name, express }) => {
     expect(await send(port, await signed(`${body} `))).toMatchObject({ status: 413 });
   });
 
-  test("outlives a response that cannot be sent, in a process of its own", async () => {
+  test("keeps its process running after a response that cannot be sent", async () => {
     const port = await ownProcess(name === "Express 4" ? "express4" : "express");
     const breaking = await signed(eventBody(), { "x-break": "1" });
     await expect(send(port, breaking)).rejects.toMatchObject({ code: "ECONNRESET" });
@@ -189,7 +189,7 @@ describe.each(expresses)("$name", ({ name, express }) => {
   });
 });
 
-/** A server of its own, where an unhandled rejection would be the end; brings its port. */
+/** Starts a server in a separate process, which an unhandled rejection would end. Resolves to its port. */
 async function ownProcess(express: string): Promise<number> {
   const program = `
     import express from ${JSON.stringify(express)};
@@ -210,6 +210,6 @@ async function ownProcess(express: string): Promise<number> {
   onTestFinished(() => void child.kill());
   return new Promise((resolve, reject) => {
     child.stdout.once("data", (line: Buffer) => resolve(Number(line)));
-    child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+    child.once("exit", (code) => reject(new Error(`The server exited with code ${code}.`)));
   });
 }
