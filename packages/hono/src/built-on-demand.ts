@@ -3,8 +3,9 @@ import type { Context } from "hono";
 import { checked, type Receives } from "./mounted.js";
 
 /**
- * The receiver that `make` returns for the first delivery with a well-formed signature; it is kept.
- * Until then a stand-in refuses what needs no body, and reports what `make` throws as `misconfigured`.
+ * Calls `make` for the first delivery with a well-formed signature and reuses the receiver that it
+ * returns. Until then a stand-in rejects what can be rejected without the body, and reports an error of
+ * `make` as `misconfigured`.
  */
 export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Receives {
   let receiver: Receives | undefined;
@@ -14,16 +15,16 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
     on: { "*": () => {} },
   });
 
-  // The stand-in asks for the body once the method, the encoding and the signature's form are right.
+  // The stand-in reads the body only if the method, the encoding and the signature's format are valid.
   const build = async (c: Context): Promise<Uint8Array> => {
     try {
       receiver ??= checked(make(c));
     } catch (error) {
       problem = error;
-      // The real body stays unread: it is of no use, its limit is unknown, and 413 would lose the event.
+      // The real body stays unread: its limit is unknown, and 413 would lose the event.
       return new Uint8Array();
     }
-    // Ends the stand-in's part without a line.
+    // Stops the stand-in without a logged line.
     throw new BodyError("aborted");
   };
 

@@ -7,26 +7,26 @@ import { checked, type Mounted } from "./mounted.js";
 export type { Mounted } from "./mounted.js";
 
 const fix =
-  "mount webhooks() before what reads the body, or let that read it with c.req.arrayBuffer()";
+  "mount webhooks() before middleware that reads the body, or make the middleware read it with c.req.arrayBuffer()";
 
 /**
- * Mounts a receiver in Hono: `app.post("/webhooks", webhooks(receiver))`. Answers every request
- * itself and never calls `next()`.
+ * Mounts a receiver in Hono: `app.post("/webhooks", webhooks(receiver))`. The handler responds to
+ * every request and never calls `next()`.
  *
- * Where bindings exist only per request, give a function: `webhooks((c) => createReceiver({ secret:
+ * If bindings exist only per request, pass a function: `webhooks((c) => createReceiver({ secret:
  * c.env.SECRET, … }))`. It is called once, synchronously, on the first delivery whose signature header
- * is well-formed, and the receiver that it returns is kept. While it throws, such deliveries end as
- * `misconfigured` with their bodies unread, and each of them calls it again. Other requests are refused
- * without calling it.
+ * is well-formed, and the receiver that it returns is reused. If it throws, the delivery ends as
+ * `misconfigured` with its body unread, and the next such delivery calls the function again. Other
+ * requests are rejected without a call.
  *
- * @throws TypeError if `source` is neither
+ * @throws TypeError if `source` is neither a receiver nor a function
  */
 export function webhooks<Source>(source: Source): Mounted<Source> {
   const receiver = typeof source === "function" ? undefined : checked(source);
   const receiverOf = receiver ? () => receiver : builtOnDemand(source as (c: Context) => unknown);
   const handle = async (c: Context) => {
     const delivery = toDelivery(c.req.raw);
-    // What was read as text or JSON is no longer what was sent; these two are.
+    // Only these two caches hold the exact bytes; text and JSON are decoded.
     const { arrayBuffer, blob } = c.req.bodyCache;
     const kept = async () => new Uint8Array(await c.req.arrayBuffer());
     const body = arrayBuffer || blob ? kept : delivery.body;

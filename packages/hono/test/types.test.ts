@@ -5,7 +5,7 @@ import { hc } from "hono/client";
 import { expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 
-// What these tests prove, tsc checks; that they also run keeps them from going stale.
+// tsc checks these types. The tests also run, so that they do not go stale.
 
 interface Worker {
   Bindings: { SECRET: string };
@@ -24,7 +24,7 @@ interface Sent {
 const secret = "whsec_test";
 const receiver = createReceiver({ secret, on: { "*": () => {} } });
 
-test("the function's context has the app's bindings and variables, without an annotation", () => {
+test("the function's context has the app's bindings and variables without an annotation", () => {
   const app = new Hono<Worker>().post(
     "/",
     webhooks((c) => {
@@ -38,12 +38,12 @@ test("the function's context has the app's bindings and variables, without an an
   expect(app.routes).toHaveLength(1);
 });
 
-test("a binding that the app does not have is an error", () => {
+test("a binding that the app does not have is a type error", () => {
   const app = new Hono<Worker>().post(
     "/",
     webhooks((c) =>
       createReceiver({
-        // @ts-expect-error: there is a SECRET, but no SECRETS
+        // @ts-expect-error: the binding is SECRET, not SECRETS
         secret: c.env.SECRETS,
         on: { "*": () => {} },
       }),
@@ -52,7 +52,7 @@ test("a binding that the app does not have is an error", () => {
   expect(app.routes).toHaveLength(1);
 });
 
-test("handlers inside infer their events from the schemas", () => {
+test("the handlers of a receiver in the function infer their events from the schemas", () => {
   const app = new Hono<Worker>().post(
     "/",
     webhooks((c) =>
@@ -74,7 +74,7 @@ test("handlers inside infer their events from the schemas", () => {
   expect(app.routes).toHaveLength(1);
 });
 
-test("the function may be written elsewhere, for the app's environment or for any", () => {
+test("the function may be defined separately, for the app's environment or for any", () => {
   const forWorker = (c: Context<Worker>) =>
     createReceiver({ secret: c.env.SECRET, on: { "*": () => {} } });
   const forAny = () => receiver;
@@ -82,15 +82,15 @@ test("the function may be written elsewhere, for the app's environment or for an
   expect(app.routes).toHaveLength(2);
 });
 
-test("a function that promises a receiver is an error: it is needed at once", () => {
+test("a function that returns a promise of a receiver is a type error", () => {
   const promising = webhooks(async () => receiver);
   const app = new Hono<Worker>();
-  // @ts-expect-error: only a receiver will do
+  // @ts-expect-error: the function must return a receiver
   app.post("/", promising);
   expect(app.routes).toHaveLength(1);
 });
 
-test("a receiver fits in every app, under every way to mount", () => {
+test("a receiver can be mounted in every app and by every method", () => {
   const handler = webhooks(receiver);
   const apps = [
     new Hono().post("/", handler),
@@ -108,7 +108,7 @@ test("a receiver fits in every app, under every way to mount", () => {
   expect(apps.every(({ routes }) => routes.length > 0)).toBe(true);
 });
 
-test("middleware beside it keeps its types, and so does the function behind it", () => {
+test("middleware in front of the handler and the function both keep their types", () => {
   const app = new Hono<Worker>().post(
     "/:tenant",
     async (c, next) => {
@@ -125,7 +125,7 @@ test("middleware beside it keeps its types, and so does the function behind it",
   expect(app.routes).toHaveLength(2);
 });
 
-test("a chain that a client is typed by goes on behind it", () => {
+test("the types of a chained app continue after the handler", () => {
   const app = new Hono<Worker>()
     .get("/health", (c) => c.json({ ok: true }))
     .post("/webhooks", webhooks(receiver))

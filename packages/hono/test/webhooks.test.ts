@@ -25,9 +25,9 @@ import { listen } from "../../../test/support/servers.js";
 import { codeOf, hosts, initOf, type Ask } from "../../../test/support/web.js";
 
 const fix =
-  "mount webhooks() before what reads the body, or let that read it with c.req.arrayBuffer()";
+  "mount webhooks() before middleware that reads the body, or make the middleware read it with c.req.arrayBuffer()";
 
-/** What was printed for the operator by receivers that have no other place for it. */
+/** Collects the lines that receivers without a `log` option print. */
 function printed(): readonly string[] {
   const lines: string[] = [];
   const print = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(line));
@@ -47,7 +47,7 @@ const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const signedInit = async (...delivery: Parameters<typeof signed>) =>
   initOf(await signed(...delivery));
 
-/** A delivery that is no duplicate of others. */
+/** A delivery that is not a duplicate of others. */
 const another = (deliveryId: string, type?: string) =>
   signedInit(eventBody(type), { "x-svc-delivery-id": deliveryId });
 
@@ -55,13 +55,13 @@ describe.each(hosts)("$host", ({ host, serve }) => {
   interface Served extends ObservedReceiver {
     readonly ask: (delivery: TestDelivery) => Promise<Response>;
     readonly askFor: Ask;
-    /** The bodies that handlers were given, in hex digits. */
+    /** The bodies that handlers received, as hex digits. */
     readonly bodies: readonly string[];
-    /** What reached the app's own error handler. */
+    /** The errors that reached the app's own error handler. */
     readonly errors: readonly unknown[];
   }
 
-  /** An observed receiver under `/webhooks`, for every method, behind middleware. */
+  /** Serves an observed receiver at `/webhooks` for every method, behind middleware. */
   async function served(
     before: readonly MiddlewareHandler[] = [],
     options: Parameters<typeof observedReceiver>[0] = {},
@@ -84,7 +84,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
     return { ...observed, ask, askFor, bodies, errors };
   }
 
-  describe("behind middleware of Hono's own", () => {
+  describe("behind Hono's own middleware", () => {
     const lines: string[] = [];
     const middlewares: readonly (readonly [string, MiddlewareHandler])[] = [
       ["logger", logger((line) => lines.push(line))],
@@ -122,7 +122,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(lines).toEqual(["<-- POST /webhooks", expect.stringMatching(/^--> POST .*200/)]);
     });
 
-    test("reads what bodyLimit() has read to count it, where no length is announced", async () => {
+    test("reads a body without a Content-Length, which bodyLimit() has read to count it", async () => {
       const { askFor, bodies } = await served([bodyLimit({ maxSize: 100_000 })]);
       const delivery = await signed(`\uFEFF${eventBody()}\r\n`);
       const stream = new Blob([new Uint8Array(delivery.body)]).stream();
@@ -131,7 +131,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(bodies).toEqual([hexOf(delivery.body)]);
     });
 
-    test("is compressed by compress(), and says the same", async () => {
+    test("sends the same response when compress() compresses it", async () => {
       const { askFor } = await served([compress()]);
       const response = await askFor(
         "/webhooks",
@@ -139,7 +139,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       );
       expect(response.status).toBe(200);
       expect(response.headers.get("content-encoding")).toBe("gzip");
-      // Clients inflate what came over HTTP.
+      // Clients decompress what arrives over HTTP.
       const inflated =
         host === "in process"
           ? new Response(response.body?.pipeThrough(new DecompressionStream("gzip")))
@@ -148,7 +148,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
     });
   });
 
-  describe("takes the exact bytes of what a middleware has read with", () => {
+  describe("takes the exact bytes that middleware has read with", () => {
     const reads: readonly (readonly [string, (c: Context) => Promise<unknown>])[] = [
       ["c.req.arrayBuffer()", (c) => c.req.arrayBuffer()],
       ["c.req.bytes()", (c) => c.req.bytes()],
@@ -168,7 +168,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       const delivery = await signed(`\uFEFF{"type":"email.sent","n":1.0,"to":"é😀"}\r\n`);
       expect(await codeOf(await ask(delivery))).toBe("processed");
       expect(bodies).toEqual([hexOf(delivery.body)]);
-      // Signed as they are; as text they would be other bytes.
+      // These bytes change when they are decoded to text.
       const noText = Buffer.from('{"type":"email.sent","x":"\xFF\xFE"}', "latin1");
       await ask(await signed(noText, { "x-svc-delivery-id": "dlv_2" }));
       await ask(await signed("", { "x-svc-delivery-id": "dlv_3" }));
@@ -176,7 +176,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(lines).toEqual([]);
     });
 
-    test("c.req.arrayBuffer(), which has not come to its end yet", async () => {
+    test("c.req.arrayBuffer() that is still pending", async () => {
       const { ask, bodies } = await served([doing((c) => void c.req.arrayBuffer())]);
       const delivery = await signed();
       expect(await codeOf(await ask(delivery))).toBe("processed");
@@ -184,8 +184,8 @@ describe.each(hosts)("$host", ({ host, serve }) => {
     });
 
     test.each([
-      ["leaves JSON alone", "application/json"],
-      ["keeps what it parses", "application/x-www-form-urlencoded"],
+      ["does not read JSON", "application/json"],
+      ["keeps the bytes it parses", "application/x-www-form-urlencoded"],
     ])("c.req.parseBody(), which %s", async (_what, contentType) => {
       const { ask, bodies } = await served([doing((c) => c.req.parseBody())]);
       const delivery = await signed(`\uFEFF${eventBody()}`, { "content-type": contentType });
@@ -193,14 +193,14 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(bodies).toEqual([hexOf(delivery.body)]);
     });
 
-    test("c.req.arrayBuffer(), unless they are more than maxBodyBytes", async () => {
+    test("c.req.arrayBuffer(), up to maxBodyBytes", async () => {
       const { ask } = await served([doing((c) => c.req.arrayBuffer())], { maxBodyBytes: 64 });
       expect(await codeOf(await ask(await signed(eventBody().padEnd(65))))).toBe("body_too_large");
       expect(await codeOf(await ask(await signed(eventBody().padEnd(64))))).toBe("processed");
     });
   });
 
-  describe("names the fix behind a middleware that has used", () => {
+  describe("logs the fix behind middleware that has used", () => {
     const failing = (work: Promise<unknown>) => work.catch(() => {});
     const uses: readonly (readonly [string, (c: Context) => unknown])[] = [
       ["c.req.text()", (c) => c.req.text()],
@@ -215,7 +215,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       ["c.req.raw.arrayBuffer()", (c) => c.req.raw.arrayBuffer()],
       ["c.req.raw.blob()", (c) => c.req.raw.blob()],
       [
-        "c.req.raw.text(), then c.req.arrayBuffer() in vain",
+        "c.req.raw.text(), then c.req.arrayBuffer(), which fails",
         (c) => c.req.raw.text().then(() => failing(c.req.arrayBuffer())),
       ],
       ["c.req.raw.body, to its end", (c) => c.req.raw.body?.pipeTo(new WritableStream())],
@@ -227,8 +227,8 @@ describe.each(hosts)("$host", ({ host, serve }) => {
           reader?.releaseLock();
         },
       ],
-      ["c.req.raw.body, which it still holds", (c) => c.req.raw.body?.getReader()],
-      ["c.req.raw.body, which it has cancelled", (c) => c.req.raw.body?.cancel()],
+      ["c.req.raw.body, which is still locked", (c) => c.req.raw.body?.getReader()],
+      ["c.req.raw.body, which is cancelled", (c) => c.req.raw.body?.cancel()],
       ["new Request(c.req.raw)", (c) => new Request(c.req.raw)],
     ];
 
@@ -246,7 +246,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(errors).toEqual([]);
     });
 
-    test.each(uses)("%s, but not to strangers", async (_name, use) => {
+    test.each(uses)("%s, but not for unsigned requests", async (_name, use) => {
       const { ask, codes, lines } = await served([doing(use)]);
       expect((await ask(unsigned())).status).toBe(401);
       expect(codes()).toEqual(["signature_missing"]);
@@ -254,7 +254,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
     });
   });
 
-  describe("does not mind a middleware that has used", () => {
+  describe("processes a delivery behind middleware that has used", () => {
     const large = eventBody("email.sent", { html: "é".repeat(100_000) });
     const uses: readonly (readonly [string, (c: Context) => unknown])[] = [
       ["c.req.raw.clone(), unread", (c) => void c.req.raw.clone()],
@@ -272,7 +272,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
         },
       ],
       [
-        "c.req.raw.arrayBuffer(), and has put the bytes back",
+        "c.req.raw.arrayBuffer(), and has restored the request",
         async (c) => {
           const { method, headers, url } = c.req.raw;
           c.req.raw = new Request(url, { method, headers, body: await c.req.raw.arrayBuffer() });
@@ -289,7 +289,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
   });
 
   describe("mounted", () => {
-    test("with app.all() refuses HEAD without a body", async () => {
+    test("with app.all() responds 405 to HEAD, without a body", async () => {
       const { askFor } = await served();
       const response = await askFor("/webhooks", { method: "HEAD" });
       expect(response.status).toBe(405);
@@ -306,7 +306,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(codes()).toEqual([]);
     });
 
-    test("with app.use(), app.on(), a base path or in an app of its own works the same", async () => {
+    test("with app.use(), app.on(), a base path or a nested app processes deliveries", async () => {
       const { receiver } = observedReceiver();
       const handler = webhooks(receiver);
       const apps = [
@@ -325,7 +325,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
     });
   });
 
-  test("never calls next(), and no error handler but its own, whatever the outcome", async () => {
+  test("never calls next() or the app's error handlers, whatever the outcome", async () => {
     const reached: string[] = [];
     const { receiver, codes } = observedReceiver({
       on: {
@@ -384,12 +384,12 @@ describe.each(hosts)("$host", ({ host, serve }) => {
 
   describe("given a function", () => {
     const throwing = (): Receiver => {
-      throw new Error("not yet");
+      throw new Error("not ready");
     };
     const gzip = { "content-encoding": "gzip" };
     const malformed = initOf(unsigned(eventBody(), { "x-svc-signature": "sha256=0" }));
 
-    test("calls it once, on the first delivery, and keeps what it returns", async () => {
+    test("calls it once, on the first delivery, and reuses the receiver", async () => {
       const { receiver } = observedReceiver();
       const make = vi.fn<(c: Context) => Receiver>(() => receiver);
       const app = new Hono().post("/webhooks", webhooks(make));
@@ -404,7 +404,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(make.mock.calls[0]?.[0].req.path).toBe("/webhooks");
     });
 
-    test("builds one receiver for first deliveries that come at the same time", async () => {
+    test("builds one receiver for concurrent first deliveries", async () => {
       const started = gate();
       const finished = gate();
       let runs = 0;
@@ -422,12 +422,12 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       );
       const askFor = await serve(new Hono().post("/webhooks", webhooks(make)));
       const delivery = await signedInit();
-      const answers = Array.from({ length: 5 }, () => askFor("/webhooks", delivery));
+      const responses = Array.from({ length: 5 }, () => askFor("/webhooks", delivery));
       await started.opened;
-      // All but the one that runs are answered before it ends.
-      await Promise.race(answers);
+      // All other copies get a response before the running one ends.
+      await Promise.race(responses);
       finished.open();
-      const codes = await Promise.all(answers.map(async (answered) => codeOf(await answered)));
+      const codes = await Promise.all(responses.map(async (response) => codeOf(await response)));
       expect(codes.filter((code) => code === "processed")).toHaveLength(1);
       expect(codes.filter((code) => code === "in_flight" || code === "duplicate")).toHaveLength(4);
       expect(make).toHaveBeenCalledTimes(1);
@@ -437,8 +437,8 @@ describe.each(hosts)("$host", ({ host, serve }) => {
     test.each<[string, () => RequestInit | Promise<RequestInit>, OutcomeCode]>([
       ["another method", () => ({ method: "GET" }), "method_not_allowed"],
       ["no signature", () => initOf(unsigned()), "signature_missing"],
-      ["half a signature", () => malformed, "signature_malformed"],
-      ["an encoding", () => signedInit(eventBody(), gzip), "encoding_unsupported"],
+      ["a malformed signature", () => malformed, "signature_malformed"],
+      ["a content encoding", () => signedInit(eventBody(), gzip), "encoding_unsupported"],
     ])("does not call it for a request with %s", async (_what, init, code) => {
       const make = vi.fn<() => Receiver>(() => observedReceiver().receiver);
       const askFor = await serve(new Hono().all("/webhooks", webhooks(make)));
@@ -448,7 +448,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(make).toHaveBeenCalledTimes(1);
     });
 
-    test("holds the first delivery, too, to its own maxBodyBytes, and reports it once", async () => {
+    test("applies the receiver's maxBodyBytes to the first delivery too and reports it once", async () => {
       const { receiver, codes, lines } = observedReceiver({ maxBodyBytes: 64 });
       const askFor = await serve(
         new Hono().post(
@@ -462,7 +462,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(lines).toEqual([]);
     });
 
-    test("that throws: genuine deliveries are misconfigured until it works, strangers learn nothing", async () => {
+    test("that throws ends signed deliveries as misconfigured until it succeeds and reveals nothing to others", async () => {
       const lines = printed();
       const errors: unknown[] = [];
       const { receiver } = observedReceiver();
@@ -508,7 +508,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
 
     test.each<[string, () => Receiver, string]>([
       [
-        "throws nothing at all",
+        "throws undefined",
         () => {
           // oxlint-disable-next-line no-throw-literal, typescript/only-throw-error
           throw undefined;
@@ -521,16 +521,16 @@ describe.each(hosts)("$host", ({ host, serve }) => {
         "misconfigured: secret ",
       ],
       [
-        "forgets to return what it has built",
+        "returns nothing",
         () => nothing as Receiver,
-        "misconfigured: webhooks() takes a receiver, or a function that returns one",
+        "misconfigured: webhooks() takes a receiver or a function that returns one.",
       ],
       [
-        "only promises a receiver",
+        "returns a promise of a receiver",
         () => promised as Receiver,
-        "misconfigured: webhooks() takes a receiver, or a function that returns one",
+        "misconfigured: webhooks() takes a receiver or a function that returns one.",
       ],
-    ])("that %s is misconfigured, with the reason", async (_what, make, reason) => {
+    ])("that %s ends deliveries as misconfigured, with the reason", async (_what, make, reason) => {
       const lines = printed();
       const app = new Hono().post("/webhooks", webhooks(make));
       const askFor = await serve(app.onError((_error, c) => c.text("the app's own error")));
@@ -538,14 +538,14 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(lines).toEqual([expect.stringContaining(reason)]);
     });
 
-    test("that throws loses no delivery for its size: it is misconfigured, not too large", async () => {
+    test("that throws ends a large delivery as misconfigured, not as too large", async () => {
       printed();
       const askFor = await serve(new Hono().post("/webhooks", webhooks(throwing)));
       const large = await signedInit(eventBody("email.sent", { html: "x".repeat(2_000_000) }));
       expect(await codeOf(await askFor("/webhooks", large))).toBe("misconfigured");
     });
 
-    test("that throws leaves bodies unread, so that strangers cost no memory", async () => {
+    test("that throws leaves bodies unread, so that unverified requests take no memory", async () => {
       printed();
       const bodiesUsed: boolean[] = [];
       const app = new Hono()
@@ -567,17 +567,14 @@ describe.each(hosts)("$host", ({ host, serve }) => {
   });
 });
 
-test.each([undefined, null, "whsec_test", {}])(
-  "what is no receiver, %j, is refused at once",
-  (source) => {
-    expect(() => webhooks(source)).toThrow(
-      new TypeError("webhooks() takes a receiver, or a function that returns one"),
-    );
-  },
-);
+test.each([undefined, null, "whsec_test", {}])("rejects %j immediately", (source) => {
+  expect(() => webhooks(source)).toThrow(
+    new TypeError("webhooks() takes a receiver or a function that returns one."),
+  );
+});
 
 describe("the execution context", () => {
-  /** As on Workers: its method works on it alone. */
+  /** As on Workers, its methods fail when they are called on another `this`. */
   class WorkerContext {
     readonly props = {};
     readonly #works: Promise<unknown>[] = [];
@@ -593,7 +590,7 @@ describe("the execution context", () => {
     }
   }
 
-  test("is asked, as itself, to wait for the run", async () => {
+  test("receives the run through a bound waitUntil", async () => {
     const finished = gate();
     const { receiver, reported, internalErrors } = observedReceiver({
       handlerTimeoutMs: 1,
@@ -612,13 +609,13 @@ describe("the execution context", () => {
   });
 
   test.each<[string, unknown]>([
-    ["a text", "on"],
+    ["a string", "on"],
     ["an object with a socket", { socket: {} }],
     [
       "a service, which has every property as a function",
       new Proxy(() => {}, { get: () => () => {} }),
     ],
-  ])("is used where a binding named incoming holds %s", async (_what, incoming) => {
+  ])("is used when a binding named incoming holds %s", async (_what, incoming) => {
     const { receiver } = observedReceiver({ on: { "*": async () => {} } });
     const app = new Hono().post("/webhooks", webhooks(receiver));
     const context = new WorkerContext();
@@ -626,23 +623,23 @@ describe("the execution context", () => {
     expect(context.works).toHaveLength(1);
   });
 
-  test("is not looked for on @hono/node-server, where the look throws", async () => {
-    let looks = 0;
+  test("is not accessed on @hono/node-server, where the access throws", async () => {
+    let accesses = 0;
     const app = new Hono()
       .use(async (c, next) => {
-        Object.defineProperty(c, "executionCtx", { get: () => void (looks += 1) });
+        Object.defineProperty(c, "executionCtx", { get: () => void (accesses += 1) });
         await next();
       })
       .post("/webhooks", webhooks(observedReceiver().receiver));
     const port = await listen(getRequestListener(app.fetch));
     const response = await fetch(`http://127.0.0.1:${port}/webhooks`, await signedInit());
     expect(await codeOf(response)).toBe("processed");
-    expect(looks).toBe(0);
+    expect(accesses).toBe(0);
     await app.request("/webhooks", await signedInit());
-    expect(looks).toBe(1);
+    expect(accesses).toBe(1);
   });
 
-  test("is asked anew for each request", async () => {
+  test("is read again for each request", async () => {
     const { receiver } = observedReceiver({ on: { "*": async () => {} } });
     const app = new Hono().post("/webhooks", webhooks(receiver));
     const contexts = [new WorkerContext(), new WorkerContext()];
@@ -652,7 +649,7 @@ describe("the execution context", () => {
     expect(contexts.map(({ works }) => works.length)).toEqual([1, 1]);
   });
 
-  test("is not asked for what runs nothing", async () => {
+  test("receives nothing for deliveries that run no handler", async () => {
     const { receiver } = observedReceiver();
     const app = new Hono().post("/webhooks", webhooks(receiver));
     const context = new WorkerContext();
@@ -674,7 +671,7 @@ describe("the execution context", () => {
     expect(lines).toEqual([]);
   });
 
-  test("that refuses to wait changes no outcome", async () => {
+  test("whose waitUntil throws changes no outcome", async () => {
     const { receiver, internalErrors } = observedReceiver({ on: { "*": async () => {} } });
     const app = new Hono().post("/webhooks", webhooks(receiver));
     const refusing = Object.assign(new WorkerContext(), {

@@ -22,7 +22,7 @@ async function start(bindings: MiniflareOptions = {} as MiniflareOptions): Promi
   return miniflare.ready;
 }
 
-// A service binding has every property that it is asked for, as a function.
+// A service binding returns a function for every property.
 test.each<[string, MiniflareOptions]>([
   ["a variable", { bindings: { incoming: "on" } }],
   ["a JSON variable", { bindings: { incoming: { socket: {}, complete: true } } }],
@@ -41,12 +41,12 @@ test.each<[string, MiniflareOptions]>([
   },
 );
 
-// workerd lets both headers through, without any flag.
-test("a Content-Length beside Transfer-Encoding does not lift maxBodyBytes on a Worker", async () => {
+// workerd accepts both headers, without any flag.
+test("a Content-Length with Transfer-Encoding does not lift maxBodyBytes on a Worker", async () => {
   const { port } = await start();
   const { headers } = await signed(" ", { "content-length": "5", "transfer-encoding": "chunked" });
   const { write, answer } = dial(Number(port));
-  // It never ends: only a reader that counts responds before `bodyTimeoutMs`.
+  // The body never ends: only a reader that counts bytes responds before `bodyTimeoutMs`.
   write(`${requestHead(headers)}400\r\n${" ".repeat(1_024)}\r\n`);
   expect(await answer).toMatch(/^HTTP\/1\.1 413 /);
 });

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 
 let finished = false;
 
-/** Its handler outlives the response: whether it finishes depends on `waitUntil` alone. */
+/** The handler outlives the response; whether it finishes depends only on `waitUntil`. */
 const receiver = createReceiver({
   secret: "whsec_test",
   handlerTimeoutMs: 1,
