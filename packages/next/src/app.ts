@@ -4,18 +4,18 @@ import { ifCut } from "./if-cut.js";
 
 const fix = `let nothing read the request before webhooks(); ${ifCut}`;
 
-/** A route handler of the App Router; what Next.js gives it beside the request is not looked at. */
+/** A route handler of the App Router. It ignores the second argument that Next.js passes. */
 export type RouteHandler = (request: Request, context?: unknown) => Promise<Response>;
 
-/** The methods that Next.js looks for in a route module. */
+/** One handler for each method that Next.js supports in a route module. */
 export type RouteHandlers = Readonly<
   Record<"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", RouteHandler>
 >;
 
 /**
  * Mounts a receiver in the App Router, on the Node and the edge runtime: `export const { POST } =
- * webhooks(receiver)` in a `route.ts`. Next.js answers what is not exported itself, with a 405 of its
- * own; export the other methods too to have the receiver's.
+ * webhooks(receiver)` in a `route.ts`. To other methods Next.js responds with its own
+ * 405; export them too to send the receiver's response.
  */
 export function webhooks(receiver: Pick<Receiver, "receive">): RouteHandlers {
   const handle: RouteHandler = async (request) => {
@@ -37,6 +37,6 @@ function waitUntil(work: Promise<unknown>): void {
   try {
     server.after(work);
   } catch {
-    // Called by something else than a Next.js server, such as a test: nothing will freeze the work.
+    // Outside a Next.js server, for example in a test, nothing freezes the work.
   }
 }

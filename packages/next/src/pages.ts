@@ -4,8 +4,8 @@ import { ifCut } from "./if-cut.js";
 
 /**
  * Mounts a receiver in the Pages Router: `export default webhooks(receiver)` in `pages/api/…`. The
- * page itself must also say `export const config = { api: { bodyParser: false } }`: Next.js refuses
- * it from elsewhere.
+ * page itself must also contain `export const config = { api: { bodyParser: false } }`: Next.js rejects
+ * a re-export.
  */
 export const webhooks = (receiver: Pick<Receiver, "receive">): NodeHandler =>
   nodeWebhooks(receiver, {

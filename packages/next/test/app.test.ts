@@ -42,7 +42,7 @@ const noop = () => {};
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
 describe.each(requests)("a $kind", ({ make }) => {
-  test("is taken: the handler is given its exact bytes", async () => {
+  test("is processed, and the handler receives its exact bytes", async () => {
     const bodies: string[] = [];
     const { receiver } = observedReceiver({
       on: { "*": (_event, { delivery }) => bodies.push(hexOf(delivery.body)) },
@@ -66,9 +66,9 @@ describe.each(requests)("a $kind", ({ make }) => {
     ["json()", (request) => request.json()],
     ["formData()", (request) => request.formData().catch(() => {})],
     ["arrayBuffer()", (request) => request.arrayBuffer()],
-    ["body.getReader(), which holds it", (request) => request.body?.getReader()],
+    ["body.getReader(), which locks it", (request) => request.body?.getReader()],
     ["body.cancel()", (request) => request.body?.cancel()],
-  ])("that something has read with %s is unavailable, and the fix is named", async (_how, read) => {
+  ])("whose body was read with %s is unavailable, and the fix is logged", async (_how, read) => {
     const { receiver, codes, lines } = observedReceiver();
     const request = make(initOf(await signed()));
     await read(request);
@@ -80,14 +80,14 @@ describe.each(requests)("a $kind", ({ make }) => {
     expect(lines[0]?.endsWith(`; ${fix}`)).toBe(true);
   });
 
-  test("of which something has read a clone is taken", async () => {
+  test("whose clone was read is processed", async () => {
     const { receiver } = observedReceiver();
     const request = make(initOf(await signed()));
     await request.clone().json();
     expect(await codeOf(await webhooks(receiver).POST(request))).toBe("processed");
   });
 
-  test("whose body was cut is unavailable, and the setting is named", async () => {
+  test("whose body was cut is unavailable, and the setting is logged", async () => {
     const { receiver, lines } = observedReceiver();
     const { headers, body } = await signed(eventBody(), { "content-length": "22" });
     const response = await webhooks(receiver).POST(make(initOf({ headers, body } as TestDelivery)));
@@ -97,7 +97,7 @@ describe.each(requests)("a $kind", ({ make }) => {
     ]);
   });
 
-  test("that is unsigned is refused before its body is read", async () => {
+  test("that is unsigned is rejected before its body is read", async () => {
     const { receiver } = observedReceiver();
     const request = make(initOf(unsigned()));
     const response = await webhooks(receiver).POST(request);
@@ -107,13 +107,13 @@ describe.each(requests)("a $kind", ({ make }) => {
 });
 
 describe("the handlers", () => {
-  test("are one for each method that Next.js looks for, and no more", () => {
+  test("cover exactly the methods that Next.js supports", () => {
     const handlers = webhooks(observedReceiver().receiver);
     expect(Object.keys(handlers).toSorted()).toEqual(methods.toSorted());
     expectTypeOf<keyof RouteHandlers>().toEqualTypeOf<(typeof methods)[number]>();
   });
 
-  test.each(methods)("%s decides by the request's method, as all others do", async (name) => {
+  test.each(methods)("%s checks the method of the request, not its own name", async (name) => {
     const { receiver } = observedReceiver();
     const { [name]: handler } = webhooks(receiver);
     expect(await codeOf(await handler(await post()))).toBe("processed");
@@ -127,7 +127,7 @@ describe("the handlers", () => {
 
   const unreadable = {
     get params(): never {
-      throw new Error("looked at");
+      throw new Error("accessed");
     },
   };
 
@@ -138,13 +138,13 @@ describe("the handlers", () => {
     ["the params of Next.js 15 and 16", [{ params: Promise.resolve({ tenant: "1" }) }]],
     ["params that throw", [unreadable]],
     ["the params of Next.js 14", [{ params: { tenant: "1" } }]],
-  ])("do not look at what comes beside the request: %s", async (_what, context) => {
+  ])("ignore the second argument: %s", async (_what, context) => {
     const { receiver } = observedReceiver();
     const { POST } = webhooks(receiver);
     expect(await codeOf(await POST(await post(), ...context))).toBe("processed");
   });
 
-  test("need no receiver but its receive()", async () => {
+  test("need only the receiver's receive()", async () => {
     const { receiver } = observedReceiver();
     const { POST } = webhooks({ receive: receiver.receive });
     expect(await codeOf(await POST(await post()))).toBe("processed");
@@ -159,8 +159,8 @@ describe("the handlers", () => {
     );
   });
 
-  test("are what Next.js takes for the handlers of a route", () => {
-    // As in what `next build` writes to `.next/types/validator.ts`.
+  test("have the types that Next.js expects of a route's handlers", () => {
+    // As in `.next/types/validator.ts`, which `next build` writes.
     type Expected<Params> = (
       request: NextRequest,
       context: { params: Promise<Params> },
@@ -176,7 +176,7 @@ describe("the handlers", () => {
 });
 
 describe("after()", () => {
-  test("is not to be had outside of Next.js: nothing is thrown or printed, and the run settles", async () => {
+  test("is unavailable outside Next.js: nothing is thrown or printed, and the run settles", async () => {
     const printed = (["error", "warn", "log", "info"] as const).map((method) =>
       vi.spyOn(console, method),
     );
@@ -198,10 +198,10 @@ describe("after()", () => {
     for (const spy of printed) expect(spy).not.toHaveBeenCalled();
   });
 
-  test("is told of the whole run, and of nothing that runs nothing", async () => {
+  test("receives the whole run, and nothing for deliveries that run no handler", async () => {
     const works: unknown[] = [];
-    const told = vi.mocked(after).mockImplementation((work) => void works.push(work));
-    onTestFinished(() => void told.mockReset());
+    const mocked = vi.mocked(after).mockImplementation((work) => void works.push(work));
+    onTestFinished(() => void mocked.mockReset());
     const finished = gate();
     const { receiver } = observedReceiver({
       handlerTimeoutMs: 1,

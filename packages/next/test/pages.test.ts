@@ -19,7 +19,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** An observed receiver in a page, behind what Next.js or a wrapper around the page does to the request. */
+/** Serves an observed receiver in a page; `touch` does what Next.js or a wrapper does to the request first. */
 async function serve(
   touch: Touch = () => {},
   options: Parameters<typeof observedReceiver>[0] = {},
@@ -33,7 +33,7 @@ async function serve(
   return { ...observed, port: await listen(listener) };
 }
 
-test("a page with the parser turned off takes the exact bytes", async () => {
+test("a page without the parser passes on the exact bytes", async () => {
   const bodies: Uint8Array[] = [];
   const { port } = await serve(undefined, {
     on: { "*": (_event, { delivery }) => bodies.push(delivery.body) },
@@ -44,12 +44,12 @@ test("a page with the parser turned off takes the exact bytes", async () => {
   expect(await send(port, delivery, { chunked: true })).toMatchObject({ code: "duplicate" });
 });
 
-describe("a page whose parser was left on", () => {
+describe("a page whose parser is on", () => {
   test.each<[string, (bytes: Buffer) => unknown, string]>([
     ["JSON", (bytes) => JSON.parse(bytes.toString()) as unknown, "a parsed value"],
     ["text", (bytes) => bytes.toString(), "text"],
-    ["nothing it could parse", () => ({}), "a parsed value"],
-  ])("is told how to turn it off: it has made %s of the body", async (_what, parse, kind) => {
+    ["an unparsed body", () => ({}), "a parsed value"],
+  ])("logs how to turn it off: %s", async (_what, parse, kind) => {
     const { port, lines, codes } = await serve(async (request) => {
       request.body = parse(await bytesOf(request));
     });
@@ -59,12 +59,12 @@ describe("a page whose parser was left on", () => {
     });
     expect(codes()).toEqual(["body_unavailable"]);
     expect(lines).toEqual([
-      `svc-webhooks default: body_unavailable: a body parser has left ${kind} in req.body, ` +
-        `the bytes are gone; ${fix}`,
+      `svc-webhooks default: body_unavailable: a body parser has left ${kind} in req.body ` +
+        `and discarded the bytes; ${fix}`,
     ]);
   });
 
-  test("is served all the same if the parser has left the bytes alone, as for other content types", async () => {
+  test("processes a delivery whose bytes the parser kept, as it does for other content types", async () => {
     const { port } = await serve(async (request) => {
       request.body = await bytesOf(request);
     });
@@ -72,7 +72,7 @@ describe("a page whose parser was left on", () => {
   });
 });
 
-test("a page whose request something else has read is told so", async () => {
+test("a page logs the fix if something else has read the request", async () => {
   const { port, lines } = await serve(bytesOf);
   expect(await send(port, await signed())).toMatchObject({ code: "body_unavailable" });
   expect(lines).toEqual([
@@ -80,13 +80,13 @@ test("a page whose request something else has read is told so", async () => {
   ]);
 });
 
-test("strangers are told nothing of it", async () => {
+test("a page logs nothing for unsigned requests", async () => {
   const { port, lines } = await serve(bytesOf);
   expect(await send(port, unsigned())).toMatchObject({ status: 401, code: "signature_missing" });
   expect(lines).toEqual([]);
 });
 
-test("a page answers other methods itself", async () => {
+test("a page responds 405 to other methods", async () => {
   const { port } = await serve();
   const nothing = { headers: {}, body: Buffer.alloc(0) };
   for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
@@ -99,12 +99,12 @@ test("a page answers other methods itself", async () => {
   expect(head).toMatchObject({ status: 405, text: "" });
 });
 
-test("the page is a handler as Next.js types them", () => {
+test("a page has the type of a Next.js API handler", () => {
   const page = webhooks({ receive: observedReceiver().receiver.receive });
   expectTypeOf(page).toExtend<NextApiHandler>();
   const handler: NextApiHandler<{ anything: string }> = page;
   expect(handler).toBe(page);
-  // That these types are there, and not anything at all.
+  // Proves that these types resolve and are not `any`.
   expectTypeOf<NextApiRequest>().toExtend<IncomingMessage>();
   expectTypeOf<NextApiResponse>().toExtend<ServerResponse>();
   expectTypeOf<NextApiHandler>().not.toBeAny();
