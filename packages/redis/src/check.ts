@@ -5,8 +5,7 @@ import { probe } from "./scripts.js";
 const toleratedDriftMs = 1_000;
 
 /**
- * What is wrong with a server's set-up for deliveries that must not be forgotten, in plain words.
- * `key` is one that has no record.
+ * Lists the server settings that endanger records, one sentence each. `key` must have no record.
  */
 export async function checkServer(
   { run, setting }: Connection,
@@ -16,27 +15,29 @@ export async function checkServer(
   const [now, ...refusal] = String(await run(probe, [key], [])).split(" ");
   if (isReadOnly(refusal.join(" "))) {
     problems.push(
-      "this server is a replica and refuses writes, so every new delivery gets 503; connect to the primary, at an address that follows it",
+      "This server is a replica and rejects writes, so every new delivery gets 503. Connect to the primary, at an address that follows it.",
     );
   }
   const driftMs = Math.abs(Number(now) - Date.now());
   if (driftMs > toleratedDriftMs) {
     problems.push(
-      `the server's clock is ${Math.round(driftMs / 1_000)} s away from this machine's`,
+      `The server's clock differs from this machine's by ${Math.round(driftMs / 1_000)} s. Synchronize both.`,
     );
   }
   try {
     const policy = await setting("maxmemory-policy");
     if (policy !== "noeviction") {
-      problems.push(`maxmemory-policy is ${policy}: records may be evicted; set noeviction`);
+      problems.push(
+        `maxmemory-policy is ${policy}, so records may be evicted. Set it to noeviction.`,
+      );
     }
     const isAppended = (await setting("appendonly")) === "yes";
     if (!isAppended && !(await setting("save"))) {
-      problems.push("nothing is persisted: a restart forgets what was done; set appendonly yes");
+      problems.push("Nothing is persisted, so a restart loses all records. Set appendonly to yes.");
     }
   } catch (error) {
     const reason = (error as Error | undefined)?.message ?? error;
-    problems.push(`eviction and persistence could not be checked: ${String(reason)}`);
+    problems.push(`Eviction and persistence could not be checked: ${String(reason)}`);
   }
   return problems;
 }

@@ -3,8 +3,8 @@ import { leaver, messageOf } from "./replica.js";
 import type { Script } from "./scripts.js";
 
 /**
- * The seam between the store and a client: runs a script on its keys. Rejects at once while nobody
- * is connected; nothing may wait in a queue for a server that is gone.
+ * Runs a script on its keys: the only call that the store makes to a client. Must reject immediately
+ * while the client is not connected; no call may wait in a queue for an unreachable server.
  */
 export type RunScript = (
   script: Script,
@@ -12,7 +12,7 @@ export type RunScript = (
   args: readonly string[],
 ) => Promise<unknown>;
 
-/** Reads a setting of the server; rejects where that is forbidden. */
+/** Reads a setting of the server. Rejects if that is forbidden. */
 export type ReadSetting = (name: string) => Promise<string | undefined>;
 
 export interface Connection {
@@ -20,7 +20,7 @@ export interface Connection {
   readonly setting: ReadSetting;
 }
 
-/** What the store uses of ioredis 5 and 6: `Redis` (also with Sentinel) and `Cluster`. */
+/** The members of ioredis 5 and 6 that the store uses: `Redis` (also with Sentinel) and `Cluster`. */
 export interface IoredisClient {
   readonly status: string;
   connect(): Promise<unknown>;
@@ -30,15 +30,15 @@ export interface IoredisClient {
   call(command: string, ...rest: string[]): Promise<unknown>;
 }
 
-/** What the store uses of node-redis: clients and clusters. */
+/** The members of node-redis 5 and 6 that the store uses: clients and clusters. */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
-  /** Clusters have it since node-redis 6. */
+  /** In clusters since node-redis 6. */
   readonly isReady?: boolean;
   evalSha(sha1: string, options: NodeRedisScriptOptions): Promise<unknown>;
   eval(source: string, options: NodeRedisScriptOptions): Promise<unknown>;
   configGet?(name: string): Promise<unknown>;
-  /** Of clusters. */
+  /** Only in clusters. */
   readonly masters?: readonly { readonly client?: NodeRedisNode | undefined }[];
 }
 
@@ -55,21 +55,23 @@ export interface NodeRedisScriptOptions {
 export type RedisClient = IoredisClient | NodeRedisClient;
 
 export function connect(client: RedisClient | Connection): Connection {
-  // JavaScript may come with anything.
+  // JavaScript callers may pass anything.
   if (typeof client === "object" && client !== null) {
     if ("run" in client) return client;
     if ("evalSha" in client) return overNodeRedis(client);
     if ("evalsha" in client) return overIoredis(client);
   }
-  throw new TypeError("redisStore: this is no client of ioredis or node-redis, and no Connection");
+  throw new TypeError(
+    "redisStore: `client` must be an ioredis client, a node-redis client or a Connection.",
+  );
 }
 
 const notConnected = (status = "") =>
-  new WebhookError("not_sent", `the Redis client is not connected${status}`);
+  new WebhookError("not_sent", `The Redis client is not connected${status}.`);
 
 function overIoredis(client: IoredisClient): Connection {
   const ready = async () => {
-    // With `lazyConnect` nothing else would ever connect it.
+    // With `lazyConnect` nothing else connects the client.
     if (client.status === "wait") await client.connect();
     if (client.status !== "ready") throw notConnected(` (${client.status})`);
   };
@@ -100,14 +102,14 @@ function overNodeRedis(client: NodeRedisClient): Connection {
     if (!isReady()) throw notConnected();
   };
   const leaveReplica = leaver(client, isReady, () => {
-    // The server closes the connection, and the client treats that as a broken one: it connects
-    // again. `destroy` and `connect` would lose subscriptions, and open a client that is being closed.
+    // The server closes the connection, and the client reconnects as after a broken connection. `destroy`
+    // and `connect` would lose subscriptions and could reopen a client that is being closed.
     const leaving = client.masters
-      ? // Other connections to a replica of a cluster get MOVED, which the client follows by itself.
+      ? // In a cluster, other connections to a replica get MOVED, which the client follows by itself.
         client.masters.map((master) => master.client?.sendCommand(["READWRITE"]))
-      : // Sentinel clients leave by themselves.
+      : // Sentinel clients reconnect by themselves.
         "sendCommand" in client && !("getMasterNode" in client)
-        ? // Of a single connection, by elimination; parameters differ between the kinds.
+        ? // Only a single-node client is left; the parameters of `sendCommand` differ between the kinds.
           [(client as NodeRedisNode).sendCommand(["QUIT"])]
         : [];
     for (const command of leaving) command?.catch(() => {});
@@ -122,15 +124,16 @@ function overNodeRedis(client: NodeRedisClient): Connection {
     },
     async setting(name) {
       ready();
-      if (!client.configGet) throw new Error("a cluster has no setting of its own");
+      if (!client.configGet) throw new Error("A node-redis cluster has no configGet.");
       return ((await client.configGet(name)) as Readonly<Record<string, string>>)[name];
     },
   };
 }
 
-/** Scripts go by name, and whole to a server that has not seen them or has forgotten them. */
+/** Sends a script in full if the server does not know its hash. */
 const ifUnknown =
-  (whole: () => Promise<unknown>, leaveReplica: (error: unknown) => never) => (error: unknown) => {
+  (sendInFull: () => Promise<unknown>, leaveReplica: (error: unknown) => never) =>
+  (error: unknown) => {
     if (!messageOf(error).startsWith("NOSCRIPT")) return leaveReplica(error);
-    return whole().catch(leaveReplica);
+    return sendInFull().catch(leaveReplica);
   };

@@ -4,27 +4,27 @@ import { connect, type Connection, type RedisClient } from "./connection.js";
 import * as scripts from "./scripts.js";
 
 export interface RedisStoreOptions {
-  /** What the store's keys begin with. Default `"svc-webhooks:"`. Errors: `TypeError` if it is no string. */
+  /** Prefix of the store's keys. Default `"svc-webhooks:"`. Errors: `TypeError` if it is not a string. */
   readonly prefix?: string | undefined;
 }
 
 /**
- * Records on Redis 6.2 or newer, shared by all processes that use the same server or cluster. One
- * key per delivery, one script per call, judged by the server's clock. The client is yours: connect
+ * Keeps records on Redis 6.2 or newer, shared by all processes that use the same server or cluster.
+ * One key per delivery, one script per call, timed by the server's clock. You own the client: connect
  * it, listen for its errors and close it.
  *
- * While the client is not connected every call rejects at once, whatever its offline queue is set
- * to: the receiver answers 503 and the sender tries again.
+ * While the client is not connected, every call rejects immediately, regardless of the client's offline
+ * queue: the outcome is `store_unavailable` (503), and the sender retries.
  *
  * @param client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster),
- *   or a `Connection` of your own to something that runs Lua scripts
- * @throws TypeError if `client` is none of them, or `prefix` is no string
+ *   or your own `Connection` to a server that runs Lua scripts
+ * @throws TypeError if `client` is none of these, or `prefix` is not a string
  */
 export function redisStore(
   client: RedisClient | Connection,
   { prefix = "svc-webhooks:" }: RedisStoreOptions = {},
 ): DeliveryStore {
-  if (typeof prefix !== "string") throw new TypeError("redisStore: prefix must be a string");
+  if (typeof prefix !== "string") throw new TypeError("redisStore: `prefix` must be a string.");
   const connection = connect(client);
   const call = (script: scripts.Script, key: string, args: readonly string[] = []) =>
     connection.run(script, [`${prefix}${key}`], args);
@@ -35,7 +35,7 @@ export function redisStore(
         await call(scripts.claim, key, [...times(request), ...(request.takeParked ? ["1"] : [])]),
       ),
     complete: async (key, request) =>
-      // Only what the script can answer comes back.
+      // The script returns nothing else.
       String(await call(scripts.complete, key, withLineage(request))) as CompleteResult,
     release: async (key, request) =>
       Number(await call(scripts.release, key, [...withLineage(request), request.to])) === 1,
@@ -45,7 +45,7 @@ export function redisStore(
   };
 }
 
-// Arguments cost the client more than the server: no more than a script reads.
+// Each argument costs time in the client, so a call passes only those that its script reads.
 const times = ({ token, leaseMs, retainMs }: ClaimRequest) => [
   token,
   String(leaseMs),
@@ -54,9 +54,9 @@ const times = ({ token, leaseMs, retainMs }: ClaimRequest) => [
 const withLineage = ({ lineage = "", ...request }: ClaimRequest) => [...times(request), lineage];
 
 function claimResult(reply: unknown): ClaimResult {
-  const answer = String(reply);
-  const rest = answer.slice(1);
-  switch (answer.charAt(0)) {
+  const text = String(reply);
+  const rest = text.slice(1);
+  switch (text.charAt(0)) {
     case "c": {
       const [fence, run] = rest.split(" ");
       return { status: "claimed", fence: Number(fence), run: Number(run) };
@@ -68,6 +68,6 @@ function claimResult(reply: unknown): ClaimResult {
     case "p":
       return { status: "parked", lineage: rest || undefined };
     default:
-      throw new Error(`Redis answered a claim with ${JSON.stringify(answer.slice(0, 50))}`);
+      throw new Error(`Redis returned ${JSON.stringify(text.slice(0, 50))} for a claim.`);
   }
 }

@@ -1,13 +1,13 @@
 export const messageOf = (error: unknown): string => String((error as Error | undefined)?.message);
 
 const pauseMs = 5_000;
-/** By client, because stores can share one; in the time of `performance.now()`. */
+/** Per client, because stores can share one; times are from `performance.now()`. */
 const leftAt = new WeakMap<object, number>();
 
 /**
- * After a failover that keeps connections, a client would use the demoted primary for ever. Where a
- * replica has refused a write, `leave` makes the client connect again: at most every 5 s, so that it
- * stays connected where all there is are replicas.
+ * After a failover that keeps connections, a client would use the demoted primary forever. When a
+ * replica rejects a write, `leave` makes the client reconnect: at most every 5 s, so that a client that
+ * can reach only replicas stays connected in between.
  */
 export const leaver =
   (client: object, isReady: () => boolean, leave: () => void) =>
@@ -24,5 +24,5 @@ export const leaver =
     throw error;
   };
 
-/** Redis 6.2 wraps what a script was refused: `ERR Error running script (…): -READONLY You can't …`. */
+/** Redis 6.2 wraps the error of a command in a script: `ERR Error running script (…): -READONLY You can't …`. */
 export const isReadOnly = (message: string): boolean => /(?:^|-)READONLY /.test(message);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A Lua script, and the name by which Redis knows it once it has seen it. */
+/** A Lua script, and the hash by which a server that has run it knows it. */
 export interface Script {
   readonly source: string;
   readonly sha1: string;
@@ -12,10 +12,10 @@ export interface Script {
  *   r<fence> <run> <end of the lease> <token>   running
  *   f<fence> <run>                              failed
  *   p<lineage> <fence>                          parked
- *   d<lineage>                                  done: the rest is no longer needed
+ *   d<lineage>                                  done; the fence is no longer needed
  *
- * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage, to; the last
- * ones only where they are read.
+ * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage, to. Arguments
+ * that a script does not read are omitted.
  */
 const read = `
 local key, token, leaseMs, retainMs = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -34,7 +34,7 @@ elseif state == 'p' then
 end
 fence, run, leaseEndsAt = tonumber(fence), tonumber(run), tonumber(leaseEndsAt)
 if not (fence and run and leaseEndsAt) or state and not state:find('[rfpd]') then
-  return redis.error_reply('no record of svc-webhooks under this key')
+  return redis.error_reply('The value of this key is not a record of svc-webhooks.')
 end
 
 local function running(by, ...)
@@ -51,13 +51,13 @@ const bare = (source: string): Script => ({
 
 const script = (body: string): Script => bare(`${read}${body}`);
 
-/** Answers `c<fence> <run>`, `b<milliseconds left>`, or the record of what is done or parked. */
+/** Returns `c<fence> <run>`, `b<milliseconds left>`, or a done or parked record. */
 export const claim: Script = script(`
 local takeParked = ARGV[4]
 if state == 'd' then return record end
 if parkedBy and takeParked ~= '1' then return 'p' .. parkedBy end
 if state == 'r' and now < leaseEndsAt then
-  -- A clock that was set back would keep a dead claim alive.
+  -- Otherwise a clock that was set back would keep a dead claim alive.
   if leaseEndsAt > now + leaseMs then
     leaseEndsAt = now + leaseMs
     running(owner, 'KEEPTTL')
@@ -70,7 +70,7 @@ end
 return string.format('c%d %d', fence, run)
 `);
 
-/** Answers how it became done. */
+/** Returns how the record became done. */
 export const complete: Script = script(`
 if state == 'd' then
   redis.call('PEXPIRE', key, retainMs)
@@ -81,7 +81,7 @@ if not state then return 'restored' end
 return owner == token and 'owner' or 'late'
 `);
 
-/** Answers 1 if it was the owner's. */
+/** Returns 1 if the token owned the record. */
 export const release: Script = script(`
 if owner ~= token then return 0 end
 if to == 'unused' then run = run - 1 end
@@ -90,20 +90,20 @@ redis.call('SET', key, value, 'PX', retainMs)
 return 1
 `);
 
-/** Answers 1 if it was the owner's. */
+/** Returns 1 if the token owned the record. */
 export const extend: Script = script(`
 if owner ~= token then return 0 end
 running(token, 'PX', math.max(redis.call('PTTL', key), leaseMs))
 return 1
 `);
 
-/** Answers 1 if there was a record that nobody ran. */
+/** Returns 1 if there was a record without a live lease. */
 export const forget: Script = script(`
 if not state or state == 'r' and now < leaseEndsAt then return 0 end
 return redis.call('DEL', key)
 `);
 
-/** Returns the server's time in epoch milliseconds, a space, and why it refuses writes, if it does. */
+/** Returns the server's time in epoch milliseconds, a space, and the error if it rejects writes. */
 export const probe: Script = bare(`
 local time = redis.call('TIME')
 local written = redis.pcall('DEL', KEYS[1])

@@ -34,7 +34,7 @@ describeWithRedis("on a real server", () => {
     return made;
   }
 
-  /** What the server was asked meanwhile, also from within scripts: commands and how often. */
+  /** Counts the commands that the server runs during `work`, including those in scripts. */
   async function commandsOf(work: () => Promise<unknown>) {
     await admin.config("RESETSTAT");
     await work();
@@ -51,7 +51,7 @@ describeWithRedis("on a real server", () => {
     test("a new event takes two round trips, a duplicate takes one", async () => {
       const { store } = await connected(kind);
       const { receiver, codes } = observedReceiver({ name: "billing", store });
-      // From now on the server knows the scripts.
+      // After this delivery the server knows the scripts.
       await receiver.receive(await signed(undefined, { "x-svc-delivery-id": "dlv_0" }));
 
       const deliver = async () => receiver.receive(await signed());
@@ -61,7 +61,7 @@ describeWithRedis("on a real server", () => {
       expect(codes()).toEqual(["processed", "processed", "duplicate"]);
     });
 
-    test("a script that the server has forgotten is sent whole, once", async () => {
+    test("a script that the server has forgotten is sent in full, once", async () => {
       const { store } = await connected(kind);
       const claim = (key: string) => commandsOf(async () => store.claim(key, claimBy("a"), call));
       const inside = { time: 1, get: 1, set: 1 };
@@ -72,25 +72,25 @@ describeWithRedis("on a real server", () => {
       expect(await claim("4")).toEqual({ evalsha: 1, ...inside });
     });
 
-    test("while it connects, calls are refused instead of waiting for it", async () => {
+    test("calls are rejected while the client connects", async () => {
       const { store, connect } = make(kind);
       const connecting = connect();
       await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow(
-        "the Redis client is not connected",
+        /^The Redis client is not connected/,
       );
       await connecting;
       expect(await store.claim("1", claimBy("a"), call)).toMatchObject({ status: "claimed" });
     });
 
-    test("once it is closed, calls are refused", async () => {
+    test("calls are rejected once the client is closed", async () => {
       const { store, close } = await connected(kind);
       close();
-      const isClosed = /Connection is closed|the Redis client is not connected/;
+      const isClosed = /Connection is closed|The Redis client is not connected/;
       await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow(isClosed);
       await expect(store.check?.(call)).rejects.toThrow(isClosed);
     });
 
-    test("a receiver whose client is not connected answers 503 and runs nothing", async () => {
+    test("a receiver whose client is not connected responds 503 and runs no handler", async () => {
       const { store, close } = await connected(kind);
       close();
       const { receiver } = observedReceiver({
@@ -104,14 +104,14 @@ describeWithRedis("on a real server", () => {
       });
     });
 
-    test("a key prefix of the client comes before that of the store", async () => {
+    test("a key prefix of the client precedes that of the store", async () => {
       const { store } = await connected(kind, { keyPrefix: "app:" });
       await store.claim("1", claimBy("a"), call);
       expect(await admin.keys("*")).toEqual(["app:svc-webhooks:1"]);
       expect(await store.release("1", { ...claimBy("a"), to: "unused" }, call)).toBe(true);
     });
 
-    test("the rights that the README lists are enough", async () => {
+    test("the rights that the README lists are sufficient", async () => {
       const user = { username: "least", password: "secret" };
       const rights = rightsInReadme?.["rights"]?.split(" ") ?? [];
       await admin.acl("SETUSER", user.username, "reset", "on", `>${user.password}`, ...rights);
@@ -127,7 +127,7 @@ describeWithRedis("on a real server", () => {
       expect(await store.check?.(call)).not.toContainEqual(expect.stringContaining("NOPERM"));
     });
 
-    test("a replica that refuses writes is left, at most once in 5 s, and serves when it is promoted", async () => {
+    test("a client reconnects when a replica rejects writes, at most once in 5 s, and works after a promotion", async () => {
       let now = performance.now();
       vi.spyOn(performance, "now").mockImplementation(() => now);
       onTestFinished(() => void vi.restoreAllMocks());
@@ -135,27 +135,27 @@ describeWithRedis("on a real server", () => {
       const { store, client } = await connected(kind);
       // Another store with the same client.
       const other = redisStore(client, { prefix: "other:" });
-      const refusal = async (asked = store) => {
-        const refused = async () => asked.claim("1", claimBy("a"), call);
-        return String(await refused().catch((error: unknown) => error));
+      const rejection = async (by = store) => {
+        const claim = async () => by.claim("1", claimBy("a"), call);
+        return String(await claim().catch((error: unknown) => error));
       };
       const connections = async () =>
         Number(/total_connections_received:(\d+)/.exec(await admin.info("stats"))?.[1]);
-      const isRefused = async () => (await refusal()).includes("READONLY");
-      // Nobody is there to replicate from, which leaves it read-only.
+      const isRejected = async () => (await rejection()).includes("READONLY");
+      // The primary does not exist, so this server stays a read-only replica.
       await admin.replicaof("127.0.0.1", 1);
 
       let before = await connections();
       for (const waitMs of [0, 5_000]) {
         now += waitMs;
-        await vi.waitUntil(isRefused);
-        // So that a connection that was closed is noticed: replies come in order.
+        await vi.waitUntil(isRejected);
+        // Waits for the new connection.
         await vi.waitUntil(async () => (await connections()) === before + 1);
         before += 1;
-        await vi.waitUntil(isRefused);
+        await vi.waitUntil(isRejected);
         now += 4_999;
         for (let index = 0; index < 20; index += 1) {
-          expect(await refusal(index % 2 === 0 ? store : other)).toContain("READONLY");
+          expect(await rejection(index % 2 === 0 ? store : other)).toContain("READONLY");
         }
         expect(await connections()).toBe(before);
         now -= 4_999;
@@ -168,7 +168,7 @@ describeWithRedis("on a real server", () => {
       const settings = (...pairs: readonly (readonly [string, string])[]) =>
         Promise.all(pairs.map(([name, value]) => admin.config("SET", name, value)));
 
-      test("has nothing to say of a server that evicts nothing and persists", async () => {
+      test("resolves to an empty list for a server that evicts nothing and persists", async () => {
         await settings(["maxmemory-policy", "noeviction"], ["appendonly", "yes"]);
         const { store } = await connected(kind);
         expect(await store.check?.(call)).toEqual([]);
@@ -176,19 +176,19 @@ describeWithRedis("on a real server", () => {
         expect(await store.check?.(call)).toEqual([]);
       });
 
-      test("names an eviction policy that would drop records", async () => {
+      test("reports an eviction policy that would drop records", async () => {
         await settings(["maxmemory-policy", "allkeys-lru"], ["appendonly", "yes"]);
         const { store } = await connected(kind);
         expect(await store.check?.(call)).toEqual([
-          "maxmemory-policy is allkeys-lru: records may be evicted; set noeviction",
+          "maxmemory-policy is allkeys-lru, so records may be evicted. Set it to noeviction.",
         ]);
       });
 
-      test("tells when nothing is persisted", async () => {
+      test("reports that nothing is persisted", async () => {
         await settings(["maxmemory-policy", "noeviction"], ["appendonly", "no"], ["save", ""]);
         const { store } = await connected(kind);
         expect(await store.check?.(call)).toEqual([
-          "nothing is persisted: a restart forgets what was done; set appendonly yes",
+          "Nothing is persisted, so a restart loses all records. Set appendonly to yes.",
         ]);
       });
 
@@ -198,17 +198,17 @@ describeWithRedis("on a real server", () => {
         await admin.replicaof("127.0.0.1", 1);
         const { store } = await connected(kind);
         expect(await store.check?.(call)).toEqual([
-          "this server is a replica and refuses writes, so every new delivery gets 503; connect to the primary, at an address that follows it",
+          "This server is a replica and rejects writes, so every new delivery gets 503. Connect to the primary, at an address that follows it.",
         ]);
       });
 
-      test("tells when it may not look", async () => {
+      test("reports that CONFIG is forbidden", async () => {
         const user = { username: "blind", password: "secret" };
         const rights = ["~*", "+@all", "-config"];
         await admin.acl("SETUSER", user.username, "reset", "on", `>${user.password}`, ...rights);
         const { store } = await connected(kind, { user });
         expect(await store.check?.(call)).toEqual([
-          expect.stringMatching(/^eviction and persistence could not be checked: NOPERM/),
+          expect.stringMatching(/^Eviction and persistence could not be checked: NOPERM/),
         ]);
       });
     });
@@ -217,11 +217,11 @@ describeWithRedis("on a real server", () => {
   describe.each(clientKinds.filter(({ name }) => name.startsWith("ioredis")))(
     "with $name and lazyConnect",
     (kind) => {
-      test("the first call connects it, and calls meanwhile are refused", async () => {
+      test("the first call connects the client, and calls in the meantime are rejected", async () => {
         const { store } = make(kind);
         const first = store.claim("1", claimBy("a"), call);
         await expect(store.claim("2", claimBy("b"), call)).rejects.toThrow(
-          "the Redis client is not connected (connecting)",
+          "The Redis client is not connected (connecting).",
         );
         expect(await first).toMatchObject({ status: "claimed" });
         expect(await store.claim("2", claimBy("b"), call)).toMatchObject({ status: "claimed" });

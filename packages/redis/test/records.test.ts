@@ -18,7 +18,7 @@ describeWithRedis("a record", () => {
     server = its;
   });
 
-  test("is one string, whose first letter is its state", async () => {
+  test("is one string whose first letter is its state", async () => {
     const store = redisStore(redis);
     const claim = { ...claimBy("token a"), lineage };
 
@@ -56,7 +56,7 @@ describeWithRedis("a record", () => {
     }
   });
 
-  test("that is extended keeps its retention, and lives as long as its lease at least", async () => {
+  test("that is extended keeps its retention and lasts at least as long as its lease", async () => {
     const store = redisStore(redis);
     const claim = claimBy("a");
     await store.claim("1", claim, call);
@@ -69,13 +69,13 @@ describeWithRedis("a record", () => {
     expect(await redis.pttl(key)).toBeGreaterThan(1_000);
   });
 
-  test("has a key that tells nothing of the delivery", async () => {
+  test("has a key that reveals nothing about the delivery", async () => {
     const { receiver } = observedReceiver({ name: "billing", store: redisStore(redis) });
     await receiver.receive(await signed(undefined, { "x-svc-delivery-id": "dlv_secret" }));
     expect(await redis.keys("*")).toEqual([expect.stringMatching(/^svc-webhooks:[0-9a-f]{32}$/)]);
   });
 
-  test("of a receiver is not seen by one of another name on the same Redis", async () => {
+  test("is invisible to a receiver of another name on the same Redis", async () => {
     const store = redisStore(redis);
     const billing = observedReceiver({ name: "billing", store });
     const audit = observedReceiver({ name: "audit", store });
@@ -86,7 +86,7 @@ describeWithRedis("a record", () => {
     expect(audit.codes()).toEqual(["processed"]);
   });
 
-  test("of a store is not seen by one with another prefix", async () => {
+  test("is invisible to a store with another prefix", async () => {
     await redisStore(redis, { prefix: "a:" }).complete("1", claimBy("a"), call);
     const other = redisStore(redis, { prefix: "b:" });
     expect(await other.claim("1", claimBy("b"), call)).toMatchObject({ status: "claimed" });
@@ -95,7 +95,7 @@ describeWithRedis("a record", () => {
     expect((await redis.keys("*")).toSorted()).toEqual(["a:1", "b:1", key]);
   });
 
-  test("takes 200 bytes at most when it is done", async () => {
+  test("takes at most 200 bytes when it is done", async () => {
     const store = redisStore(redis);
     const keys = ["1", "2"].map((digit) => digit.repeat(32)) as [string, string];
     await store.complete(keys[0], claimBy("a"), call);
@@ -105,7 +105,7 @@ describeWithRedis("a record", () => {
     }
   });
 
-  test("cannot be made on a full server that evicts nothing; those there are remain known", async () => {
+  test("cannot be created on a full server without eviction, where existing records remain", async () => {
     const store = redisStore(redis);
     await store.complete("1", claimBy("a"), call);
     onTestFinished(async () => void (await redis.config("SET", "maxmemory", "0")));
@@ -128,11 +128,11 @@ describeWithRedis("a record", () => {
     "f1 2 3",
     "r-1 1 1 a",
   ];
-  test.each(foreign)("of somebody else, %j, is refused and left alone", async (value) => {
+  test.each(foreign)("with the foreign value %j is rejected and left alone", async (value) => {
     const store = redisStore(redis);
     await redis.set(key, value);
     const claim = claimBy("a");
-    const refused = "no record of svc-webhooks under this key";
+    const refused = "The value of this key is not a record of svc-webhooks.";
     await expect(store.claim("1", claim, call)).rejects.toThrow(refused);
     await expect(store.complete("1", claim, call)).rejects.toThrow(refused);
     await expect(store.release("1", { ...claim, to: "failed" }, call)).rejects.toThrow(refused);
@@ -142,7 +142,7 @@ describeWithRedis("a record", () => {
     expect(await redis.pttl(key)).toBe(-1);
   });
 
-  test("of somebody else that is no string is refused and left alone", async () => {
+  test("with a foreign value that is not a string is rejected and left alone", async () => {
     const store = redisStore(redis);
     await redis.rpush(key, "hello");
     await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow("WRONGTYPE");
@@ -179,7 +179,7 @@ describeWithRedis("a record", () => {
     expect(await store.claim("1", claim, call)).toEqual({ status: "done" });
     expect(await store.forget("1", call)).toBe(true);
     expect(await store.forget("1", call)).toBe(false);
-    const nothingPersisted = [expect.stringMatching("nothing is persisted") as string];
+    const nothingPersisted = [expect.stringMatching("Nothing is persisted") as string];
     expect(await store.check?.(call)).toEqual(nothingPersisted);
   });
 });

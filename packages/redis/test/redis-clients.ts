@@ -3,12 +3,12 @@ import { Redis as Ioredis5 } from "ioredis5";
 import { createClient } from "redis";
 import type { RedisClient } from "../src/index.js";
 
-/** A client as its users make it, not connected yet. */
+/** A client as users create it, not yet connected. */
 export interface MadeClient {
   readonly client: RedisClient;
-  /** Resolves when it is connected. */
+  /** Resolves when the client is connected. */
   readonly connect: () => Promise<unknown>;
-  /** Ends it for good; also where it never was connected. */
+  /** Closes the client permanently, even if it never connected. */
   readonly close: () => void;
 }
 
@@ -17,7 +17,7 @@ interface User {
   readonly password: string;
 }
 
-/** What several clients have, by the same name. */
+/** Options that all kinds of clients share. */
 export interface ClientOptions {
   readonly user?: User;
   readonly keyPrefix?: string;
@@ -32,7 +32,7 @@ const ioredis = (name: string, Redis: typeof Ioredis6): ClientKind => ({
   name,
   make(port, { user = {}, keyPrefix = "" } = {}) {
     const client = new Redis({ host: "127.0.0.1", port, lazyConnect: true, keyPrefix, ...user });
-    // Without a listener every failed attempt to connect is printed.
+    // Without a listener, ioredis prints every failed attempt to connect.
     client.on("error", () => {});
     return { client, connect: () => client.connect(), close: () => client.disconnect() };
   },
@@ -53,7 +53,7 @@ const nodeRedis: ClientKind = {
 
 export const clientKinds: readonly ClientKind[] = [
   ioredis("ioredis 6", Ioredis6),
-  // Two classes of the same shape, as far as it is used here; to TypeScript they are none.
+  // The classes have the same shape as far as it is used here, but their types differ.
   ioredis("ioredis 5", Ioredis5 as unknown as typeof Ioredis6),
   nodeRedis,
 ];

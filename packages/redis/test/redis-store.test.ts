@@ -6,20 +6,20 @@ import { call, claimBy } from "../../../test/support/receivers.js";
 import { redisStore, type Connection, type RedisClient } from "../src/index.js";
 
 test.each<unknown>([undefined, null, "redis://localhost", 6379, {}, () => {}])(
-  "%j is no client",
+  "rejects the client %j",
   (client) => {
     expect(() => redisStore(client as RedisClient)).toThrow(TypeError);
-    expect(() => redisStore(client as RedisClient)).toThrow("no client of ioredis");
+    expect(() => redisStore(client as RedisClient)).toThrow("must be an ioredis client");
   },
 );
 
-test.each<unknown>([null, 1, {}, ["a:"]])("%j is no prefix", (prefix) => {
+test.each<unknown>([null, 1, {}, ["a:"]])("rejects the prefix %j", (prefix) => {
   const client = new Redis({ lazyConnect: true });
   expect(() => redisStore(client, { prefix: prefix as string })).toThrow(TypeError);
   expect(client.status).toBe("wait");
 });
 
-test("all that the README names are clients, and none is connected by making a store", () => {
+test("accepts every client that the README names and connects none of them", () => {
   const ioredis = [
     new Redis({ lazyConnect: true }),
     new Redis5({ lazyConnect: true }),
@@ -41,56 +41,64 @@ test("all that the README names are clients, and none is connected by making a s
 });
 
 test.each([
-  [false, "refuses"],
-  [true, "serves"],
-])("a client without isReady, as clusters of node-redis 5, and isOpen %s, %s", async (isOpen) => {
-  const evalSha = async () => "d";
-  const store = redisStore({ isOpen, evalSha, eval: evalSha });
-  const claim = store.claim("1", claimBy("a"), call);
-  if (isOpen) expect(await claim).toEqual({ status: "done" });
-  else await expect(claim).rejects.toThrow("the Redis client is not connected");
-});
+  [false, "rejects"],
+  [true, "resolves"],
+])(
+  "with a client that has isOpen %s but no isReady, as clusters of node-redis 5, a claim %s",
+  async (isOpen) => {
+    const evalSha = async () => "d";
+    const store = redisStore({ isOpen, evalSha, eval: evalSha });
+    const claim = store.claim("1", claimBy("a"), call);
+    if (isOpen) expect(await claim).toEqual({ status: "done" });
+    else await expect(claim).rejects.toThrow("The Redis client is not connected.");
+  },
+);
 
-/** A connection that answers what it is told, and remembers what it was asked. */
-function answering(answer: unknown) {
-  const asked: { keys: readonly string[]; args: readonly string[] }[] = [];
+/** A connection that returns `reply` to every script and records the calls. */
+function replying(reply: unknown) {
+  const calls: { keys: readonly string[]; args: readonly string[] }[] = [];
   const connection: Connection = {
     run: async (script, keys, args) => {
       expect(script.sha1).toMatch(/^[0-9a-f]{40}$/);
       expect(script.source).toContain("redis.call");
-      asked.push({ keys, args });
-      return answer;
+      calls.push({ keys, args });
+      return reply;
     },
     setting: async () => undefined,
   };
-  return { asked, connection };
+  return { calls, connection };
 }
 
-test("a connection of one's own gets a script with its keys and arguments, all strings", async () => {
-  const { asked, connection } = answering("c1795000000000 1");
+test("a user's Connection receives each script with its keys and arguments as strings", async () => {
+  const { calls, connection } = replying("c1795000000000 1");
   const store = redisStore(connection, { prefix: "a:" });
   expect(await store.claim("1", claimBy("token"), call)).toEqual({
     status: "claimed",
     fence: 1_795_000_000_000,
     run: 1,
   });
-  expect(asked).toEqual([{ keys: ["a:1"], args: ["token", "30000", "604800000"] }]);
+  expect(calls).toEqual([{ keys: ["a:1"], args: ["token", "30000", "604800000"] }]);
 });
 
-test.each([null, undefined, "", "OK", 1])(
-  "the answer %j to a claim is an error",
-  async (answer) => {
-    const store = redisStore(answering(answer).connection);
-    await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow(
-      "Redis answered a claim with",
-    );
-  },
-);
+test.each([null, undefined, "", "OK", 1])("the reply %j to a claim is an error", async (reply) => {
+  const store = redisStore(replying(reply).connection);
+  await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow(
+    /^Redis returned .* for a claim\.$/,
+  );
+});
 
 test.each([
-  ["5 s ahead", 5_000, ["the server's clock is 5 s away from this machine's"]],
-  ["5 s behind", -5_000, ["the server's clock is 5 s away from this machine's"]],
-  ["right", 0, []],
+  [
+    "5 s ahead",
+    5_000,
+    ["The server's clock differs from this machine's by 5 s. Synchronize both."],
+  ],
+  [
+    "5 s behind",
+    -5_000,
+    ["The server's clock differs from this machine's by 5 s. Synchronize both."],
+  ],
+  ["equal", 0, []],
 ])("check() compares the clocks: %s", async (_name, driftMs, problems) => {
   const settings = new Map([
     ["maxmemory-policy", "noeviction"],
@@ -103,8 +111,8 @@ test.each([
   expect(await store.check?.(call)).toEqual(problems);
 });
 
-test("a replica of Redis 6.2, which wraps what a script was refused, is left and reported", async () => {
-  // As scripting.c of 6.2 puts it; the other tests are on what is installed, which is newer.
+test("recognizes a replica of Redis 6.2, which wraps the error of a script, and reports it", async () => {
+  // The text is from scripting.c of 6.2; the installed server of the other tests is newer.
   const refusal =
     "@user_script:25: @user_script: 25: -READONLY You can't write against a read only replica.";
   const commands: (readonly string[])[] = [];
