@@ -6,14 +6,14 @@ type Calls = Pick<
   "claim" | "complete" | "release" | "extend" | "forget" | "agreeOnShards"
 >;
 
-/** An object as it is seen from a Worker: its methods, each answering a promise. */
+/** A Durable Object as a Worker sees it: each method returns a promise. */
 export type DeliveryRecordsStub = {
   readonly [Name in keyof Calls]: (
     ...given: Parameters<Calls[Name]>
   ) => PromiseLike<ReturnType<Calls[Name]>>;
 };
 
-/** A binding to a Durable Object namespace, as far as it is used. */
+/** The members of a Durable Object namespace binding that the store uses. */
 export interface DeliveryRecordsNamespace<Id> {
   idFromName(name: string): Id;
   get(id: Id): DeliveryRecordsStub;
@@ -21,19 +21,19 @@ export interface DeliveryRecordsNamespace<Id> {
 
 export interface DurableObjectStoreOptions {
   /**
-   * Over how many objects the records are spread, 1 … 1,024. Default 16. An object takes some
-   * hundred calls a second. It cannot be changed later: every record would be looked for in another
-   * object, and what was done would be done again. Errors: `RangeError`.
+   * The number of objects that the records spread over, 1 … 1,024. Default 16. An object handles a few
+   * hundred calls per second. The number cannot be changed later: records would be looked up in the
+   * wrong objects, and events that were done would run again. Errors: `RangeError`.
    */
   readonly shards?: number | undefined;
 }
 
 /**
- * Records in Durable Objects, shared by all isolates of all Workers that bind the same namespace.
- * Strongly consistent: a key has one object, and an object takes one call at a time.
+ * Keeps records in Durable Objects, shared by all isolates of all Workers that bind the same namespace.
+ * Strongly consistent: each key has one object, and an object runs one call at a time.
  *
- * Calls reject when the namespace was set up with another number of shards; the receiver answers
- * 503, so nothing is lost.
+ * Calls reject if the namespace was set up with another number of shards. The outcome is then
+ * `store_unavailable` (503), so no event is lost.
  *
  * @throws RangeError if `shards` is out of range
  */
@@ -42,28 +42,30 @@ export function durableObjectStore<Id>(
   { shards = 16 }: DurableObjectStoreOptions = {},
 ): DeliveryStore {
   if (!Number.isInteger(shards) || shards < 1 || shards > 1_024) {
-    throw new RangeError("durableObjectStore: shards must be a whole number from 1 to 1024");
+    throw new RangeError("durableObjectStore: `shards` must be an integer from 1 to 1024.");
   }
   const shard = (index: number) => namespace.get(namespace.idFromName(`shard ${index}`));
-  // A settled value, not its promise: a worker must not await another request's.
+  // The value, not its promise: a Worker must not await a promise of another request.
   let agreed: number | undefined;
 
-  /** The object that has the records of a key. */
-  const home = async (key: string) => {
+  /** The object that keeps the record of a key. */
+  const shardOf = async (key: string) => {
     agreed ??= await shard(0).agreeOnShards(shards);
     if (agreed !== shards) {
-      throw new Error(`this namespace was set up with ${agreed} shards; shards must stay that`);
+      throw new Error(
+        `This namespace was set up with ${agreed} shards. Set \`shards\` to ${agreed}.`,
+      );
     }
-    // Keys are hexadecimal digits of a hash.
+    // A key is a hash in hexadecimal digits.
     return shard((Number.parseInt(key.slice(0, 8), 16) || 0) % shards);
   };
 
   return {
     shared: true,
-    claim: async (key, request) => (await home(key)).claim(key, request),
-    complete: async (key, request) => (await home(key)).complete(key, request),
-    release: async (key, request) => (await home(key)).release(key, request),
-    extend: async (key, request) => (await home(key)).extend(key, request),
-    forget: async (key) => (await home(key)).forget(key),
+    claim: async (key, request) => (await shardOf(key)).claim(key, request),
+    complete: async (key, request) => (await shardOf(key)).complete(key, request),
+    release: async (key, request) => (await shardOf(key)).release(key, request),
+    extend: async (key, request) => (await shardOf(key)).extend(key, request),
+    forget: async (key) => (await shardOf(key)).forget(key),
   };
 }

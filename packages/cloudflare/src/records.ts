@@ -1,10 +1,10 @@
 import type { ClaimRequest, ClaimResult, CompleteResult, ReleaseRequest } from "@svc-webhooks/core";
 import { DurableObject } from "cloudflare:workers";
 
-/** How long records that have expired may stay before they are removed. */
+/** How long expired records may remain before they are removed. */
 const purgeMs = 3_600_000;
 
-/** The longest `retainMs` of a receiver. */
+/** The largest `retainMs` of a receiver. */
 const longestMs = 31_536_000_000;
 
 type Row = {
@@ -18,10 +18,10 @@ type Row = {
 };
 
 /**
- * One shard of the records. Export it from your Worker's module and bind it with SQLite storage.
+ * One shard of the records. Export the class from your Worker's module and bind it with SQLite storage.
  *
- * Each call is one synchronous read and write, and an object takes one call at a time: that is what
- * makes it atomic. Times are milliseconds of the object's clock.
+ * Each call is one synchronous read and write, and an object runs one call at a time, so calls are
+ * atomic. Times are milliseconds of the object's clock.
  */
 export class DeliveryRecords extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
@@ -50,7 +50,7 @@ export class DeliveryRecords extends DurableObject {
       return { status: row.state, lineage: row.lineage ?? undefined };
     }
     if (row && isLeased(row, now)) {
-      // A clock that was set back would keep a dead claim alive.
+      // Otherwise a clock that was set back would keep a dead claim alive.
       const lease_ends_at = Math.min(row.lease_ends_at, now + leaseMs);
       if (lease_ends_at < row.lease_ends_at) this.#put(key, { ...row, lease_ends_at });
       return row.token === token
@@ -111,7 +111,7 @@ export class DeliveryRecords extends DurableObject {
     return true;
   }
 
-  /** Of the first shard: how many there have been from the beginning. */
+  /** Called on the first shard: stores the first number it receives, and returns the stored number. */
   agreeOnShards(shards: number): number {
     const [known] = this.#sql.exec<{ shards: number }>("SELECT shards FROM layout").toArray();
     if (!known) this.#sql.exec("INSERT INTO layout VALUES (?)", shards);
@@ -122,7 +122,7 @@ export class DeliveryRecords extends DurableObject {
     this.#hasAlarm = false;
     const now = this.now();
     this.#sql.exec("DELETE FROM records WHERE expires_at <= ?", now);
-    // Written before the clock was set back; they would stay until it is there again.
+    // A record written before the clock was set back would otherwise remain until the clock catches up.
     const latest = now + longestMs;
     this.#sql.exec("UPDATE records SET expires_at = ? WHERE expires_at > ?", latest, latest);
     if (this.#sql.exec("SELECT 1 FROM records LIMIT 1").toArray().length > 0) {
@@ -158,13 +158,13 @@ export class DeliveryRecords extends DurableObject {
   async #setAlarm(): Promise<void> {
     if (this.#hasAlarm) return;
     this.#hasAlarm = true;
-    // Set by this object before it was evicted, say: moved on and on it would never go off.
+    // An alarm may be left from before an eviction; if it were postponed each time, it would never fire.
     const { storage } = this.ctx;
     if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + purgeMs);
   }
 }
 
-/** What is left of a claim that nobody holds. */
+/** The fields of a record that has no owner. */
 const idle = { token: "", lease_ends_at: 0 };
 
 const isOwned = ({ state, token }: Row, by: string) => state === "running" && token === by;

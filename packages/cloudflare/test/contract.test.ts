@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cloud, type Cloud } from "./support.js";
 
 describe.each([
-  { objects: "that stay", evicting: false },
+  { objects: "that stay in memory", evicting: false },
   { objects: "that are evicted before every call", evicting: true },
 ])("with objects $objects", ({ evicting }) => {
   let made: Cloud;
@@ -16,15 +16,15 @@ describe.each([
     { describe, it },
     "the Durable Object store",
     async () => {
-      await made.ask("clear");
+      await made.control("clear");
       let calls = 0;
       let eviction: Promise<unknown> | undefined;
       const evicted =
-        <Given extends unknown[], Answer>(call: (...given: Given) => Answer | Promise<Answer>) =>
-        async (...given: Given): Promise<Answer> => {
+        <Given extends unknown[], Result>(call: (...given: Given) => Result | Promise<Result>) =>
+        async (...given: Given): Promise<Result> => {
           calls += 1;
           try {
-            // Once for those that come at the same time: it would end what is under way.
+            // Concurrent calls share one eviction: another one would abort pending calls.
             if (evicting) await (eviction ??= made.evict());
             return await call(...given);
           } finally {
@@ -49,7 +49,7 @@ describe.each([
     { modelRuns: evicting ? 2 : 10 },
   );
 
-  it("has kept its number of shards", async () => {
-    expect(await made.ask("count")).toHaveLength(evicting ? 1 : 3);
+  it("has the configured number of shards", async () => {
+    expect(await made.control("count")).toHaveLength(evicting ? 1 : 3);
   });
 });

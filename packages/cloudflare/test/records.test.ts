@@ -14,7 +14,7 @@ async function opened(...given: Parameters<typeof cloud>) {
   return made;
 }
 
-test("what was done outlives an eviction, and what runs keeps its lease", async () => {
+test("a done record and a live lease survive an eviction", async () => {
   const { store, evict } = await opened();
   await store.claim(keyOf(1), by("a"), call);
   await store.complete(keyOf(1), by("a"), call);
@@ -25,7 +25,7 @@ test("what was done outlives an eviction, and what runs keeps its lease", async 
   expect(await store.extend(keyOf(2), by("a"), call)).toBe(true);
 });
 
-test("what was done outlives a restart of the platform", async () => {
+test("a done record survives a restart of the platform", async () => {
   const directory = mkdtempSync(join(tmpdir(), "svc-webhooks-objects-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const before = await cloud(3, directory);
@@ -35,36 +35,36 @@ test("what was done outlives a restart of the platform", async () => {
   expect(await store.claim(keyOf(1), by("b"), call)).toEqual({ status: "done" });
 });
 
-test("records are spread over the shards by their keys", async () => {
-  const { store, ask } = await opened(3);
+test("records spread over the shards by their keys", async () => {
+  const { store, control } = await opened(3);
   for (let index = 0; index < 9; index += 1) await store.claim(keyOf(index), by("a"), call);
-  expect(await ask("count")).toEqual([3, 3, 3]);
+  expect(await control("count")).toEqual([3, 3, 3]);
 });
 
-test("an alarm removes what has expired, and nothing else", async () => {
-  const { store, ask, advance } = await opened(1);
+test("an alarm removes only expired records", async () => {
+  const { store, control, advance } = await opened(1);
   await store.complete(keyOf(1), { ...by("a"), retainMs: 1_000 }, call);
   await store.complete(keyOf(2), by("a"), call);
   await advance(1_000);
-  expect(await ask("alarm")).toEqual([true]);
-  expect(await ask("count")).toEqual([1]);
+  expect(await control("alarm")).toEqual([true]);
+  expect(await control("count")).toEqual([1]);
 });
 
 test("a clock set back by decades does not keep records for decades", async () => {
-  const { store, ask, advance } = await opened(1);
+  const { store, control, advance } = await opened(1);
   const year = 31_536_000_000;
   await store.complete(keyOf(1), by("a"), call);
   await advance(-30 * year);
-  await ask("alarm");
+  await control("alarm");
   await advance(year - 1);
-  await ask("alarm");
+  await control("alarm");
   expect(await store.claim(keyOf(1), by("b"), call)).toEqual({ status: "done" });
   await advance(1);
-  await ask("alarm");
-  expect(await ask("count")).toEqual([0]);
+  await control("alarm");
+  expect(await control("count")).toEqual([0]);
 });
 
-test("another number of shards is refused, because it would forget everything", async () => {
+test("a call with another number of shards rejects", async () => {
   const directory = mkdtempSync(join(tmpdir(), "svc-webhooks-objects-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const before = await cloud(3, directory);
@@ -72,11 +72,11 @@ test("another number of shards is refused, because it would forget everything", 
   await before.close();
   const { store } = await opened(4, directory);
   await expect(store.claim(keyOf(1), by("b"), call)).rejects.toThrow(
-    "this namespace was set up with 3 shards; shards must stay that",
+    "This namespace was set up with 3 shards. Set `shards` to 3.",
   );
 });
 
-test("100 racers on one key have one owner", async () => {
+test("100 concurrent claims on one key have one owner", async () => {
   const { store } = await opened();
   const racers = Array.from({ length: 100 }, async (_, index) =>
     store.claim(keyOf(1), by(`racer ${index}`), call),

@@ -2,20 +2,21 @@ import { fileURLToPath } from "node:url";
 import type { DeliveryStore } from "@svc-webhooks/core";
 import { Miniflare } from "miniflare";
 import { bundled } from "../../../test/runtimes/launch.js";
-import type { Question } from "./worker.js";
+import type { Command } from "./worker.js";
 
 const script = await bundled(fileURLToPath(new URL("worker.ts", import.meta.url)), "workerd");
 
 export interface Cloud {
   readonly store: DeliveryStore;
   readonly advance: (ms: number) => Promise<unknown>;
-  /** Ends all objects; the next call finds them as after an eviction, with what they have stored. */
+  /** Aborts all objects. The next call restarts them from storage, as after an eviction. */
   readonly evict: () => Promise<unknown>;
-  readonly ask: (call: Question["call"], ...given: readonly unknown[]) => Promise<unknown>;
+  /** Runs a command in the worker. */
+  readonly control: (call: Command["call"], ...given: readonly unknown[]) => Promise<unknown>;
   readonly close: () => Promise<void>;
 }
 
-/** A store in real workerd, spoken to over HTTP. */
+/** A store in real workerd, called over HTTP. */
 export async function cloud(shards = 3, persistTo?: string): Promise<Cloud> {
   const miniflare = new Miniflare({
     modules: true,
@@ -28,15 +29,15 @@ export async function cloud(shards = 3, persistTo?: string): Promise<Cloud> {
     cf: false,
   });
   const url = await miniflare.ready;
-  const ask: Cloud["ask"] = async (call, ...given) => {
-    const question: Question = { shards, call, given };
-    const response = await fetch(url, { method: "POST", body: JSON.stringify(question) });
+  const control: Cloud["control"] = async (call, ...given) => {
+    const command: Command = { shards, call, given };
+    const response = await fetch(url, { method: "POST", body: JSON.stringify(command) });
     if (!response.ok) throw new Error(await response.text());
     return (await response.json()) ?? undefined;
   };
-  // The worker answers what the store of the same name does.
-  const remote = (call: Question["call"]) => (key: string, request?: object) =>
-    ask(call, key, request) as Promise<never>;
+  // The worker returns the result of the store's method of the same name.
+  const remote = (call: Command["call"]) => (key: string, request?: object) =>
+    control(call, key, request) as Promise<never>;
   return {
     store: {
       shared: true,
@@ -46,9 +47,9 @@ export async function cloud(shards = 3, persistTo?: string): Promise<Cloud> {
       extend: remote("extend"),
       forget: remote("forget"),
     },
-    advance: (ms) => ask("advance", ms),
-    evict: () => ask("evict"),
-    ask,
+    advance: (ms) => control("advance", ms),
+    evict: () => control("evict"),
+    control,
     close: () => miniflare.dispose(),
   };
 }

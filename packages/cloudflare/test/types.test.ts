@@ -2,7 +2,7 @@ import type { DeliveryStore } from "@svc-webhooks/core";
 import { expectTypeOf, test } from "vitest";
 import type { DeliveryRecords, durableObjectStore } from "../src/index.js";
 
-test("a binding that is typed by its class is taken as it is", () => {
+test("accepts a binding that is typed by its class", () => {
   const store = (
     namespace: DurableObjectNamespace<DeliveryRecords>,
     make: typeof durableObjectStore,

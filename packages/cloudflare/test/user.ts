@@ -9,7 +9,7 @@ interface Worker {
   Bindings: { readonly RECORDS: DurableObjectNamespace<DeliveryRecords> };
 }
 
-/** What a user deploys, at its least. */
+/** The smallest Worker that a user deploys. */
 export default new Hono<Worker>().post(
   "/webhooks",
   webhooks((c) =>

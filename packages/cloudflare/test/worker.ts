@@ -1,7 +1,7 @@
 import { DeliveryRecords, durableObjectStore } from "@svc-webhooks/cloudflare";
 import type { DeliveryStore } from "@svc-webhooks/core";
 
-/** The class under test with a clock that is moved by hand and survives an eviction. */
+/** The class under test, with a clock that the test moves and that survives an eviction. */
 export class Records extends DeliveryRecords {
   constructor(context: DurableObjectState, env: Cloudflare.Env) {
     super(context, env);
@@ -23,8 +23,8 @@ export class Records extends DeliveryRecords {
     this.ctx.abort("evicted by the test");
   }
 
-  /** What the platform calls when the alarm goes off; whether one was set. */
-  async goOff(): Promise<boolean> {
+  /** Runs the alarm as the platform does. Resolves to whether one was set. */
+  async fireAlarm(): Promise<boolean> {
     const wasSet = (await this.ctx.storage.getAlarm()) !== null;
     await this.alarm();
     return wasSet;
@@ -45,8 +45,8 @@ interface Bindings {
   readonly RECORDS: DurableObjectNamespace<Records>;
 }
 
-/** What a test asks of the worker: a call of the store, or of all its objects. */
-export interface Question {
+/** A command of a test to the worker: a call of the store or of all its objects. */
+export interface Command {
   readonly shards: number;
   readonly call:
     | Exclude<keyof DeliveryStore, "shared" | "check">
@@ -60,15 +60,15 @@ export interface Question {
 
 export default {
   async fetch(request: Request, { RECORDS }: Bindings): Promise<Response> {
-    const { shards, call, given } = await request.json<Question>();
+    const { shards, call, given } = await request.json<Command>();
     const objects = Array.from({ length: shards }, (_, index) =>
       RECORDS.get(RECORDS.idFromName(`shard ${index}`)),
     );
     const toAll: Readonly<Record<string, (object: Stub) => unknown>> = {
       advance: (object) => object.advance(Number(given[0])),
-      // Its answer is that there is none any more.
+      // The call rejects because the object is aborted.
       evict: (object) => object.evict().catch(() => {}),
-      alarm: (object) => object.goOff(),
+      alarm: (object) => object.fireAlarm(),
       clear: (object) => object.clear(),
       count: (object) => object.count(),
     };
@@ -76,9 +76,9 @@ export default {
       const one = toAll[call];
       if (one) return Response.json(await Promise.all(objects.map(async (object) => one(object))));
       const store = durableObjectStore(RECORDS, { shards });
-      // What the other side gave is what the call takes.
-      const ask = store[call as keyof DeliveryStore] as (...all: readonly unknown[]) => unknown;
-      return Response.json((await ask(...given)) ?? null);
+      // The test passes the arguments that the method takes.
+      const method = store[call as keyof DeliveryStore] as (...all: readonly unknown[]) => unknown;
+      return Response.json((await method(...given)) ?? null);
     } catch (error) {
       return new Response(String(error), { status: 500 });
     }
