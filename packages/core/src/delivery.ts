@@ -59,7 +59,10 @@ export const storedHeaders = (header: HeaderLookup): StoredDelivery["headers"] =
 /** A stored delivery as JSON text, for a text or JSON column; the body is base64 (RFC 4648, section 4). */
 export function serializeDelivery({ method, headers, body }: StoredDelivery): string {
   let binary = "";
-  for (const byte of body) binary += String.fromCharCode(byte);
+  // In slices that fit on a stack.
+  for (let at = 0; at < body.length; at += 32_768) {
+    binary += String.fromCharCode(...body.subarray(at, at + 32_768));
+  }
   return JSON.stringify({ method, headers, body: btoa(binary) });
 }
 
@@ -73,8 +76,12 @@ export function parseDelivery(stored: unknown): StoredDelivery {
     const { method, headers, body } = (
       typeof stored === "string" ? JSON.parse(stored) : stored
     ) as Record<keyof StoredDelivery, unknown>;
-    const bytes = Uint8Array.from(atob(body as string), (char) => char.charCodeAt(0));
-    if (method === "POST" && [body, ...Object.values(headers as object)].every(isText)) {
+    const binary = atob(body as string);
+    const bytes = new Uint8Array(binary.length);
+    for (let at = 0; at < bytes.length; at += 1) bytes[at] = binary.charCodeAt(at);
+    const isWhole = method === "POST" && btoa(binary) === body;
+    const isRecord = typeof headers === "object" && !Array.isArray(headers);
+    if (isWhole && isRecord && Object.values(headers as object).every(isText)) {
       return { method, headers: headers as StoredDelivery["headers"], body: bytes };
     }
   } catch {

@@ -111,7 +111,7 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ maxLength: 500 }),
-        fc.uint8Array(filled),
+        fc.uint8Array(filled).filter((key) => key.some(Boolean)),
         async (body, key) => {
           const mac = createHmac("sha256", key).update(body).digest("hex");
           expect(await lib.sign(body, key)).toBe(`sha256=${mac}`);
@@ -135,7 +135,8 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
   });
 
   test("refuse any single bit flipped in body, key or signature", async () => {
-    const some = fc.uint8Array({ minLength: 1, maxLength: 100 });
+    // Keys of zeros are refused.
+    const some = fc.uint8Array({ minLength: 1, maxLength: 100 }).filter((key) => key.some(Boolean));
     await fc.assert(
       fc.asyncProperty(some, some, fc.nat(), async (body, key, position) => {
         const signature = await lib.sign(body, key);

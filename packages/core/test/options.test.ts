@@ -108,6 +108,7 @@ describe("a receiver is not built with", () => {
       "store must be a DeliveryStore",
     ],
     ["null as store", { store: null }, "invalid_option", "store must be a DeliveryStore"],
+    ["a list as dedupeBy", { dedupeBy: ["event"] }, "invalid_option", '"event" or "body"'],
     ["an unknown dedupeBy", { dedupeBy: "id" }, "invalid_option", '"event" or "body"'],
     [
       "a word that starts with a dedupeBy",

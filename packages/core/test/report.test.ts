@@ -401,6 +401,25 @@ describe("lines that requests cause", () => {
     expect(lines).toHaveLength(before);
   });
 
+  test("are one for all errors of a store, which may have a text for each request", async () => {
+    let requests = 0;
+    const { receiver, lines } = timed({}, () => ({
+      claim: () => Promise.reject(new Error(`request ${(requests += 1)} failed`)),
+    }));
+    for (let sent = 0; sent < 20; sent += 1) await send(receiver);
+    expect(lines).toHaveLength(1);
+  });
+
+  test("are separate for resumed deliveries with separate causes", async () => {
+    const { receiver, lines } = timed({
+      eventType: ({ kind }) => {
+        throw new Error(`kind ${String(kind)}`);
+      },
+    });
+    for (const kind of [1, 2, 3]) await receiver.resume(await signed(JSON.stringify({ kind })));
+    expect(lines).toHaveLength(3);
+  });
+
   test("of internal errors too", async () => {
     const { receiver, lines } = timed({
       observe: () => {
@@ -463,7 +482,16 @@ describe("by default, what an operator must see goes to console.error", () => {
     expect(text).toMatch(/^[ -~\n]+$/);
     expect(text).not.toMatch(/^ +at fake/m);
     expect(text).toContain("no such address:");
-    expect(text).toContain("\ncaused by: Error: \\u{1b}[31mred");
+    expect(text).toContain("\n  caused by: Error: \\u{1b}[31mred");
+  });
+
+  test("no line that begins like one of ours, whatever a stack holds", async () => {
+    const thrown = Object.assign(new Error("no"), { stack: "no\nsvc-webhooks billing: forged" });
+    const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown) } });
+    await send(receiver);
+    expect(String(printed.mock.calls[0]?.[0]).split("\n").slice(1)).toEqual([
+      expect.stringMatching(/^ {2}/),
+    ]);
   });
 
   test.each<[string, unknown]>([
@@ -479,6 +507,7 @@ describe("by default, what an operator must see goes to console.error", () => {
       },
     ],
     ["an error without a stack", Object.assign(new Error("no"), { stack: undefined })],
+    ["an error with a stack that is not text", Object.assign(new Error("no"), { stack: null })],
     [
       "an error that is its own cause",
       (() => {

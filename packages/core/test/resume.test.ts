@@ -202,8 +202,8 @@ describe("a stored delivery", () => {
     expect(column).toMatchObject({ body: Buffer.from(bytes).toString("base64") });
   });
 
-  test("of 1 MiB is serialized and read again", () => {
-    const body = new Uint8Array(1_048_576).fill(0xff);
+  test("of the largest size is serialized and read again", () => {
+    const body = new Uint8Array(104_857_600).fill(0xff);
     expect(parseDelivery(serializeDelivery({ ...delivery, body })).body.length).toBe(body.length);
   });
 
@@ -220,6 +220,11 @@ describe("a stored delivery", () => {
     ["no headers", { method: "POST", body: "e30=" }],
     ["a header that is not text", { method: "POST", headers: { a: 1 }, body: "e30=" }],
     ["no method", { headers: {}, body: "e30=" }],
+    ["headers that are text", { method: "POST", headers: "abc", body: "e30=" }],
+    ["headers that are a list", { method: "POST", headers: ["a"], body: "e30=" }],
+    ["headers that are a number", { method: "POST", headers: 5, body: "e30=" }],
+    ["base64 without its padding", { method: "POST", headers: {}, body: "e30" }],
+    ["base64 with a space in it", { method: "POST", headers: {}, body: "e3 0=" }],
   ])("is refused as invalid_delivery when it is %s", (_, stored) => {
     expect(() => parseDelivery(stored)).toThrow(
       expect.objectContaining({ name: "WebhookError", code: "invalid_delivery" }),

@@ -533,6 +533,26 @@ describe("a complete that fails", () => {
     expect((await send(receiver)).code).toBe("duplicate");
   });
 
+  test("because it hangs is not sent again and again, and ends when it succeeds late", async () => {
+    const { opened, open } = gate();
+    let completions = 0;
+    const { receiver, clock } = timed({}, (store) => ({
+      async complete(...call) {
+        completions += 1;
+        await opened;
+        return store.complete(...call);
+      },
+    }));
+    void send(receiver);
+    await clock.advance(25 * second);
+    expect(completions).toBeLessThanOrEqual(3);
+    open();
+    await settled();
+    expect((await send(receiver)).code).toBe("duplicate");
+    await clock.advance(60 * second);
+    expect(completions).toBeLessThanOrEqual(3);
+  });
+
   test("because it hangs holds the answer up for two seconds and no longer", async () => {
     const { receiver, clock, reports } = timed({}, () => ({ complete: never }));
     void send(receiver);
@@ -785,6 +805,18 @@ test("receivers built from the same options share nothing but their store", asyn
   expect((await send(build())).code).toBe("processed");
 });
 
+test("a handler that replaces the warnings in its context changes no outcome", async () => {
+  const { receiver } = observed({
+    on: {
+      "*": (_, context) => {
+        Object.assign(context, { warnings: undefined });
+      },
+    },
+  });
+  expect(await send(receiver)).toMatchObject({ code: "processed", warnings: [] });
+  expect(await receiver.drain({ deadlineMs: 0 })).toBe(0);
+});
+
 describe("a handler", () => {
   test("is called without this", async () => {
     const seen: unknown[] = [];
@@ -804,6 +836,7 @@ describe("a handler", () => {
     ["an async generator", async function* () {}],
     ["a generator", function* () {}],
     ["an iterator", () => [1].values()],
+    ["a promise of a generator", async () => (async function* () {})()],
   ])("that returns %s has failed: its code has not run", async (_, handler) => {
     const calls: NotedCall[] = [];
     // Types refuse it.

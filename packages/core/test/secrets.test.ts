@@ -116,6 +116,18 @@ describe("a list of secrets that is changed in place", () => {
     expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("misconfigured");
   });
 
+  test("keeps the bytes of its other keys, which their owner may have wiped", async () => {
+    const key = Uint8Array.of(1, 2, 3);
+    const list = [{ id: "bytes", key }, { ...current }];
+    const { receiver } = observed({ secret: list });
+    key.fill(0);
+    list.pop();
+    const genuine = await signed(eventBody(), {}, Uint8Array.of(1, 2, 3));
+    expect((await receiver.receive(genuine)).code).toBe("processed");
+    const headers = { "x-svc-signature": `sha256=${"0".repeat(64)}` };
+    expect((await receiver.receive({ ...genuine, headers })).code).toBe("signature_mismatch");
+  });
+
   test("bytes that a function returns are compared by value", async () => {
     const key = Uint8Array.of(1, 2, 3);
     const { receiver } = observed({ secret: () => key });
@@ -126,12 +138,27 @@ describe("a list of secrets that is changed in place", () => {
   });
 });
 
-test.each(["whsec_", "undefined", "null", "[object Object]", '"whsec_a"', "'whsec_a'", "`a`"])(
-  "the secret %s is what a mistake left behind, and refused",
-  (secret) => {
-    expect(() => observed({ secret })).toThrow(expect.objectContaining({ code: "invalid_secret" }));
-  },
-);
+test("a key of zeros is what wiping leaves behind, and refused", () => {
+  expect(() => observed({ secret: new Uint8Array(32) })).toThrow(
+    expect.objectContaining({ code: "invalid_secret" }),
+  );
+});
+
+test.each([
+  "[object Promise]",
+  "whsec_undefined",
+  "whsec_null",
+  "NaN",
+  "whsec_",
+  "undefined",
+  "null",
+  "[object Object]",
+  '"whsec_a"',
+  "'whsec_a'",
+  "`a`",
+])("the secret %s is what a mistake left behind, and refused", (secret) => {
+  expect(() => observed({ secret })).toThrow(expect.objectContaining({ code: "invalid_secret" }));
+});
 
 test("an expiry in seconds is refused", () => {
   const expiresAt = new FakeClock().now() / 1_000 + 3_600;

@@ -19,7 +19,7 @@ export function closeClaim(
   return tryThen<unknown, void>(
     call,
     () => {},
-    (error) => onError(error, retry(config, call), to === undefined),
+    (error) => onError(error, retry(config, call, pendingOf(error)), to === undefined),
   );
 }
 
@@ -57,24 +57,44 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
       () => {},
     );
   };
-  return release().catch(() => retry(config, release, claim.leaseEndsAt));
+  return release().catch((error) => retry(config, release, pendingOf(error), claim.leaseEndsAt));
 }
 
-/** Tries until it succeeds or it is `endsAt`, with growing pauses, so that receivers do not return in step. */
+/**
+ * Tries again until it succeeds or it is `endsAt`, with growing pauses, so that receivers do not
+ * return in step. A call that is still pending gets more time first: a store that hangs would execute
+ * every call when it wakes.
+ */
 async function retry(
   { clock, leaseMs }: Config,
   call: () => MaybePromise<unknown>,
+  late: Promise<unknown> | undefined,
   endsAt: number = clock.monotonic() + leaseMs,
 ): Promise<void> {
+  let pending = late;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     const leftMs = endsAt - clock.monotonic();
     if (leftMs <= 0) return;
+    try {
+      if (pending) {
+        const last = pending;
+        await withDeadline(clock, Math.min(longestPauseMs, leftMs), "store", () => last);
+        return;
+      }
+    } catch {
+      // It failed late, or still hangs.
+    }
     await wait(clock, Math.min(pauseMs * (0.5 + Math.random() / 2), leftMs));
     try {
       await call();
       return;
-    } catch {
+    } catch (error) {
       // The first failure was reported.
+      pending = pendingOf(error);
     }
   }
 }
+
+/** Nothing else of an error is kept: its stack would hold the delivery. */
+const pendingOf = (error: unknown): Promise<unknown> | undefined =>
+  error instanceof DeadlineError ? error.pending : undefined;

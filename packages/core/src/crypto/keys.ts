@@ -29,16 +29,22 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
   const isAsked = typeof source === "function";
   let known: readonly KnownSecret[];
   let seen: readonly unknown[] | undefined;
+  const copies = new Map<SecretKey, Uint8Array>();
+  const copyOf = (key: SecretKey) => {
+    const bytes = copies.get(key) ?? keyBytes(key);
+    copies.set(key, bytes);
+    return bytes;
+  };
   const active = (secrets: Secrets) => {
     // A list may be changed in place. Bytes that were given when the receiver was built may since have
     // been wiped by their owner: they are the same as long as they are the same object.
     const now = listed(secrets).flatMap(({ id, key, expiresAt = Infinity }) => [
       id,
-      isAsked ? String(key) : key,
+      isAsked ? `${typeof key} ${String(key)}` : key,
       Number(expiresAt),
     ]);
     if (now.length !== seen?.length || now.some((value, index) => value !== seen?.[index])) {
-      known = parseSecrets(secrets);
+      known = parseSecrets(secrets, isAsked ? keyBytes : copyOf);
       seen = now;
     }
     return unexpired(known, clock.now());
@@ -61,10 +67,13 @@ export function unexpired(secrets: readonly KnownSecret[], now: number): readonl
   return left;
 }
 
-export function parseSecrets(secrets: Secrets): readonly KnownSecret[] {
+export function parseSecrets(
+  secrets: Secrets,
+  bytesOf: (key: SecretKey) => Uint8Array = keyBytes,
+): readonly KnownSecret[] {
   const known = listed(secrets).map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
     assertNoRest(rest);
-    return { id, bytes: keyBytes(key), expiresAt: Number(expiresAt) };
+    return { id, bytes: bytesOf(key), expiresAt: Number(expiresAt) };
   });
   assertOption(
     known.length > 0 &&
@@ -101,13 +110,14 @@ const hmacOf = (secret: KnownSecret) =>
   secret.hmac ?? andThen(importKey(secret.bytes), (hmac) => (secret.hmac = hmac));
 
 // Not what a missing variable, a wrong cast or a copied configuration line leaves behind.
-const wholeSecret = /^(?!(whsec_|undefined|null|\[object Object\])$)(?!(["'`]).*\2$)\S(.*\S)?$/;
+const wholeSecret = /^(?!(whsec_)?(undefined|null|NaN|\[object \w+\])?$)(?!(["'`]).*\3$)\S(.*\S)?$/;
 
 /** @throws ReceiverConfigError `invalid_secret` */
 export function keyBytes(key: SecretKey): Uint8Array {
   const bytes = toBytes(key);
   assertOption(
-    bytes && (typeof key === "string" ? wholeSecret.test(key) : key.length > 0),
+    // Zeros are what is left of bytes that were wiped.
+    bytes && (typeof key === "string" ? wholeSecret.test(key) : key.some((byte) => byte > 0)),
     "invalid_secret",
     "secret",
     "secret must be set to bytes, or to a trimmed line of well-formed text without quotes.",

@@ -34,10 +34,12 @@ export function logLine(
  */
 export function describeFully(error: unknown, depth = 3): string {
   const message = describe(error);
-  const { stack = message, cause } = (error ?? {}) as Partial<Error>;
-  const lines = stack.replace(message, () => printable(message)).split("\n");
-  const text = lines.map(printable).join("\n");
-  return cause && depth ? `${text}\ncaused by: ${describeFully(cause, depth - 1)}` : text;
+  const { stack, cause } = (error ?? {}) as { readonly stack?: unknown; readonly cause?: unknown };
+  const whole = typeof stack === "string" ? stack : message;
+  const lines = whole.replace(message, () => printable(message)).split("\n");
+  // A stack may hold more than its message. No line of ours begins with a space.
+  const text = lines.map(printable).join("\n  ");
+  return cause && depth ? `${text}\n  caused by: ${describeFully(cause, depth - 1)}` : text;
 }
 
 /** Prints a line about `what`, at most once a minute per `key`. */

@@ -46,6 +46,8 @@ export class DeliveryState {
   readonly isResumed: boolean;
   readonly #pending: PendingWork;
   readonly #options: ReceiveOptions | undefined;
+  // The context has the same list, but handlers can replace what is in their context.
+  readonly #warnings: Warning[];
   readonly #work: Work = { parts: 0 };
   readonly #times: StageTimes = {};
   readonly #startedAt: number;
@@ -65,6 +67,7 @@ export class DeliveryState {
     this.#options = options;
     this.#startedAt = this.#lapAt = config.observe ? config.clock.monotonic() : 0;
     this.context = new Context(this);
+    this.#warnings = this.context.warnings;
   }
 
   /** Counts the delivery as pending work; one that was not verified is not. A shutdown refuses it. */
@@ -92,7 +95,7 @@ export class DeliveryState {
   }
 
   warn(warning: Warning): void {
-    this.context.warnings.push(warning);
+    this.#warnings.push(warning);
   }
 
   /** Notices that the lease has ended. */
@@ -120,14 +123,17 @@ export class DeliveryState {
     const { config, context } = this;
     const receiver = config.name;
     const { code, status, retryAfterMs, hint } = ending;
-    const warnings = [...context.warnings];
+    const warnings = [...this.#warnings];
     // The context's own fields are the facts; its getters stay behind.
     // TypeScript cannot see that a code and its own status belong together.
     // oxlint-disable-next-line typescript/no-misused-spread
     const outcome = { ...context, warnings, code, status, retryAfterMs } as Outcome;
     if (hint) {
-      // Strangers choose what is in the hint of an unverified request: one line for all of a code.
-      const key = context.secretId === undefined ? code : `${code} ${hint}`;
+      // Strangers choose what is in the hint of an unverified request, and a server may put an id of
+      // each request into its errors: one line for all of the code.
+      const isVerified = this.isResumed || context.secretId !== undefined;
+      const isOneCause = !isVerified || code === "store_unavailable";
+      const key = isOneCause ? code : `${code} ${hint}`;
       config.printLine(key, `${receiver}: ${code}`, hint, context);
     }
     if (config.observe) {

@@ -21,14 +21,7 @@ export function handle(state: DeliveryState, context: DeliveryContext): MaybePro
     if (!isOurs) throw new Error("the lease ended before the handler started");
     // A handler is a function, not a method: it gets no `this`.
     const { handler } = state;
-    const result = handler(event, context);
-    // The body of a generator never runs unless somebody iterates over what it returns.
-    if (typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function") {
-      throw new TypeError(
-        "the handler returned an iterator: it must not be a generator (function*)",
-      );
-    }
-    return result;
+    return handler(event, context);
   };
   if (!schema) return start(state.event);
 

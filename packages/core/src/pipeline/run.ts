@@ -26,8 +26,8 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
 
   const done = tryThen(
     () => underLease(handle(state, context)),
-    () => close(endWith("processed")),
-    (error) => andThen(endingOf(error), close),
+    (result) => (isIterator(result) ? fail(new TypeError(notRun)) : close(endWith("processed"))),
+    fail,
   );
   state.background(done);
   // All asynchronous work has started by now; if no lease is kept, none needs to be.
@@ -36,6 +36,10 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
     answerEarly = resolve;
     done.then(resolve, reject);
   });
+
+  function fail(error: unknown): MaybePromise<Ending> {
+    return andThen(endingOf(error), close);
+  }
 
   /** Keeps the lease, and watches the handler's time, while the user's code is pending. */
   function underLease(work: MaybePromise<unknown>): MaybePromise<unknown> {
@@ -59,6 +63,7 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
       if (error instanceof InvalidEvent) return endWith("event_invalid", error.message);
       const code = codeOf(error);
       if (code === "retry_error") ({ retryAfterMs } = error as RetryError);
+      if (typeof retryAfterMs !== "number") retryAfterMs = undefined;
       if (code === "permanent_error") {
         const { onParked } = config;
         await underLease(onParked(error, context));
@@ -95,3 +100,9 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
 /** The state of the record after the run; undefined where it is completed. */
 const releasedTo = ({ code }: Ending) =>
   code === "processed" ? undefined : code === "parked" ? code : "failed";
+
+const isIterator = (result: unknown) =>
+  typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function";
+
+/** The code of a generator runs only when something iterates over its result. */
+const notRun = "the handler returned an iterator: it must not be a generator (function*)";

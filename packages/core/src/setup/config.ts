@@ -104,7 +104,7 @@ export function resolveOptions({
     "name must be 1 to 256 characters. A shared store, or one that another receiver uses, needs it.",
   );
   assertOption(
-    /^(delivery|event|body)$/.test(dedupeBy),
+    ["delivery", "event", "body"].includes(dedupeBy),
     "invalid_option",
     "dedupeBy",
     'dedupeBy must be "delivery", "event" or "body".',
@@ -117,7 +117,7 @@ export function resolveOptions({
   );
 
   assertOption(
-    /^(refuse|process)$/.test(onStoreError),
+    ["refuse", "process"].includes(onStoreError),
     "invalid_option",
     "onStoreError",
     'onStoreError must be "refuse" or "process".',
