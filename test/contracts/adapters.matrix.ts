@@ -4,7 +4,7 @@ import { runContract, tableFile, tableOf } from "./run-contract.js";
 
 const cells = runContract(platforms);
 
-it("is what the documents say; write it anew with npm run test:matrix -- -u", async () => {
+it("matches the table in the documents; npm run test:matrix -- -u rewrites the table", async () => {
   const table = tableOf(cells, platforms);
   console.log(`\n${table}`);
   await expect(table).toMatchFileSnapshot(tableFile);

@@ -5,7 +5,7 @@ import { documented, runContract, servedBy } from "./run-contract.js";
 
 const tested = platforms.filter(({ onlyInMatrix }) => !onlyInMatrix);
 
-it("is run on every platform of the documents, and on no other", () => {
+it("runs on exactly the platforms of the documents", () => {
   expect(platforms.flatMap(servedBy).toSorted()).toEqual([...documented().keys()].toSorted());
   const page = readFileSync(new URL("../../docs/runtimes.md", import.meta.url), "utf8");
   const [, named] = /^npm test +# (.+)$/m.exec(page) ?? [];
@@ -14,7 +14,7 @@ it("is run on every platform of the documents, and on no other", () => {
 
 const cells = runContract(tested);
 
-it("has passed as many cases as the documents say", () => {
+it("passes as many cases as the documents state", () => {
   const passed = Array.from(cells, ([adapter, row]) =>
     Array.from(row, ([runtime, count]) => [`${adapter} on ${runtime}`, count] as const),
   ).flat();

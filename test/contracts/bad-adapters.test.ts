@@ -10,7 +10,7 @@ interface Case {
   readonly run: () => Promise<void>;
 }
 
-/** The cases of the contract, which tells them to test runners only. */
+/** The cases of the contract, which only a test runner receives. */
 function casesFor(mount: MountAdapter): readonly Case[] {
   const cases: Case[] = [];
   const runner = {
@@ -21,15 +21,15 @@ function casesFor(mount: MountAdapter): readonly Case[] {
   return cases;
 }
 
-/** The titles of the cases that an adapter fails in. */
+/** The titles of the cases that an adapter fails. */
 async function failures(adapter: Adapter): Promise<readonly string[]> {
   let listener: RequestListener;
   const server = createServer((request, response) => listener(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
   const failed: string[] = [];
-  const cases = casesFor((receiver, before) => {
-    listener = mounted(adapter, receiver, before);
+  const cases = casesFor((receiver, bodyMiddleware) => {
+    listener = mounted(adapter, receiver, bodyMiddleware);
     return { url };
   });
   for (const { title, run } of cases) await run().catch(() => failed.push(title));
@@ -38,17 +38,17 @@ async function failures(adapter: Adapter): Promise<readonly string[]> {
   return failed;
 }
 
-test("an adapter without a mistake fails in no case", async () => {
+test("an adapter without a mistake passes every case", async () => {
   expect(await failures(goodAdapter)).toEqual([]);
 });
 
-test("there is a bad adapter for each case, in the contract's order, and for nothing else", () => {
+test("there is one bad adapter for each case, in the contract's order", () => {
   const titles = casesFor(() => ({ url: "" })).map(({ title }) => title);
   expect(Object.keys(badAdapters)).toEqual(titles);
 });
 
 test.concurrent.each(Object.entries(badAdapters))(
-  "an adapter fails in one case alone: %s",
+  "a bad adapter fails only its case: %s",
   async (title, adapter) => {
     expect(await failures(adapter)).toEqual([title]);
   },

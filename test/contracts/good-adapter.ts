@@ -9,19 +9,19 @@ import {
   type Receiver,
 } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
-import type { Before } from "@svc-webhooks/testing";
+import type { BodyMiddleware } from "@svc-webhooks/testing";
 import type { TouchedRequest } from "../support/servers.js";
 
-/** A delivery whose body nobody has read. */
-export type Unread = Delivery & { readonly body: BodyReader };
+/** A delivery with an unread body. */
+export type UnreadDelivery = Delivery & { readonly body: BodyReader };
 
-/** What an adapter does, in the parts that can each go wrong. */
+/** An adapter, split into the parts that bad adapters replace. */
 export interface Adapter {
   readonly header: (request: TouchedRequest, name: string) => HeaderValue;
   readonly read: (request: TouchedRequest, limit: number) => Promise<Uint8Array>;
   readonly receive: (
     receiver: Receiver,
-    delivery: Unread,
+    delivery: UnreadDelivery,
     request: TouchedRequest,
   ) => Promise<Outcome>;
   readonly answer: (outcome: Outcome, request: TouchedRequest) => Answer;
@@ -35,11 +35,15 @@ export const goodAdapter: Adapter = {
   answer,
 };
 
-/** An adapter as `node:http` serves it, behind what is done to requests before. */
-export function mounted(adapter: Adapter, receiver: Receiver, before: Before): RequestListener {
+/** Mounts an adapter in `node:http`, behind middleware. */
+export function mounted(
+  adapter: Adapter,
+  receiver: Receiver,
+  bodyMiddleware: BodyMiddleware,
+): RequestListener {
   return async (request, response) => {
     try {
-      await touch[before](request);
+      await runMiddleware[bodyMiddleware](request);
       const delivery = {
         method: request.method ?? "",
         headers: (name: string) => adapter.header(request, name),
@@ -50,21 +54,21 @@ export function mounted(adapter: Adapter, receiver: Receiver, before: Before): R
       const { status, headers, body } = adapter.answer(outcome, request);
       response.writeHead(status, headers).end(body);
     } catch {
-      // As frameworks answer what their handlers throw; a wait for nothing would be as wrong, but longer.
+      // As frameworks respond to an error; without a response, the case would only fail later.
       response.writeHead(500).end();
     }
   };
 }
 
-const touch: Readonly<Record<Before, (request: TouchedRequest) => unknown>> = {
-  nothing: () => {},
-  async parser(request) {
+const runMiddleware: Readonly<Record<BodyMiddleware, (request: TouchedRequest) => unknown>> = {
+  none: () => {},
+  async parses(request) {
     request.body = JSON.parse((await bytesOf(request)).toString());
   },
-  async keeper(request) {
+  async buffers(request) {
     request.rawBody = await bytesOf(request);
   },
-  async cutter(request) {
+  async truncates(request) {
     request.rawBody = (await bytesOf(request)).subarray(0, -1);
   },
 };

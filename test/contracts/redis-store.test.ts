@@ -11,8 +11,8 @@ import {
 } from "../support/redis-server.js";
 
 /**
- * A server's clock cannot be set, so the records are made older instead: the ends of their leases
- * and of their retention come nearer. `ARGV`: milliseconds.
+ * A server's clock cannot be set, so this script ages the records instead: it brings the ends of their
+ * leases and retention nearer. `ARGV`: milliseconds.
  */
 const age = `
 for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -47,19 +47,19 @@ describe.each([
         await Promise.all(servers.map((server) => server.close()));
       });
 
-      const everywhere = async (ask: (server: Redis) => Promise<unknown>) => {
-        await Promise.all(direct.map(ask));
+      const onAllServers = async (run: (server: Redis) => Promise<unknown>) => {
+        await Promise.all(direct.map(run));
       };
 
       storeContract({ describe, it }, `over ${name}`, async () => {
-        await everywhere((server) => server.flushall());
+        await onAllServers((server) => server.flushall());
         return {
           store: redisStore(client.client),
-          advance: (ms) => everywhere((server) => server.eval(age, 0, ms)),
+          advance: (ms) => onAllServers((server) => server.eval(age, 0, ms)),
         };
       });
 
-      it("is on a server that does its part", () => {
+      it("has run on servers that are still alive", () => {
         expect(servers.every(({ process }) => process.exitCode === null)).toBe(true);
       });
     });

@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Served } from "../runtimes/launch.js";
 import type { Platform } from "../runtimes/platforms.js";
 
-/** Adapter × runtime, with the number of cases that have passed. */
+/** Adapter × runtime, with the number of passed cases. */
 export const tableFile = fileURLToPath(new URL("../../docs/contract-table.md", import.meta.url));
 
-// The linter takes whatever is called `it` for a test of this file.
+// The linter treats every call of `it` as a test of this file.
 const register = it;
 
 type Cells = Map<string, Map<string, number>>;
 
-/** Runs the contract on platforms; the answer fills with how many cases have passed. */
+/** Runs the contract on platforms. The returned map fills with the numbers of passed cases. */
 export function runContract(platforms: readonly Platform[]): Cells {
   const cells: Cells = new Map();
   describe.each(platforms)("on $runtime", ({ runtime, adapters, checks, start }) => {
@@ -31,8 +31,8 @@ export function runContract(platforms: readonly Platform[]): Cells {
           await expect(body()).resolves.toBeUndefined();
           row.set(runtime, (row.get(runtime) ?? 0) + 1);
         });
-      adapterContract({ describe, it: counting }, adapter, (_receiver, before) => ({
-        url: `${served.origin}/${path}/${before}`,
+      adapterContract({ describe, it: counting }, adapter, (_receiver, bodyMiddleware) => ({
+        url: `${served.origin}/${path}/${bodyMiddleware}`,
       }));
     }
 
@@ -54,7 +54,7 @@ export function tableOf(cells: Cells, platforms: readonly Platform[]): string {
   return [head, head.map((_, index) => (index ? "--:" : "---")), ...rows].map(line).join("");
 }
 
-/** The cells of the table in the documents: `adapter on runtime`, with the number of cases. */
+/** The cells of the table in the documents: the number of cases by `adapter on runtime`. */
 export function documented(): ReadonlyMap<string, number> {
   const [head = [], , ...rows] = readFileSync(tableFile, "utf8")
     .trimEnd()
@@ -69,6 +69,6 @@ export function documented(): ReadonlyMap<string, number> {
   );
 }
 
-/** What a platform serves, named as in {@link documented}. */
+/** The adapters of a platform, named as in {@link documented}. */
 export const servedBy = ({ runtime, adapters }: Platform): readonly string[] =>
   Object.keys(adapters).map((adapter) => `${adapter} on ${runtime}`);

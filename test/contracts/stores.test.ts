@@ -13,8 +13,8 @@ storeContract(
   { modelRuns: 1_000 },
 );
 
-// As a store on a server has it: asynchronous, on a clock that goes on by itself and cannot be set.
-storeContract({ describe, it }, "the memory store from afar", () => {
+// As a store on a server: asynchronous, with a clock that advances by itself and cannot be set.
+storeContract({ describe, it }, "the memory store behind an asynchronous connection", () => {
   let ahead = 0;
   const store = memoryStore({
     clock: {
@@ -23,8 +23,8 @@ storeContract({ describe, it }, "the memory store from afar", () => {
       after: () => () => {},
     },
   });
-  const later = <Answer>(answer: Answer | Promise<Answer>) =>
-    new Promise<Answer>((resolve) => setImmediate(() => resolve(answer)));
+  const later = <Result>(result: Result | Promise<Result>) =>
+    new Promise<Result>((resolve) => setImmediate(() => resolve(result)));
   return {
     store: {
       shared: true,
@@ -38,7 +38,7 @@ storeContract({ describe, it }, "the memory store from afar", () => {
   };
 });
 
-// As over several connections: calls reach the store in any order, and so do their answers its caller.
+// As over several connections: calls reach the store in any order, and results their callers.
 storeContract({ describe, it }, "the memory store over an unordered network", () => {
   const clock = fakeClock();
   const store = memoryStore({ clock });
@@ -47,18 +47,18 @@ storeContract({ describe, it }, "the memory store over an unordered network", ()
   const travel = () =>
     new Promise<void>((arrive) => {
       travelling.push(arrive);
-      // One arrives for each that left, but not in their order.
+      // One message arrives for each that was sent, but not in order.
       setImmediate(() => travelling.splice(between(0, travelling.length - 1), 1)[0]?.());
     });
   const unordered =
-    <Given extends readonly unknown[], Answer>(
-      perform: (...given: Given) => Answer | Promise<Answer>,
+    <Given extends readonly unknown[], Result>(
+      perform: (...given: Given) => Result | Promise<Result>,
     ) =>
-    async (...given: Given): Promise<Answer> => {
+    async (...given: Given): Promise<Result> => {
       await travel();
-      const answer = await perform(...given);
+      const result = await perform(...given);
       await travel();
-      return answer;
+      return result;
     };
   return {
     store: {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { spawned } from "./launch.js";
 
-test("a server that has been closed may be closed again", async () => {
+test("a closed server can be closed again", async () => {
   const { close } = await spawned(
     process.execPath,
     "--eval",

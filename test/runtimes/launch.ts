@@ -17,7 +17,7 @@ export interface Served {
   readonly close: () => Promise<unknown>;
 }
 
-/** One script of a `serve/*.ts`, for runtimes that find packages by themselves. */
+/** Bundles a `serve/*.ts` into one script, for runtimes that resolve packages by themselves. */
 async function script(name: string): Promise<string> {
   const bundle = await rolldown({ input: `${here}serve/${name}.ts`, external: /^[^./]/ });
   const file = `${here}.build/${name}.mjs`;
@@ -25,13 +25,13 @@ async function script(name: string): Promise<string> {
   return file;
 }
 
-/** The code of a `serve/*.ts` with everything in it, as it is deployed to an edge. */
+/** The code of a module with all its packages, as it is deployed to an edge. */
 export async function bundled(input: string, condition: "workerd" | "edge-light"): Promise<string> {
   const bundle = await rolldown({
     input,
     resolve: { conditionNames: [condition, "worker", "browser", "import"] },
     platform: "browser",
-    // Of the testing kit only what is used gets in, and that needs nothing of Node.
+    // Tree shaking leaves only the used parts of the testing package, which need nothing of Node.
     external: /^(?:node|cloudflare):/,
   });
   const format = condition === "workerd" ? "esm" : "iife";
@@ -39,24 +39,24 @@ export async function bundled(input: string, condition: "workerd" | "edge-light"
   return output[0].code;
 }
 
-/** What a shell would give: the `NODE_ENV` of tests is neither that of development nor of production. */
+/** The environment of a shell: the tests' own `NODE_ENV` is neither development nor production. */
 const environment = () => ({
   ...process.env,
   NODE_ENV: undefined,
   NEXT_TELEMETRY_DISABLED: "1",
 });
 
-/** Starts a command that serves, and prints its port at the end of a line. */
+/** Starts a server that prints its port at the end of a line. */
 export async function spawned(command: string, ...args: readonly string[]): Promise<Served> {
   const child = spawn(command, args, {
     stdio: ["ignore", "pipe", "inherit"],
     env: environment(),
-    // In a group of its own: what npm installs as a command often only starts the real one.
+    // In its own process group: a command that npm installs often only starts the real one.
     detached: true,
   });
   const exited = once(child, "exit");
   const ended = exited.then(([code]) => {
-    throw new Error(`${command} ${args.join(" ")} ended with ${String(code)}`);
+    throw new Error(`${command} ${args.join(" ")} exited with code ${String(code)}.`);
   });
   const listening = async () => {
     for await (const line of createInterface(child.stdout)) {
@@ -71,7 +71,7 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
   return {
     origin: `http://127.0.0.1:${port}`,
     close() {
-      // A process that a signal ended has no exit code. Its group may be gone, or belong to another.
+      // A process that a signal ended has no exit code. Its group id may be unused or belong to another process.
       const isRunning = child.exitCode === null && child.signalCode === null;
       if (child.pid && isRunning) process.kill(-child.pid, "SIGKILL");
       return exited;
@@ -82,7 +82,7 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
 export const hostNode = async (): Promise<Served> =>
   spawned(process.execPath, await script("node"));
 
-/** Another Node than the one that runs the tests; fetched if need be. */
+/** A Node version other than the one that runs the tests, downloaded if necessary. */
 export const nodeVersion = async (major: number): Promise<Served> =>
   spawned("npx", "-y", "-p", `node@${major}`, "node", await script("node"));
 
@@ -128,7 +128,7 @@ export async function edge(): Promise<Served> {
   };
 }
 
-/** Runs a command of the Next.js that an app in a folder has. */
+/** The command line of the Next.js that an app uses. */
 const next = (command: string, folder: string) => {
   const bin = createRequire(`${folder}/`).resolve("next/dist/bin/next");
   return [process.execPath, bin, command, folder] as const;
@@ -136,7 +136,7 @@ const next = (command: string, folder: string) => {
 
 const anyPort = ["--hostname", "127.0.0.1", "--port", "0"];
 
-/** Builds an app for production and serves it. No secret is set: a build machine has none. */
+/** Builds an app for production and serves it. No secret is set, as on a build machine. */
 export async function nextStart(folder = `${here}next`): Promise<Served> {
   const [command, ...args] = next("build", folder);
   const build = spawn(command, [...args, "--turbopack"], {
@@ -147,10 +147,10 @@ export async function nextStart(folder = `${here}next`): Promise<Served> {
   build.stdout.on("data", (chunk) => output.push(String(chunk)));
   build.stderr.on("data", (chunk) => output.push(String(chunk)));
   const [code] = await once(build, "close");
-  if (code !== 0) throw new Error(`next build has failed:\n${output.join("")}`);
+  if (code !== 0) throw new Error(`next build failed:\n${output.join("")}`);
   return spawned(...next("start", folder), ...anyPort);
 }
 
-/** Serves an app as it is served while somebody works on it. */
+/** Serves an app in development mode. */
 export const nextDev = (folder = `${here}next`): Promise<Served> =>
   spawned(...next("dev", folder), ...anyPort);

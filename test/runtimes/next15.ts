@@ -7,7 +7,7 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
 
-/** The same app in a project of its own, with the packages from their tarballs and an older Next.js. */
+/** Creates a separate project with the same app, the packages from their tarballs and an older Next.js. */
 export async function next15Project(): Promise<string> {
   const project = `${here}.build/next15`;
   rmSync(project, { recursive: true, force: true });

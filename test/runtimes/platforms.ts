@@ -5,19 +5,19 @@ import { next15Project } from "./next15.js";
 
 interface Check {
   readonly title: string;
-  /** Rejects if it is not true of the server at `origin`. */
+  /** Rejects if the check fails for the server at `origin`. */
   readonly check: (origin: string) => Promise<void>;
 }
 
-/** Where the contract is run: a server with several adapters mounted in it. */
+/** A server that the contract runs against, with several adapters mounted in it. */
 export interface Platform {
   readonly runtime: string;
-  /** Adapters by their names, each with the path that it is mounted under. */
+  /** The path of each adapter, by the adapter's name. */
   readonly adapters: Readonly<Record<string, string>>;
   readonly start: () => Promise<launch.Served>;
-  /** Whether it needs what only the matrix fetches, or takes long. */
+  /** Whether it needs a download or takes long, so that only the matrix runs it. */
   readonly onlyInMatrix?: boolean;
-  /** What else is true of its server. */
+  /** More checks of its server. */
   readonly checks: readonly Check[];
 }
 
@@ -36,27 +36,27 @@ const nextRouters = {
 const onlyInMatrix = true;
 
 const core: Check = {
-  title: "the core is the same inside",
+  title: "the core behaves the same inside the runtime",
   async check(origin) {
     deepEqual(await (await fetch(`${origin}/portable`)).json(), []);
   },
 };
 
-/** Beyond 10 MB an edge route gets a part of the body, and nobody says so (trap 43). */
-const cutting: Check = {
-  title: "trap 43: a body that Next.js cuts is told from a forged one",
+/** An edge route receives only the first 10 MB of a body, without an error (trap 43). */
+const largeBody: Check = {
+  title: "trap 43: reports a body that Next.js cuts as unavailable, not as forged",
   async check(origin) {
     const url = `${origin}/next-large`;
     const request = await signedRequest(
       { type: "email.sent", html: "x".repeat(11_000_000) },
       { url },
     );
-    const answered = await fetch(url, {
+    const response = await fetch(url, {
       method: "POST",
       headers: request.headers,
       body: await request.arrayBuffer(),
     });
-    match(await answered.text(), /"body_unavailable"/);
+    match(await response.text(), /"body_unavailable"/);
     const [line] = (await (await fetch(url)).json()) as string[];
     match(line ?? "", /cut to 10\d{6} of 11\d{6} bytes; .*experimental\.proxyClientMaxBodySize/);
   },
@@ -79,20 +79,20 @@ export const platforms: readonly Platform[] = [
     runtime: "next start",
     adapters: nextRouters,
     start: () => launch.nextStart(),
-    checks: [cutting],
+    checks: [largeBody],
   },
   {
     runtime: "next dev",
     adapters: nextRouters,
     start: () => launch.nextDev(),
-    checks: [cutting],
+    checks: [largeBody],
     onlyInMatrix,
   },
   {
     runtime: "next start (15)",
     adapters: nextRouters,
     start: async () => launch.nextStart(await next15Project()),
-    checks: [cutting],
+    checks: [largeBody],
     onlyInMatrix,
   },
 ];

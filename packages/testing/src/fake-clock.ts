@@ -1,12 +1,12 @@
 import type { Clock } from "@svc-webhooks/core";
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
-  /** How many timers wait. */
+  /** The number of pending timers. */
   readonly timers: number;
-  /** Moves time and fires what comes due, in its order, each after what the one before set off. */
+  /** Moves time and fires due timers in order. Each fires after the reactions to the previous one have run. */
   readonly advance: (ms: number) => Promise<void>;
-  /** Moves time and fires nothing, as for an event loop that was blocked or a process that is gone. */
+  /** Moves time and fires nothing, as in a blocked event loop or a dead process. */
   readonly jump: (ms: number) => void;
 }
 
@@ -15,7 +15,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A clock for `createReceiver` and `memoryStore`. It begins with the year 2026. */
+/** Creates a clock for `createReceiver` and `memoryStore`. It starts at 2026-01-01T00:00:00Z. */
 export function fakeClock(): FakeClock {
   let now = Date.UTC(2026, 0, 1);
   let waiting: readonly Timer[] = [];
@@ -52,7 +52,7 @@ export function fakeClock(): FakeClock {
   };
 }
 
-/** Lets everything go on that needs neither time nor input. */
+/** Lets all reactions run that need neither time nor input. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

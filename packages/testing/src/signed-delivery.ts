@@ -1,18 +1,18 @@
 import { headerNames, sign, type SecretKey } from "@svc-webhooks/core";
 
 export interface SignedDeliveryOptions {
-  /** What signs it. Default `"whsec_test"`. */
+  /** The key that signs the delivery. Default `"whsec_test"`. */
   readonly secret?: SecretKey | undefined;
   /** `X-SVC-Delivery-Id` and `Idempotency-Key`. Default: a new one each time. */
   readonly deliveryId?: string | undefined;
   /** `X-SVC-Attempt`, 1 or more. Default 1. */
   readonly attempt?: number | undefined;
-  /** More headers, or other values for those above; undefined leaves one out. */
+  /** More headers, or other values for the headers above; undefined omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 export interface SignedRequestOptions extends SignedDeliveryOptions {
-  /** Where to. Default `https://example.org/webhooks`. */
+  /** The URL of the request. Default `https://example.org/webhooks`. */
   readonly url?: string | undefined;
 }
 
@@ -24,8 +24,8 @@ export interface SignedDelivery {
 }
 
 /**
- * A delivery of `event`, signed as the service signs: `receiver.receive(await signedDelivery({ type:
- * "email.sent" }))`. A string or bytes are the body as it is; anything else is sent as JSON.
+ * Creates a delivery of `event`, signed as the service signs: `receiver.receive(await signedDelivery({
+ * type: "email.sent" }))`. A string or bytes become the body unchanged; any other value is sent as JSON.
  *
  * @throws ReceiverConfigError `invalid_secret`, `invalid_option` (as a rejection), as `sign` does
  */
@@ -47,7 +47,7 @@ export async function signedDelivery(
   return { method: "POST", headers: Object.fromEntries(present), body };
 }
 
-/** The same as a web-standard `Request`: `receiver.fetch(await signedRequest({ type: "email.sent" }))`. */
+/** Creates the same delivery as a web-standard `Request`: `receiver.fetch(await signedRequest({ type: "email.sent" }))`. */
 export async function signedRequest(
   event: unknown,
   { url = "https://example.org/webhooks", ...options }: SignedRequestOptions = {},

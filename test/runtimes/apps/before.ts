@@ -1,26 +1,34 @@
-import type { Before } from "@svc-webhooks/testing";
+import type { BodyMiddleware } from "@svc-webhooks/testing";
 
-/** Every way a request can reach an adapter; each has a path and a receiver of its own. */
-export const ways: readonly Before[] = ["nothing", "parser", "keeper", "cutter"];
+/** Each middleware has its own path and receiver. */
+export const bodyMiddlewares: readonly BodyMiddleware[] = [
+  "none",
+  "parses",
+  "buffers",
+  "truncates",
+];
 
-/** What is done to a web-standard request before its adapter gets it. */
-export async function touched(request: Request, before: Before): Promise<Request> {
-  switch (before) {
-    case "nothing":
+/** Runs the middleware on a web-standard request. Resolves to the request that the adapter receives. */
+export async function afterMiddleware(
+  request: Request,
+  middleware: BodyMiddleware,
+): Promise<Request> {
+  switch (middleware) {
+    case "none":
       return request;
-    case "parser":
+    case "parses":
       await request.json();
       return request;
-    case "keeper":
+    case "buffers":
       await request.clone().arrayBuffer();
       return request;
-    case "cutter":
-      return cut(request);
+    case "truncates":
+      return truncated(request);
   }
 }
 
-/** The same request without the end of its body. */
-export async function cut(request: Request): Promise<Request> {
+/** The same request without the last byte of its body. */
+export async function truncated(request: Request): Promise<Request> {
   const { method, headers } = request;
   const body = (await request.arrayBuffer()).slice(0, -1);
   return new Request(request.url, { method, headers, body });

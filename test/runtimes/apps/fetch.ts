@@ -1,16 +1,16 @@
-import { contractReceiver, type Before } from "@svc-webhooks/testing";
-import { touched, ways } from "./before.js";
+import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
+import { afterMiddleware, bodyMiddlewares } from "./before.js";
 
-const receivers = new Map(ways.map((before) => [before, contractReceiver()]));
+const receivers = new Map(bodyMiddlewares.map((middleware) => [middleware, contractReceiver()]));
 
-/** A receiver alone, as it serves where a module exports a `fetch`. */
+/** A receiver without an adapter, as in a module that exports its `fetch`. */
 export async function fetchApp(
   request: Request,
   env: unknown,
   context: { waitUntil?(work: Promise<unknown>): void } | undefined,
 ): Promise<Response> {
-  const before = new URL(request.url).pathname.split("/").at(-1) as Before;
-  const receiver = receivers.get(before);
+  const middleware = new URL(request.url).pathname.split("/").at(-1) as BodyMiddleware;
+  const receiver = receivers.get(middleware);
   if (!receiver) return new Response(null, { status: 404 });
-  return receiver.fetch(await touched(request, before), env, context);
+  return receiver.fetch(await afterMiddleware(request, middleware), env, context);
 }

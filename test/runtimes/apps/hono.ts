@@ -1,27 +1,27 @@
 import { webhooks } from "@svc-webhooks/hono";
-import { contractReceiver, type Before } from "@svc-webhooks/testing";
+import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { cut, ways } from "./before.js";
+import { bodyMiddlewares, truncated } from "./before.js";
 
-const readBefore: Readonly<Record<Before, (c: Context) => unknown>> = {
-  nothing: () => {},
-  parser: (c) => c.req.json(),
-  keeper: (c) => c.req.arrayBuffer(),
-  async cutter(c) {
-    c.req.raw = await cut(c.req.raw);
+const works: Readonly<Record<BodyMiddleware, (c: Context) => unknown>> = {
+  none: () => {},
+  parses: (c) => c.req.json(),
+  buffers: (c) => c.req.arrayBuffer(),
+  async truncates(c) {
+    c.req.raw = await truncated(c.req.raw);
   },
 };
 
-const reading =
-  (before: Before): MiddlewareHandler =>
+const handlerOf =
+  (middleware: BodyMiddleware): MiddlewareHandler =>
   async (c, next) => {
-    await readBefore[before](c);
+    await works[middleware](c);
     await next();
   };
 
 export const honoApp = new Hono();
 honoApp.use(bodyLimit({ maxSize: 1_000_000 }));
-for (const before of ways) {
-  honoApp.all(`/Hono/${before}`, reading(before), webhooks(contractReceiver()));
+for (const middleware of bodyMiddlewares) {
+  honoApp.all(`/Hono/${middleware}`, handlerOf(middleware), webhooks(contractReceiver()));
 }

@@ -2,9 +2,9 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { createRequire } from "node:module";
 import { webhooks as expressWebhooks } from "@svc-webhooks/express";
 import { webhooks } from "@svc-webhooks/node";
-import { contractReceiver, type Before } from "@svc-webhooks/testing";
+import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
 import express5 from "express";
-import { ways } from "./before.js";
+import { bodyMiddlewares } from "./before.js";
 
 type TouchedRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
 type Middleware = (
@@ -21,50 +21,56 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** What is done to a request before an adapter gets it, where there is no framework to do it. */
-const byHand: Readonly<Record<Before, Middleware>> = {
-  nothing: pass,
-  async parser(request, _response, next) {
+/** Each middleware without a framework. */
+const plain: Readonly<Record<BodyMiddleware, Middleware>> = {
+  none: pass,
+  async parses(request, _response, next) {
     request.body = JSON.parse((await bytesOf(request)).toString()) as unknown;
     next();
   },
-  async keeper(request, _response, next) {
+  async buffers(request, _response, next) {
     request.rawBody = await bytesOf(request);
     next();
   },
-  async cutter(request, _response, next) {
+  async truncates(request, _response, next) {
     request.rawBody = (await bytesOf(request)).subarray(0, -1);
     next();
   },
 };
 
 function nodeListener(): RequestListener {
-  const handlers = new Map(ways.map((before) => [before, webhooks(contractReceiver())]));
+  const handlers = new Map(
+    bodyMiddlewares.map((middleware) => [middleware, webhooks(contractReceiver())]),
+  );
   return async (request, response) => {
-    const before = request.url?.split("/").at(-1) as Before;
-    await byHand[before](request, response, () => handlers.get(before)?.(request, response));
+    const middleware = request.url?.split("/").at(-1) as BodyMiddleware;
+    await plain[middleware](request, response, () => handlers.get(middleware)?.(request, response));
   };
 }
 
 function expressListener(express: typeof express5, prefix: string): RequestListener {
   const type = () => true;
-  const touching = {
-    ...byHand,
-    parser: express.json({ type }),
-    keeper: express.raw({ type, limit: "1mb" }),
+  const middlewares = {
+    ...plain,
+    parses: express.json({ type }),
+    buffers: express.raw({ type, limit: "1mb" }),
   };
   const app = express();
-  for (const before of ways) {
-    app.all(`/${prefix}/${before}`, touching[before], expressWebhooks(contractReceiver()));
+  for (const middleware of bodyMiddlewares) {
+    app.all(
+      `/${prefix}/${middleware}`,
+      middlewares[middleware],
+      expressWebhooks(contractReceiver()),
+    );
   }
   // Express types its apps for its own request class.
   return app as RequestListener;
 }
 
-// Under its alias there are no types; for what is used here those of Express 5 are true of both.
+// The alias has no types; those of Express 5 are correct for all members that are used here.
 const express4 = createRequire(import.meta.url)("express4") as typeof express5;
 
-/** By the first part of the path. */
+/** The listener for each first segment of the path. */
 export const nodeApps: Readonly<Record<string, RequestListener>> = {
   "node-http": nodeListener(),
   express4: expressListener(express4, "express4"),

@@ -14,19 +14,19 @@ const vectors = [
   },
 ];
 
-/** What is true of the core on every runtime, checked from inside it: the list of what is not. */
+/** Checks from inside a runtime that the core behaves as on every other. Resolves to the list of failures. */
 export async function portable(): Promise<readonly string[]> {
   const failures: string[] = [];
   const expect = (what: string, actual: unknown, expected: unknown) => {
-    if (actual !== expected) failures.push(`${what}: ${String(actual)}, not ${String(expected)}`);
+    if (actual !== expected) failures.push(`${what} is ${String(actual)}, not ${String(expected)}`);
   };
 
   for (const { key, body, hex } of vectors) {
-    expect("sign", await core.sign(body, key), `sha256=${hex}`);
+    expect("the signature", await core.sign(body, key), `sha256=${hex}`);
     const upperCase = await core.verify(body, `sha256=${hex.toUpperCase()}`, key);
-    expect("verify", upperCase.ok, true);
+    expect("verify().ok", upperCase.ok, true);
     expect(
-      "verify of another body",
+      "verify().ok for another body",
       (await core.verify(`${body} `, `sha256=${hex}`, key)).ok,
       false,
     );
@@ -46,11 +46,15 @@ export async function portable(): Promise<readonly string[]> {
     receiver.fetch(new Request("https://example.org", { method: "POST", body, headers, ...init }));
 
   const copies = await Promise.all(Array.from({ length: 20 }, () => send()));
-  expect("one of 20 copies", copies.filter(({ status }) => status === 200).length >= 1, true);
-  expect("runs", keys.length, 1);
-  // The same on every runtime, or moving to another one would forget what was done.
+  expect(
+    "whether one of 20 copies gets 200",
+    copies.filter(({ status }) => status === 200).length >= 1,
+    true,
+  );
+  expect("the number of runs", keys.length, 1);
+  // If the key differed between runtimes, a move to another runtime would lose all records.
   expect("the key", keys[0], "b93a392825d21e52f5154cd18f0e46f2");
-  expect("the method", (await send({ method: "PUT" })).status, 405);
-  expect("drain", await receiver.drain({ deadlineMs: 1_000 }), 0);
+  expect("the status of PUT", (await send({ method: "PUT" })).status, 405);
+  expect("the result of drain", await receiver.drain({ deadlineMs: 1_000 }), 0);
   return failures;
 }

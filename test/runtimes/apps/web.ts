@@ -2,7 +2,7 @@ import { fetchApp } from "./fetch.js";
 import { honoApp } from "./hono.js";
 import { portable } from "./portable.js";
 
-/** A request, and what platforms give beside it: bindings, and whom to tell of work in the background. */
+/** A request and the other arguments that platforms pass: bindings and the execution context. */
 type Arguments = Parameters<typeof honoApp.fetch>;
 
 const apps: Readonly<Record<string, (...given: Arguments) => Response | Promise<Response>>> = {
@@ -11,7 +11,7 @@ const apps: Readonly<Record<string, (...given: Arguments) => Response | Promise<
   portable: async () => Response.json(await portable()),
 };
 
-/** All adapters for web-standard requests behind one function; the first part of the path tells which. */
+/** All adapters for web-standard requests; the first segment of the path selects one. */
 export async function webApp(...given: Arguments): Promise<Response> {
   const [request] = given;
   const app = apps[new URL(request.url).pathname.split("/")[1] ?? ""];

@@ -1,14 +1,16 @@
 import { webhooks } from "@svc-webhooks/next";
 import { contractReceiver } from "@svc-webhooks/testing";
-import { touched, ways } from "../apps/before.ts";
+import { afterMiddleware, bodyMiddlewares } from "../apps/before.ts";
 
-/** All seven methods of a route whose last part says what is done to a request before. */
+/** All seven methods of a route whose last segment selects the middleware. */
 export function contractRoutes() {
-  const handlers = new Map(ways.map((before) => [before, webhooks(contractReceiver())]));
+  const handlers = new Map(
+    bodyMiddlewares.map((middleware) => [middleware, webhooks(contractReceiver())]),
+  );
   const handle = async (request, context) => {
-    const { before } = await context.params;
-    const handler = handlers.get(before)[request.method];
-    return handler(await touched(request, before), context);
+    const { middleware } = await context.params;
+    const handler = handlers.get(middleware)[request.method];
+    return handler(await afterMiddleware(request, middleware), context);
   };
   return {
     GET: handle,

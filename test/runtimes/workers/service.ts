@@ -8,11 +8,11 @@ import {
 import { webhooks } from "@svc-webhooks/hono";
 import { Hono } from "hono";
 
-// What lasts is made here, at module scope, where a worker may neither wait nor draw lots.
+// Receivers are built at module scope, where a Worker may neither await nor use random numbers.
 
 let offsetMs = 0;
 
-/** The runtime's clock, which can be put forward. */
+/** The runtime's clock, which `control` can advance. */
 const clock: Clock = {
   now: () => Date.now() + offsetMs,
   monotonic: () => performance.now() + offsetMs,
@@ -22,17 +22,17 @@ const clock: Clock = {
   },
 };
 
-/** What has come to pass, as `"<delivery id> <what>"`. */
-const passed: string[] = [];
-const note = (deliveryId: string | undefined, what: string) =>
-  void passed.push(`${deliveryId} ${what}`);
+/** Notes in the form `"<delivery id> <event>"`. */
+const notes: string[] = [];
+const note = (deliveryId: string | undefined, event: string) =>
+  void notes.push(`${deliveryId} ${event}`);
 
-/** Looks again and again: a worker must not await what another request will settle. */
+/** Polls: a Worker must not await a promise that another request settles. */
 async function until(line: string): Promise<void> {
-  while (!passed.includes(line)) await new Promise((resolve) => setTimeout(resolve, 2));
+  while (!notes.includes(line)) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-/** Once somebody has said `"keys wait"`, the first import of a key goes on only when told to. */
+/** After the note `"keys wait"`, the first import of a key waits for `"key continue"`. */
 const { subtle } = crypto;
 const importKey = subtle.importKey.bind(subtle) as (...given: unknown[]) => Promise<CryptoKey>;
 let imports = 0;
@@ -40,7 +40,7 @@ Object.defineProperty(subtle, "importKey", {
   async value(...given: unknown[]) {
     imports += 1;
     note("key", `import ${imports}`);
-    if (imports === 1 && passed.includes("keys wait")) await until("key go on");
+    if (imports === 1 && notes.includes("keys wait")) await until("key continue");
     return importKey(...given);
   },
 });
@@ -55,10 +55,10 @@ const receiverOf = (name: string, secret: string, handlerTimeoutMs: number): Rec
     handlerTimeoutMs,
     on: {
       "event.works": (_event, { deliveryId, run }) => note(deliveryId, `run ${run}`),
-      // Its first run waits until it is told to go on; later ones need not.
+      // The first run waits for the note `"<delivery id> continue"`; later runs do not wait.
       "event.waits": async (_event, { deliveryId, run }) => {
         note(deliveryId, `run ${run}`);
-        if (run === 1) await until(`${deliveryId} go on`);
+        if (run === 1) await until(`${deliveryId} continue`);
       },
     },
     observe: ({ deliveryId, code, phase }) => note(deliveryId, `${phase} ${code}`),
@@ -71,7 +71,7 @@ interface Worker {
 type App = Hono<Worker>;
 type Given = Parameters<App["fetch"]>;
 
-/** A receiver that is built when the first request brings the bindings. */
+/** A receiver that is built on the first request, from its bindings. */
 const honoApp = (name: string, handlerTimeoutMs: number): App =>
   new Hono<Worker>().post(
     "*",
@@ -86,15 +86,15 @@ const hastyMs = 20;
 const patient = receiverOf("patient", "whsec_test", patientMs);
 const hasty = receiverOf("hasty", "whsec_test", hastyMs);
 
-/** Writes a line, puts the clock forward, waits for a line; answers all lines. */
-async function tell(request: Request): Promise<Response> {
+/** Adds the note `line`, advances the clock by `advanceMs` and waits for the note `until`. Responds with all notes. */
+async function control(request: Request): Promise<Response> {
   const { searchParams } = new URL(request.url);
   const line = searchParams.get("line");
   const awaited = searchParams.get("until");
-  if (line) passed.push(line);
+  if (line) notes.push(line);
   offsetMs += Number(searchParams.get("advanceMs"));
   if (awaited) await until(awaited);
-  return Response.json(passed);
+  return Response.json(notes);
 }
 
 const routes: Readonly<Record<string, (...given: Given) => Response | Promise<Response>>> = {
@@ -104,7 +104,7 @@ const routes: Readonly<Record<string, (...given: Given) => Response | Promise<Re
   "/hasty": (...given) => hasty.fetch(...given),
   "/hasty-alone": (request) => hasty.fetch(request),
   "/hasty-hono": honoApp("hasty-hono", hastyMs).fetch,
-  "/tell": tell,
+  "/control": control,
 };
 
 export default {
@@ -115,7 +115,7 @@ export default {
   ): Promise<Response> {
     const { pathname } = new URL(request.url);
     const deliveryId = request.headers.get("x-svc-delivery-id") ?? undefined;
-    request.signal.addEventListener("abort", () => note(deliveryId, "hung up"));
+    request.signal.addEventListener("abort", () => note(deliveryId, "disconnected"));
     const route = routes[pathname];
     return route ? route(request, env, context) : new Response(null, { status: 404 });
   },

@@ -6,7 +6,7 @@ interface Worker {
   Bindings: { readonly SVC_WEBHOOK_SECRET: string };
 }
 
-/** What a user deploys to a worker, at its least. */
+/** The smallest Worker that a user deploys. */
 export default new Hono<Worker>().post(
   "/webhooks",
   webhooks((c) =>

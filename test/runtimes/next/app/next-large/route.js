@@ -12,7 +12,7 @@ export const { POST } = webhooks(
   }),
 );
 
-/** What was printed for the operator. */
+/** Returns and clears the logged lines. */
 export const GET = () => Response.json(lines.splice(0));
 
 export const runtime = "edge";

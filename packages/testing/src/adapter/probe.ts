@@ -1,10 +1,10 @@
 import { Agent, request, type ClientRequest, type IncomingHttpHeaders } from "node:http";
-import { askHeader, contractSecret, type ContractMemory } from "./contract-receiver.js";
+import { contractSecret, memoryHeader, type ContractMemory } from "./contract-receiver.js";
 import {
   signedDelivery,
   type SignedDelivery,
   type SignedDeliveryOptions,
-} from "./signed-delivery.js";
+} from "../signed-delivery.js";
 
 export interface Reply {
   readonly status: number;
@@ -12,34 +12,34 @@ export interface Reply {
   readonly body: string;
 }
 
-/** A header given as a list is sent as several lines; so are names that differ in case. */
+/** A header with a list of values is sent as several lines, as are names that differ in case. */
 type SentHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 interface Sending {
   readonly method?: string;
   readonly headers?: SentHeaders;
   readonly body?: Uint8Array;
-  /** Sends the body in chunks of so many bytes, without its length. Otherwise whole, with it. */
+  /** Sends the body in chunks of this many bytes, without Content-Length. Default: in one piece, with it. */
   readonly chunkBytes?: number;
-  /** The connections to use, and to keep. Otherwise one for this request alone. */
+  /** Reuses and keeps connections. Default: a connection for this request only. */
   readonly agent?: Agent;
 }
 
-/** A request of which the head and the start of the body are sent. */
+/** A request whose head and first half of the body are sent. */
 interface Begun {
   /** Sends the rest. */
   readonly finish: () => Promise<Reply>;
-  /** What comes without the rest. */
+  /** The response, which may arrive before the rest is sent. */
   readonly reply: Promise<Reply>;
   /** Closes the connection. */
   readonly hangUp: () => Promise<void>;
 }
 
 const patienceMs = 10_000;
-/** How long the rest of a body may take after its reply. */
+/** How long the rest of a body may take after its response. */
 const uploadMs = 1_000;
 
-/** Sends deliveries to one mounted adapter over HTTP, as the service and its imitators would. */
+/** Sends deliveries to a mounted adapter over HTTP, as the service and forgers would. */
 export class Probe {
   readonly #url: string;
 
@@ -47,30 +47,28 @@ export class Probe {
     this.#url = url;
   }
 
-  /** A signed delivery; a string or bytes are the body as it is. */
+  /** A signed delivery. A string or bytes are sent unchanged as the body. */
   signed(event: unknown, options: SignedDeliveryOptions = {}): Promise<SignedDelivery> {
     return signedDelivery(event, { secret: contractSecret, ...options });
   }
 
-  /** A signed delivery of an event of this type. */
+  /** A signed delivery of an event of the given type. */
   event(type: string, options?: SignedDeliveryOptions): Promise<SignedDelivery> {
     return this.signed({ type }, options);
   }
 
-  /** What the receiver has seen since it was asked before. */
-  async ask<Question extends keyof ContractMemory>(
-    question: Question,
-  ): Promise<ContractMemory[Question]> {
-    // Not empty, for whatever parses it on the way.
+  /** Reads and clears a list of the receiver. */
+  async take<List extends keyof ContractMemory>(list: List): Promise<ContractMemory[List]> {
+    // Not empty, because middleware may parse it.
     const { body } = await this.send({
-      headers: { "content-type": "application/json", [askHeader]: question },
+      headers: { "content-type": "application/json", [memoryHeader]: list },
       body: new TextEncoder().encode("{}"),
     });
     const { status } = JSON.parse(body) as { readonly status: string };
-    return JSON.parse(status) as ContractMemory[Question];
+    return JSON.parse(status) as ContractMemory[List];
   }
 
-  /** @throws an Error if no answer has come within 10 s (as a rejection) */
+  /** @throws an Error (as a rejection) if no response arrives within 10 s */
   send(sending: Sending): Promise<Reply> {
     const { body = new Uint8Array(), chunkBytes = body.length || 1 } = sending;
     const outgoing = this.#open(sending);
@@ -85,7 +83,7 @@ export class Probe {
   sendBytewise({ headers, body }: SignedDelivery): Promise<Reply> {
     const outgoing = this.#open({ headers: { ...headers, "transfer-encoding": "chunked" } });
     outgoing.flushHeaders();
-    // A `write` for each would take this client four times as long as its server.
+    // With a `write` for each chunk, the client would take four times as long as the server.
     const chunks = Array.from(body, (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join("");
     outgoing.once("socket", (socket) =>
       socket.once("connect", () => {
@@ -102,7 +100,7 @@ export class Probe {
     const half = body.length / 2;
     const outgoing = this.#open(sending);
     const reply = replyTo(outgoing);
-    // Who hangs up gets none.
+    // A client that disconnects gets no response.
     reply.catch(() => {});
     await new Promise((resolve) => outgoing.write(body.subarray(0, half), resolve));
     return {
@@ -120,8 +118,8 @@ export class Probe {
   }
 
   /**
-   * Sends `second` over the connection of `first`, whose reply is dropped. Where the server has closed
-   * that connection, or reads no further, it is sent over another one, as clients do.
+   * Sends `second` over the connection of `first` and ignores the response to `first`. If the server has
+   * closed that connection or stopped reading, `second` is sent over another one, as clients do.
    */
   async sendAfter(first: Sending, second: Sending): Promise<Reply> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -133,14 +131,14 @@ export class Probe {
     }
   }
 
-  /** A request of which nothing is sent yet. */
+  /** Creates a request without sending anything. */
   #open({ method = "POST", headers = {}, body, chunkBytes, agent }: Sending): ClientRequest {
     const { host } = new URL(this.#url);
     const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
     const lines = Object.entries({ host, ...length, ...headers }).flatMap(([name, value]) =>
       [value ?? []].flat().flatMap((one) => [name, one]),
     );
-    // As a list, headers are sent as they are.
+    // Node sends a list of headers unchanged.
     return request(this.#url, { method, agent: agent ?? false, headers: lines });
   }
 }
@@ -152,7 +150,7 @@ function unlessReset(error: NodeJS.ErrnoException): undefined {
 function replyTo(outgoing: ClientRequest, keep = false): Promise<Reply> {
   return new Promise((resolve, reject) => {
     outgoing.setTimeout(patienceMs, () =>
-      outgoing.destroy(new Error(`no answer within ${patienceMs} ms`)),
+      outgoing.destroy(new Error(`No response arrived within ${patienceMs} ms.`)),
     );
     outgoing.on("error", reject);
     outgoing.on("response", (response) => {

@@ -16,22 +16,22 @@ import {
 } from "@svc-webhooks/core";
 
 export const contractSecret = "whsec_contract";
-/** Above the 100 kB that Express's parsers take, unless told otherwise. */
+/** Above 100 kB, the default limit of Express's parsers. */
 export const contractBodyLimit = 262_144;
 
-/** With this header a delivery is a question: about what the receiver has seen since the last one. */
-export const askHeader = "x-contract-ask";
+/** A request with this header reads and clears one list of {@link ContractMemory}. */
+export const memoryHeader = "x-contract-memory";
 
-/** With this header a delivery has 100 ms for its body; others have the default of `bodyTimeoutMs`. */
+/** A request with this header has a `bodyTimeoutMs` of 100; others have the default. */
 export const hurryHeader = "x-contract-hurry";
 
-/** What a question can be about; the answer is a JSON list in the place of an outcome's code. */
+/** The lists that a test can read. They are sent as JSON in place of an outcome's code. */
 export interface ContractMemory {
-  /** How deliveries ended. */
+  /** The codes of outcomes. */
   readonly codes: string[];
-  /** What was printed for the operator. */
+  /** The logged lines. */
   readonly lines: string[];
-  /** What handlers were given. */
+  /** The deliveries that handlers received. */
   readonly deliveries: SeenDelivery[];
 }
 
@@ -54,12 +54,12 @@ const refusing: StandardSchemaV1 = {
 };
 
 /**
- * The receiver that an adapter is put before in its contract. How a delivery ends is chosen by the
- * type of its event, so that a test in another process, on any runtime, can bring about every outcome.
+ * The receiver that an adapter mounts in its contract. The event type selects the outcome, so that a
+ * test in another process, on any runtime, can cause every outcome.
  */
 export function contractReceiver(): Receiver {
   const memory: ContractMemory = { codes: [], lines: [], deliveries: [] };
-  // Each is set by an event, and holds until it is looked at.
+  // Each flag is set by an event and cleared when it is read.
   const next = { storeIsDown: false, secretIsGone: false, waitIsOver: false };
 
   const on: Readonly<Record<string, (context: DeliveryContext) => unknown>> = {
@@ -68,7 +68,7 @@ export function contractReceiver(): Receiver {
     "contract.gives_up": () => Promise.reject(new PermanentError("confidential")),
     "contract.takes_its_time": () => pause(handlerTimeoutMs / 4),
     "contract.waits": async () => {
-      // Looked at again and again: a worker must not wait for another request's promise.
+      // Polls: a Worker must not await a promise of another request.
       while (!once(next, "waitIsOver")) await pause(10);
     },
     "contract.release": () => (next.waitIsOver = true),
@@ -110,11 +110,11 @@ export function contractReceiver(): Receiver {
   const hurried = createReceiver({ ...options, store: memoryStore(), bodyTimeoutMs: 100 });
 
   const receive: Receiver["receive"] = async (delivery, given) => {
-    const question = headerOf(delivery, askHeader) as keyof ContractMemory | undefined;
-    const inHurry = headerOf(delivery, hurryHeader) !== undefined;
-    if (!question) return (inHurry ? hurried : receiver).receive(delivery, given);
-    const code = JSON.stringify(memory[question].splice(0));
-    // No outcome, but the one thing that every adapter carries back.
+    const list = headerOf(delivery, memoryHeader) as keyof ContractMemory | undefined;
+    const isHurried = headerOf(delivery, hurryHeader) !== undefined;
+    if (!list) return (isHurried ? hurried : receiver).receive(delivery, given);
+    const code = JSON.stringify(memory[list].splice(0));
+    // Not an outcome, but every adapter passes a code on.
     return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;
   };
 

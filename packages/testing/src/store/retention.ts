@@ -1,19 +1,12 @@
 import { deepEqual, equal } from "node:assert/strict";
-import {
-  claimant,
-  leaseMs,
-  newKey,
-  retainMs,
-  type StoreCase,
-  type StoreProbe,
-} from "./store-probe.js";
+import { claimant, leaseMs, newKey, retainMs, type StoreCase, type StoreProbe } from "./probe.js";
 
 type Call = (probe: StoreProbe, key: string) => Promise<unknown>;
 
 const [me, other] = [claimant(1), claimant(2)];
 const ageMs = 60_000;
 
-/** After these calls and waits the record is there for so long, and gone from then on. */
+/** After these calls and waits the record lasts for exactly `ms`. */
 const lasts = (title: string, ms: number, ...steps: readonly (Call | number)[]): StoreCase => ({
   title,
   async run(probe) {
@@ -23,9 +16,9 @@ const lasts = (title: string, ms: number, ...steps: readonly (Call | number)[]):
       else for (const key of [first, second]) await step(probe, key);
     }
     await probe.advance(ms - probe.borderMs);
-    equal(await probe.forget(first), true, "the record is still there");
+    equal(await probe.forget(first), true, "The record should still exist.");
     await probe.advance(probe.borderMs);
-    equal(await probe.forget(second), false, "the record is gone");
+    equal(await probe.forget(second), false, "The record should have expired.");
   },
 });
 
@@ -34,11 +27,11 @@ const fails: Call = (probe, key) => probe.release(key, me, "failed");
 const parks: Call = (probe, key) => probe.release(key, me, "parked");
 const completes: Call = (probe, key) => probe.complete(key, me);
 const extendsIt: Call = async (probe, key) => equal(await probe.extend(key, me), true);
-const claimsToo: Call = (probe, key) => probe.claim(key, other);
+const otherClaims: Call = (probe, key) => probe.claim(key, other);
 
-/** What sets the retention of a claimed record anew. */
+/** Calls that restart the retention of a claimed record. */
 const renewals: Readonly<Record<string, Call>> = {
-  "a takeover": claimsToo,
+  "a takeover": otherClaims,
   "a release as failed": fails,
   "a release as unused": (probe, key) => probe.release(key, me, "unused"),
   "a release as parked": parks,
@@ -46,24 +39,20 @@ const renewals: Readonly<Record<string, Call>> = {
   "a late completion": (probe, key) => probe.complete(key, other),
 };
 
-/** What leaves the retention of a claimed record alone. */
+/** Calls that do not change the retention of a claimed record. */
 const refusals: Readonly<Record<string, Call>> = {
-  "a claim that is sent again": claims,
-  "a claim that is refused": claimsToo,
-  "a release of another's claim": (probe, key) => probe.release(key, other, "failed"),
-  "an extension of another's claim": (probe, key) => probe.extend(key, other),
+  "a repeated claim": claims,
+  "a refused claim": otherClaims,
+  "a release of another owner's claim": (probe, key) => probe.release(key, other, "failed"),
+  "an extension of another owner's claim": (probe, key) => probe.extend(key, other),
 };
 
-/** How long records are kept, to the border. */
+/** How long records are kept, to the millisecond where the clock is exact. */
 export const retentionCases: readonly StoreCase[] = [
-  lasts("a claim keeps the record for its retention, and no longer", retainMs, claims),
+  lasts("a claim keeps the record for exactly retainMs", retainMs, claims),
+  lasts("a completion that restores a record keeps it for exactly retainMs", retainMs, completes),
   lasts(
-    "a completion that restores a record keeps it for its retention, and no longer",
-    retainMs,
-    completes,
-  ),
-  lasts(
-    "a completion of what is done keeps it for its retention from then on, and no longer",
+    "a completion of a done record keeps it for exactly retainMs from then on",
     retainMs,
     completes,
     ageMs,
@@ -71,7 +60,7 @@ export const retentionCases: readonly StoreCase[] = [
   ),
   ...Object.entries(renewals).map(([title, renew]) =>
     lasts(
-      `${title} keeps the record for its retention from then on, and no longer`,
+      `${title} keeps the record for exactly retainMs from then on`,
       retainMs,
       claims,
       ageMs,
@@ -94,18 +83,18 @@ export const retentionCases: readonly StoreCase[] = [
       claims,
       settle,
       ageMs,
-      claimsToo,
+      otherClaims,
     ),
   ),
   lasts(
-    "an extension leaves a retention beyond its lease as it is",
+    "an extension does not change a retention that outlasts its lease",
     retainMs - ageMs,
     claims,
     ageMs,
     extendsIt,
   ),
   {
-    title: "an extension keeps the record for as long as its lease",
+    title: "an extension keeps the record as long as its lease",
     async run(probe) {
       const key = newKey();
       const { fence, run } = await probe.own(key, me);
@@ -115,11 +104,11 @@ export const retentionCases: readonly StoreCase[] = [
       await probe.expectBusy(key, other, probe.borderMs);
       deepEqual(await probe.own(key, me), { fence, run });
       await probe.advance(probe.borderMs);
-      equal(await probe.forget(key), false, "the record is gone");
+      equal(await probe.forget(key), false, "The record should have expired.");
     },
   },
   {
-    title: "an expired record is as if it had never been, for every call",
+    title: "every call treats an expired record as absent",
     async run(probe) {
       const keys = [newKey(), newKey(), newKey(), newKey()] as const;
       for (const key of keys) {

@@ -1,5 +1,5 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
-import { modelCase } from "./store-model.js";
+import { modelCase } from "./model.js";
 import {
   claimant,
   leaseMs,
@@ -8,9 +8,9 @@ import {
   type Claimant,
   type StoreCase,
   type StoreProbe,
-} from "./store-probe.js";
-import { retentionCases } from "./store-retention.js";
-import { tableCases } from "./store-table.js";
+} from "./probe.js";
+import { retentionCases } from "./retention.js";
+import { tableCases } from "./table.js";
 
 const [me, other, third] = [claimant(1), claimant(2), claimant(3)];
 const claimants = (name: string) =>
@@ -19,13 +19,13 @@ const many = claimants("token");
 
 const numbers: readonly StoreCase[] = [
   {
-    title: "a fence grows from owner to owner, however close they are",
+    title: "a fence increases with every owner, however close together they claim",
     async run(probe) {
       const key = newKey();
       let before = 0;
       const grows = async (by: Claimant) => {
         const { fence } = await probe.own(key, by);
-        ok(fence > before, `the fence grows from ${before} to ${fence}`);
+        ok(fence > before, `The fence changed from ${before} to ${fence}.`);
         before = fence;
       };
       for (const to of ["failed", "unused", "failed"] as const) {
@@ -39,31 +39,31 @@ const numbers: readonly StoreCase[] = [
   },
   ...[
     {
-      when: "was forgotten",
+      when: "is forgotten",
       lose: async (probe: StoreProbe, key: string) => {
         equal(await probe.forget(key), true);
         await probe.advance(1);
       },
     },
-    { when: "has expired", lose: (probe: StoreProbe) => probe.advance(retainMs) },
+    { when: "expires", lose: (probe: StoreProbe) => probe.advance(retainMs) },
   ].map(({ when, lose }) => ({
-    title: `a fence does not fall when the record ${when}, though its runs begin anew`,
+    title: `a fence does not decrease when the record ${when}, although runs restart at 1`,
     async run(probe: StoreProbe) {
       const key = newKey();
       const before = await probe.own(key, me);
       await probe.release(key, me, "failed");
       await lose(probe, key);
       const { fence, run } = await probe.own(key, me);
-      ok(fence >= before.fence, `the fence goes from ${before.fence} to ${fence}`);
+      ok(fence >= before.fence, `The fence changed from ${before.fence} to ${fence}.`);
       ok(
         fence >= Date.UTC(2020),
-        "a new record's fence is the store's clock in epoch milliseconds",
+        "The fence of a new record should be the store's clock in epoch milliseconds.",
       );
       equal(run, 1);
     },
   })),
   {
-    title: "a run counts unless it was given back unused",
+    title: "a claim counts as a run unless it is released as unused",
     async run(probe) {
       const key = newKey();
       const runs: number[] = [];
@@ -78,7 +78,7 @@ const numbers: readonly StoreCase[] = [
     },
   },
   {
-    title: "a lineage that nobody told is not known",
+    title: "a record that was claimed without a lineage has none",
     async run(probe) {
       const { token } = me;
       const [done, parked] = [newKey(), newKey()];
@@ -91,13 +91,13 @@ const numbers: readonly StoreCase[] = [
   },
 ];
 
-/** What ends with a lease that has just begun. */
+/** Calls and waits after which a lease has just begun. */
 type Lease = readonly [title: string, begin: (probe: StoreProbe, key: string) => Promise<unknown>];
 
 const leases: readonly Lease[] = [
-  ["a claim's lease", (probe, key) => probe.own(key, me)],
+  ["the lease of a claim", (probe, key) => probe.own(key, me)],
   [
-    "a lease that was extended",
+    "an extended lease",
     async (probe, key) => {
       await probe.own(key, me);
       await probe.advance(leaseMs / 3);
@@ -105,7 +105,7 @@ const leases: readonly Lease[] = [
     },
   ],
   [
-    "a lease that was extended after its end",
+    "a lease extended after its end",
     async (probe, key) => {
       await probe.own(key, me);
       await probe.advance(leaseMs + leaseMs / 3);
@@ -113,7 +113,7 @@ const leases: readonly Lease[] = [
     },
   ],
   [
-    "a lease that was taken over",
+    "the lease of a takeover",
     async (probe, key) => {
       await probe.own(key, other);
       await probe.advance(leaseMs + leaseMs / 3);
@@ -124,7 +124,7 @@ const leases: readonly Lease[] = [
 
 const leaseCases: readonly StoreCase[] = [
   ...leases.map(([title, begin]) => ({
-    title: `${title} lives for its time, tells what is left of it, and is dead from then on`,
+    title: `${title} lasts for exactly leaseMs and reports the time left`,
     async run(probe: StoreProbe) {
       const key = newKey();
       await begin(probe, key);
@@ -138,12 +138,12 @@ const leaseCases: readonly StoreCase[] = [
     },
   })),
   {
-    title: "a lease is as long as its own request says",
+    title: "a lease lasts as long as its own request states",
     async run(probe) {
       const [short, long] = [newKey(), newKey()];
       await probe.own(short, { ...me, leaseMs: 10_000 });
       await probe.own(long, { ...me, leaseMs: 60_000 });
-      // A claim with a shorter lease would shorten what it finds.
+      // A claim with a shorter leaseMs would shorten the lease that it finds.
       const longest = { ...other, leaseMs: 60_000 };
       await probe.expectBusy(short, longest, 10_000);
       await probe.expectBusy(long, longest, 60_000);
@@ -159,7 +159,7 @@ const hourMs = 3_600_000;
 
 const setBack: readonly StoreCase[] = [
   {
-    title: "a claim shortens a lease of which a clock set back has left more than its own leaseMs",
+    title: "after the clock is set back, a claim shortens a longer lease to its own leaseMs",
     async run(probe) {
       const key = newKey();
       const before = await probe.own(key, me);
@@ -171,12 +171,12 @@ const setBack: readonly StoreCase[] = [
       equal((await probe.claim(key, third)).status, "busy");
       await probe.advance(probe.borderMs);
       const { fence, run } = await probe.own(key, third);
-      ok(fence > before.fence, `the fence grows from ${before.fence} to ${fence}`);
+      ok(fence > before.fence, `The fence changed from ${before.fence} to ${fence}.`);
       equal(run, 2);
     },
   },
   {
-    title: "a claim that is sent again after the clock was set back is the same claim",
+    title: "a claim repeated after the clock is set back is the same claim",
     async run(probe) {
       const key = newKey();
       const claim = await probe.own(key, me);
@@ -187,7 +187,7 @@ const setBack: readonly StoreCase[] = [
     },
   },
   {
-    title: "a lease that was shortened is still its owner's to renew, to release and to complete",
+    title: "the owner of a shortened lease can still extend, release and complete it",
     async run(probe) {
       const keys = [newKey(), newKey(), newKey()] as const;
       for (const key of keys) await probe.own(key, me);
@@ -205,7 +205,7 @@ const setBack: readonly StoreCase[] = [
 
 const lateness: readonly StoreCase[] = [
   {
-    title: "a late completion leaves whoever took over nothing to give back or to finish",
+    title: "after a late completion the current owner can no longer extend, release or complete",
     async run(probe) {
       const key = newKey();
       await probe.own(key, me);
@@ -220,24 +220,24 @@ const lateness: readonly StoreCase[] = [
   },
 ];
 
-const count = (answers: readonly unknown[], answer: unknown) =>
-  answers.filter((one) => one === answer).length;
+const count = (results: readonly unknown[], result: unknown) =>
+  results.filter((one) => one === result).length;
 
 async function race(probe: StoreProbe, key: string, by = many): Promise<readonly string[]> {
   const results = await Promise.all(by.map((one) => probe.claim(key, one)));
   return results.map(({ status }) => status);
 }
 
-const atOnce: readonly StoreCase[] = [
+const concurrency: readonly StoreCase[] = [
   {
-    title: "of 100 claims at once on a new record one owns it, the others are busy",
+    title: "of 100 concurrent claims on a new record one succeeds and 99 are busy",
     async run(probe) {
       const statuses = await race(probe, newKey());
       deepEqual([count(statuses, "claimed"), count(statuses, "busy")], [1, 99]);
     },
   },
   {
-    title: "of 100 claims at once on a dead lease one takes it over, the others are busy",
+    title: "of 100 concurrent claims on a dead lease one takes over and 99 are busy",
     async run(probe) {
       const key = newKey();
       await probe.own(key, me);
@@ -247,13 +247,13 @@ const atOnce: readonly StoreCase[] = [
     },
   },
   {
-    title: "of the claims around a release one owns the record, the others are busy",
+    title: "of 200 concurrent claims around a release one succeeds and 199 are busy",
     async run(probe) {
       const key = newKey();
       await probe.own(key, me);
       const releasing = async () => {
         equal(await probe.release(key, me, "failed"), true);
-        // Of the first race, claims may still be under way: with its tokens they would be the same claims.
+        // Claims of the first race may still be pending; with its tokens these would be the same claims.
         return race(probe, key, claimants("later token"));
       };
       const statuses = (await Promise.all([race(probe, key), releasing()])).flat();
@@ -261,7 +261,7 @@ const atOnce: readonly StoreCase[] = [
     },
   },
   {
-    title: "a claim that is sent 100 times at once is one claim",
+    title: "a claim sent 100 times concurrently is one claim",
     async run(probe) {
       const key = newKey();
       const claims = await Promise.all(many.map(() => probe.own(key, me)));
@@ -273,34 +273,34 @@ const atOnce: readonly StoreCase[] = [
     },
   },
   {
-    title: "of 100 completions at once one finishes, the others find it done",
+    title: "of 100 concurrent completions one restores the record and 99 find it done",
     async run(probe) {
       const key = newKey();
-      const answers = await Promise.all(many.map((by) => probe.complete(key, by)));
-      deepEqual([count(answers, "restored"), count(answers, "already")], [1, 99]);
+      const results = await Promise.all(many.map((by) => probe.complete(key, by)));
+      deepEqual([count(results, "restored"), count(results, "already")], [1, 99]);
     },
   },
   {
-    title: "what is given back 100 times at once is given back once",
+    title: "a claim released 100 times concurrently is released once",
     async run(probe) {
       const key = newKey();
       await probe.own(key, me);
-      const answers = await Promise.all(many.map(() => probe.release(key, me, "unused")));
-      deepEqual([count(answers, true), count(answers, false)], [1, 99]);
+      const results = await Promise.all(many.map(() => probe.release(key, me, "unused")));
+      deepEqual([count(results, true), count(results, false)], [1, 99]);
       equal((await probe.own(key, other)).run, 1);
     },
   },
   {
-    title: "what is forgotten 100 times at once is forgotten once",
+    title: "a record forgotten 100 times concurrently is forgotten once",
     async run(probe) {
       const key = newKey();
       await probe.complete(key, me);
-      const answers = await Promise.all(many.map(() => probe.forget(key)));
-      deepEqual([count(answers, true), count(answers, false)], [1, 99]);
+      const results = await Promise.all(many.map(() => probe.forget(key)));
+      deepEqual([count(results, true), count(results, false)], [1, 99]);
     },
   },
   {
-    title: "100 keys that are claimed at once have 100 owners",
+    title: "100 keys claimed concurrently have 100 owners",
     async run(probe) {
       const keys = many.map(newKey);
       const claims = await Promise.all(keys.map((key) => probe.own(key, me)));
@@ -312,7 +312,7 @@ const atOnce: readonly StoreCase[] = [
   },
 ];
 
-/** Strings that mean something to a language, a protocol or a clock; some pairs differ in little. */
+/** Strings with a meaning in a language, a protocol or a query, and pairs that differ slightly. */
 const hostile: readonly string[] = [
   "__proto__",
   "constructor",
@@ -361,7 +361,7 @@ const hostile: readonly string[] = [
   `${"x".repeat(1_023)}z`,
 ];
 
-/** Each with the one after it, around. */
+/** Each string with the next one; the last with the first. */
 const neighbours = hostile.map(
   (text, index) => [text, String(hostile[(index + 1) % hostile.length])] as const,
 );
@@ -370,9 +370,9 @@ const shown = (text: string) => `with ${JSON.stringify(text.slice(0, 20))}`;
 
 const ownerOf = (text: string): Claimant => ({ token: `token ${hostile.indexOf(text)}` });
 
-const apart: readonly StoreCase[] = [
+const separation: readonly StoreCase[] = [
   {
-    title: "what happens to a record leaves others alone, also under the same token",
+    title: "calls on a record do not change other records, even of the same token",
     async run(probe) {
       const kept = newKey();
       const [failed, parked, done, forgotten] = [newKey(), newKey(), newKey(), newKey()];
@@ -393,7 +393,7 @@ const apart: readonly StoreCase[] = [
     },
   },
   {
-    title: "keys are taken as they are, whatever is in them",
+    title: "keys are used unchanged, whatever they contain",
     async run(probe) {
       for (const key of hostile) equal((await probe.own(key, ownerOf(key))).run, 1, shown(key));
       for (const [key, next] of neighbours) {
@@ -409,7 +409,7 @@ const apart: readonly StoreCase[] = [
     },
   },
   {
-    title: "tokens are taken as they are, whatever is in them",
+    title: "tokens are compared unchanged, whatever they contain",
     async run(probe) {
       for (const [token, next] of neighbours) {
         const key = newKey();
@@ -428,7 +428,7 @@ const apart: readonly StoreCase[] = [
     },
   },
   {
-    title: "lineages are told as they were given, whatever is in them",
+    title: "lineages are returned unchanged, whatever they contain",
     async run(probe) {
       for (const lineage of hostile) {
         const [done, parked] = [newKey(), newKey()];
@@ -442,25 +442,25 @@ const apart: readonly StoreCase[] = [
   },
 ];
 
-const setUp: readonly StoreCase[] = [
+const setup: readonly StoreCase[] = [
   {
-    title: "it says whether other processes see the same records",
+    title: "shared states whether other processes see the same records",
     async run({ store }) {
       equal(typeof store.shared, "boolean");
     },
   },
   {
-    title: "what it says about its set-up is a list of texts",
+    title: "check() resolves to a list of texts",
     async run(probe) {
       const problems = await probe.check();
       if (!probe.store.check) return;
-      ok(Array.isArray(problems), "it is a list");
+      ok(Array.isArray(problems), "The result should be a list.");
       for (const problem of problems) notEqual(String(problem).trim(), "");
     },
   },
 ];
 
-/** Everything a store promises; the last of them is as long as it is told to be. */
+/** One case for each promise of a store. The last one runs `modelRuns` random sequences. */
 export const storeCases = (modelRuns: number): readonly StoreCase[] => [
   ...tableCases,
   ...numbers,
@@ -468,8 +468,8 @@ export const storeCases = (modelRuns: number): readonly StoreCase[] => [
   ...setBack,
   ...retentionCases,
   ...lateness,
-  ...atOnce,
-  ...apart,
-  ...setUp,
+  ...concurrency,
+  ...separation,
+  ...setup,
   modelCase(modelRuns),
 ];

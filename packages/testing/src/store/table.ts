@@ -8,46 +8,46 @@ import {
   type Numbers,
   type StoreCase,
   type StoreProbe,
-} from "./store-probe.js";
+} from "./probe.js";
 
 type State = "absent" | "live" | "dead" | "failed" | "parked" | "done";
 
-/** A record, and what a call must have made of it. */
+/** The expected state of a record. */
 interface Facts extends Numbers {
   readonly state: State;
-  /** Whose claim was the last one. */
+  /** The caller of the last claim. */
   readonly owner: Claimant;
   readonly leaseLeftMs: number;
   readonly lineage: string | undefined;
 }
 
-type Look = (probe: StoreProbe, key: string, facts: Facts) => Promise<void>;
+type Inspection = (probe: StoreProbe, key: string, facts: Facts) => Promise<void>;
 
 const [me, other, stranger] = [claimant(1), claimant(2), claimant(3)];
 const allTargets = ["failed", "parked", "unused"] as const;
 const ageMs = 10_000;
 
 const isTakenBy =
-  (by: (facts: Facts) => Claimant): Look =>
+  (by: (facts: Facts) => Claimant): Inspection =>
   async (probe, key, facts) => {
     const { fence, run } = await probe.own(key, by(facts));
     equal(run, facts.run + 1);
-    ok(fence > facts.fence, `the fence grows from ${facts.fence} to ${fence}`);
+    ok(fence > facts.fence, `The fence changed from ${facts.fence} to ${fence}.`);
   };
 
-const isBusy: Look = async (probe, key, { owner, fence, run, leaseLeftMs }) => {
+const isBusy: Inspection = async (probe, key, { owner, fence, run, leaseLeftMs }) => {
   await probe.expectBusy(key, stranger, leaseLeftMs);
   deepEqual(await probe.own(key, owner), { fence, run });
 };
 
 const isSettled =
-  (state: "done" | "parked"): Look =>
+  (state: "done" | "parked"): Inspection =>
   async (probe, key, { owner, lineage }) => {
     for (const by of [stranger, owner]) await probe.expectSettled(key, by, state, lineage);
   };
 
-/** How a state shows to those who can only call. Each look changes the record, so each needs its own. */
-const looks: Readonly<Record<State, readonly Look[]>> = {
+/** How calls reveal each state. An inspection changes the record, so each needs a record of its own. */
+const inspections: Readonly<Record<State, readonly Inspection[]>> = {
   absent: [
     async (probe, key) => equal(await probe.forget(key), false),
     async (probe, key) => equal((await probe.own(key, stranger)).run, 1),
@@ -71,7 +71,7 @@ const looks: Readonly<Record<State, readonly Look[]>> = {
   done: [isSettled("done")],
 };
 
-/** A record of the second run, so that a lost one shows; whoever is not its owner was so before. */
+/** Creates a record in its second run, so that a lost record is noticed. Its previous owner is another caller. */
 async function arrange(
   probe: StoreProbe,
   key: string,
@@ -109,19 +109,27 @@ interface Start {
   readonly owners: readonly Claimant[];
 }
 
-const absent: Start = { title: "a record that is not there", state: "absent", owners: [me] };
+const absent: Start = { title: "an absent record", state: "absent", owners: [me] };
 const failed: Start = { title: "a failed record", state: "failed", owners: [me, other] };
 const parked: Start = { title: "a parked record", state: "parked", owners: [me, other] };
 const done: Start = { title: "a done record", state: "done", owners: [me, other] };
-const ownLive: Start = { title: "a record under its own live lease", state: "live", owners: [me] };
-const ownDead: Start = { title: "a record under its own dead lease", state: "dead", owners: [me] };
+const ownLive: Start = {
+  title: "a record with the caller's live lease",
+  state: "live",
+  owners: [me],
+};
+const ownDead: Start = {
+  title: "a record with the caller's dead lease",
+  state: "dead",
+  owners: [me],
+};
 const live: Start = {
-  title: "a record under another's live lease",
+  title: "a record with another owner's live lease",
   state: "live",
   owners: [other],
 };
 const dead: Start = {
-  title: "a record under another's dead lease",
+  title: "a record with another owner's dead lease",
   state: "dead",
   owners: [other],
 };
@@ -129,15 +137,15 @@ const dead: Start = {
 interface Row {
   readonly title: string;
   readonly from: readonly Start[];
-  /** Calls, looks at the answer, and tells what must have become of the record. */
+  /** Each makes a call, checks its result and returns the expected state of the record. */
   readonly calls: readonly ((probe: StoreProbe, key: string, from: Facts) => Promise<Facts>)[];
 }
 
 const completes =
-  (answer: string) =>
+  (result: string) =>
   async (probe: StoreProbe, key: string, from: Facts): Promise<Facts> => {
-    equal(await probe.complete(key, me), answer);
-    return { ...from, state: "done", lineage: answer === "already" ? from.lineage : me.lineage };
+    equal(await probe.complete(key, me), result);
+    return { ...from, state: "done", lineage: result === "already" ? from.lineage : me.lineage };
   };
 
 const releases =
@@ -156,7 +164,7 @@ const rows: readonly Row[] = [
     calls: [
       async (probe, key, from) => {
         const { fence, run } = await probe.own(key, me);
-        ok(fence > from.fence, `the fence grows from ${from.fence} to ${fence}`);
+        ok(fence > from.fence, `The fence changed from ${from.fence} to ${fence}.`);
         equal(run, from.run + 1);
         const { lineage } = me;
         return { state: "live", owner: me, fence, run, leaseLeftMs: leaseMs, lineage };
@@ -164,7 +172,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    title: "a claim is the same claim again on",
+    title: "a repeated claim returns the same numbers for",
     from: [ownLive],
     calls: [
       async (probe, key, from) => {
@@ -174,7 +182,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    title: "a claim is busy with",
+    title: "a claim is busy on",
     from: [live],
     calls: [
       async (probe, key, from) => {
@@ -184,7 +192,7 @@ const rows: readonly Row[] = [
     ],
   },
   ...(["done", "parked"] as const).map((state) => ({
-    title: "a claim leaves alone",
+    title: "a claim does not change",
     from: [state === "done" ? done : parked],
     calls: [
       async (probe: StoreProbe, key: string, from: Facts) => {
@@ -194,19 +202,19 @@ const rows: readonly Row[] = [
     ],
   })),
   {
-    title: "a claim that takes what is parked takes",
+    title: "a claim with takeParked takes",
     from: [parked],
     calls: [
       async (probe, key, from) => {
         const result = await probe.own(key, { ...me, takeParked: true });
         equal(result.run, 1);
-        ok(result.fence > from.fence, `the fence grows from ${from.fence} to ${result.fence}`);
+        ok(result.fence > from.fence, `The fence changed from ${from.fence} to ${result.fence}.`);
         return { ...from, ...result, state: "live", owner: me, leaseLeftMs: leaseMs };
       },
     ],
   },
   {
-    title: "a claim that takes what is parked leaves alone",
+    title: "a claim with takeParked does not change",
     from: [done],
     calls: [
       async (probe, key, from) => {
@@ -216,7 +224,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    title: "a claim that takes what is parked is busy with",
+    title: "a claim with takeParked is busy on",
     from: [live],
     calls: [
       async (probe, key, from) => {
@@ -236,14 +244,14 @@ const rows: readonly Row[] = [
     from: [live, dead, failed, parked],
     calls: [completes("late")],
   },
-  { title: "a completion leaves alone", from: [done], calls: [completes("already")] },
+  { title: "a completion does not change", from: [done], calls: [completes("already")] },
   ...allTargets.map((to) => ({
-    title: `a release as ${to} gives back`,
+    title: `a release as ${to} ends the claim on`,
     from: [ownLive, ownDead],
     calls: [releases(to)],
   })),
   {
-    title: "a release leaves alone",
+    title: "a release does not change",
     from: [absent, failed, parked, done, live, dead],
     calls: allTargets.map((to) => async (probe, key, from) => {
       equal(await probe.release(key, me, to), false);
@@ -261,7 +269,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    title: "an extension leaves alone",
+    title: "an extension does not change",
     from: [absent, failed, parked, done, live, dead],
     calls: [
       async (probe, key, from) => {
@@ -281,7 +289,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    title: "forgetting leaves alone",
+    title: "forgetting does not change",
     from: [absent, live],
     calls: [
       async (probe, key, from) => {
@@ -299,11 +307,11 @@ export const tableCases: readonly StoreCase[] = rows.flatMap(({ title, from, cal
     async run(probe: StoreProbe) {
       for (const owner of owners) {
         for (const perform of calls) {
-          // All states have at most as many looks.
+          // No state has more inspections.
           for (const index of [0, 1]) {
             const key = newKey();
             const to = await perform(probe, key, await arrange(probe, key, state, owner));
-            await looks[to.state][index]?.(probe, key, to);
+            await inspections[to.state][index]?.(probe, key, to);
           }
         }
       }

@@ -4,9 +4,9 @@ import { contractReceiver } from "@svc-webhooks/testing";
 export const config = { api: { bodyParser: false } };
 
 const handlers = {
-  nothing: webhooks(contractReceiver()),
-  keeper: webhooks(contractReceiver()),
-  cutter: webhooks(contractReceiver()),
+  none: webhooks(contractReceiver()),
+  buffers: webhooks(contractReceiver()),
+  truncates: webhooks(contractReceiver()),
 };
 
 async function bytesOf(request) {
@@ -16,8 +16,8 @@ async function bytesOf(request) {
 }
 
 export default async function handler(request, response) {
-  const { before } = request.query;
-  if (before === "keeper") request.rawBody = await bytesOf(request);
-  if (before === "cutter") request.rawBody = (await bytesOf(request)).subarray(0, -1);
-  return handlers[before](request, response);
+  const { middleware } = request.query;
+  if (middleware === "buffers") request.rawBody = await bytesOf(request);
+  if (middleware === "truncates") request.rawBody = (await bytesOf(request)).subarray(0, -1);
+  return handlers[middleware](request, response);
 }

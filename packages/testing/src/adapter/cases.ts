@@ -1,13 +1,13 @@
 import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { headerNames, sign } from "@svc-webhooks/core";
-import type { Before } from "./adapter-contract.js";
+import type { BodyMiddleware } from "./contract.js";
 import { contractBodyLimit, contractSecret, hurryHeader } from "./contract-receiver.js";
 import type { Probe, Reply } from "./probe.js";
 
 export interface AdapterCase {
   readonly title: string;
-  readonly before?: Before;
+  readonly bodyMiddleware?: BodyMiddleware;
   readonly run: (probe: Probe) => Promise<void>;
 }
 
@@ -24,14 +24,14 @@ const codeOf = ({ body }: Reply): unknown => {
   return status ?? error?.code;
 };
 
-interface ExpectedAnswer {
+interface ExpectedResponse {
   readonly status: number;
   readonly retryAfter?: string;
   readonly allow?: string;
 }
 
-/** What the answer to an outcome must be, to the letter; headers that others add do not count. */
-function expectAnswer(reply: Reply, code: string, expected: ExpectedAnswer): void {
+/** Checks the exact response to an outcome. Headers that servers add are ignored. */
+function expectResponse(reply: Reply, code: string, expected: ExpectedResponse): void {
   const content =
     expected.status === 200
       ? { status: code }
@@ -57,12 +57,12 @@ function expectAnswer(reply: Reply, code: string, expected: ExpectedAnswer): voi
   );
 }
 
-/** The delivery is processed, and its handler is given exactly these bytes. */
+/** The delivery is processed, and its handler receives exactly these bytes. */
 const arrives = (body: string | Uint8Array, chunkBytes?: number) => async (probe: Probe) => {
   const delivery = await probe.signed(body);
-  await probe.ask("deliveries");
+  await probe.take("deliveries");
   equal(codeOf(await probe.send(chunkBytes ? { ...delivery, chunkBytes } : delivery)), "processed");
-  const [seen] = await probe.ask("deliveries");
+  const [seen] = await probe.take("deliveries");
   equal(seen?.hex, hexOf(delivery.body));
 };
 
@@ -76,49 +76,55 @@ const event = '{"type":"contract.event"}';
 const sized = (bytes: number) => event.padEnd(bytes, " ");
 const notUtf8 = Uint8Array.from([...encoder.encode('{"a":"'), 0xff, 0xfe, 0x22, 0x7d]);
 
-/** The signature is over what the body inflates to. */
-async function gzipIsRefused(probe: Probe): Promise<void> {
+/** The signature covers the decompressed body. */
+async function gzipIsRejected(probe: Probe): Promise<void> {
   const signature = await sign(event, contractSecret);
   const headers = { "content-encoding": "gzip", [headerNames.signature]: signature };
   const delivery = await probe.signed(gzipSync(event), { headers });
   equal(codeOf(await probe.send(delivery)), "encoding_unsupported");
 }
 
-/** The delivery ends without a claim, and the next one is as good as if it had not been. */
-const hangingUpClaimsNothing = (chunkBytes?: number) => async (probe: Probe) => {
+/** The delivery ends without a claim, so its next attempt is processed. */
+const disconnectClaimsNothing = (chunkBytes?: number) => async (probe: Probe) => {
   const delivery = await probe.signed(event);
-  await probe.ask("codes");
-  await probe.ask("lines");
+  await probe.take("codes");
+  await probe.take("lines");
   const { hangUp } = await probe.begin(chunkBytes ? { ...delivery, chunkBytes } : delivery);
   await hangUp();
   equal(codeOf(await probe.send(delivery)), "processed");
-  const codes = await probe.ask("codes");
+  const codes = await probe.take("codes");
   deepEqual(
     codes.filter((code) => code !== "aborted"),
     ["processed"],
   );
-  deepEqual(await probe.ask("lines"), []);
+  deepEqual(await probe.take("lines"), []);
 };
 
 const bytesAndSignature: readonly AdapterCase[] = [
-  { title: "trap 1: a byte order mark is among the signed bytes", run: arrives(`\uFEFF${event}`) },
   {
-    title: "trap 1: bytes that are no UTF-8 are signed as they are, and refused as no JSON",
+    title: "trap 1: verifies a byte order mark as part of the body",
+    run: arrives(`\uFEFF${event}`),
+  },
+  {
+    title: "trap 1: verifies bytes that are not UTF-8 unchanged and rejects them as malformed",
     run: endsAs(notUtf8, "malformed_body"),
   },
   {
-    title: "trap 2: $&, $$ and $` in a body stand for themselves",
+    title: "trap 2: passes $&, $$ and $` in a body on unchanged",
     run: arrives(`{"type":"contract.event","price":"$& $$ $\` $'"}`),
   },
   {
-    title: "trap 3: a body is never written anew from what was parsed",
+    title: "trap 3: never re-serialises a parsed body",
     run: arrives(
       '{ "type":"contract.event", "n":1.0, "e":1e3, "u":"\\u00e9\\/", "k":1, "k":2, "2":0, "1":0, "big":12345678901234567890, "z":-0 }',
     ),
   },
-  { title: "line ends are left alone", run: arrives('{\r\n"type":\n"contract.event"\r\n}\r\n') },
   {
-    title: "trap 5: upper-case digits of a signature are as good",
+    title: "passes line endings on unchanged",
+    run: arrives('{\r\n"type":\n"contract.event"\r\n}\r\n'),
+  },
+  {
+    title: "trap 5: accepts upper-case digits in a signature",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const signature = (await sign(body, contractSecret)).toUpperCase().replace("SHA", "sha");
@@ -127,7 +133,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 5: an upper-case prefix is malformed",
+    title: "trap 5: rejects an upper-case signature prefix as malformed",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const signature = (await sign(body, contractSecret)).replace("sha", "SHA");
@@ -136,7 +142,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 6: two signatures are malformed, also when one is right",
+    title: "trap 6: rejects two signatures as malformed even if one is valid",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const signature = await sign(body, contractSecret);
@@ -145,7 +151,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 6: two delivery ids are malformed",
+    title: "trap 6: rejects two delivery ids as malformed",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const twice = { ...headers, [headerNames.deliveryId]: ["dlv_1", "dlv_2"] };
@@ -153,7 +159,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 6: two signatures or ids whose names differ in case are malformed",
+    title: "trap 6: rejects two signatures or ids whose header names differ in case",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       for (const [name, code] of [
@@ -166,7 +172,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "names of headers may be in any case",
+    title: "accepts header names in any case",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const titled = Object.entries(headers).map(
@@ -178,69 +184,72 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "unsigned headers arrive as they were sent",
+    title: "passes unsigned headers on unchanged",
     async run(probe) {
       const headers = { [headerNames.subscriptionId]: "sub_/~:A" };
       const unique = `dlv_!#$%41&()*+-./:;<=>?@[]^_\`{|}~A${crypto.randomUUID()}`;
       const deliveryId = unique.padEnd(256, "Z");
-      await probe.ask("deliveries");
+      await probe.take("deliveries");
       await probe.send(await probe.signed(event, { deliveryId, attempt: 7, headers }));
-      const [seen] = await probe.ask("deliveries");
+      const [seen] = await probe.take("deliveries");
       const expected = { deliveryId, attempt: 7, subscriptionId: "sub_/~:A", hex: seen?.hex };
       deepEqual(seen, expected);
     },
   },
-  { title: "trap 9: a body in gzip is refused, not inflated", run: gzipIsRefused },
+  { title: "trap 9: rejects a gzip body instead of decompressing it", run: gzipIsRejected },
   {
-    title: "trap 9: a body in gzip is refused where it was kept, inflated or not",
-    before: "keeper",
-    run: gzipIsRefused,
+    title: "trap 9: rejects a gzip body that middleware has kept, decompressed or not",
+    bodyMiddleware: "buffers",
+    run: gzipIsRejected,
   },
-  { title: "trap 12: an empty body is read, and is no JSON", run: endsAs("", "malformed_body") },
+  {
+    title: "trap 12: reads an empty body and rejects it as malformed",
+    run: endsAs("", "malformed_body"),
+  },
 ];
 
 const rawBody: readonly AdapterCase[] = [
   {
     title:
-      "traps 13, 16, 17, 20: a body that was parsed before is unavailable, with what to do about it",
-    before: "parser",
+      "traps 13, 16, 17, 20: reports a body that was already parsed as unavailable and logs the fix",
+    bodyMiddleware: "parses",
     async run(probe) {
-      await probe.ask("lines");
+      await probe.take("lines");
       const reply = await probe.send(await probe.signed(event));
-      expectAnswer(reply, "body_unavailable", { status: 500 });
-      const lines = await probe.ask("lines");
-      equal(lines.length, 1, `one line is printed, not ${JSON.stringify(lines)}`);
-      match(String(lines[0]), /body_unavailable: .+; .{20,}/, "the line says what to do");
+      expectResponse(reply, "body_unavailable", { status: 500 });
+      const lines = await probe.take("lines");
+      equal(lines.length, 1, `One line should be logged, not ${JSON.stringify(lines)}.`);
+      match(String(lines[0]), /body_unavailable: .+; .{20,}/, "The line should state the fix.");
     },
   },
   {
-    title: "bytes that were read before and kept are taken as they are",
-    before: "keeper",
+    title: "uses the exact bytes that middleware has kept",
+    bodyMiddleware: "buffers",
     run: arrives(`\uFEFF${event}\r\n`),
   },
   {
-    title: "bytes that were read before and kept need be no UTF-8",
-    before: "keeper",
+    title: "verifies kept bytes that are not UTF-8 unchanged",
+    bodyMiddleware: "buffers",
     run: endsAs(notUtf8, "malformed_body"),
   },
   {
-    title: "an empty body that was read before and kept is an empty body",
-    before: "keeper",
+    title: "accepts empty kept bytes as an empty body",
+    bodyMiddleware: "buffers",
     run: endsAs("", "malformed_body"),
   },
   {
-    title: "trap 43: a body that was cut on the way is unavailable, not forged",
-    before: "cutter",
+    title: "trap 43: reports a truncated body as unavailable, not as forged",
+    bodyMiddleware: "truncates",
     async run(probe) {
-      await probe.ask("lines");
+      await probe.take("lines");
       const reply = await probe.send(await probe.signed(event));
       equal(codeOf(reply), "body_unavailable");
-      const [line] = await probe.ask("lines");
+      const [line] = await probe.take("lines");
       match(String(line), new RegExp(`cut to \\d+ of ${event.length} bytes; .{20,}`));
     },
   },
   {
-    title: "trap 13: the content type decides nothing",
+    title: "trap 13: ignores the content type",
     async run(probe) {
       for (const type of [
         undefined,
@@ -256,15 +265,15 @@ const rawBody: readonly AdapterCase[] = [
     },
   },
   {
-    title: "a delivery that comes while another is read is kept apart from it",
+    title: "keeps concurrent deliveries separate",
     async run(probe) {
       const slow = await probe.signed(`${event} `);
       const quick = await probe.signed(event);
-      await probe.ask("deliveries");
+      await probe.take("deliveries");
       const { finish } = await probe.begin(slow);
       equal(codeOf(await probe.send(quick)), "processed");
       equal(codeOf(await finish()), "processed");
-      const seen = await probe.ask("deliveries");
+      const seen = await probe.take("deliveries");
       deepEqual(
         seen.map(({ deliveryId, hex }) => ({ deliveryId, hex })),
         [quick, slow].map(({ headers, body }) => ({
@@ -275,15 +284,15 @@ const rawBody: readonly AdapterCase[] = [
     },
   },
   {
-    title: "a body that comes in chunks of one byte is put together",
+    title: "joins a body that arrives in one-byte chunks",
     run: arrives(`{"type":"contract.event","é":"€😀"}`, 1),
   },
   {
-    title: "a body in 100,000 chunks of one byte gets a response, whoever has sent it",
+    title: "responds to a body in 100,000 one-byte chunks, whether its signature is valid or not",
     async run(probe) {
       const body = sized(100_000);
       const headers = { [headerNames.signature]: forgedSignature };
-      // Readers may limit the number of pieces: no sender makes so many.
+      // Readers may limit the number of chunks: no real sender uses so many.
       for (const [delivery, codes] of [
         [await probe.signed(body, { headers }), /^(signature_mismatch|body_too_large)$/],
         [await probe.signed(body), /^(processed|body_too_large)$/],
@@ -292,28 +301,28 @@ const rawBody: readonly AdapterCase[] = [
       }
     },
   },
-  { title: "a body of exactly the limit is taken", run: arrives(sized(contractBodyLimit)) },
+  { title: "accepts a body of exactly the limit", run: arrives(sized(contractBodyLimit)) },
   {
-    title: "a body of exactly the limit is taken in chunks",
+    title: "accepts a chunked body of exactly the limit",
     run: arrives(sized(contractBodyLimit), 10_000),
   },
   {
-    title: "a body of one byte more than the limit is too large",
+    title: "rejects a body of one byte more than the limit",
     run: endsAs(sized(contractBodyLimit + 1), "body_too_large"),
   },
   {
-    title: "a body of one byte more than the limit is too large in chunks",
+    title: "rejects a chunked body of one byte more than the limit",
     run: endsAs(sized(contractBodyLimit + 1), "body_too_large", 10_000),
   },
   {
-    title: "a connection that is kept after a refusal can be used again",
+    title: "processes the next delivery on a connection that was kept after a rejection",
     async run(probe) {
       const genuine = () => probe.signed(event);
       const large = sized(contractBodyLimit - 1);
       const withHeaders = async (headers: Readonly<Record<string, string | undefined>>) =>
         probe.signed(large, { headers });
       const tooLarge = await probe.signed(`${large}${large}`);
-      for (const [why, refused] of [
+      for (const [why, rejected] of [
         [
           "unsigned",
           await withHeaders({
@@ -327,12 +336,12 @@ const rawBody: readonly AdapterCase[] = [
         ["too large", tooLarge],
         ["too large in chunks", { ...tooLarge, chunkBytes: 10_000 }],
       ] as const) {
-        equal(codeOf(await probe.sendAfter(refused, await genuine())), "processed", why);
+        equal(codeOf(await probe.sendAfter(rejected, await genuine())), "processed", why);
       }
     },
   },
   {
-    title: "trap 18: forwarded hosts and protocols change nothing",
+    title: "trap 18: ignores forwarded hosts and protocols",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const forged = {
@@ -344,32 +353,32 @@ const rawBody: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 19: a client that hangs up in the middle of a body claims nothing",
-    run: hangingUpClaimsNothing(),
+    title: "trap 19: claims nothing if the client disconnects in the middle of a body",
+    run: disconnectClaimsNothing(),
   },
   {
-    title: "trap 19: a client that hangs up between chunks claims nothing",
-    run: hangingUpClaimsNothing(1),
+    title: "trap 19: claims nothing if the client disconnects between chunks",
+    run: disconnectClaimsNothing(1),
   },
   {
-    title: "trap 49: an unsigned body is not asked for, not even whether it can be had",
-    before: "parser",
+    title: "trap 49: neither reads an unsigned body nor checks whether it is available",
+    bodyMiddleware: "parses",
     async run(probe) {
       const headers = { [headerNames.signature]: undefined };
-      await probe.ask("lines");
+      await probe.take("lines");
       const reply = await probe.send(await probe.signed(event, { headers }));
       equal(codeOf(reply), "signature_missing");
-      deepEqual(await probe.ask("lines"), []);
+      deepEqual(await probe.take("lines"), []);
     },
   },
 ];
 
-/** Sends one event for its effect on the receiver, before the one that matters. */
+/** Sends one event for its effect on the receiver before the event under test. */
 const after = (type: string) => async (probe: Probe) => {
   equal(codeOf(await probe.send(await probe.event(type))), "processed");
 };
 
-interface OutcomeCase extends ExpectedAnswer {
+interface OutcomeCase extends ExpectedResponse {
   readonly code: string;
   readonly when?: string;
   readonly first?: (probe: Probe) => Promise<void>;
@@ -398,7 +407,7 @@ const outcomes: readonly OutcomeCase[] = [
   { code: "handler_failed", status: 500, send: sending("contract.fails") },
   {
     code: "handler_failed",
-    when: "with the time its error asks for",
+    when: "with the retryAfterMs of its error",
     status: 500,
     retryAfter: "91",
     send: sending("contract.fails_later"),
@@ -456,7 +465,7 @@ const outcomes: readonly OutcomeCase[] = [
   {
     code: "body_too_large",
     status: 413,
-    // Not of one byte more, as above: that too is something to get wrong alone.
+    // Twice the limit: one byte more, as above, is a separate mistake.
     send: async (probe) => probe.send(await probe.signed(sized(2 * contractBodyLimit))),
   },
   {
@@ -466,86 +475,86 @@ const outcomes: readonly OutcomeCase[] = [
   },
   ...methods.map((method) => ({
     code: "method_not_allowed",
-    when: `for ${method}`,
+    when: `to ${method}`,
     status: 405,
     allow: "POST",
     send: (probe: Probe) => probe.send({ method }),
   })),
 ];
 
-const dispatchAndAnswers: readonly AdapterCase[] = [
+const dispatchAndResponses: readonly AdapterCase[] = [
   ...outcomes.map(({ code, when = "", first, send, ...expected }) => ({
-    title: ["the answer to", code, "is exact", when].join(" ").trim(),
+    title: ["sends the exact response for", code, when].join(" ").trim(),
     async run(probe: Probe) {
       await first?.(probe);
-      expectAnswer(await send(probe), code, expected);
+      expectResponse(await send(probe), code, expected);
     },
   })),
   {
-    title: "the answer to body_timeout is exact",
+    title: "sends the exact response for body_timeout",
     async run(probe) {
       const headers = { [hurryHeader]: "1" };
       const { reply, finish } = await probe.begin(await probe.signed(event, { headers }));
       const early = await Promise.race([reply, pause(2_000)]);
       const late = early ?? (await finish());
-      // Some platforms read all of a body before they call a route, or before they send its response.
+      // Some platforms read the whole body before they call a route or before they send its response.
       if (early || codeOf(late) !== "processed") {
-        expectAnswer(late, "body_timeout", { status: 408 });
+        expectResponse(late, "body_timeout", { status: 408 });
       }
     },
   },
   {
-    title: "HEAD is refused as other methods are, without a body",
+    title: "rejects HEAD like other methods, but without a body",
     async run(probe) {
       const { status, headers, body } = await probe.send({ method: "HEAD" });
       deepEqual({ status, allow: headers.allow, body }, { status: 405, allow: "POST", body: "" });
     },
   },
   {
-    title: "the answers to a handler past its time and to its copy are exact",
+    title: "sends the exact responses for a timed-out handler and for its concurrent copy",
     async run(probe) {
       const delivery = await probe.event("contract.waits");
       const replies = await Promise.all([probe.send(delivery), probe.send(delivery)]);
       const [late, copy] = replies.toSorted(
         (a, b) => (codeOf(a) === "in_flight" ? 1 : 0) - (codeOf(b) === "in_flight" ? 1 : 0),
       );
-      expectAnswer(late as Reply, "handler_timeout", { status: 503, retryAfter: "5" });
-      expectAnswer(copy as Reply, "in_flight", { status: 503, retryAfter: "5" });
+      expectResponse(late as Reply, "handler_timeout", { status: 503, retryAfter: "5" });
+      expectResponse(copy as Reply, "in_flight", { status: 503, retryAfter: "5" });
       await after("contract.release")(probe);
     },
   },
   {
-    title: "a delivery that fails is handed over once, and tried again by its sender alone",
+    title: "passes a failing delivery on once and leaves retries to the sender",
     async run(probe) {
       const delivery = await probe.event("contract.fails");
-      await probe.ask("codes");
+      await probe.take("codes");
       await probe.send(delivery);
       await probe.send(delivery);
-      const codes = await probe.ask("codes");
-      // Handlers of earlier cases may be ending only now.
+      const codes = await probe.take("codes");
+      // Handlers of earlier cases may end only now.
       equal(codes.filter((code) => code === "handler_failed").length, 2, codes.join());
     },
   },
   {
-    title: "trap 39: no header of an answer tells of the event or its handler",
+    title: "trap 39: reveals nothing about the event or its handler in the response headers",
     async run(probe) {
       const { headers } = await probe.send(await probe.event("contract.fails"));
       doesNotMatch(JSON.stringify(headers), /contract\.|confidential/);
     },
   },
   {
-    title: "trap 42: the answer waits for the handler",
+    title: "trap 42: waits for the handler before it responds",
     async run(probe) {
-      await probe.ask("deliveries");
+      await probe.take("deliveries");
       await sending("contract.takes_its_time")(probe);
-      notEqual((await probe.ask("deliveries")).length, 0);
+      notEqual((await probe.take("deliveries")).length, 0);
     },
   },
 ];
 
-/** Everything an adapter can get wrong, by the groups of the traps list. */
+/** One case for each known mistake of adapters, in the groups of the list of traps. */
 export const adapterCases: readonly AdapterCase[] = [
   ...bytesAndSignature,
   ...rawBody,
-  ...dispatchAndAnswers,
+  ...dispatchAndResponses,
 ];

@@ -6,17 +6,17 @@ import type {
   DeliveryStore,
   ReleaseRequest,
 } from "@svc-webhooks/core";
-import type { StoreUnderTest } from "./store-contract.js";
+import type { StoreUnderTest } from "./contract.js";
 
 export const leaseMs = 30_000;
 export const retainMs = 100_000;
-/** How far a clock that does not stand still may have gone on by itself. */
+/** How far a clock that does not stand still may advance by itself. */
 const driftMs = 1_000;
 
-/** Who calls, and what differs from `leaseMs` and `retainMs` in its requests. */
+/** The token of a caller, and other values for its requests. */
 export type Claimant = Pick<ClaimRequest, "token"> & Partial<ClaimRequest>;
 
-/** Of one claim. */
+/** The numbers of a claim. */
 export interface Numbers {
   readonly fence: number;
   readonly run: number;
@@ -29,19 +29,20 @@ export interface StoreCase {
 
 const call = { signal: new AbortController().signal };
 
-/** What receivers make: a hash for each key and lineage, a UUID for each claim. */
+/** A key as receivers create it, in the form of a hash. */
 export const newKey = (): string => crypto.randomUUID().replaceAll("-", "");
+/** A caller with a token (a UUID) and a lineage (a hash) as receivers create them. */
 export const claimant = (digit: number): Claimant => ({
   token: `${digit}0000000-0000-4000-8000-000000000000`,
   lineage: String(digit).repeat(32),
 });
 
-/** The store as its cases see it: whatever it answers comes as a promise, and time moves when it is told to. */
+/** The store as the cases use it: every call returns a promise. */
 export class StoreProbe {
   readonly store: DeliveryStore;
-  /** Whether the store's time stands still in between. */
+  /** Whether the store's time stands still between calls of `advance`. */
   readonly exact: boolean;
-  /** How long before something ends it is certain not to have ended. */
+  /** A lease or a retention is certain to be alive this long before its end. */
   readonly borderMs: number;
   readonly #advance: StoreUnderTest["advance"];
 
@@ -84,25 +85,25 @@ export class StoreProbe {
   async own(key: string, by: Claimant): Promise<Numbers> {
     const result = await this.claim(key, by);
     if (result.status !== "claimed") {
-      fail(`not claimed by ${JSON.stringify(by.token)}: ${JSON.stringify(result)}`);
+      fail(`The claim of ${JSON.stringify(by.token)} was not granted: ${JSON.stringify(result)}.`);
     }
     const { fence, run } = result;
-    ok(Number.isSafeInteger(fence) && fence > 0, `the fence is ${fence}`);
-    ok(Number.isSafeInteger(run) && run > 0, `the run is ${run}`);
+    ok(Number.isSafeInteger(fence) && fence > 0, `The fence is ${fence}.`);
+    ok(Number.isSafeInteger(run) && run > 0, `The run is ${run}.`);
     return { fence, run };
   }
 
-  /** A claim that must be refused for a lease that still has so long to live. */
+  /** A claim that must be busy with a lease that has `leftMs` left. */
   async expectBusy(key: string, by: Claimant, leftMs: number): Promise<void> {
     const result = await this.claim(key, by);
-    if (result.status !== "busy") fail(`not busy: ${JSON.stringify(result)}`);
+    if (result.status !== "busy") fail(`The claim was not busy: ${JSON.stringify(result)}.`);
     const { leaseLeftMs } = result;
     const agedMs = leftMs - leaseLeftMs;
     const isNear = this.exact ? agedMs === 0 : agedMs >= 0 && agedMs < driftMs;
-    ok(leaseLeftMs > 0 && isNear, `${leaseLeftMs} ms are left of the lease, not ${leftMs}`);
+    ok(leaseLeftMs > 0 && isNear, `The lease has ${leaseLeftMs} ms left, not ${leftMs}.`);
   }
 
-  /** A claim on what must be settled, by the attempt of this lineage. */
+  /** A claim on a record that must be done or parked with this lineage. */
   async expectSettled(
     key: string,
     by: Claimant,
@@ -110,7 +111,7 @@ export class StoreProbe {
     lineage: string | undefined,
   ): Promise<void> {
     const result = await this.claim(key, by);
-    // A store may leave out what is not known.
+    // A store may omit an unknown lineage.
     deepEqual({ lineage: undefined, ...result }, { status, lineage });
   }
 }

@@ -7,7 +7,7 @@ import type {
   ReleaseRequest,
 } from "@svc-webhooks/core";
 import fc from "fast-check";
-import { claimant, newKey, StoreProbe, type StoreCase } from "./store-probe.js";
+import { claimant, newKey, StoreProbe, type StoreCase } from "./probe.js";
 
 interface ModelRecord {
   state: "running" | "done" | "failed" | "parked";
@@ -19,7 +19,7 @@ interface ModelRecord {
   run: number;
 }
 
-/** The transition table, as short as it can be told. Time stands still until `now` is set. */
+/** The shortest implementation of the transition table. Time stands still until `now` is set. */
 class StoreModel implements DeliveryStore {
   readonly shared = false;
   now = 0;
@@ -31,8 +31,8 @@ class StoreModel implements DeliveryStore {
     if (record?.state === "done" || (record?.state === "parked" && !takeParked)) {
       return { status: record.state, lineage: record.lineage };
     }
-    if (record && this.#leased(record)) {
-      // More is left only where the clock was set back, or the lease is longer than this claim's.
+    if (record && this.#isLeased(record)) {
+      // A longer lease is left if the clock was set back or the lease is longer than this claim's.
       record.leaseEndsAt = Math.min(record.leaseEndsAt, this.now + leaseMs);
       const { fence, run, leaseEndsAt } = record;
       return record.token === token
@@ -53,16 +53,16 @@ class StoreModel implements DeliveryStore {
       record.expiresAt = expiresAt;
       return "already";
     }
-    const owned = this.#owned(record, token);
+    const isOwner = this.#isOwned(record, token);
     const nothing = { leaseEndsAt: 0, fence: 0, run: 0 };
     this.#records.set(key, { state: "done", token: "", lineage, expiresAt, ...nothing });
     if (!record) return "restored";
-    return owned ? "owner" : "late";
+    return isOwner ? "owner" : "late";
   }
 
   release(key: string, { token, retainMs, to }: ReleaseRequest): boolean {
     const record = this.#find(key);
-    if (!this.#owned(record, token)) return false;
+    if (!this.#isOwned(record, token)) return false;
     record.state = to === "parked" ? "parked" : "failed";
     record.expiresAt = this.now + retainMs;
     if (to === "unused") record.run -= 1;
@@ -71,7 +71,7 @@ class StoreModel implements DeliveryStore {
 
   extend(key: string, { token, leaseMs }: ClaimRequest): boolean {
     const record = this.#find(key);
-    if (!this.#owned(record, token)) return false;
+    if (!this.#isOwned(record, token)) return false;
     record.leaseEndsAt = this.now + leaseMs;
     record.expiresAt = Math.max(record.expiresAt, record.leaseEndsAt);
     return true;
@@ -79,23 +79,23 @@ class StoreModel implements DeliveryStore {
 
   forget(key: string): boolean {
     const record = this.#find(key);
-    return record !== undefined && !this.#leased(record) && this.#records.delete(key);
+    return record !== undefined && !this.#isLeased(record) && this.#records.delete(key);
   }
 
-  /** Takes over the fence that the store has given, where its clock is not known. */
+  /** Adopts the fence that the store has returned, because the store's clock may be unknown. */
   adopt(key: string, fence: number): void {
     const record = this.#find(key);
     if (record) record.fence = fence;
   }
 
   /**
-   * Whether a lease or a retention has ended. What becomes of it when the clock is set back is the
-   * store's business: some remove what has expired, others only look at the time.
+   * Whether a lease or a retention has ended. Its state after the clock is set back is not specified:
+   * some stores remove expired records, others only compare times.
    */
   hasEnded(): boolean {
     return [...this.#records.values()].some(
       (record) =>
-        this.now >= record.expiresAt || (record.state === "running" && !this.#leased(record)),
+        this.now >= record.expiresAt || (record.state === "running" && !this.#isLeased(record)),
     );
   }
 
@@ -104,11 +104,11 @@ class StoreModel implements DeliveryStore {
     return record && this.now < record.expiresAt ? record : undefined;
   }
 
-  #leased({ state, leaseEndsAt }: ModelRecord): boolean {
+  #isLeased({ state, leaseEndsAt }: ModelRecord): boolean {
     return state === "running" && this.now < leaseEndsAt;
   }
 
-  #owned(record: ModelRecord | undefined, token: string): record is ModelRecord {
+  #isOwned(record: ModelRecord | undefined, token: string): record is ModelRecord {
     return record?.state === "running" && record.token === token;
   }
 }
@@ -127,13 +127,13 @@ type Step =
       readonly takeParked: boolean;
     };
 
-/** All times are multiples of it, so that a clock that goes on by less cannot cross a border unseen. */
+/** All times are multiples of it, so that a clock that advances by less cannot pass the end of a lease or a retention. */
 const gridMs = 5_000;
 const leases = [10_000, 30_000];
 const retentions = [40_000, 100_000];
 const setBacks = [-gridMs, -50_000];
 const waits = [...setBacks, gridMs, 10_000, 25_000, 30_000, 40_000, 95_000, 100_000];
-// The borders of leases and retention are where stores go wrong.
+// Stores make mistakes at the ends of leases and retention.
 const exactWaits = [1, ...[...leases, ...retentions].flatMap((ms) => [ms - 1, ms, ms + 1])];
 
 const stepsOf = (exact: boolean): fc.Arbitrary<readonly Step[]> => {
@@ -150,15 +150,15 @@ const stepsOf = (exact: boolean): fc.Arbitrary<readonly Step[]> => {
       to: fc.constantFrom("failed" as const, "parked" as const, "unused" as const),
       takeParked: fc.boolean(),
     },
-    // A counterexample is easier to read without prototypes of null.
+    // A counterexample is easier to read without null prototypes.
     { noNullPrototype: true },
   );
   const steps = fc.oneof({ arbitrary: step, weight: 5 }, { arbitrary: wait, weight: 1 });
   return fc.array(steps, { maxLength: 60, size: "max" });
 };
 
-/** A call, and its answer without what stores may add or leave out. */
-async function ask(probe: StoreProbe, key: string, step: Exclude<Step, { waitMs: number }>) {
+/** Makes a call and returns its result without the properties that stores may add or omit. */
+async function perform(probe: StoreProbe, key: string, step: Exclude<Step, { waitMs: number }>) {
   const { call, leaseMs, retainMs, to, takeParked } = step;
   const by = { ...claimant(step.by), leaseMs, retainMs };
   if (call === "claim") return plain(await probe.claim(key, { ...by, takeParked }));
@@ -178,10 +178,10 @@ function plain(result: ClaimResult): ClaimResult {
   }
 }
 
-type Answer = Awaited<ReturnType<typeof ask>>;
+type Result = Awaited<ReturnType<typeof perform>>;
 
-/** What is right where the store's clock is not known: this answer, if it is not too far from the model's. */
-function near(expected: Answer, actual: Answer): Answer {
+/** For a store whose clock is unknown: the actual result if it is close enough to the model's, otherwise the model's. */
+function tolerant(expected: Result, actual: Result): Result {
   if (typeof expected !== "object" || typeof actual !== "object") return expected;
   if (expected.status === "claimed" && actual.status === "claimed") {
     return { ...expected, fence: Math.max(expected.fence, actual.fence) };
@@ -194,7 +194,7 @@ function near(expected: Answer, actual: Answer): Answer {
   return expected;
 }
 
-/** Takes a store and the model through the same steps. */
+/** Runs the same steps on a store and on the model. */
 async function compare(probe: StoreProbe, model: StoreModel, steps: readonly Step[]) {
   const modelProbe = new StoreProbe({ store: model, advance: (ms) => (model.now += ms) });
   const keys = [newKey(), newKey()];
@@ -205,9 +205,9 @@ async function compare(probe: StoreProbe, model: StoreModel, steps: readonly Ste
       await probe.advance(step.waitMs);
     } else {
       const key = String(keys[step.key]);
-      const expected = await ask(modelProbe, key, step);
-      const actual = await ask(probe, key, step);
-      const right = probe.exact ? expected : near(expected, actual);
+      const expected = await perform(modelProbe, key, step);
+      const actual = await perform(probe, key, step);
+      const right = probe.exact ? expected : tolerant(expected, actual);
       const shown = JSON.stringify({ expected, actual });
       deepEqual(actual, right, `step ${index + 1}, ${step.call}: ${shown}`);
       if (typeof actual === "object" && actual.status === "claimed") model.adopt(key, actual.fence);
@@ -216,12 +216,12 @@ async function compare(probe: StoreProbe, model: StoreModel, steps: readonly Ste
 }
 
 export const modelCase = (modelRuns: number): StoreCase => ({
-  title: "random calls and waits are answered as a model of the table answers them",
+  title: "random calls and waits have the same results as a model of the transition table",
   async run(probe) {
     await fc.assert(
       fc.asyncProperty(stepsOf(probe.exact), async (steps) => {
         const model = new StoreModel();
-        // A fresh record's fence is the store's clock.
+        // The fence of a new record is the store's clock.
         if (probe.exact) model.now = (await probe.own(newKey(), claimant(1))).fence;
         await compare(probe, model, steps);
       }),

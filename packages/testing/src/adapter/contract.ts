@@ -1,0 +1,62 @@
+import type { Receiver } from "@svc-webhooks/core";
+import { adapterCases } from "./cases.js";
+import { contractReceiver } from "./contract-receiver.js";
+import { Probe } from "./probe.js";
+
+/** The two functions that a contract needs from a test runner. Vitest, Jest, `node:test` and Mocha have them. */
+export interface TestRunner {
+  readonly describe: (name: string, body: () => void) => unknown;
+  readonly it: (name: string, body: () => Promise<void>) => unknown;
+}
+
+/**
+ * What middleware does to the body before the adapter runs:
+ *
+ * - `none`: there is no middleware
+ * - `parses`: reads the body and keeps only the parsed value
+ * - `buffers`: reads the body and keeps the exact bytes where the framework keeps them
+ * - `truncates`: passes on fewer bytes than `Content-Length` states
+ */
+export type BodyMiddleware = "none" | "parses" | "buffers" | "truncates";
+
+export interface MountedAdapter {
+  /** The URL that receives deliveries, `http://host:port/path`. */
+  readonly url: string;
+  /** Called and awaited after each case. */
+  readonly close?: (() => unknown) | undefined;
+}
+
+/**
+ * Mounts the adapter under test for all methods, behind `bodyMiddleware`, and serves it over HTTP.
+ * Called for each case. A server in another process creates its own `contractReceiver()`, one for each
+ * `bodyMiddleware`, and ignores `receiver`.
+ */
+export type MountAdapter = (
+  receiver: Receiver,
+  bodyMiddleware: BodyMiddleware,
+) => MountedAdapter | Promise<MountedAdapter>;
+
+/**
+ * Registers the tests that every adapter must pass, one for each known mistake with requests and
+ * responses: `adapterContract({ describe, it }, "my adapter", mount)`.
+ *
+ * The tests run on Node; the adapter may run on any runtime.
+ */
+export function adapterContract(
+  { describe, it }: TestRunner,
+  name: string,
+  mount: MountAdapter,
+): void {
+  describe(name, () => {
+    for (const { title, bodyMiddleware = "none", run } of adapterCases) {
+      it(title, async () => {
+        const { url, close } = await mount(contractReceiver(), bodyMiddleware);
+        try {
+          await run(new Probe(url));
+        } finally {
+          await close?.();
+        }
+      });
+    }
+  });
+}
