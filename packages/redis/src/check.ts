@@ -21,7 +21,7 @@ export async function checkServer(
   const driftMs = Math.abs(Number(now) - Date.now());
   if (driftMs > toleratedDriftMs) {
     problems.push(
-      `The server's clock differs from this machine's by ${Math.round(driftMs / 1_000)} s. Synchronize both.`,
+      `The server's clock differs from this machine's by ${Math.round(driftMs / 1_000)} s. Synchronise both.`,
     );
   }
   try {

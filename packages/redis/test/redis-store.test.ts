@@ -91,12 +91,12 @@ test.each([
   [
     "5 s ahead",
     5_000,
-    ["The server's clock differs from this machine's by 5 s. Synchronize both."],
+    ["The server's clock differs from this machine's by 5 s. Synchronise both."],
   ],
   [
     "5 s behind",
     -5_000,
-    ["The server's clock differs from this machine's by 5 s. Synchronize both."],
+    ["The server's clock differs from this machine's by 5 s. Synchronise both."],
   ],
   ["equal", 0, []],
 ])("check() compares the clocks: %s", async (_name, driftMs, problems) => {
@@ -111,7 +111,7 @@ test.each([
   expect(await store.check?.(call)).toEqual(problems);
 });
 
-test("recognizes a replica of Redis 6.2, which wraps the error of a script, and reports it", async () => {
+test("recognises a replica of Redis 6.2, which wraps the error of a script, and reports it", async () => {
   // The text is from scripting.c of 6.2; the installed server of the other tests is newer.
   const refusal =
     "@user_script:25: @user_script: 25: -READONLY You can't write against a read only replica.";
