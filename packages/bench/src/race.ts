@@ -1,47 +1,45 @@
-/** What was measured of one contender: one value a round, so that values of one round can be compared. */
+/** The values of one contender, one per round. Values of the same round can be compared. */
 export interface Lane {
   readonly name: string;
   readonly values: readonly number[];
 }
 
-/** A promise the project makes about a race. */
+/** What the project promises of a lane's value, or of its ratio to another lane. */
 export interface Bar {
-  /** The lane that makes it. */
   readonly lane: string;
-  /** The lane it is measured against, round by round; without it the value itself counts. */
+  /** Compare with this lane, round by round. Default: the bar is about the value. */
   readonly against?: string;
-  /** A ratio of speeds (or a value) that must be reached, */
+  /** Either this or `atMost`. */
   readonly atLeast?: number;
-  /** or a ratio of costs (or a value) that must not be passed. */
   readonly atMost?: number;
-  /** What we want to be known for. */
+  /** What the project wants to be known for. */
   readonly aim: number;
-  /** What stands in its way, for whoever finds it missed. */
+  /** What stands in the way, shown while the bar is missed. */
   readonly limit?: string;
 }
 
-/** Contenders that did the same work in the same run, by turns. */
+/** Contenders that did the same work in the same run, in turns. */
 export interface Race {
   readonly title: string;
-  /** Of the values: `"µs"`, `"requests/s"`, `"B"` … */
+  /** `µs`, `/s`, `B` … */
   readonly unit: string;
-  /** Which values are the good ones. */
-  readonly better: "less" | "more";
-  /** The lane that all others are shown against, where they do the same. */
+  /** The lane that the others are compared with. */
   readonly reference?: string;
   readonly lanes: readonly Lane[];
   readonly bars: readonly Bar[];
 }
 
-/** Races that belong together: one chapter of the page, run in a process of its own. */
+/** The races of one process. */
 export interface Section {
   readonly title: string;
-  /** One sentence or two: what is done and how it is measured. */
-  readonly about: string;
   readonly races: readonly Race[];
 }
 
-/** The middle of several rounds, and the quartiles around it. */
+/** Every bar, with its race. */
+export const promisesOf = (sections: readonly Section[]) =>
+  sections.flatMap(({ races }) => races.flatMap((race) => race.bars.map((bar) => ({ race, bar }))));
+
+/** The median and the quartiles. */
 export interface Spread {
   readonly low: number;
   readonly median: number;
@@ -59,43 +57,22 @@ export function spreadOf(values: readonly number[]): Spread {
   return { low: at(0.25), median: at(0.5), high: at(0.75) };
 }
 
-/** How many times as fast as `against` a lane was, round by round. */
-export function speedOf(race: Race, lane: string, against: string): Spread {
-  const ours = laneOf(race, lane);
-  const theirs = laneOf(race, against);
-  return spreadOf(
-    ours.values.map((value, round) => {
-      const other = theirs.values[round] ?? NaN;
-      return race.better === "less" ? other / value : value / other;
-    }),
-  );
-}
-
-export interface Verdict extends Spread {
-  readonly isMet: boolean;
-  readonly reachesAim: boolean;
-}
-
-/** What became of a promise. Judged by the median, which is also what is shown. */
-export function judge(race: Race, bar: Bar): Verdict {
-  const spread = measured(race, bar);
-  const holds = (limit: number) =>
-    bar.atLeast === undefined ? spread.median <= limit : spread.median >= limit;
-  return {
-    ...spread,
-    isMet: holds(bar.atLeast ?? bar.atMost ?? NaN),
-    reachesAim: holds(bar.aim),
+/** The values of a lane, or their ratios to the values that `against` has in the same rounds. */
+export function measured({ title, lanes }: Race, lane: string, against?: string): Spread {
+  const valuesOf = (name: string) => {
+    const found = lanes.find((each) => each.name === name);
+    if (!found) throw new Error(`The race "${title}" has no lane "${name}".`);
+    return found.values;
   };
+  if (against === undefined) return spreadOf(valuesOf(lane));
+  const others = valuesOf(against);
+  return spreadOf(valuesOf(lane).map((value, round) => value / (others[round] ?? NaN)));
 }
 
-function measured(race: Race, { lane, against, atMost }: Bar): Spread {
-  if (against === undefined) return spreadOf(laneOf(race, lane).values);
-  // A ratio of costs is the ratio of speeds the other way round.
-  return atMost === undefined ? speedOf(race, lane, against) : speedOf(race, against, lane);
-}
-
-function laneOf({ title, lanes }: Race, name: string): Lane {
-  const lane = lanes.find((each) => each.name === name);
-  if (!lane) throw new Error(`${title} has no lane ${name}`);
-  return lane;
+/** Whether a bar is kept and its aim reached, by the median. */
+export function judge(race: Race, { lane, against, atLeast, atMost = NaN, aim }: Bar) {
+  const spread = measured(race, lane, against);
+  const holds = (limit: number) =>
+    atLeast === undefined ? spread.median <= limit : spread.median >= limit;
+  return { ...spread, isKept: holds(atLeast ?? atMost), reachesAim: holds(aim) };
 }

@@ -1,70 +1,36 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
 
-/** Opens a connection with the options that ioredis has by default, to one of the 16 databases. */
-export type Connect = (db?: number) => Promise<Redis>;
-
-/** Said where races are left out, in capitals because a page with fewer races looks whole. */
-export const noRedis =
-  "LEFT OUT: all that needs Redis, because redis-server is not installed here.";
-
-/**
- * Starts a `redis-server` that nobody else uses, without persistence, and ends it when `use` has
- * settled. Undefined where none is installed.
- */
-export async function withRedis<T>(use: (connect: Connect) => Promise<T>): Promise<T | undefined> {
-  if (spawnSync("redis-server", ["--version"]).error) return undefined;
-  const directory = mkdtempSync(join(tmpdir(), "svc-webhooks-bench-"));
+/** Runs `use` with a connection to a `redis-server` of its own, without persistence. */
+export async function withRedis<T>(use: (client: Redis) => Promise<T>): Promise<T> {
+  if (spawnSync("redis-server", ["--version"]).error) {
+    throw new Error("Install redis-server, or name the sections that do without it.");
+  }
   const port = await freePort();
-  const place = ["--bind", "127.0.0.1", "--port", String(port), "--dir", directory];
-  const server = spawn("redis-server", [...place, "--save", "", "--appendonly", "no"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const exited = once(server, "exit");
+  const options = ["--bind", "127.0.0.1", "--port", String(port), "--dir", tmpdir(), "--save", ""];
+  const server = spawn("redis-server", options, { stdio: ["ignore", "ignore", "inherit"] });
   const kill = () => void server.kill("SIGKILL");
-  // What nobody catches must not leave it behind either.
+  // An uncaught error must not leave it running either.
   process.once("exit", kill);
-  const open: Redis[] = [];
+  const client = new Redis(port, "127.0.0.1");
+  // It reconnects until the server is ready.
+  client.on("error", () => {});
   try {
-    await isReady(server.stdout);
-    return await use(async (db = 0) => {
-      const redis = new Redis({ host: "127.0.0.1", port, db, lazyConnect: true });
-      open.push(redis);
-      await redis.connect();
-      return redis;
-    });
+    await client.ping();
+    return await use(client);
   } finally {
-    for (const redis of open) redis.disconnect();
-    process.off("exit", kill);
+    client.disconnect();
     kill();
-    await exited;
-    rmSync(directory, { recursive: true, force: true });
+    process.off("exit", kill);
   }
 }
 
-/** A number out of what the server tells of itself. */
-export async function infoOf(redis: Redis, name: string): Promise<number> {
-  const line = (await redis.info()).split("\r\n").find((one) => one.startsWith(`${name}:`));
-  if (line === undefined) throw new Error(`this Redis says nothing about ${name}`);
-  return Number(line.slice(name.length + 1));
-}
-
-async function isReady(output: NodeJS.ReadableStream): Promise<void> {
-  for await (const line of createInterface(output)) {
-    if (line.includes("Ready to accept connections")) {
-      // It blocks when nobody reads what it prints.
-      output.resume();
-      return;
-    }
-  }
-  throw new Error("redis-server has ended before it was ready");
-}
+/** A number that `INFO` reports. */
+export const infoOf = async (client: Redis, name: string): Promise<number> =>
+  Number(new RegExp(`^${name}:(\\d+)`, "m").exec(await client.info())?.[1]);
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

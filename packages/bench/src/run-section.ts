@@ -1,8 +1,7 @@
-import { isSectionId, sections } from "./sections.js";
+import type { RunSection } from "./sections.js";
 
-// A process of its own for each section: what one has compiled and allocated is not another's.
+// A separate process: its compiled code and heap do not affect other sections.
 const [id = "", pace] = process.argv.slice(2);
-if (!isSectionId(id)) throw new Error(`no section ${id}`);
-const run = await sections[id]();
-process.send?.(await run({ quick: pace === "quick" }));
+const { run } = (await import(`./sections/${id}.js`)) as { readonly run: RunSection };
+process.send?.(await run(pace === "quick"));
 process.disconnect?.();

@@ -1,15 +1,7 @@
-import type { RunSection } from "./section.js";
+import type { Section } from "./race.js";
 
-/** The chapters in their order, loaded by the process that runs them. */
-export const sections = {
-  verify: async () => (await import("./sections/verify.js")).verify,
-  receive: async () => (await import("./sections/receive.js")).receive,
-  http: async () => (await import("./sections/http.js")).http,
-  redis: async () => (await import("./sections/redis.js")).redis,
-  growth: async () => (await import("./sections/growth.js")).growth,
-  size: async () => (await import("./sections/size.js")).size,
-} satisfies Record<string, () => Promise<RunSection>>;
+/** In the order of the page. Each is a file in `sections/`. */
+export const sectionIds = ["verify", "receive", "http", "redis", "growth", "size", "start"];
 
-export type SectionId = keyof typeof sections;
-
-export const isSectionId = (text: string): text is SectionId => Object.hasOwn(sections, text);
+/** `quick` runs every step once, in seconds: it shows that the section works and measures nothing. */
+export type RunSection = (quick: boolean) => Promise<Section>;

@@ -1,33 +1,43 @@
-import type { SignedRequest } from "./request.js";
+import autocannon from "autocannon";
+import { bodyOf, headersOf, secret, signatureOf } from "../deliveries.js";
 
-/** What became of the requests that were sent. */
-export interface Loaded {
-  readonly answered: number;
-  /** How many of the answers said no. */
-  readonly refused: number;
-  /** How often a connection could not be made, broke or took too long. */
-  readonly broken: number;
-  readonly seconds: number;
-}
+const connections = 20;
 
-/** A load generator: a process of its own. */
-export interface LoadTool {
-  readonly name: string;
-  /** Sends one request after the other over each connection for `ms`, each with an id that nobody has had before. */
-  readonly load: (port: number, request: SignedRequest, ms: number) => Promise<Loaded>;
-}
+const body = bodyOf(1_024);
+const signature = signatureOf(body, secret);
+
+/** Genuine for the service's receivers and, under GitHub's header names, for those of GitHub. */
+export const headersFor = (id: string) => ({
+  ...headersOf(signature, id),
+  "x-hub-signature-256": signature,
+  "x-github-delivery": id,
+  "x-github-event": "push",
+});
 
 /**
- * Answers a second.
+ * Sends deliveries of 1 kB for `ms`, one after the other on each connection, each with an id of its
+ * own. Resolves with the number of responses.
  *
- * @throws Error that names the contender if a single request went wrong: to refuse is quickly done
+ * @throws Error if one request failed or got a status other than 2xx: a refusal takes less time
  */
-export function rateOf(contender: string, { answered, refused, broken, seconds }: Loaded): number {
-  if (refused + broken > 0) {
-    throw new Error(`${contender}: ${refused} requests were refused, ${broken} connections broke`);
+export async function load(port: number, ms: number): Promise<number> {
+  const { requests, non2xx, errors } = await autocannon({
+    url: `http://127.0.0.1:${port}/webhooks`,
+    method: "POST",
+    // Makes a different text of [<id>] in each request of each run.
+    headers: headersFor("dlv_[<id>]"),
+    body,
+    idReplacement: true,
+    connections,
+    duration: ms / 1_000,
+    // It checks once per sample whether the time is over.
+    sampleInt: 100,
+  });
+  // `errors` does not count connections that the server closes: autocannon reopens them and their
+  // requests are lost. At the end, each connection has one request without a response.
+  const lost = Math.max(requests.sent - requests.total - connections, 0);
+  if (non2xx + errors + lost > 0) {
+    throw new Error(`${non2xx} responses were not 2xx, ${errors + lost} requests failed.`);
   }
-  return answered / seconds;
+  return requests.total;
 }
-
-/** How many are kept open. */
-export const connections = 20;

@@ -1,17 +1,22 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { groups, type GroupId } from "./groups.js";
-import { handlerUnderOrders, type Order } from "./handler.js";
+import { performance } from "node:perf_hooks";
+import { eventType } from "../deliveries.js";
+import { platforms, type Handle } from "./platforms.js";
 
-// The process of one contender's server. The parent says which, then gives orders to its handler.
-const [groupId = "", name] = process.argv.slice(2);
-const { contenders } = await groups[groupId as GroupId]();
-const contender = contenders.find((each) => each.name === name);
-if (!contender) throw new Error(`no contender ${name} in ${groupId}`);
+// The process of one contender. It sends its port, then its busy time in milliseconds on request.
+const [platform = "", name = ""] = process.argv.slice(2);
+const mount = platforms[platform]?.contenders[name];
+if (!mount) throw new Error(`There is no contender "${name}" on ${platform}.`);
 
-const { handle, obey } = handlerUnderOrders();
-const server = createServer(contender.mount(handle));
+// Asynchronous, as handlers are that have work to do.
+const handle: Handle = async (event) => {
+  const type = (event as { type?: unknown } | undefined)?.type;
+  if (type !== eventType) throw new TypeError("This is not the event that was sent.");
+};
+
+const server = createServer(mount(handle));
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
-process.on("message", (order: Order) => process.send?.(obey(order)));
-// The parent is gone, or has no more to ask.
+process.on("message", () => process.send?.(performance.eventLoopUtilization().active));
+// The parent has ended.
 process.once("disconnect", () => process.exit());

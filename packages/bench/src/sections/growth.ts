@@ -1,40 +1,65 @@
-import { memoryClaims, memoryHeap } from "../growth/memory-store.js";
-import { bodies, pending } from "../growth/receive.js";
-import { redisClaims, redisMemory } from "../growth/redis-store.js";
-import { noRedis, withRedis } from "../redis-server.js";
-import type { RunSection } from "../section.js";
+import { memoryStore } from "@svc-webhooks/core";
+import { startChild, type Child } from "../child.js";
+import { deliveriesOf } from "../deliveries.js";
+import { memoryStores } from "../growth/memory-stores.js";
+import type { Race } from "../race.js";
+import { ours } from "../receivers.js";
+import type { RunSection } from "../sections.js";
+import { takeTurns, type Turn } from "../turns.js";
 
-export const growth: RunSection = async ({ quick }) => {
-  const pace = quick ? { rounds: 1, turnMs: 1 } : { rounds: 16, turnMs: 50 };
-  // A turn among a million records has to hold several rounds of the garbage collector.
-  const long = quick ? pace : { rounds: 12, turnMs: 100 };
-  const sizes = quick ? [1e3, 1e4] : [1e3, 1e4, 1e5, 1e6];
-  const kB = 1_024;
-
-  const ofMemory = [
-    await memoryClaims("a Map alone at capacity", sizes, long),
-    await memoryClaims("memoryStore below capacity", sizes, long),
-    await memoryClaims("memoryStore at capacity", sizes, long),
-    await memoryClaims("memoryStore at capacity, with receive()", sizes, long),
-    await memoryHeap(sizes, quick ? 10_000 : 50_000),
-  ];
-  const ofRedis = await withRedis(async (connect) => [
-    // Beyond 2^20 records the server keeps old and doubled tables for a while: the worst case.
-    ...(await redisMemory(await connect(), quick ? sizes : [...sizes, 1.1e6])),
-    await redisClaims(connect, sizes, long),
-  ]);
-  const ofReceivers = [
-    await pending([1, 10, 100, 1_000], pace),
-    ...(await bodies({ "1 kB": kB, "10 kB": 10 * kB, "100 kB": 100 * kB, "1 MB": kB * kB }, pace)),
-  ];
-
-  const about =
-    "What gets bigger, and what a delivery costs then. Stores keep their size while they are " +
-    "measured, each memory store in a process of its own, and all sizes take their turns in each round. " +
-    "Any table slows down as it outgrows the processor's caches: a Map alone shows by how much.";
-  return {
-    title: "Growth",
-    about: ofRedis ? about : `${about} ${noRedis}`,
-    races: [...ofMemory, ...(ofRedis ?? []), ...ofReceivers],
-  };
+export const run: RunSection = async (quick) => {
+  const sizes = quick ? [1e3, 1e4] : [1e3, 1e6];
+  const races: Race[] = [];
+  for (const kind of Object.keys(memoryStores)) races.push(await timeRace(kind, sizes, quick));
+  races.push(await heapRace(100_000));
+  return { title: "Growth", races };
 };
+
+const nameOf = (size: number) => `${size.toLocaleString("en")} records`;
+
+const bar = {
+  atMost: 2,
+  aim: 1.5,
+  limit:
+    "Memory latency: a Map alone loses more between these sizes than the store does, and the store is a " +
+    "small part of a `receive()`.",
+};
+
+async function timeRace(title: string, sizes: readonly number[], quick: boolean): Promise<Race> {
+  const turns: Record<string, Turn> = {};
+  const children: Child[] = [];
+  try {
+    for (const size of sizes) {
+      const child = startChild("growth/memory-process.js", [title, String(size)]);
+      children.push(child);
+      await child.reply();
+      // Long enough for several garbage collections.
+      turns[nameOf(size)] = async () => Number(await child.reply(quick ? "1" : "100"));
+    }
+    const lanes = await takeTurns(turns, quick ? 1 : 12);
+    const [reference = "", lane = ""] = sizes.map(nameOf);
+    const bars = title.startsWith("memoryStore") ? [{ lane, against: reference, ...bar }] : [];
+    return { title, unit: "µs", reference, lanes, bars };
+  } finally {
+    for (const child of children) child.stop();
+  }
+}
+
+/** Everything that a receiver keeps of a done delivery. */
+async function heapRace(records: number): Promise<Race> {
+  const next = deliveriesOf(1_024);
+  const before = heapUsed();
+  const receive = ours(() => {}, { store: memoryStore({ maxRecords: records }) });
+  for (let n = 0; n < records; n++) await receive(next());
+  const lanes = [{ name: nameOf(records), values: [(heapUsed() - before) / records] }];
+  // The receiver must outlive the second look at the heap.
+  await receive(next());
+  return { title: "memoryStore, heap per record", unit: "B", lanes, bars: [] };
+}
+
+function heapUsed(): number {
+  // Twice, to free what the first collection released. Sections run with --expose-gc.
+  globalThis.gc?.();
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}

@@ -1,79 +1,38 @@
-import { autocannon } from "../http/autocannon.js";
-import { check } from "../http/check.js";
-import type { Duty, Group } from "../http/contender.js";
-import { groups, type GroupId } from "../http/groups.js";
-import { connections, rateOf, type LoadTool } from "../http/load.js";
-import { signedRequest } from "../http/request.js";
-import { startServer, type ServerProcess } from "../http/server-process.js";
-import { hasWrk, wrk } from "../http/wrk.js";
-import type { Pace } from "../in-process.js";
+import { startChild, type Child } from "../child.js";
+import { load } from "../http/load.js";
+import { platforms } from "../http/platforms.js";
 import type { Race } from "../race.js";
-import type { RunSection } from "../section.js";
+import type { RunSection } from "../sections.js";
+import { takeTurns, type Turn } from "../turns.js";
 
-export const http: RunSection = async ({ quick }) => {
-  const pace = quick ? { rounds: 1, turnMs: 300 } : { rounds: 9, turnMs: 1_400 };
-  const tool = hasWrk() ? wrk : autocannon;
+export const run: RunSection = async (quick) => {
   const races: Race[] = [];
-  const notes: string[] = [];
-  for (const id of Object.keys(groups) as GroupId[]) {
-    const group = await groups[id]();
-    races.push(await race(id, group, tool, pace));
-    notes.push(...notesOn(group));
-  }
-  return {
-    title: "HTTP",
-    about:
-      `${tool.name} sends deliveries of 1 kB, each with an id of its own, over ${connections} kept ` +
-      `connections to a handler that does nothing. Contenders run in processes of their own, in ` +
-      `production mode, and have shown that they answer as they should. A bare route does not even ` +
-      `read the body: what it leaves is the framework. On Express, by hand is express.raw and ` +
-      `response.json, and by hand on the stream is the hand-written receiver of node:http as a route. ` +
-      `What others leave out: ${notes.join("; ")}.`,
-    races,
-  };
+  for (const title of Object.keys(platforms)) races.push(await race(title, quick));
+  return { title: "HTTP", races };
 };
 
-/** Lets contenders be loaded by turns, in changing order: A B C, C B A, … One value a round each: answers a second. */
-async function race(
-  id: GroupId,
-  { title, contenders, bars }: Group,
-  { load }: LoadTool,
-  { rounds, turnMs }: Pace,
-): Promise<Race> {
-  const request = await signedRequest(1_024);
-  const runners: { name: string; server: ServerProcess; values: number[] }[] = [];
-  const turn = async ({ name, server: { port, ended } }: (typeof runners)[number]) =>
-    rateOf(`${title}, ${name}`, await Promise.race([load(port, request, turnMs), ended]));
-
+async function race(title: string, quick: boolean): Promise<Race> {
+  const { contenders = {}, bars = [] } = platforms[title] ?? {};
+  const servers: Child[] = [];
   try {
-    for (const contender of contenders) {
-      const server = await startServer(id, contender.name);
-      const runner = { name: contender.name, server, values: [] };
-      runners.push(runner);
-      await check(contender, server);
-      // For the compiler, which wants to see it at work first.
-      await turn(runner);
+    const turns: Record<string, Turn> = {};
+    for (const name of Object.keys(contenders)) {
+      const server = startChild("http/server.js", [title, name], {
+        execArgv: [],
+        env: { ...process.env, NODE_ENV: "production" },
+      });
+      servers.push(server);
+      const port = Number(await server.reply());
+      // autocannon cannot saturate the fastest servers, so idle time of the event loop does not count.
+      turns[name] = async () => {
+        const before = Number(await server.reply("busy"));
+        const responses = await load(port, quick ? 100 : 1_400);
+        return (responses / (Number(await server.reply("busy")) - before)) * 1_000;
+      };
     }
-    for (let round = 0; round < rounds; round++) {
-      for (const runner of round % 2 ? runners.toReversed() : runners) {
-        runner.values.push(await turn(runner));
-      }
-    }
+    const lanes = await takeTurns(turns, quick ? 1 : 9);
+    return { title, unit: "/s", reference: "hand-written", lanes, bars };
   } finally {
-    for (const { server } of runners) server.stop();
+    for (const server of servers) server.stop();
   }
-  const lanes = runners.map(({ name, values }) => ({ name, values }));
-  return { title, unit: "requests/s", better: "more", reference: "by hand", lanes, bars };
 }
-
-const lacking: Readonly<Record<Duty, string>> = {
-  signature: "verifies nothing",
-  duplicates: "knows no duplicates",
-  "body limit": "takes bodies of any length",
-};
-
-/** A bare route leaves out everything, and that is said once for all. */
-const notesOn = ({ contenders }: Group) =>
-  contenders
-    .filter(({ name, lacks }) => lacks.length > 0 && name !== "bare route")
-    .map(({ name, lacks }) => `${name} ${lacks.map((duty) => lacking[duty]).join(" and ")}`);

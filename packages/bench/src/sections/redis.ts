@@ -1,174 +1,131 @@
-import { createReceiver, PermanentError, type ReceiverOptions } from "@svc-webhooks/core";
 import { redisStore } from "@svc-webhooks/redis";
 import type { Redis } from "ioredis";
-import { redisReceiverByHand } from "../byhand/redis.js";
-import { checkReceiver, type MakeReceiver, type Receive } from "../check-receiver.js";
-import { copiesOf, type Delivered } from "../copies.js";
-import { eventType, secret } from "../deliveries.js";
-import { inFlight } from "../in-flight.js";
-import { takeTurns, type Pace } from "../in-process.js";
-import type { Lane, Race } from "../race.js";
-import { infoOf, noRedis, withRedis } from "../redis-server.js";
-import type { RunSection } from "../section.js";
+import { deliveriesOf } from "../deliveries.js";
+import { redisClaims } from "../hand-written.js";
+import type { Bar, Race } from "../race.js";
+import { handWritten, ours, type Receive } from "../receivers.js";
+import { infoOf, withRedis } from "../redis-server.js";
+import type { RunSection } from "../sections.js";
+import { takeTurns } from "../turns.js";
 
-const about =
-  "receive() with a store on Redis: deliveries of 1 kB, each under an id of its own, over one " +
-  "connection of ioredis to a server on this machine. By hand is SET NX, the handler, SET; it takes " +
-  "its turns on the same connection.";
+export const run: RunSection = async (quick) => ({
+  title: "Redis",
+  races: await withRedis((client) => racesOver(client, quick)),
+});
 
-export const redis: RunSection = async ({ quick }) => {
-  const pace = quick ? { rounds: 1, turnMs: 1 } : { rounds: 40, turnMs: 100 };
-  const races = await withRedis(async (connect) => racesOver(await connect(), pace));
-  return { title: "Redis", about: races ? about : noRedis, races: races ?? [] };
-};
-
-const byHand =
-  (client: Redis): MakeReceiver =>
-  (handle) => {
-    const receive = redisReceiverByHand({ secret, on: { [eventType]: handle }, redis: client });
-    return ({ headers, body }) => receive(headers, body);
+async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
+  const contenders = {
+    "hand-written": handWritten(() => {}, redisClaims(client)),
+    "svc-webhooks": ours(() => {}, { name: "bench", store: redisStore(client) }),
   };
-
-const ours =
-  (client: Redis, options: Partial<ReceiverOptions> = {}): MakeReceiver =>
-  (handle) => {
-    const { receive } = createReceiver({
-      name: "bench",
-      secret,
-      store: redisStore(client),
-      on: { [eventType]: handle },
-      onHandlerError: () => {},
-      ...options,
-    });
-    return async (delivery) => (await receive({ method: "POST", ...delivery })).status;
-  };
-
-async function racesOver(client: Redis, pace: Pace): Promise<Race[]> {
-  const contenders = { "by hand": byHand(client), "svc-webhooks": ours(client) };
-  const receivers: Record<string, Receive> = {};
-  for (const [name, make] of Object.entries(contenders)) {
-    await checkReceiver(make);
-    receivers[name] = mustAnswer200(make(() => {}));
+  async function race(
+    title: string,
+    unit: string,
+    bar: Omit<Bar, "lane">,
+    rounds: number,
+    measure: (receive: Receive) => Promise<number>,
+  ): Promise<Race> {
+    await client.flushall("SYNC");
+    const turns = Object.entries(contenders).map(
+      ([name, receive]) => [name, () => measure(receive)] as const,
+    );
+    const lanes = await takeTurns(Object.fromEntries(turns), rounds);
+    const bars = [{ lane: "svc-webhooks", ...bar }];
+    return { title, unit, reference: "hand-written", lanes, bars };
   }
-  const next = await copiesOf(1_024);
+
+  const next = deliveriesOf(1_024);
+  // After its first turn, which is not recorded, it is a duplicate.
   const known = next();
-  for (const receive of Object.values(receivers)) await receive(known);
+  const limit = "Claims and completions are Lua scripts, which check the owner and count runs.";
+  const speed = { against: "hand-written", atLeast: 0.65, aim: 0.75, limit };
+  const throughput = (inFlight: number) =>
+    race(`Redis, ${inFlight} in flight`, "/s", speed, quick ? 1 : 40, (receive) =>
+      ratePerSecond(inFlight, quick ? 10 : 100, () => receive(next())),
+    );
   return [
-    await roundTrips("a new delivery", 2, client, receivers, next),
-    await roundTrips("a duplicate", 1, client, receivers, () => known),
-    await memoryUsage(client, next),
-    await throughput(1, client, receivers, next, pace),
-    await throughput(20, client, receivers, next, pace),
-    await throughput(100, client, receivers, next, pace),
+    await race("Redis, round trips per new delivery", "", { atMost: 2, aim: 2 }, 1, (receive) =>
+      roundTripsPer(client, () => receive(next())),
+    ),
+    await race("Redis, round trips per duplicate", "", { atMost: 1, aim: 1 }, 1, (receive) =>
+      roundTripsPer(client, () => receive(known)),
+    ),
+    await race("Redis, MEMORY USAGE when done", "B", { atMost: 200, aim: 120 }, 1, (receive) =>
+      bytesAfter(client, () => receive(next())),
+    ),
+    await throughput(1),
+    await throughput(20),
+    await throughput(100),
+    await usedMemory(client, quick ? [1e3] : [1e6, 1.1e6]),
   ];
 }
 
-/** What is answered otherwise was faster than the work. */
-const mustAnswer200 =
-  (receive: Receive): Receive =>
-  async (delivery) => {
-    const status = await receive(delivery);
-    if (status !== 200) throw new Error(`a delivery was answered ${status}`);
-    return status;
-  };
+/** Of done deliveries, with their share of the server's tables. */
+async function usedMemory(client: Redis, sizes: readonly number[]): Promise<Race> {
+  const lanes = [];
+  for (const size of sizes) {
+    const name = `${size.toLocaleString("en")} records`;
+    lanes.push({ name, values: [await usedMemoryPerRecord(client, size)] });
+    const values = [await usedMemoryPerRecord(client, size, zeros)];
+    lanes.push({ name: `${name} with lineage`, values });
+  }
+  return { title: "Redis, used_memory per record", unit: "B", lanes, bars: [] };
+}
+
+const zeros = "0".repeat(32);
+
+const copies = `
+for n = tonumber(ARGV[1]), tonumber(ARGV[2]) do
+  redis.call('COPY', KEYS[1], KEYS[1]:sub(1, -11) .. string.format('%010d', n))
+end`;
+
+async function usedMemoryPerRecord(client: Redis, size: number, lineage?: string): Promise<number> {
+  const store = redisStore(client);
+  const call = { signal: new AbortController().signal };
+  const request = { token: "", leaseMs: 30_000, retainMs: 7 * 24 * 60 * 60_000, lineage };
+  await client.flushall("SYNC");
+  const before = await infoOf(client, "used_memory");
+  await store.claim(zeros, request, call);
+  await store.complete(zeros, request, call);
+  const record = await client.randomkey();
+  // A million writes would take half a minute, so the server copies the record under keys of the same
+  // length. It does nothing else while a script runs: each makes some of the copies.
+  for (let made = 1; made < size; made += 100_000) {
+    await client.eval(copies, 1, record ?? "", made, Math.min(made + 100_000, size) - 1);
+  }
+  return ((await infoOf(client, "used_memory")) - before) / size;
+}
 
 /**
- * Counted by what the server has read: while there is one delivery at a time, each read is a request
- * that somebody waits for. Its count of commands includes those that scripts call.
+ * With one call at a time, each read of the server is a request that the caller waits for. The server's
+ * count of commands would include those that scripts call.
  */
-async function roundTrips(
-  what: string,
-  most: number,
-  client: Redis,
-  receivers: Readonly<Record<string, Receive>>,
-  next: () => Delivered,
-): Promise<Race> {
-  const deliveries = 100;
-  const lanes: Lane[] = [];
-  for (const [name, receive] of Object.entries(receivers)) {
-    const before = await infoOf(client, "total_reads_processed");
-    for (let n = 0; n < deliveries; n++) await receive(next());
-    // The second look has been read, too.
-    const reads = (await infoOf(client, "total_reads_processed")) - before - 1;
-    lanes.push({ name, values: [reads / deliveries] });
-  }
-  return {
-    title: `Redis, round trips of ${what}`,
-    unit: "round trips",
-    better: "less",
-    reference: "by hand",
-    lanes,
-    bars: [{ lane: "svc-webhooks", atMost: most, aim: most }],
-  };
+async function roundTripsPer(client: Redis, call: () => Promise<void>): Promise<number> {
+  const calls = 100;
+  const before = await infoOf(client, "total_reads_processed");
+  for (let n = 0; n < calls; n++) await call();
+  // The second INFO is a read itself.
+  return ((await infoOf(client, "total_reads_processed")) - before - 1) / calls;
 }
 
-const fail = () => Promise.reject(new Error("as planned"));
-const failForGood = () => Promise.reject(new PermanentError("as planned"));
-const onParked = () => {};
-
-/** What a record takes in each state, without its share of the server's tables. */
-async function memoryUsage(client: Redis, next: () => Delivered): Promise<Race> {
-  const bytes = async () => {
-    const key = await client.randomkey();
-    if (key === null) throw new Error("there is no record");
-    return Number(await client.memory("USAGE", key));
-  };
-  const after = async (make: MakeReceiver, handle: () => void | Promise<void> = () => {}) => {
-    await client.flushall("SYNC");
-    await make(handle)(next());
-    return bytes();
-  };
-  const during = async (make: MakeReceiver) => {
-    let seen = NaN;
-    await after(make, async () => {
-      seen = await bytes();
-    });
-    return seen;
-  };
-  const dedupeBy = "body";
-  const measured = {
-    "by hand, done": await after(byHand(client)),
-    done: await after(ours(client)),
-    "done, with lineage": await after(ours(client, { dedupeBy })),
-    parked: await after(ours(client, { onParked }), failForGood),
-    "parked, with lineage": await after(ours(client, { onParked, dedupeBy }), failForGood),
-    failed: await after(ours(client), fail),
-    running: await during(ours(client)),
-  };
-  return {
-    title: "Redis, MEMORY USAGE of a record",
-    unit: "B",
-    better: "less",
-    reference: "by hand, done",
-    lanes: Object.entries(measured).map(([name, value]) => ({ name, values: [value] })),
-    bars: [{ lane: "done", atMost: 200, aim: 120 }],
-  };
-}
-
-async function throughput(
-  count: number,
-  client: Redis,
-  receivers: Readonly<Record<string, Receive>>,
-  next: () => Delivered,
-  pace: Pace,
-): Promise<Race> {
-  // Enough for what one call costs besides, and for the last ones, when there are no others beside them.
-  const together = 1_000;
+/** The bytes of the record that a call leaves, without its share of the server's tables. */
+async function bytesAfter(client: Redis, call: () => Promise<void>): Promise<number> {
   await client.flushall("SYNC");
-  const works = Object.entries(receivers).map(([name, receive]) => {
-    const work = () => inFlight(count, together, () => receive(next()));
-    return [name, work] as const;
-  });
-  const lanes = await takeTurns(Object.fromEntries(works), pace);
-  return {
-    title: `Redis, ${count} in flight`,
-    unit: "deliveries/s",
-    better: "more",
-    reference: "by hand",
-    lanes: lanes.map(({ name, values }) => ({
-      name,
-      values: values.map((us) => (together / us) * 1_000_000),
-    })),
-    bars: [{ lane: "svc-webhooks", against: "by hand", atLeast: 0.65, aim: 0.75 }],
+  await call();
+  const key = await client.randomkey();
+  return Number(await client.memory("USAGE", key ?? ""));
+}
+
+/** Calls per second with `inFlight` of them at any time. */
+async function ratePerSecond(inFlight: number, turnMs: number, call: () => Promise<void>) {
+  const start = performance.now();
+  let calls = 0;
+  const worker = async () => {
+    while (performance.now() - start < turnMs) {
+      await call();
+      calls += 1;
+    }
   };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return (calls / (performance.now() - start)) * 1_000;
 }

@@ -1,0 +1,75 @@
+import { memoryStore, type Clock } from "@svc-webhooks/core";
+import { deliveriesOf } from "../deliveries.js";
+import { ours } from "../receivers.js";
+
+type Deliver = (count: number) => void | Promise<void>;
+
+/** Each makes a store of `size` records that keeps its size, and returns what delivers `count` times. */
+export const memoryStores: Readonly<Record<string, (size: number) => Deliver>> = {
+  "a Map alone, at capacity": mapAlone,
+  "memoryStore, below capacity": (size) => belowCapacity(size).deliver,
+  "memoryStore, at capacity": (size) => atCapacity(size).deliver,
+  "receive(), memoryStore at capacity"(size) {
+    const receive = ours(() => {}, { store: atCapacity(size).store });
+    const next = deliveriesOf(1_024);
+    return async (count) => {
+      for (let n = 0; n < count; n++) await receive(next());
+    };
+  },
+};
+
+const zeros = "0".repeat(51);
+
+/** 32 characters cut from 64, as a receiver cuts its keys: the heap keeps all 64. */
+export const keyOf = (delivery: number): string => `${1e12 + delivery}${zeros}`.slice(0, 32);
+
+/** The table that any store needs, and a ring that finds the oldest key. */
+function mapAlone(size: number): Deliver {
+  const known = new Map<string, boolean>();
+  const ring: string[] = [];
+  let count = 0;
+  const deliver = (more: number) => {
+    for (const end = count + more; count < end;) {
+      count += 1;
+      const key = keyOf(count);
+      const place = count % size;
+      if (known.size >= size) known.delete(ring[place] ?? "");
+      if (!known.has(key)) known.set((ring[place] = key), false);
+      known.set(key, true);
+    }
+  };
+  deliver(size + size / 10);
+  return deliver;
+}
+
+/** The clock advances a millisecond per delivery, so each new record finds one that has expired. */
+export const belowCapacity = (size: number) => steady(size, 10_000_000, size);
+
+/** Each new record evicts the oldest. */
+export const atCapacity = (size: number) => steady(size, size, 7 * 24 * 60 * 60_000);
+
+function steady(size: number, maxRecords: number, retainMs: number) {
+  let count = 0;
+  const startedAt = Date.now();
+  // Real clocks return epoch milliseconds and fractions, which take more memory than small integers.
+  const clock: Clock = {
+    now: () => startedAt + count,
+    monotonic: () => count + 0.25,
+    after: () => () => {},
+  };
+  const store = memoryStore({ clock, maxRecords });
+  const request = { token: "", leaseMs: 1, retainMs };
+  const call = { signal: new AbortController().signal };
+  const deliver = (more: number) => {
+    for (const end = count + more; count < end;) {
+      count += 1;
+      const key = keyOf(count);
+      // Both are synchronous.
+      void store.claim(key, request, call);
+      void store.complete(key, request, call);
+    }
+  };
+  // More than it keeps, because a Map that loses entries while it gains others has a table twice as big.
+  deliver(size + size / 10);
+  return { store, deliver };
+}

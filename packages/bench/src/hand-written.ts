@@ -1,0 +1,123 @@
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
+import type { Redis } from "ioredis";
+
+/** The shortest correct check of a signature. It is also the floor of the `verify` section. */
+export function isGenuine(body: Uint8Array, signature: string, secret: string): boolean {
+  const given = Buffer.from(signature.slice("sha256=".length), "hex");
+  const expected = createHmac("sha256", secret).update(body).digest();
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+type State = "running" | "done";
+
+/** Records which deliveries are running and which are done. */
+export interface Claims {
+  /** `claimed` if the caller must run the handler. `token` identifies this run. */
+  claim(id: string, token: string): "claimed" | State | Promise<"claimed" | State>;
+  complete(id: string): unknown;
+  /** Undoes the claim of `token`, so that the next attempt runs. */
+  release(id: string, token: string): unknown;
+}
+
+interface Event {
+  readonly type: string;
+}
+
+interface Options {
+  readonly secret: string;
+  readonly on: Readonly<Record<string, (event: Event) => unknown>>;
+  readonly claims: Claims;
+}
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export type HandWrittenReceiver = ReturnType<typeof handWrittenReceiver>;
+
+/**
+ * A receiver as a careful user would write it: a constant-time signature check over the raw bytes,
+ * 503 for a copy of a delivery that is still running, `done` only after the handler, a release when
+ * the handler throws. Returns the status to respond with.
+ *
+ * It has no leases (a handler that hangs blocks its event), time limits, key rotation or reports.
+ */
+export function handWrittenReceiver({ secret, on, claims }: Options) {
+  const handlers = new Map(Object.entries(on));
+  const process = randomUUID();
+  let runs = 0;
+
+  return async (headers: Headers, body: Buffer): Promise<number> => {
+    const signature = headers["x-svc-signature"];
+    const id = headers["x-svc-delivery-id"];
+    if (typeof signature !== "string" || !isGenuine(body, signature, secret)) return 401;
+    if (typeof id !== "string" || id === "") return 400;
+
+    let event: Event | null;
+    try {
+      event = JSON.parse(body.toString()) as Event | null;
+    } catch {
+      return 400;
+    }
+    if (typeof event?.type !== "string") return 400;
+    const handle = handlers.get(event.type);
+    if (!handle) return 200;
+
+    const token = `${process}:${runs++}`;
+    const state = await claims.claim(id, token);
+    if (state !== "claimed") return state === "done" ? 200 : 503;
+    try {
+      await handle(event);
+    } catch {
+      await claims.release(id, token);
+      return 500;
+    }
+    await claims.complete(id);
+    return 200;
+  };
+}
+
+/** Claims of one process. Of two generations it drops the older one as a whole, so that each id costs less. */
+export function memoryClaims(): Claims {
+  let young = new Map<string, State>();
+  let old = new Map<string, State>();
+
+  return {
+    claim(id) {
+      const state = young.get(id) ?? old.get(id);
+      if (state) return state;
+      if (young.size >= 100_000) [old, young] = [young, new Map()];
+      young.set(id, "running");
+      return "claimed";
+    },
+    complete: (id) => young.set(id, "done"),
+    release(id) {
+      young.delete(id);
+      old.delete(id);
+    },
+  };
+}
+
+// Nothing renews a claim: a handler may take this long, and a crash blocks its event for this long.
+const runMs = 5 * 60_000;
+const keepMs = 7 * 24 * 60 * 60_000;
+
+// Between GET and DEL the key could expire and belong to another run.
+const deleteIfOwned = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`;
+
+const keyOf = (id: string) => `webhook:${id}`;
+
+/**
+ * Claims that several processes share: `SET key token NX PX`, then `SET key done PX`. It has no
+ * renewal, no fence and no count of runs; a claim whose reply is lost blocks its event for five minutes.
+ */
+export function redisClaims(redis: Redis): Claims {
+  return {
+    async claim(id, token) {
+      if (await redis.set(keyOf(id), token, "PX", runMs, "NX")) return "claimed";
+      return (await redis.get(keyOf(id))) === "done" ? "done" : "running";
+    },
+    complete: (id) => redis.set(keyOf(id), "done", "PX", keepMs),
+    release: (id, token) => redis.eval(deleteIfOwned, 1, keyOf(id), token),
+  };
+}

@@ -1,0 +1,85 @@
+import {
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
+import express, { type RequestHandler } from "express";
+import type { Context, Handler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { HandWrittenReceiver } from "../hand-written.js";
+
+const maxBodyBytes = 2 ** 20;
+
+/** The hand-written receiver in `node:http`, on the stream of the request. */
+export const onStream =
+  (receive: HandWrittenReceiver): RequestListener =>
+  async (request, response) => {
+    if (request.method !== "POST") return send(response, 405);
+    try {
+      const body = await readBody(request);
+      send(response, body ? await receive(request.headers, body) : 413);
+    } catch {
+      // The client disconnected while it sent the body.
+      response.destroy();
+    }
+  };
+
+/** Resolves with nothing if the body is too large. */
+function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    if (Number(request.headers["content-length"]) > maxBodyBytes) return resolve(undefined);
+    const chunks: Buffer[] = [];
+    let length = 0;
+    // Not `for await`: leaving its loop early destroys the connection that must carry the 413.
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= maxBodyBytes) chunks.push(chunk);
+      else resolve(undefined);
+    });
+    request.on("end", () => resolve(Buffer.concat(chunks)));
+    request.on("error", reject);
+  });
+}
+
+function send(response: ServerResponse, status: number): void {
+  const body = JSON.stringify({ status: STATUS_CODES[status] });
+  response.writeHead(status, {
+    "Content-Type": "application/json",
+    "Content-Length": Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+/** The hand-written receiver in Express. */
+export const inExpress = (receive: HandWrittenReceiver): RequestHandler[] => [
+  // The signature covers the bytes before decompression.
+  express.raw({ type: () => true, limit: maxBodyBytes, inflate: false }),
+  async (request, response) => {
+    const body: Buffer = request.body ?? Buffer.alloc(0);
+    const status = await receive(request.headers, body);
+    response.status(status).json({ status: STATUS_CODES[status] });
+  },
+];
+
+// The types of Hono require a literal status.
+const respond = (c: Context, status: number) =>
+  c.json({ status: STATUS_CODES[status] }, status as ContentfulStatusCode);
+
+/** The hand-written receiver in Hono. */
+export function inHono(receive: HandWrittenReceiver): Handler {
+  const countBytes = bodyLimit({ maxSize: maxBodyBytes });
+  return async (c) => {
+    const length = c.req.header("content-length");
+    if (Number(length) > maxBodyBytes) return respond(c, 413);
+    // It makes a stream of the body (108 µs instead of 32), so only bodies without a length pass it.
+    if (length === undefined) await countBytes(c, async () => {});
+    const body = Buffer.from(await c.req.arrayBuffer());
+    const headers = {
+      "x-svc-signature": c.req.header("x-svc-signature"),
+      "x-svc-delivery-id": c.req.header("x-svc-delivery-id"),
+    };
+    return respond(c, await receive(headers, body));
+  };
+}

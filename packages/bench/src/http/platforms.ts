@@ -1,0 +1,88 @@
+import type { RequestListener } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { createWebhookMiddleware, type ExpressLikeRequest } from "@hookflo/tern/express";
+import { createNodeMiddleware, Webhooks } from "@octokit/webhooks";
+import { createReceiver } from "@svc-webhooks/core";
+import { webhooks as expressWebhooks } from "@svc-webhooks/express";
+import { webhooks as honoWebhooks } from "@svc-webhooks/hono";
+import { webhooks as nodeWebhooks } from "@svc-webhooks/node";
+import express, { type RequestHandler } from "express";
+import { Hono, type Handler } from "hono";
+import { eventType, secret } from "../deliveries.js";
+import { handWrittenReceiver, memoryClaims } from "../hand-written.js";
+import type { Bar } from "../race.js";
+import { limit } from "../receivers.js";
+import { inExpress, inHono, onStream } from "./hand-written.js";
+
+/** Rejects what is not the event that was sent, so that a contender which passes it on responds with 500. */
+export type Handle = (event: unknown) => Promise<void>;
+
+/** Contenders on the same server or framework. */
+interface Platform {
+  /** Each makes a listener that receives deliveries at `/webhooks` and responds when `handle` has ended. */
+  readonly contenders: Readonly<Record<string, (handle: Handle) => RequestListener>>;
+  readonly bars: readonly Bar[];
+}
+
+const handWritten = (handle: Handle) =>
+  handWrittenReceiver({ secret, on: { [eventType]: handle }, claims: memoryClaims() });
+const ours = (handle: Handle) => createReceiver({ secret, on: { [eventType]: handle } });
+
+/** Express types its apps for its own request class. */
+const expressApp = (...handlers: RequestHandler[]) =>
+  express().post("/webhooks", ...handlers) as RequestListener;
+
+const honoApp = (handler: Handler) =>
+  getRequestListener(new Hono().post("/webhooks", handler).fetch);
+
+const lane = "svc-webhooks";
+
+export const platforms: Readonly<Record<string, Platform>> = {
+  "node:http": {
+    contenders: {
+      "hand-written": (handle) => onStream(handWritten(handle)),
+      [lane]: (handle) => nodeWebhooks(ours(handle)),
+      "@octokit/webhooks"(handle) {
+        const receiver = new Webhooks({ secret });
+        receiver.on("push", ({ payload }) => handle(payload));
+        return createNodeMiddleware(receiver, { path: "/webhooks" });
+      },
+    },
+    bars: [
+      { lane, against: "hand-written", atLeast: 0.75, aim: 0.85, limit },
+      { lane, against: "@octokit/webhooks", atLeast: 0.95, aim: 1.05, limit },
+    ],
+  },
+  "Express 5": {
+    contenders: {
+      "bare route": () => expressApp((_request, response) => void response.json({ status: "OK" })),
+      "hand-written": (handle) => expressApp(...inExpress(handWritten(handle))),
+      "hand-written, on the stream": (handle) => expressApp(onStream(handWritten(handle))),
+      [lane]: (handle) => expressApp(expressWebhooks(ours(handle))),
+      "@hookflo/tern": (handle) =>
+        expressApp(
+          // Its error message asks for this.
+          express.raw({ type: "*/*", limit: 2 ** 20 }),
+          createWebhookMiddleware({ platform: "github", secret }) as RequestHandler,
+          async (request, response) => {
+            await handle((request as ExpressLikeRequest).webhook?.payload);
+            response.json({ status: "OK" });
+          },
+        ),
+    },
+    bars: [
+      { lane, against: "hand-written", atLeast: 1, aim: 1.15, limit },
+      // The bar of node:http, against the same receiver.
+      { lane, against: "hand-written, on the stream", atLeast: 0.75, aim: 0.85, limit },
+      { lane, against: "@hookflo/tern", atLeast: 1.5, aim: 2 },
+    ],
+  },
+  "Hono on Node": {
+    contenders: {
+      "bare route": () => honoApp((c) => c.json({ status: "OK" })),
+      "hand-written": (handle) => honoApp(inHono(handWritten(handle))),
+      [lane]: (handle) => honoApp(honoWebhooks(ours(handle))),
+    },
+    bars: [{ lane, against: "hand-written", atLeast: 0.75, aim: 0.9, limit }],
+  },
+};

@@ -1,0 +1,30 @@
+import { createReceiver, type ReceiverOptions } from "@svc-webhooks/core";
+import { eventType, secret, type Delivered } from "./deliveries.js";
+import { handWrittenReceiver, memoryClaims } from "./hand-written.js";
+
+/** What costs more in `receive()` than in receivers that do less. */
+export const limit =
+  "A delivery pays for a hashed record key, for its checks, and for the garbage collection of its record.";
+
+/** Rejects unless the receiver returned 200: a refusal takes less time than the work. */
+export type Receive = (delivery: Delivered) => Promise<void>;
+
+type Handle = () => void | Promise<void>;
+
+export function ours(handle: Handle, options: Partial<ReceiverOptions> = {}): Receive {
+  const { receive } = createReceiver({ secret, on: { [eventType]: handle }, ...options });
+  return async ({ headers, body }) => {
+    // Adapters pass headers as a function.
+    const outcome = await receive({ method: "POST", headers: (name) => headers[name], body });
+    mustBe200(outcome.status);
+  };
+}
+
+export function handWritten(handle: Handle, claims = memoryClaims()): Receive {
+  const receive = handWrittenReceiver({ secret, on: { [eventType]: handle }, claims });
+  return async ({ headers, body }) => mustBe200(await receive(headers, body));
+}
+
+function mustBe200(status: number): void {
+  if (status !== 200) throw new Error(`A genuine delivery got status ${status}.`);
+}

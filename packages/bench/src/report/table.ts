@@ -1,0 +1,64 @@
+import { format } from "prettier";
+import { judge, measured, promisesOf, type Bar, type Race, type Section } from "../race.js";
+
+/** Three significant digits, or a whole number: 0.934, 10.0, 7,474, 2. */
+export const figure = (value: number): string =>
+  Number.isInteger(value) || value >= 1_000
+    ? value.toLocaleString("en", { maximumFractionDigits: 0 })
+    : value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+
+/** The figure of a bar or an aim: round, and shown as it was set. */
+export const round = (value: number): string => value.toLocaleString("en");
+
+export const limitOf = ({ atLeast, atMost = NaN }: Bar): string =>
+  atLeast === undefined ? `≤ ${round(atMost)}` : `≥ ${round(atLeast)}`;
+
+export const subjectOf = ({ lane, against }: Bar): string =>
+  against === undefined ? lane : `${lane} / ${against}`;
+
+/** `✔✔` the aim is reached, `✔` the bar is kept, `✘` it is missed. */
+export function markOf(race: Race, bar: Bar): string {
+  const { isKept, reachesAim } = judge(race, bar);
+  return isKept ? (reachesAim ? "✔✔" : "✔") : "✘";
+}
+
+/** A lane's value, with its unit. */
+export const valueOf = (race: Race, lane: string): string =>
+  [figure(measured(race, lane).median), race.unit]
+    .join(race.unit.startsWith("/") ? "" : " ")
+    .trim();
+
+const head = ["", "what", "median", "ratio to", "ratio", "quartiles", "bar", "aim"];
+const rule = ["---", "---", "--:", "---", "--:", "--:", "--:", "--:"];
+
+/** One row per bar, then one per lane that has none: a Markdown table, for the page and the terminal. */
+export function table(races: readonly Race[]): Promise<string> {
+  const rows = races.flatMap((race) =>
+    race.bars.map((bar) => row(race, bar.lane, bar.against, bar)),
+  );
+  for (const race of races) {
+    const withBar = new Set(race.bars.map(({ lane }) => lane));
+    const others = race.lanes.filter(({ name }) => !withBar.has(name));
+    rows.push(...others.map(({ name }) => row(race, name, race.reference)));
+  }
+  const lines = [head, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  return format(lines.join("\n"), { parser: "markdown" });
+}
+
+function row(race: Race, lane: string, against: string | undefined, bar?: Bar): string[] {
+  const other = against === lane ? undefined : against;
+  const { low, median, high } = measured(race, lane, other);
+  const ratio = other === undefined ? ["", ""] : [other, figure(median)];
+  const quartiles = low === high ? "" : `${figure(low)} … ${figure(high)}`;
+  const promise = bar ? [limitOf(bar), round(bar.aim)] : ["", ""];
+  const cells = [`${race.title}: ${lane}`, valueOf(race, lane), ...ratio, quartiles];
+  return [bar ? markOf(race, bar) : "", ...cells, ...promise];
+}
+
+/** How many bars are kept and missed. */
+export function summary(sections: readonly Section[]): string {
+  const marks = promisesOf(sections).map(({ race, bar }) => markOf(race, bar));
+  const missed = marks.filter((mark) => mark === "✘").length;
+  const aims = marks.filter((mark) => mark === "✔✔").length;
+  return `Bars: ${marks.length - missed} kept, ${missed} missed. Aims: ${aims} reached.`;
+}

@@ -1,0 +1,44 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { RunSection } from "../sections.js";
+import { takeTurns } from "../turns.js";
+
+const lane = "@svc-webhooks/core";
+const peer = "@octokit/webhooks-methods";
+const packages = [
+  lane,
+  peer,
+  "@svc-webhooks/express",
+  "@svc-webhooks/hono",
+  "@octokit/webhooks",
+  "standardwebhooks",
+  "svix",
+  "stripe",
+  "@hookflo/tern",
+];
+const limit = "Node resolves, reads and compiles each module of the core separately.";
+
+export const run: RunSection = async (quick) => {
+  const turns = packages.map((name) => [name, () => importMs(name)] as const);
+  const lanes = await takeTurns(Object.fromEntries(turns), quick ? 1 : 15);
+  const bars = [{ lane, against: peer, atMost: 1.3, aim: 1.1, limit }];
+  return {
+    title: "Start",
+    races: [{ title: "import in a new process", unit: "ms", reference: peer, lanes, bars }],
+  };
+};
+
+const program = `
+const start = performance.now();
+await import(process.argv[1]);
+process.stdout.write(String(performance.now() - start));`;
+
+// From here Node finds the packages.
+const cwd = fileURLToPath(new URL("../..", import.meta.url));
+
+function importMs(name: string): number {
+  const args = ["--input-type=module", "--eval", program, name];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8" });
+  if (status !== 0) throw new Error(`${name} cannot be imported: ${stderr}`);
+  return Number(stdout);
+}

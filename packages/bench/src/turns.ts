@@ -1,0 +1,59 @@
+import type { Lane } from "./race.js";
+
+/** Measures a contender once. */
+export type Turn = () => number | Promise<number>;
+
+/**
+ * Measures contenders in turns, in changing order: A B C, C B A, … A load on the machine that lasts
+ * longer than a turn then slows all values of a round. The first turn of each is not recorded.
+ */
+export async function takeTurns(
+  contenders: Readonly<Record<string, Turn>>,
+  rounds: number,
+): Promise<Lane[]> {
+  const lanes = Object.entries(contenders).map(([name, turn]) => ({
+    name,
+    turn,
+    values: [] as number[],
+  }));
+  for (const { turn } of lanes) await turn();
+  for (let round = 0; round < rounds; round++) {
+    for (const { turn, values } of round % 2 ? lanes.toReversed() : lanes) {
+      values.push(await turn());
+    }
+  }
+  return lanes.map(({ name, values }) => ({ name, values }));
+}
+
+/** Awaited, so that synchronous work pays for it as well. */
+export type Work = () => unknown;
+
+/** Microseconds per call of each contender. A turn takes at least `turnMs`. */
+export async function timeInTurns(
+  contenders: Readonly<Record<string, Work>>,
+  rounds: number,
+  turnMs: number,
+): Promise<Lane[]> {
+  const turns: Record<string, Turn> = {};
+  for (const [name, work] of Object.entries(contenders)) {
+    const calls = await callsIn(work, turnMs);
+    turns[name] = async () => ((await time(work, calls)) / calls) * 1_000;
+  }
+  return takeTurns(turns, rounds);
+}
+
+/** How many calls fill a turn, once the work has been compiled. */
+async function callsIn(work: Work, turnMs: number): Promise<number> {
+  let calls = 1;
+  for (;;) {
+    const ms = await time(work, calls);
+    if (ms >= turnMs) return calls;
+    calls = Math.ceil(calls * Math.min(Math.max((1.2 * turnMs) / ms, 1.5), 10));
+  }
+}
+
+async function time(work: Work, calls: number): Promise<number> {
+  const start = performance.now();
+  for (let call = 0; call < calls; call++) await work();
+  return performance.now() - start;
+}

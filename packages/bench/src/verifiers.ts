@@ -1,0 +1,77 @@
+import { createHmac } from "node:crypto";
+import { WebhookVerificationService as Tern } from "@hookflo/tern";
+import * as octokit from "@octokit/webhooks-methods";
+import { verify } from "@svc-webhooks/core";
+import { Webhook as StandardWebhook } from "standardwebhooks";
+import { Stripe } from "stripe";
+import { Webhook as SvixWebhook } from "svix";
+import { signatureOf, type Body } from "./deliveries.js";
+import { isGenuine } from "./hand-written.js";
+
+/** Returns or resolves with `true` or `{ ok: true }` if the body is genuine. It may also throw. */
+export type Check = (body: Body) => unknown;
+
+/** Signs `genuine` as the contender's sender would, and returns its check against that signature. */
+export type Verifier = (genuine: Body, secret: string) => Check;
+
+export const floor: Verifier = (genuine, secret) => {
+  const signature = signatureOf(genuine, secret);
+  return (body) => isGenuine(body, signature, secret);
+};
+
+export const ours: Verifier = (genuine, secret) => {
+  const signature = signatureOf(genuine, secret);
+  return (body) => verify(body, signature, secret);
+};
+
+/** Standard Webhooks signs the id and the time with the body, so these peers hash some 40 bytes more. */
+function standardHeaders(genuine: Body, secret: string): Record<string, string> {
+  const id = "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W";
+  const seconds = Math.floor(Date.now() / 1_000);
+  const hmac = createHmac("sha256", secret).update(`${id}.${seconds}.`).update(genuine);
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(seconds),
+    "webhook-signature": `v1,${hmac.digest("base64")}`,
+  };
+}
+
+/** All of them reject a signature header of another form. */
+export const peers = {
+  // Takes text, so decoding the bytes is part of the work.
+  "@octokit/webhooks-methods": (genuine, secret) => {
+    const signature = signatureOf(genuine, secret);
+    return (body) => octokit.verify(secret, body.toString(), signature);
+  },
+  stripe: (genuine, secret) => {
+    const { signature } = Stripe.webhooks;
+    const seconds = Math.floor(Date.now() / 1_000);
+    const signed = Buffer.concat([Buffer.from(`${seconds}.`), genuine]);
+    const header = `t=${seconds},v1=${signatureOf(signed, secret).slice("sha256=".length)}`;
+    // A full run may take longer than the default tolerance of 5 minutes.
+    return (body) => signature?.verifyHeader(body, header, secret, 3_600);
+  },
+  standardwebhooks: (genuine, secret) => {
+    const webhook = new StandardWebhook(secret, { format: "raw" });
+    const headers = standardHeaders(genuine, secret);
+    return (body) => {
+      webhook.verify(body, headers, { jsonParse: false });
+      return true;
+    };
+  },
+  // Has no option to skip parsing.
+  "svix (parses)": (genuine, secret) => {
+    const webhook = new SvixWebhook(secret, { format: "raw" });
+    const headers = standardHeaders(genuine, secret);
+    return (body) => webhook.verify(body, headers) !== undefined;
+  },
+  // Takes a Request, so making one is part of the work.
+  "@hookflo/tern (parses)": (genuine, secret) => {
+    const headers = { "x-hub-signature-256": signatureOf(genuine, secret) };
+    return async (body) => {
+      const request = new Request("http://localhost/", { method: "POST", headers, body });
+      const { isValid } = await Tern.verifyWithPlatformConfig(request, "github", secret);
+      return isValid;
+    };
+  },
+} satisfies Readonly<Record<string, Verifier>>;

@@ -1,0 +1,182 @@
+import type { RequestListener } from "node:http";
+import { verify } from "@svc-webhooks/core";
+import type { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { gate } from "../../../test/support/gate.js";
+import { oneRedis } from "../../../test/support/one-redis.js";
+import { describeWithRedis } from "../../../test/support/redis-server.js";
+import { listen } from "../../../test/support/servers.js";
+import { bodyOf, deliveriesOf, eventType, secret } from "../src/deliveries.js";
+import {
+  handWrittenReceiver,
+  memoryClaims,
+  redisClaims,
+  type Claims,
+} from "../src/hand-written.js";
+import { headersFor, load } from "../src/http/load.js";
+import { platforms } from "../src/http/platforms.js";
+import { floor, ours, peers, type Check } from "../src/verifiers.js";
+
+// Some contenders log the errors of handlers.
+beforeAll(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
+afterAll(() => void vi.restoreAllMocks());
+
+const next = deliveriesOf(1_024);
+
+function tampered(body: Buffer): Buffer<ArrayBuffer> {
+  const copy = Buffer.from(body);
+  copy.writeUInt8(copy.readUInt8(1_000) ^ 1, 1_000);
+  return copy;
+}
+
+test.each([512, 2_048, 262_144])("an event has exactly %d bytes", (bytes) => {
+  expect(bodyOf(bytes)).toHaveLength(bytes);
+});
+
+describe("a verifier accepts a genuine body and rejects one with a changed bit", () => {
+  const accepts = async (check: Check, body: Buffer<ArrayBuffer>) => {
+    try {
+      const result = await check(body);
+      return result === true || (result as { readonly ok?: unknown }).ok === true;
+    } catch {
+      return false;
+    }
+  };
+
+  test.each(Object.entries({ floor, ours, ...peers }))("%s", async (_name, verifier) => {
+    const body = bodyOf(2_048);
+    const check = verifier(body, secret);
+    expect(await accepts(check, body)).toBe(true);
+    expect(await accepts(check, tampered(body))).toBe(false);
+  });
+});
+
+function handWrittenCases(claims: () => Claims): void {
+  const receiver = (handle: () => unknown) =>
+    handWrittenReceiver({ secret, on: { [eventType]: handle }, claims: claims() });
+
+  test("runs a delivery once, and returns 503 for a copy of one that is running", async () => {
+    const handler = gate();
+    let runs = 0;
+    let begin: (() => void) | undefined;
+    const began = new Promise<void>((resolve) => (begin = resolve));
+    const receive = receiver(() => {
+      runs += 1;
+      begin?.();
+      return handler.opened;
+    });
+    const { headers, body } = next();
+    const first = receive(headers, body);
+    await began;
+    expect(await receive(headers, body)).toBe(503);
+    handler.open();
+    expect(await first).toBe(200);
+    expect(await receive(headers, body)).toBe(200);
+    expect(runs).toBe(1);
+  });
+
+  test("runs a delivery again after its handler has thrown", async () => {
+    let runs = 0;
+    const receive = receiver(() => {
+      runs += 1;
+      if (runs === 1) throw new Error("planned");
+    });
+    const { headers, body } = next();
+    expect(await receive(headers, body)).toBe(500);
+    expect(await receive(headers, body)).toBe(200);
+    expect(runs).toBe(2);
+  });
+}
+
+describe("the hand-written receiver in memory", () => {
+  handWrittenCases(memoryClaims);
+});
+
+describeWithRedis("the hand-written receiver on Redis", () => {
+  let redis: Redis;
+  oneRedis((client) => (redis = client));
+  handWrittenCases(() => redisClaims(redis));
+
+  test("does not release the claim of another run", async () => {
+    const claims = redisClaims(redis);
+    await claims.claim("dlv_1", "ours");
+    await redis.set("webhook:dlv_1", "theirs");
+    await claims.release("dlv_1", "ours");
+    expect(await redis.get("webhook:dlv_1")).toBe("theirs");
+  });
+});
+
+describe("a contender over HTTP", () => {
+  /** How often a repeated delivery runs. The bare routes run no handler. */
+  const runsOf = (name: string) => (/octokit|tern/.test(name) ? 2 : 1);
+  const contenders = Object.entries(platforms).flatMap(([platform, { contenders: all }]) =>
+    Object.entries(all)
+      .filter(([name]) => name !== "bare route")
+      .map(([name, mount]) => [platform, name, mount] as const),
+  );
+
+  const send = async (port: number, body: Buffer<ArrayBuffer>, id: string) => {
+    const url = `http://127.0.0.1:${port}/webhooks`;
+    const response = await fetch(url, { method: "POST", headers: headersFor(id), body });
+    await response.arrayBuffer();
+    return response.status;
+  };
+
+  test.each(contenders)("%s: %s runs, refuses and fails as it should", async (_on, name, mount) => {
+    const events: unknown[] = [];
+    let error: Error | undefined;
+    const handle = async (event: unknown) => {
+      if (error) throw error;
+      events.push(event);
+    };
+    const port = await listen(mount(handle));
+    const body = bodyOf(1_024);
+    expect(await send(port, body, "dlv_1")).toBe(200);
+    expect(await send(port, body, "dlv_1")).toBe(200);
+    expect(events).toEqual(Array(runsOf(name)).fill(JSON.parse(body.toString())));
+    expect(await send(port, tampered(body), "dlv_2")).toSatisfy(
+      (status: number) => status >= 400 && status < 500,
+    );
+    expect(events).toHaveLength(runsOf(name));
+    error = new Error("planned");
+    expect(await send(port, body, "dlv_3")).toBe(500);
+  });
+});
+
+describe("the load", () => {
+  test("is genuine deliveries, and no id twice", async () => {
+    const ids: unknown[] = [];
+    const verified = new Set<boolean>();
+    const port = await listen(async (request, response) => {
+      const body = Buffer.concat(await request.toArray());
+      const signature = String(request.headers["x-svc-signature"]);
+      verified.add((await verify(body, signature, secret)).ok);
+      ids.push(request.headers["x-svc-delivery-id"]);
+      response.end();
+    });
+    const responses = (await load(port, 300)) + (await load(port, 300));
+    expect([...verified]).toEqual([true]);
+    expect(new Set(ids).size).toBe(ids.length);
+    // A connection may wait for one response at the end of each load.
+    expect(responses).toBeGreaterThanOrEqual(ids.length - 40);
+    expect(responses).toBeLessThanOrEqual(ids.length);
+  });
+
+  const refuseOne = (refuse: RequestListener): RequestListener => {
+    let requests = 0;
+    return (request, response) => {
+      requests += 1;
+      if (requests % 100 === 50) refuse(request, response);
+      else response.end();
+    };
+  };
+
+  test.each<[string, RequestListener]>([
+    ["one status is not 2xx", (_request, response) => response.writeHead(401).end()],
+    ["the server closes connections", (_request, response) => response.destroy()],
+  ])("rejects if %s", async (_title, refuse) => {
+    await expect(load(await listen(refuseOne(refuse)), 300)).rejects.toThrow(
+      /^\d+ responses were not 2xx, \d+ requests failed\.$/,
+    );
+  });
+});
