@@ -106,5 +106,6 @@ test("the machine is described without its name and paths", () => {
   const text = machine().join("\n");
   expect(text).toContain(`Node ${process.versions.node}`);
   expect(text).toMatch(/standardwebhooks \d/);
+  expect(text).toMatch(/\d cores, .*load average \d/);
   for (const name of [hostname(), homedir(), process.cwd()]) expect(text).not.toContain(name);
 });

@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { availableParallelism, cpus, release, totalmem, type as system } from "node:os";
+import { availableParallelism, cpus, loadavg, release, totalmem, type as system } from "node:os";
 
 const manifest = new URL("../../package.json", import.meta.url);
 
 /** The hardware and the versions, one line each, without the machine's name or paths. */
 export function machine(): string[] {
+  const load = loadavg()[0]?.toFixed(1);
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   // Only the figures: the rest names a build.
   const kernel = /^[\d.]+/.exec(release())?.[0] ?? "";
@@ -17,7 +18,7 @@ export function machine(): string[] {
   };
   const packages = Object.entries(devDependencies).map((entry) => entry.join(" "));
   return [
-    `${cpus()[0]?.model.trim() ?? "unknown CPU"}, ${availableParallelism()} cores, ${gigabytes} GiB`,
+    `${cpus()[0]?.model.trim() ?? "unknown CPU"}, ${availableParallelism()} cores, ${gigabytes} GiB, load average ${load} before the run`,
     `${system()} ${kernel}, Node ${process.versions.node}, OpenSSL ${process.versions.openssl}`,
     [...(redis ? [`redis-server ${redis}`] : []), ...packages].join(", "),
   ];
