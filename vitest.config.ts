@@ -4,7 +4,9 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   resolve: {
     // The core's own tests run its source; everything else takes what was built.
-    alias: { "#hmac": fileURLToPath(new URL("packages/core/src/crypto/hmac-node.ts", import.meta.url)) },
+    alias: {
+      "#hmac": fileURLToPath(new URL("packages/core/src/crypto/hmac-node.ts", import.meta.url)),
+    },
   },
   test: {
     include: ["{packages,examples}/*/test/**/*.test.ts", "test/**/*.test.ts"],

@@ -22,7 +22,7 @@ const core = declarationsOf("@svc-webhooks/core");
 /** The rows of the table of options; one that names members of the same option is several. */
 const options = tableOf(page, "option").flatMap((row) => {
   const [option = ""] = codeIn(row["option"] ?? "");
-  const members = codeIn(row["what it does"] ?? "").filter((code) => code.startsWith("."));
+  const members = codeIn(row["meaning"] ?? "").filter((code) => code.startsWith("."));
   const [parent] = option.split(".");
   return [option, ...members.map((member) => `${parent}${member}`)].map((name) => ({
     name,

@@ -520,13 +520,14 @@ test("every code of the closed list was asked for, and no other", () => {
   expect(Object.keys(cases)).toHaveLength(25);
 });
 
-test("README's table of outcomes has their codes, statuses and headers", () => {
-  const documented = tableOf("README.md", "outcome").flatMap(({ outcome = "", status = "" }) =>
-    codeIn(outcome).map((code) => ({
-      code,
-      status: Number.parseInt(status, 10) || undefined,
-      headers: codeIn(status).map((header) => header.toLowerCase().split(":")[0]),
-    })),
+test("the table of outcomes has their codes, statuses and headers", () => {
+  const documented = tableOf("docs/outcomes.md", "outcome").flatMap(
+    ({ outcome = "", status = "" }) =>
+      codeIn(outcome).map((code) => ({
+        code,
+        status: Number.parseInt(status, 10) || undefined,
+        headers: codeIn(status).map((header) => header.toLowerCase().split(":")[0]),
+      })),
   );
   const produced = Object.entries(cases).map(([code, some]) => ({
     code,

@@ -31,6 +31,8 @@ export function observedReceiver(options: Partial<ReceiverOptions> = {}): Observ
   const waiting: { code: OutcomeCode; resolve: (report: DeliveryReport) => void }[] = [];
   const receiver = createReceiver({
     secret,
+    // Several receivers of a test may share a store.
+    ...(options.store && { name: "test" }),
     on: { "*": () => {} },
     observe(report) {
       reports.push(report);

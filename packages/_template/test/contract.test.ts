@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { adapterContract, type Before } from "@svc-webhooks/testing";
+import { adapterContract, type BodyMiddleware } from "@svc-webhooks/testing";
 import { describe, it } from "vitest";
 import { webhooks } from "../src/index.js";
 
@@ -12,24 +12,24 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 /** What runs before the adapter. In an adapter for a framework: that framework's own body parser. */
-const middleware: Readonly<Record<Before, (request: IncomingMessage) => unknown>> = {
-  nothing: () => {},
-  async parser(request) {
+const middleware: Readonly<Record<BodyMiddleware, (request: IncomingMessage) => unknown>> = {
+  none: () => {},
+  async parses(request) {
     const body: unknown = JSON.parse((await bytesOf(request)).toString());
     Object.assign(request, { body });
   },
-  async keeper(request) {
+  async buffers(request) {
     Object.assign(request, { rawBody: await bytesOf(request) });
   },
-  async cutter(request) {
+  async truncates(request) {
     Object.assign(request, { rawBody: (await bytesOf(request)).subarray(0, -1) });
   },
 };
 
-adapterContract({ describe, it }, "the adapter", async (receiver, before) => {
+adapterContract({ describe, it }, "the adapter", async (receiver, bodyMiddleware) => {
   const handler = webhooks(receiver);
   const server = createServer(async (request, response) => {
-    await middleware[before](request);
+    await middleware[bodyMiddleware](request);
     await handler(request, response);
   });
   server.listen(0, "127.0.0.1");

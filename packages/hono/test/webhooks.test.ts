@@ -490,7 +490,8 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(await ask(await signedInit())).toBe("misconfigured");
       const line =
         "svc-webhooks default: misconfigured: the binding SECRET is missing\\u{a}forged line";
-      expect(lines).toEqual([line, line]);
+      // The second one is within a minute of the first.
+      expect(lines).toEqual([line]);
       expect(make.mock.calls.length).toBeGreaterThanOrEqual(2);
 
       ready = true;

@@ -1,10 +1,6 @@
 export { adapterContract } from "./adapter/contract.js";
-export type {
-  BodyMiddleware,
-  MountAdapter,
-  MountedAdapter,
-  TestRunner,
-} from "./adapter/contract.js";
+export type { BodyMiddleware } from "./adapter/body-middleware.js";
+export type { MountAdapter, MountedAdapter } from "./adapter/contract.js";
 export { contractReceiver } from "./adapter/contract-receiver.js";
 export { fakeClock } from "./fake-clock.js";
 export type { FakeClock } from "./fake-clock.js";
@@ -15,4 +11,6 @@ export type {
   SignedRequestOptions,
 } from "./signed-delivery.js";
 export { storeContract } from "./store/contract.js";
-export type { MakeStore, StoreContractOptions, StoreUnderTest } from "./store/contract.js";
+export type { MakeStore, StoreContractOptions } from "./store/contract.js";
+export type { StoreUnderTest } from "./store/probe.js";
+export type { TestRunner } from "./test-runner.js";

@@ -1,7 +1,7 @@
 import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { headerNames, sign } from "@svc-webhooks/core";
-import type { BodyMiddleware } from "./contract.js";
+import type { BodyMiddleware } from "./body-middleware.js";
 import { contractBodyLimit, contractSecret, hurryHeader } from "./contract-receiver.js";
 import type { Probe, Reply } from "./probe.js";
 

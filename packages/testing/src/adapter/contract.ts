@@ -1,23 +1,9 @@
 import type { Receiver } from "@svc-webhooks/core";
+import type { TestRunner } from "../test-runner.js";
 import { adapterCases } from "./cases.js";
+import type { BodyMiddleware } from "./body-middleware.js";
 import { contractReceiver } from "./contract-receiver.js";
 import { Probe } from "./probe.js";
-
-/** The two functions that a contract needs from a test runner. Vitest, Jest, `node:test` and Mocha have them. */
-export interface TestRunner {
-  readonly describe: (name: string, body: () => void) => unknown;
-  readonly it: (name: string, body: () => Promise<void>) => unknown;
-}
-
-/**
- * What middleware does to the body before the adapter runs:
- *
- * - `none`: there is no middleware
- * - `parses`: reads the body and keeps only the parsed value
- * - `buffers`: reads the body and keeps the exact bytes where the framework keeps them
- * - `truncates`: passes on fewer bytes than `Content-Length` states
- */
-export type BodyMiddleware = "none" | "parses" | "buffers" | "truncates";
 
 export interface MountedAdapter {
   /** The URL that receives deliveries, `http://host:port/path`. */

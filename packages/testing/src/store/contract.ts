@@ -1,26 +1,6 @@
-import type { DeliveryStore } from "@svc-webhooks/core";
-import type { TestRunner } from "../adapter/contract.js";
+import type { TestRunner } from "../test-runner.js";
 import { storeCases } from "./cases.js";
-import { StoreProbe } from "./probe.js";
-
-export interface StoreUnderTest {
-  /** A store without records. */
-  readonly store: DeliveryStore;
-  /**
-   * Moves the time that leases and retention depend on by an integer number of milliseconds: the store's
-   * clock, or the times in its records. Awaited. Negative values set the clock back, by an hour at most.
-   * A clock made for the test must start after 2020, because fences are epoch milliseconds.
-   */
-  readonly advance: (ms: number) => unknown;
-  /**
-   * Whether that time stands still between calls of `advance` and fences are taken from it. If true,
-   * leases, retention and fences are tested to the millisecond; otherwise the store's clock may advance
-   * by up to a second in a case. Default false.
-   */
-  readonly exactClock?: boolean | undefined;
-  /** Called and awaited after each case. */
-  readonly close?: (() => unknown) | undefined;
-}
+import { StoreProbe, type StoreUnderTest } from "./probe.js";
 
 /** Creates the store under test. Called for each case. */
 export type MakeStore = () => StoreUnderTest | Promise<StoreUnderTest>;
