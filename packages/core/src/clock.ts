@@ -1,10 +1,13 @@
-/** Time as the receiver sees it. Replace it in tests; leave it alone elsewhere. */
+/** The receiver's source of time. Replace it only in tests. */
 export interface Clock {
-  /** Wall-clock time in epoch milliseconds: for `receivedAt`, `expiresAt` and fences. */
+  /** The wall-clock time in epoch milliseconds, for `receivedAt`, `expiresAt` and fences. */
   now(): number;
-  /** Milliseconds from an arbitrary start that never jump: for leases and durations. */
+  /** Milliseconds since an arbitrary start, for leases and durations. Never decreases or jumps. */
   monotonic(): number;
-  /** Calls `run` once, `delayMs` (0 … 2^31 − 1) from now; the answer cancels it. Keeps no process alive. */
+  /**
+   * Calls `run` once, after `delayMs` (0 … 2^31 − 1). The returned function cancels the call. A
+   * pending timer does not keep the process alive.
+   */
   after(delayMs: number, run: () => void): () => void;
 }
 

@@ -1,7 +1,10 @@
 import { WebhookError } from "./errors.js";
 import type { DeadlineCall } from "./store.js";
 
-/** The headers of a delivery, lower-case (interface document, "Delivery headers"). None of them is signed. */
+/**
+ * The names of a delivery's headers in lower case (interface document, "Delivery headers"). The
+ * signature covers none of them.
+ */
 export const headerNames = {
   signature: "x-svc-signature",
   deliveryId: "x-svc-delivery-id",
@@ -11,52 +14,74 @@ export const headerNames = {
   idempotencyKey: "idempotency-key",
 } as const;
 
-/** One header as frameworks hand it over; several values are what the sender repeated. */
+/** One header as frameworks represent it. A list holds the values of a repeated header. */
 export type HeaderValue = string | readonly string[] | undefined;
 
-/** `Headers`, a record whose names may have any case, or a look-up by lower-case name. */
+/**
+ * `Headers`, a record whose names may have any case, or a function that looks a header up by its
+ * lower-case name.
+ */
 export type DeliveryHeaders =
   Headers | Readonly<Record<string, HeaderValue>> | ((lowerCaseName: string) => HeaderValue);
 
-/** Looks a header up by its lower-case name; `""` where it is absent. Repeated values are joined with `", "` (RFC 9110, section 5.3). */
+/**
+ * Returns a header by its lower-case name, or `""` if it is absent. Repeated values are joined with
+ * `", "` (RFC 9110, section 5.3).
+ */
 export type HeaderLookup = (lowerCaseName: string) => string;
 
 /**
- * Reads the whole body, once. `limit` is `maxBodyBytes`: stop reading as soon as it is exceeded.
- * `call.signal` is aborted when `bodyTimeoutMs` has passed: release what was read. Rejects with a
- * `BodyError`; any other rejection counts as `body_unavailable`.
+ * Reads the whole body. Called at most once. `limit` is `maxBodyBytes`: stop reading as soon as the
+ * body exceeds it. `call.signal` is aborted after `bodyTimeoutMs`: release the bytes read so far.
+ * Reject with a `BodyError`; any other rejection ends the delivery as `body_unavailable`.
  */
 export type BodyReader = (limit: number, call: DeadlineCall) => Promise<Uint8Array>;
 
-/** One HTTP request from the service, as an adapter hands it to the receiver. */
+/** One HTTP request from the service, as an adapter passes it to the receiver. */
 export interface Delivery {
-  /** The request method, as received. */
+  /** The request method as received. Any other than `POST` ends as `method_not_allowed`. */
   readonly method: string;
   readonly headers: DeliveryHeaders;
-  /** The exact bytes received, or how to read them. A reader is not called for what is refused without a body. */
+  /**
+   * The exact bytes received, or a function that reads them. It is not called for a request that is
+   * refused without its body.
+   */
   readonly body: Uint8Array | BodyReader;
-  /** For adapters: what to do where the bytes are consumed or cut. Ends the printed line of `body_unavailable`. */
+  /**
+   * For adapters: the fix if other code consumed or cut the bytes. It ends the line that
+   * `body_unavailable` prints.
+   */
   readonly fix?: string | undefined;
 }
 
-/** A verified delivery that can be stored and given to `resume()`: the service's headers and the exact bytes. */
+/**
+ * A verified delivery, to store and to pass to `resume()`: the service's headers and the exact
+ * bytes.
+ */
 export interface StoredDelivery extends Delivery {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Uint8Array;
 }
 
-/** Names the record of a delivery. */
+/** Identifies the record that `forget` removes. */
 export interface ForgetTarget {
+  /** The value of `X-SVC-Delivery-Id`. */
   readonly deliveryId: string;
-  /** The exact bytes of the body; needed where the record's key comes from it: with `dedupeBy` `"event"` or `"body"`. */
+  /**
+   * The exact bytes of the body. Required with `dedupeBy` `"event"` and `"body"`, which derive the
+   * record's key from it.
+   */
   readonly body?: Uint8Array | undefined;
 }
 
-/** The service's own headers, the only ones that a stored delivery keeps. */
+/** The service's own headers. A stored delivery keeps no others. */
 export const storedHeaders = (header: HeaderLookup): StoredDelivery["headers"] =>
   Object.fromEntries(Object.values(headerNames).map((name) => [name, header(name) || undefined]));
 
-/** A stored delivery as JSON text, for a text or JSON column; the body is base64 (RFC 4648, section 4). */
+/**
+ * Returns a stored delivery as JSON text, for a text or JSON column:
+ * `{"method":"POST","headers":{…},"body":"…"}`, with the body in base64 (RFC 4648, section 4).
+ */
 export function serializeDelivery({ method, headers, body }: StoredDelivery): string {
   let binary = "";
   // In slices that fit on a stack.
@@ -67,9 +92,10 @@ export function serializeDelivery({ method, headers, body }: StoredDelivery): st
 }
 
 /**
- * Reads what `serializeDelivery` wrote: the text, or the object that a driver made of a JSON column.
+ * Reads the output of `serializeDelivery`: its text, or the object that a database driver parsed from a
+ * JSON column.
  *
- * @throws WebhookError `invalid_delivery` for anything else
+ * @throws WebhookError `invalid_delivery` for any other value
  */
 export function parseDelivery(stored: unknown): StoredDelivery {
   try {
@@ -85,11 +111,12 @@ export function parseDelivery(stored: unknown): StoredDelivery {
       return { method, headers: headers as StoredDelivery["headers"], body: bytes };
     }
   } catch {
-    // Not JSON, not an object or not base64: reported like a wrong field.
+    // Text that is not JSON, a value that is not an object, and invalid base64 get the error of a
+    // wrong field.
   }
   throw new WebhookError(
     "invalid_delivery",
-    "parseDelivery() takes what serializeDelivery() returned, unchanged.",
+    "parseDelivery() needs the unchanged output of serializeDelivery().",
   );
 }
 

@@ -1,12 +1,15 @@
-/** Marks the errors of all `@svc-webhooks` packages, also across two loaded copies of one (ESM and CommonJS). */
+/**
+ * Marks the errors of all `@svc-webhooks` packages. Registered globally, because ESM and CommonJS
+ * may each load a copy of a package.
+ */
 const brand = Symbol.for("svc-webhooks.error");
 
 /**
- * An error of these packages, and the base of those that have more to report. Match on `code`: it is
- * stable, the text is not. Codes without a class of their own:
- * - `not_sent`: thrown by a store for a call that has not left this process, such as one of a client
- *   without a connection. The receiver then has no claim to release.
- * - `invalid_delivery`: thrown by `parseDelivery` for text that `serializeDelivery` did not write.
+ * The base class of all errors of these packages. Match on `code`, which is stable; the message may
+ * change. Two codes have no class of their own:
+ * - `not_sent`: a store throws it if a call has not left this process, for example because its client
+ *   has no connection. The receiver then has no claim to release.
+ * - `invalid_delivery`: `parseDelivery` throws it for a value that `serializeDelivery` did not write.
  */
 export class WebhookError<Code extends string = string> extends Error {
   override readonly name: string = "WebhookError";
@@ -20,36 +23,39 @@ export class WebhookError<Code extends string = string> extends Error {
 }
 
 /**
- * The code of an error of ours; nothing of any other: a mail API's own `{ code: "permanent_error" }`
- * must not park an event.
+ * Returns the code of an error of these packages, and undefined for any other value. A mail API's own
+ * `{ code: "permanent_error" }` must not park an event.
  */
 export const codeOf = (error: unknown): string | undefined =>
   (Object(error) as { readonly [brand]?: string })[brand];
 
 /** Why a {@link ReceiverConfigError} was thrown. */
 export type ReceiverConfigErrorCode =
-  /** An option, or a member of one, that does not exist. */
+  /** An option, or a member of an option, does not exist. */
   | "unknown_option"
-  /** A value of the wrong type or out of its range. */
+  /** A value has the wrong type or is out of its range. */
   | "invalid_option"
-  /** A signing secret that is empty, padded, quoted, doubled or not UTF-8. */
+  /**
+   * A signing secret is empty, duplicated, expired, in quotes, surrounded by white space or not
+   * well-formed text.
+   */
   | "invalid_secret"
   /** `on` is empty, a key has a misplaced `*`, or a handler is not a function. */
   | "invalid_handler"
-  /** A shared store, or a memory store that another receiver uses, without an explicit `name`. */
+  /** The store is shared, or another receiver uses it, and there is no explicit `name`. */
   | "missing_name"
-  /** `dedupeBy: "event"` without `eventId`. */
+  /** `dedupeBy: "event"` requires `eventId`. */
   | "missing_event_id"
-  /** `maxRuns` without `onParked`. */
+  /** `maxRuns` requires `onParked`. */
   | "missing_on_parked";
 
 /**
- * Options that cannot work. Thrown where they are given, never while a delivery is handled.
- * Neither the text nor a property ever holds a key.
+ * Invalid options or arguments. The function that receives them throws it; handling a delivery never
+ * does. Neither the message nor a property ever contains a key.
  */
 export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   override readonly name = "ReceiverConfigError";
-  /** The option at fault, as a path: `"storeTimeouts.claim"`. */
+  /** The name of the invalid option, such as `"leaseMs"` or `on["email*"]`. */
   readonly option: string;
 
   constructor(code: ReceiverConfigErrorCode, option: string, text: string) {
@@ -58,13 +64,13 @@ export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   }
 }
 
-/** How reading a body can fail; each is the outcome code of the delivery as well. */
+/** How reading a body can fail. The delivery's outcome has the same code. */
 export type BodyErrorCode = "body_too_large" | "body_unavailable" | "aborted";
 
-/** What a body reader rejects with, so that the delivery ends with the right outcome. */
+/** A body reader rejects with it to select the delivery's outcome. */
 export class BodyError extends WebhookError<BodyErrorCode> {
   override readonly name = "BodyError";
-  /** For the operator: what consumed the bytes and how to fix it. Printed, never sent. */
+  /** For the operator: the cause and its fix. Printed, never sent. */
   readonly hint: string | undefined;
 
   constructor(code: BodyErrorCode, hint?: string) {
@@ -74,9 +80,9 @@ export class BodyError extends WebhookError<BodyErrorCode> {
 }
 
 /**
- * Thrown by a handler for an event that can never succeed: the record is parked and the sender gets
- * 200, after `onParked` has taken the event over. Without `onParked`, `onHandlerError` gets the
- * error and nothing else remembers the event. Code: `permanent_error`.
+ * A handler throws it for an event that can never succeed. Once `onParked` has resolved, the record is
+ * parked and the response is 200. Without `onParked`, `onHandlerError` receives the error and the event
+ * is stored nowhere else. Code: `permanent_error`.
  */
 export class PermanentError extends WebhookError<"permanent_error"> {
   override readonly name = "PermanentError";
@@ -86,10 +92,13 @@ export class PermanentError extends WebhookError<"permanent_error"> {
   }
 }
 
-/** Thrown by a handler that wants its next attempt at a certain time: 500 with `Retry-After`. Code: `retry_error`. */
+/**
+ * A handler throws it to choose the time of the next attempt: the response is 500 with
+ * `Retry-After`. Code: `retry_error`.
+ */
 export class RetryError extends WebhookError<"retry_error"> {
   override readonly name = "RetryError";
-  /** From now, in milliseconds. Sent as whole seconds, rounded up, 1 … 86,400. */
+  /** Milliseconds from now. Sent as whole seconds, rounded up, 1 … 86,400. */
   readonly retryAfterMs: number;
 
   constructor({ retryAfterMs, ...options }: { readonly retryAfterMs: number } & ErrorOptions) {

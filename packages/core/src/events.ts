@@ -1,20 +1,20 @@
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
-/** An event when no `events` are given: the signed JSON object, with its type. */
+/** An event of a receiver without `events`: the signed JSON object, with its type. */
 export interface AnyEvent {
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
 /**
- * Stands for every type that `events` does not list. Not `string`: a union with that would no longer
- * narrow by `event.type === "email.sent"`. For a text of it, write `String(event.type)`.
+ * Represents every type that `events` does not list. It is not `string`, because a union that contains
+ * `string` does not narrow by `event.type === "email.sent"`. Use `String(event.type)` for its text.
  */
 export declare enum UnlistedType {
   any = "(unlisted)",
 }
 
-/** An event whose type `events` does not list. Nothing has checked its fields. */
+/** An event whose type `events` does not list. Its fields have not been validated. */
 export interface UnknownEvent {
   readonly type: UnlistedType;
   readonly [field: string]: unknown;
@@ -35,7 +35,10 @@ type Prefixes<Type extends string> = Type extends `${infer Head}.${infer Rest}`
   ? Head | `${Head}.${Prefixes<Rest>}`
   : never;
 
-/** What may stand in `on`: any text without `events`, else their types, prefixes of these, and `"*"`. */
+/**
+ * The keys that `on` accepts: any string without `events`, otherwise its types, their prefix
+ * patterns and `"*"`.
+ */
 export type HandlerKey<Events> = [TypeOf<Events>] extends [never]
   ? string
   : TypeOf<Events> | `${Prefixes<TypeOf<Events>>}.*` | "*";
@@ -46,33 +49,33 @@ type Covered<Type extends string, Key extends string> = Key extends "*"
     ? Extract<Type, `${Prefix}.${string}`>
     : Extract<Type, Key>;
 
-/** The keys that are asked before a pattern. */
-type Before<Key extends string, Keys extends string> = Key extends "*"
+/** The keys that take precedence over a pattern. */
+type MoreSpecific<Key extends string, Keys extends string> = Key extends "*"
   ? Exclude<Keys, "*">
   : Key extends `${infer Prefix}.*`
     ? Exclude<Extract<Keys, `${Prefix}.${string}`>, Key>
     : never;
 
-type Left<Type extends string, Key extends string, Keys extends string> = Exclude<
+type Remaining<Type extends string, Key extends string, Keys extends string> = Exclude<
   Covered<Type, Key>,
-  Covered<Type, Before<Key, Keys>>
+  Covered<Type, MoreSpecific<Key, Keys>>
 >;
 
-/** What the handler under `Key` gets when the handlers `Keys` are registered. */
+/** The event that the handler of `Key` receives when `on` has the keys `Keys`. */
 export type EventFor<Events, Key extends string, Keys extends string = Key> = [
   TypeOf<Events>,
 ] extends [never]
   ? AnyEvent
   : Key extends TypeOf<Events>
     ? OutputOf<Events[Key]>
-    : | { [Type in Left<TypeOf<Events>, Key, Keys>]: OutputOf<Events[Type]> }[Left<
+    : | { [Type in Remaining<TypeOf<Events>, Key, Keys>]: OutputOf<Events[Type]> }[Remaining<
           TypeOf<Events>,
           Key,
           Keys
         >]
       | UnknownEvent;
 
-/** Whether an event is of a type, narrowing unions with {@link UnknownEvent}. */
+/** Returns whether an event has a type. Also narrows unions with {@link UnknownEvent}. */
 export function isEvent<Event extends { readonly type: unknown }, Type extends Event["type"]>(
   event: Event,
   type: Type & string,

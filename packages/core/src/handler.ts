@@ -3,10 +3,10 @@ import type { AnyEvent, EventFor, HandlerKey } from "./events.js";
 import type { DeliveryFacts } from "./outcome.js";
 
 /**
- * Your code for one event. Resolve: the event is processed and never runs again. Throw: the sender
- * gets 500 and its next attempt runs again; throw `RetryError` to say when, `PermanentError` if it can
- * never succeed. It may start more than once for one event, so make it idempotent
- * (`context.idempotencyKey`).
+ * Your code for one event. If it returns or resolves, the event is processed and never runs again. If it
+ * throws, the response is 500 and the sender's next attempt runs it again; throw `RetryError` to choose
+ * when, or `PermanentError` if the event can never succeed. A handler may start more than once for one
+ * event, so make it idempotent (`context.idempotencyKey`).
  */
 export type Handler<Event = AnyEvent> = (
   this: void,
@@ -15,8 +15,8 @@ export type Handler<Event = AnyEvent> = (
 ) => HandlerResult;
 
 /**
- * Anything but an iterator, whose code would not have run (`async function*`): the value is not used,
- * a promise is awaited.
+ * Any value except an iterator: the body of a generator (`async function*`) would never run. A promise
+ * is awaited; the value is not used.
  */
 export type HandlerResult =
   | (object & { readonly next?: never })
@@ -31,9 +31,9 @@ export type HandlerResult =
   | void;
 
 /**
- * Handlers by exact type (`"email.sent"`), prefix (`"email.*"`) or for the rest (`"*"`). The most
- * exact one runs, alone. The type of a map written apart from `createReceiver`: there each pattern
- * gets the union of all it could cover.
+ * Handlers by exact type (`"email.sent"`), by prefix (`"email.*"`) and for all other types (`"*"`). Only
+ * the most specific one runs. Use this type for a map declared outside `createReceiver`; each pattern
+ * then receives the union of all types that it matches.
  */
 export type Handlers<Events = {}> = {
   readonly [Key in HandlerKey<Events>]?: Handler<EventFor<Events, Key>> | undefined;
@@ -42,30 +42,45 @@ export type Handlers<Events = {}> = {
 /** Why `context.signal` was aborted. */
 export interface SignalReason extends Error {
   /**
-   * `lease_lost`: another run may have started, stop. `handler_timeout`: the sender has its answer;
-   * finishing is still welcome and will be recorded.
+   * `lease_lost`: another run may have started, so stop. `handler_timeout`: the response has been sent;
+   * the handler may finish, and its result is recorded.
    */
   readonly code: "lease_lost" | "handler_timeout";
 }
 
 interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> {
+  /** The event's type, from the signed body. */
   readonly type: string;
+  /** `X-SVC-Delivery-Id`, 1 … 256 visible ASCII characters without a comma. Unsigned. */
   readonly deliveryId: string;
+  /**
+   * True if `eventId` comes from the signed body (option `eventId`), false if from the unsigned
+   * `X-SVC-Event-Id`.
+   */
   readonly eventIdSigned: boolean;
-  /** 32 hex digits, the same for every attempt and run of this event, also across key rotations. For payment and mail APIs. */
+  /**
+   * 32 hex digits, the same for every attempt and run of this event and across key rotations. Pass
+   * it to payment and mail APIs.
+   */
   readonly idempotencyKey: string;
-  /** Aborted with a {@link SignalReason}, once, when the lease is lost or the response had to be sent, whichever comes first. */
+  /**
+   * Aborted once, with a {@link SignalReason}, when the lease is lost or `handlerTimeoutMs` has
+   * passed, whichever is first.
+   */
   readonly signal: AbortSignal;
   /** The delivery with its exact bytes, for `serializeDelivery()` and `receiver.resume()`. */
   readonly delivery: StoredDelivery;
 }
 
-/** A run that the store has granted. */
+/** A run with a claim. */
 interface ClaimedRun {
   readonly dedupe: "verified";
-  /** Our count: 1 for the first start of a handler for this record. */
+  /** The receiver's count: 1 for the first start of a handler for this record. */
   readonly run: number;
-  /** A number that only grows from run to run of this record: let a database refuse writes with a smaller one. */
+  /**
+   * A number that grows with every run of this record: let a database refuse writes with a smaller
+   * one.
+   */
   readonly fence: number;
 }
 
@@ -79,5 +94,5 @@ interface UnclaimedRun {
   readonly fence?: undefined;
 }
 
-/** Everything a handler may want to know about its delivery. */
+/** The facts of the delivery and the run that a handler receives. */
 export type DeliveryContext = ContextFields & (ClaimedRun | UnclaimedRun);

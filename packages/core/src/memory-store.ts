@@ -2,32 +2,42 @@ import { systemClock, type Clock } from "./clock.js";
 import { assertNoRest, assertRange } from "./lib/assert.js";
 import type { DeliveryStore } from "./store.js";
 
+/** The options of {@link memoryStore}. Errors for an unknown one: `unknown_option`. */
 export interface MemoryStoreOptions {
-  /** How many records are kept at most, 1 … 10,000,000. Default 100,000. Errors: `invalid_option`. */
+  /** The maximum number of records, 1 … 10,000,000. Default 100,000. Errors: `invalid_option`. */
   readonly maxRecords?: number | undefined;
-  /** For tests. Default: the system's clock. */
+  /** The time source, for tests. Default: the system's clock. */
   readonly clock?: Clock | undefined;
 }
 
 type State = "running" | "done" | "failed" | "parked";
 
-/** Whose a record is, and what its next owner has to know; let go when it is done. */
+/**
+ * A record's owner, and the counters its next owner continues from. Cleared when the record is
+ * done.
+ */
 interface Claim {
   readonly fence: number;
   run: number;
-  /** While it runs. */
+  /** Set while the record is running. */
   token: string | undefined;
   leaseEndsAt: number;
 }
 
-/** A record, and its place in the ring of its state. A ring starts and ends at a head; the oldest comes first. */
+/**
+ * A record, linked into the ring of its state. A ring starts and ends at its head and is ordered
+ * from the oldest record.
+ */
 class DeliveryRecord {
   previous: DeliveryRecord = this;
   next: DeliveryRecord = this;
   state: State = "failed";
   claim: Claim | undefined = undefined;
   lineage: string | undefined = undefined;
-  /** Whole milliseconds: V8 keeps small integers in the record, and an object for every other number. */
+  /**
+   * In whole milliseconds: V8 stores a small integer in the record itself and allocates an object
+   * for any other number.
+   */
   expiresAt = 0;
   readonly key: string;
 
@@ -42,11 +52,11 @@ function unlink({ previous, next }: DeliveryRecord): void {
 }
 
 /**
- * Records in this process's memory: gone with it, unseen by others. For development, tests, and
- * single processes that may run an event twice after a restart.
+ * Keeps records in the memory of this process. A restart clears them, and no other process can read
+ * them. For development, tests, and single processes that may run an event twice after a restart.
  *
- * Bounded by `maxRecords`: beyond it the oldest record goes, done before failed before parked before
- * running with a dead lease. When all are running, claims throw and the receiver answers 503.
+ * When `maxRecords` is reached, a new record evicts the oldest one that is done, else failed, else parked,
+ * else running with a dead lease. If every record has a live lease, `claim` throws and the response is 503.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  */
@@ -56,16 +66,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   assertRange({ maxRecords }, 1, 10_000_000);
 
   const records = new Map<string, DeliveryRecord>();
-  // Their order is kept in rings: removing the first key of a Map walks over all removed before (26 µs at capacity).
+  // Rings keep the order: finding the first key of a Map walks over all keys removed before it (26
+  // µs at capacity).
   const head = () => new DeliveryRecord("");
-  // In the order of eviction: what goes first costs a second run only if it is attempted again.
+  // In the order of eviction: an evicted `done` record costs a second run only if the sender retries.
   const heads = { done: head(), failed: head(), parked: head(), running: head() };
   const rings = Object.values(heads);
-  // Of the current call; each is synchronous.
+  // These belong to the current call: calls are synchronous.
   let now = 0;
   let evictedEarly = false;
 
-  const drop = (record: DeliveryRecord) => {
+  const remove = (record: DeliveryRecord) => {
     unlink(record);
     return records.delete(record.key);
   };
@@ -75,34 +86,37 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
     evictedEarly = false;
     const record = records.get(key);
     if (!record || now < record.expiresAt) return record;
-    drop(record);
+    remove(record);
     return undefined;
   };
 
-  const leased = (claim?: Claim): claim is Claim =>
+  const isLeased = (claim?: Claim): claim is Claim =>
     claim?.token !== undefined && now < claim.leaseEndsAt;
 
-  /** The oldest running record stands for all: receivers that share a store should share `leaseMs`. */
+  /**
+   * Only the oldest running record is checked for a dead lease: receivers that share a store should
+   * have the same `leaseMs`.
+   */
   const insert = (key: string) => {
-    let victim: DeliveryRecord | undefined;
+    let evicted: DeliveryRecord | undefined;
     for (const ring of rings) {
       const { next } = ring;
       if (next === ring) continue;
-      // Up to four go for each one that comes, so expired records cannot pile up.
-      if (next.expiresAt <= now) drop(next);
-      else if (!leased(next.claim)) victim ??= next;
+      // Each insertion removes up to four expired records, so they cannot accumulate.
+      if (next.expiresAt <= now) remove(next);
+      else if (!isLeased(next.claim)) evicted ??= next;
     }
     if (records.size >= maxRecords) {
-      if (!victim) throw new Error("every record is running");
-      evictedEarly = drop(victim);
+      if (!evicted) throw new Error("every record is running");
+      evictedEarly = remove(evicted);
     }
     const record = new DeliveryRecord(key);
     records.set(key, record);
     return record;
   };
 
-  /** Makes the record the youngest of its state. */
-  const file = (record: DeliveryRecord, state: State, expiresAt: number, claim?: Claim) => {
+  /** Makes the record the newest of its state. */
+  const moveTo = (record: DeliveryRecord, state: State, expiresAt: number, claim?: Claim) => {
     record.state = state;
     record.claim = claim;
     record.expiresAt = Math.floor(expiresAt);
@@ -122,7 +136,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
         return { status: state, lineage: record.lineage };
       }
       let { claim } = record;
-      if (!leased(claim)) {
+      if (!isLeased(claim)) {
         const { fence = 0, run = 0 } = claim ?? {};
         claim = {
           fence: Math.max(fence + 1, Math.floor(clock.now())),
@@ -131,9 +145,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
           leaseEndsAt: now + leaseMs,
         };
         record.lineage = lineage;
-        file(record, "running", now + retainMs, claim);
+        moveTo(record, "running", now + retainMs, claim);
       }
-      // A clock that was set back would keep a dead claim alive.
+      // Otherwise a clock that was set back would keep a dead claim alive.
       claim.leaseEndsAt = Math.min(claim.leaseEndsAt, now + leaseMs);
       return claim.token === token
         ? { status: "claimed", fence: claim.fence, run: claim.run, evictedEarly }
@@ -145,7 +159,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       const record = known ?? insert(key);
       const { state, claim } = record;
       if (state !== "done") record.lineage = lineage;
-      file(record, "done", now + retainMs);
+      moveTo(record, "done", now + retainMs);
       if (!known) return "restored";
       return claim?.token === token ? "owner" : state === "done" ? "already" : "late";
     },
@@ -156,7 +170,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       const { claim } = record;
       if (to === "unused") claim.run -= 1;
       claim.token = undefined;
-      file(record, to === "parked" ? to : "failed", now + retainMs, claim);
+      moveTo(record, to === "parked" ? to : "failed", now + retainMs, claim);
       return true;
     },
 
@@ -165,13 +179,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       if (record?.claim?.token !== token) return false;
       const { claim, expiresAt } = record;
       claim.leaseEndsAt = now + leaseMs;
-      file(record, "running", Math.max(expiresAt, claim.leaseEndsAt), claim);
+      moveTo(record, "running", Math.max(expiresAt, claim.leaseEndsAt), claim);
       return true;
     },
 
     forget(key) {
       const record = find(key);
-      return record !== undefined && !leased(record.claim) && drop(record);
+      return record !== undefined && !isLeased(record.claim) && remove(record);
     },
   };
 }

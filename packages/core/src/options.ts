@@ -7,89 +7,109 @@ import type { DeliveryStore } from "./store.js";
 /** A parsed, signed body. */
 export type SignedBody = Readonly<Record<string, unknown>>;
 
-/** A signing secret: the UTF-8 bytes of the whole string, `whsec_` included, or bytes taken as they are. */
+/**
+ * A signing secret: a string, whose UTF-8 bytes are the key (`whsec_` included), or the bytes of the
+ * key.
+ */
 export type SecretKey = string | Uint8Array;
 
 /** One of several secrets during a rotation. */
 export interface Secret {
-  /** Your name for it; in reports and `ctx.secretId`. Unique in its list. */
+  /** Your name for it, unique in its list. Reports and `context.secretId` contain it. */
   readonly id: string;
+  /** Unique in its list. */
   readonly key: SecretKey;
-  /** From when on it no longer counts: a Date or epoch milliseconds. Default: never. */
+  /** The time from which it is no longer accepted: a Date or epoch milliseconds. Default: never. */
   readonly expiresAt?: Date | number | undefined;
 }
 
-/** One key, or 1 … 10 with ids: the current one first, the ones on their way out behind it. */
+/**
+ * One key, or a list of 1 … 10 keys with ids. List the current one first, and then those that it
+ * replaces.
+ */
 export type Secrets = SecretKey | readonly Secret[];
 
-/** Secrets, or a function that returns them. It is called for every delivery with a well-formed signature, so cache its result. */
+/**
+ * Secrets, or a function that returns them. It is called for every delivery with a well-formed
+ * signature, so cache its result.
+ */
 export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
 
-/** Which deliveries count as the same. */
+/** What makes two deliveries duplicates: the same delivery id, signed event id or body. */
 export type DedupeBy = "delivery" | "event" | "body";
 
-/** Deadlines of single store calls, in milliseconds, 1 … 10,000. */
+/**
+ * The deadline of each store call, in whole milliseconds, 1 … 10,000. Errors: `invalid_option`,
+ * `unknown_option`.
+ */
 export interface StoreTimeouts {
-  /** Default 1,500. */
+  /** Of one `claim` call. Default 1,500. */
   readonly claim?: number | undefined;
-  /** Default 1,500. */
+  /** Of one `extend` call. Default 1,500. */
   readonly extend?: number | undefined;
-  /** Default 1,500. */
+  /** Of one `release` or `forget` call. Default 1,500. */
   readonly release?: number | undefined;
-  /** Default 2,000. */
+  /** Of one `complete` call, which the response waits for. Default 2,000. */
   readonly complete?: number | undefined;
 }
 
-/** The options that have nothing to do with the types of events. */
+/**
+ * The options that do not depend on the types of events. A number out of its range is
+ * `invalid_option`.
+ */
 export interface CommonOptions {
   /**
-   * The signing secret, or several during a rotation, or a function that answers them.
-   * Errors: `invalid_secret`.
+   * The signing secret, several during a rotation, or a function that returns them, at most 1.5 s later.
+   * Errors: `invalid_secret`, `unknown_option`; from a function they end the delivery as `misconfigured`.
    */
   readonly secret: SecretSource;
 
   /**
-   * Names this receiver's keys in the store, 1 … 256 characters. Receivers with the same name on the
-   * same store take each other's deliveries for duplicates. Default `"default"`; a store that other
-   * processes or another receiver use needs one. Errors: `missing_name`, `invalid_option`.
+   * The receiver's namespace in the store, 1 … 256 characters. Receivers with the same name and store
+   * treat each other's deliveries as duplicates. Default `"default"`; required if other processes or
+   * receivers use the store. Errors: `missing_name`, `invalid_option`.
    */
   readonly name?: string | undefined;
 
-  /** Where claims and completions are kept. Default `memoryStore()`. Errors: `invalid_option`. */
+  /** Where records are kept. Default `memoryStore()`. Errors: `invalid_option`. */
   readonly store?: DeliveryStore | undefined;
 
   /**
-   * `"delivery"` (default): by the unsigned delivery id. `"event"`: by type and the signed event id
-   * that `eventId` finds. `"body"`: by the bytes. Errors: `invalid_option`, `missing_event_id`.
+   * What makes two deliveries duplicates. `"delivery"` (default): the unsigned delivery id. `"event"`: the
+   * type and the signed event id, which `eventId` returns. `"body"`: the bytes of the body.
+   * Errors: `invalid_option`, `missing_event_id`.
    */
   readonly dedupeBy?: DedupeBy | undefined;
 
   /**
-   * Finds the event's type in the signed body. Assumption (the interface shows no body): the first
-   * non-empty string of `type`, `event_type`, `event`. Also gets the exact bytes. Anything but a
-   * non-empty string ends as `event_untyped`, a promise too; a throw as `internal_error`.
+   * Returns the event's type from the signed body or its exact bytes. Default: the first non-empty string
+   * of `type`, `event_type`, `event` (an assumption: the interface document shows no body). Any result but
+   * a non-empty string, also a promise, ends the delivery as `event_untyped`; an error as `internal_error`.
+   * Errors: `invalid_option`.
    */
   readonly eventType?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
   /**
-   * Finds the event's unique id in the signed body. No default: ids are never guessed. Also gets the
-   * exact bytes, for numbers beyond 2^53 that `body` holds rounded. Needed with `dedupeBy: "event"`,
-   * where finding none ends as `misconfigured`; so does anything but a string, a promise too.
+   * Returns the event's unique id from the signed body or its exact bytes; `body` rounds numbers beyond
+   * 2^53. Default: none, ids are never guessed. Required with `dedupeBy: "event"`, where a missing id ends
+   * the delivery as `misconfigured`. Any result but a string or undefined, also a promise, always does.
+   * Errors: `missing_event_id`, `invalid_option`.
    */
   readonly eventId?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
-  /** The largest body that is read, in bytes, 1 … 104,857,600 (100 MiB). Default 1,048,576 (1 MiB). */
+  /** The largest accepted body, in bytes, 1 … 104,857,600 (100 MiB). Default 1,048,576 (1 MiB). */
   readonly maxBodyBytes?: number | undefined;
 
   /**
-   * How long a body may take to arrive, in milliseconds from the call of its reader, 1 … 300,000;
-   * then the delivery ends as `body_timeout`. Default 10,000.
+   * The time limit for a body to arrive, in milliseconds from the call of its reader, 1 … 300,000. Then
+   * the delivery ends as `body_timeout`. Default 10,000.
    */
   readonly bodyTimeoutMs?: number | undefined;
 
   /**
-   * How long the sender waits for a handler before it gets `handler_timeout`, in milliseconds,
-   * 1 … `leaseMs` − 5,000. The handler goes on under its lease. Default 10,000, or the upper bound.
+   * How long the response waits for a handler, in milliseconds, 1 … `leaseMs` − 5,000. Then it is
+   * `handler_timeout`, and the handler continues under its lease. Default 10,000, or `leaseMs` − 5,000
+   * if that is less.
    */
   readonly handlerTimeoutMs?: number | undefined;
 
@@ -99,86 +119,109 @@ export interface CommonOptions {
    */
   readonly leaseMs?: number | undefined;
 
-  /** How long one run is kept leased at most, in milliseconds, `leaseMs` … 2^31 − 1. Default 900,000 (15 min), or `leaseMs`. */
+  /**
+   * How long the lease of one run is renewed, in milliseconds, `leaseMs` … 2^31 − 1. Default
+   * 900,000 (15 min), or `leaseMs` if that is more.
+   */
   readonly maxRunMs?: number | undefined;
 
   /**
-   * How long a record is remembered, in milliseconds, `maxRunMs + leaseMs` … 31,536,000,000 (365 d).
-   * Must be longer than the sender retries and redelivers. Default 604,800,000 (7 d).
+   * How long a record is kept, in milliseconds, `maxRunMs` + `leaseMs` … 31,536,000,000 (365 d). Must
+   * exceed the period of the sender's retries and redeliveries. Default 604,800,000 (7 d), or
+   * `maxRunMs` + `leaseMs` if that is more.
    */
   readonly retainMs?: number | undefined;
 
+  /** The deadlines of store calls. A call that exceeds its deadline counts as failed. */
   readonly storeTimeouts?: StoreTimeouts | undefined;
 
   /**
-   * How many runs an event gets, 1 … 1,000,000: a claim beyond that is parked without running the
-   * handler. Ends crash loops, where nobody is left to release anything. Needs `onParked`. Default:
-   * no end. Errors: `invalid_option`, `missing_on_parked`.
+   * The number of runs after which an event is parked, 1 … 1,000,000: the next claim does not start the
+   * handler. It counts claims, so it also ends crash loops, in which no process survives to release one.
+   * Requires `onParked`. Default: no limit. Errors: `invalid_option`, `missing_on_parked`.
    */
   readonly maxRuns?: number | undefined;
 
   /**
-   * Takes over an event that will not be tried again: its handler threw `PermanentError`, or
-   * `maxRuns` is used up. Runs under the lease and the handler's time. Once it has resolved the
-   * sender gets 200; if it throws, the event counts as failed. Store
-   * `serializeDelivery(context.delivery)`: `receiver.resume()` runs it again.
+   * Receives an event that will not be retried: its handler threw `PermanentError`, or `maxRuns` is
+   * exceeded. Runs under the lease and within `handlerTimeoutMs`. When it resolves, the response is 200
+   * and the record is parked; if it throws, the event counts as failed. Store
+   * `serializeDelivery(context.delivery)`, so that `receiver.resume()` can run it again.
+   * Errors: `invalid_option`.
    */
   readonly onParked?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
   /**
-   * When the store cannot be asked: `"refuse"` (default) answers 503 and the sender comes back;
-   * `"process"` runs the handler although another run may be under way
-   * (`context.dedupe === "unverified"`, `run` and `fence` unknown, `maxRuns` not applied).
+   * What to do while the store is unavailable. `"refuse"` (default): respond with 503, so that the sender
+   * tries again. `"process"`: run the handler although another run may be in progress, with
+   * `context.dedupe === "unverified"`, without `run` and `fence`; `maxRuns` does not apply.
+   * Errors: `invalid_option`.
    */
   readonly onStoreError?: "refuse" | "process" | undefined;
 
-  /** Gets one flat record per answer, and one more for a run that outlived its answer. */
+  /**
+   * Receives one flat report per response, and one more for a run that outlives its response.
+   * Errors: `invalid_option`.
+   */
   readonly observe?: ((report: DeliveryReport) => unknown) | undefined;
 
-  /** Gets what a handler threw. Default: `console.error` with the delivery id, the type and the stack, control characters escaped. */
+  /**
+   * Receives the error that a handler threw. Default: `console.error` with the delivery id, the
+   * type and the stack, control characters escaped. Errors: `invalid_option`.
+   */
   readonly onHandlerError?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
-  /** Gets what `observe`, a hook or the store threw where it changes no outcome. Default: one line through `log`. */
+  /**
+   * Receives errors of hooks and of the store that do not change the outcome. Default: one line
+   * through `log`. Errors: `invalid_option`.
+   */
   readonly onInternalError?: ((error: unknown) => unknown) | undefined;
 
   /**
-   * Prints a line about something that only the operator can fix, at most once a minute for the same
-   * cause; the next line counts what was left out. Default `console.error`.
+   * Prints a line about a problem that only the operator can fix, at most once a minute for the same
+   * cause; the next line contains the number of lines omitted. Default `console.error`.
+   * Errors: `invalid_option`.
    */
   readonly log?: ((line: string) => void) | undefined;
 
-  /** For tests. Default: the system's clock. */
+  /** The time source, for tests. Default: the system's clock. */
   readonly clock?: Clock | undefined;
 }
 
 interface EventOptions<Events> {
   /**
-   * Schemas by event type: zod, valibot, arktype or any other Standard Schema, sync or async. Run
-   * after the claim, under the handler's time; the handler gets the output. A refusal ends as
-   * `event_invalid`, and the sender's next attempt tries again. Types without a schema are passed as
-   * they are. Errors: `invalid_option`.
+   * Schemas by event type: zod, valibot, arktype or any other Standard Schema, sync or async. A schema
+   * runs after the claim and within `handlerTimeoutMs`; the handler receives its output. An event that
+   * it rejects ends as `event_invalid` (500), and the sender's next attempt tries again. Events of types
+   * without a schema are passed unchanged. Default: none. Errors: `invalid_option`.
    */
   readonly events?: Events | undefined;
 }
 
-/** The options of a receiver, as a type to write down. */
+/** The options of a receiver, for options declared outside `createReceiver`. */
 export interface ReceiverOptions<Events extends EventSchemas = {}>
   extends CommonOptions, EventOptions<Events> {
-  /** What to do with which event. At least one handler. Errors: `invalid_handler`. */
+  /** Handlers by exact type, `"prefix.*"` or `"*"`, at least one. Errors: `invalid_handler`. */
   readonly on: Handlers<Events>;
 }
 
-/** The same as `createReceiver` infers it: a pattern's handler gets what the keys beside it leave over. */
+/**
+ * The options as `createReceiver` infers them: the handler of a pattern receives the types that no
+ * more specific key handles.
+ */
 export interface InferredOptions<Events extends EventSchemas, Keys extends string>
   extends CommonOptions, EventOptions<Events> {
-  /** What to do with which event. At least one handler. Errors: `invalid_handler`. */
+  /** Handlers by exact type, `"prefix.*"` or `"*"`, at least one. Errors: `invalid_handler`. */
   readonly on: {
     readonly [Key in Keys]?: Handler<EventFor<Events, Key, Keys>> | undefined;
   };
 }
 
-/** How one delivery is received. */
+/** The options of one `receive` or `resume` call. */
 export interface ReceiveOptions {
-  /** Called with the whole run when it is claimed, unless it ends at once, and with what may be left to do for the store after the answer. */
+  /**
+   * Keeps the platform alive: called with each promise that may outlive the response, such as an
+   * asynchronous run or the retries of a store call. None of them rejects.
+   */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }

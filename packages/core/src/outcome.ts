@@ -24,78 +24,110 @@ export const statuses = {
   encoding_unsupported: 415,
   body_timeout: 408,
   draining: 503,
-  // Nobody is left to see it; a proxy that answers for the client should make the sender try again.
+  // The client has disconnected. If a proxy still forwards the response, the sender should try again.
   aborted: 503,
 } as const;
 
 /** How a delivery can end. The list is closed. */
 export type OutcomeCode = keyof typeof statuses;
 
-/** What deserves an operator's look although it changed nothing. The list is closed. */
+/** A condition the operator should know about; it did not change the outcome. The list is closed. */
 export type Warning =
   /** `Idempotency-Key` differs from the delivery id. */
   | "id_mismatch"
-  /** A duplicate came under another delivery id than the attempt that did the work. */
+  /** A duplicate arrived under a different delivery id from the attempt that was processed. */
   | "other_delivery_id"
-  /** The handler resolved but the store could not be told; a later attempt may run it again. */
+  /**
+   * The handler resolved, but the store could not record it yet; a later attempt may run it again.
+   */
   | "complete_failed"
   /** The handler outlived its lease; another run may have started. */
   | "lease_lost"
-  /** Signed with another key than the first active one. */
+  /** The signature matched a key other than the first active one. */
   | "old_secret"
-  /** The memory store dropped a record inside its retention. */
+  /** The memory store evicted a record before `retainMs` had passed. */
   | "evicted_early";
 
-/** What is known of a delivery; what was not reached is absent. */
+/** The facts of a delivery. A fact is absent if the delivery ended before its stage. */
 export interface DeliveryFacts {
-  /** Epoch milliseconds. */
+  /** When `receive()` or `resume()` was called, in epoch milliseconds. */
   readonly receivedAt: number;
-  /** How many bytes the body has. */
+  /** The size of the body in bytes. */
   readonly bodyBytes?: number | undefined;
-  /** Which signing secret matched; `"default"` for a single one. All below is absent until one did. Absent too where `resume` verified nothing. */
+  /**
+   * The id of the signing secret that matched; `"default"` for a single one. Absent for `resume`,
+   * which verifies nothing. The facts below are absent from an unverified delivery.
+   */
   readonly secretId?: string | undefined;
-  /** `X-SVC-Delivery-Id`. Unsigned: whoever captured a delivery can change it. */
+  /**
+   * `X-SVC-Delivery-Id`, 1 … 256 visible ASCII characters without a comma. Unsigned: an attacker
+   * who captured a delivery can change it.
+   */
   readonly deliveryId?: string | undefined;
   /** `X-SVC-Subscription-Id`. Unsigned. */
   readonly subscriptionId?: string | undefined;
-  /** `X-SVC-Attempt`, the sender's count, where it is 1 to 9 digits. Unsigned; for diagnostics, not for decisions. */
+  /**
+   * `X-SVC-Attempt`, the sender's count; absent unless it is 1 to 9 digits. Unsigned: use it for
+   * diagnostics, not for decisions.
+   */
   readonly attempt?: number | undefined;
   /** The event's type, from the signed body. */
   readonly type?: string | undefined;
-  /** The event's id: see `eventIdSigned`. */
+  /** The event's id; `eventIdSigned` states its source. */
   readonly eventId?: string | undefined;
-  /** True if `eventId` comes from the signed body (option `eventId`), false if from the unsigned `X-SVC-Event-Id`. */
+  /**
+   * True if `eventId` comes from the signed body (option `eventId`), false if from the unsigned
+   * `X-SVC-Event-Id`.
+   */
   readonly eventIdSigned?: boolean | undefined;
-  /** Our count: 1 for the first start of a handler for this record. Unknown when `dedupe` is `unverified`. */
+  /**
+   * The receiver's count: 1 for the first start of a handler for this record. Absent when `dedupe`
+   * is `unverified`.
+   */
   readonly run?: number | undefined;
-  /** A number that only grows from run to run of this record: let a database refuse writes with a smaller one. */
+  /**
+   * A number that grows with every run of this record: let a database refuse writes with a smaller
+   * one.
+   */
   readonly fence?: number | undefined;
-  /** `verified` once the store has granted a claim; `unverified` where a handler runs without one (`onStoreError: "process"`). */
+  /**
+   * `verified` once the store has granted a claim; `unverified` if a handler runs without one
+   * (`onStoreError: "process"`).
+   */
   readonly dedupe?: "verified" | "unverified" | undefined;
+  /** Empty if there are none. */
   readonly warnings: readonly Warning[];
 }
 
-/** How one delivery ended: a discriminated union by `code`. `answer(outcome)` turns it into HTTP. */
+/**
+ * How one delivery ended: a discriminated union by `code`. `answer(outcome)` converts it to an HTTP
+ * response.
+ */
 export type Outcome = {
   readonly [Code in OutcomeCode]: DeliveryFacts & {
     readonly code: Code;
     /** The HTTP status that belongs to the code. */
     readonly status: (typeof statuses)[Code];
-    /** When the sender should try again, in milliseconds from now. */
+    /**
+     * When the sender should try again, in milliseconds from now. Absent unless the response has a
+     * `Retry-After`.
+     */
     readonly retryAfterMs?: number | undefined;
   };
 }[OutcomeCode];
 
-/** An HTTP answer as every framework can send it. */
+/** An HTTP response in a form that every framework can send. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** JSON text. */
   readonly body: string;
 }
 
 /**
- * Stage 7, and the one way from an outcome to HTTP. Pure: adapters copy the result as it is.
- * Nothing of the payload, a key, a digest or a handler's error gets in.
+ * Returns the HTTP response for an outcome; adapters send it unchanged. The body is
+ * `{"status":"<code>"}` for 200 and `{"error":{"code":"<code>","message":"<fixed text>"}}` for any other
+ * status. It contains nothing of the payload, a key, a digest or a handler's error.
  */
 export function answer({ code, status, retryAfterMs }: Outcome): Answer {
   const headers: Record<string, string> = {

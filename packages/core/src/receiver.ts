@@ -20,17 +20,23 @@ import { resolveOptions } from "./setup/config.js";
 import type { MaybePromise } from "./store.js";
 import { toDelivery, toResponse } from "./web.js";
 
-/** What the platform offers for work that outlives the answer (Workers, Vercel). */
+/** The platform's support for work that outlives the response (Workers, Vercel). */
 export interface ExecutionContext {
   waitUntil(work: Promise<unknown>): void;
 }
 
-/** One trust domain: its secrets, its handlers, its keys in the store. Methods are bound. */
+/**
+ * A receiver is one trust domain, with its own secrets, handlers and namespace in the store. Its
+ * methods are bound.
+ */
 export interface Receiver {
-  /** Takes one delivery through the stages. Never throws and never rejects: every failure is an outcome. */
+  /** Receives one delivery. Never throws and never rejects: every failure is an outcome. */
   readonly receive: (delivery: Delivery, options?: ReceiveOptions) => Promise<Outcome>;
 
-  /** The same for web-standard servers: `export default receiver` serves on Workers, Bun and Deno. */
+  /**
+   * Receives a web-standard `Request`: `export default receiver` is a server on Workers, Bun and
+   * Deno. Never rejects.
+   */
   readonly fetch: (
     request: Request,
     env?: unknown,
@@ -38,35 +44,40 @@ export interface Receiver {
   ) => Promise<Response>;
 
   /**
-   * For operators: lets a done or parked delivery run again. False if there is no record or it runs.
+   * For operators: removes the record of a delivery that is not running, so that a later attempt runs it
+   * again. Resolves to false if there is no record or its lease is alive.
    *
-   * @throws ReceiverConfigError `invalid_option` (as a rejection) if id or body do not name a record
-   * @throws what the store throws, or an Error after `storeTimeouts.release` (as a rejection)
+   * @throws ReceiverConfigError `invalid_option` (as a rejection) if `deliveryId` or `body` does not
+   *   identify a record
+   * @throws the store's error, or an Error after `storeTimeouts.release` (as a rejection)
    */
   readonly forget: (target: ForgetTarget) => Promise<boolean>;
 
   /**
-   * Runs a delivery that was verified before and stored since: a parked one, or one from a queue. It is
-   * not verified again, so its key may have expired, and `handlerTimeoutMs` does not apply. A `parked`
-   * record is taken up again, in one store step; everything else is as in `receive`: `duplicate` where
-   * it is done, `in_flight` while another run holds its lease. Remove what you stored only after
-   * `processed` or `duplicate`. Never throws and never rejects.
+   * Runs a delivery that was verified before and then stored, parked or in a queue. It is not verified
+   * again, so its key may have expired, and `handlerTimeoutMs` does not apply. A `parked` record is
+   * claimed in one store step. Otherwise it works as `receive` does: `duplicate` if the record is done,
+   * `in_flight` while another run holds the lease. Remove the stored delivery only after `processed` or
+   * `duplicate`. Never throws and never rejects.
    */
   readonly resume: (delivery: StoredDelivery, options?: ReceiveOptions) => Promise<Outcome>;
 
   /**
-   * For shutdown: resolves when nothing runs any more, or after `deadlineMs` (0 … 2^31 − 1), with the
-   * number of verified deliveries that are still pending. Until it resolves, genuine deliveries are
-   * refused as `draining`; afterwards the receiver serves again.
+   * For shutdown: resolves when no verified delivery is pending, or after `deadlineMs` (0 … 2^31 − 1
+   * milliseconds), to the number still pending. Until it resolves, verified deliveries are refused as
+   * `draining`; afterwards the receiver accepts them again.
    *
-   * @throws ReceiverConfigError `invalid_option` (as a rejection)
+   * @throws ReceiverConfigError `invalid_option` (as a rejection) if `deadlineMs` is out of its range
    */
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
 type RunStage = readonly [Stage, (state: DeliveryState) => MaybePromise<Ending | undefined>];
 
-/** The stages in their order. Each adds to the state or ends it; `answer` turns the end into HTTP. */
+/**
+ * The stages in their order. Each adds to the state or ends it; `answer()` is the seventh, which
+ * adapters call.
+ */
 const stages: readonly RunStage[] = [
   ["admit", admit],
   ["verify", verify],
@@ -92,24 +103,25 @@ async function runStages(state: DeliveryState): Promise<Outcome> {
   } catch (error) {
     ending = endWith("internal_error", describe(error));
   }
-  // The last stage, run, always ends the state.
+  // The last stage, `run`, always returns an ending.
   return state.end("answered", ending as Ending);
 }
 
 /**
- * Builds a receiver. Starts no timer, draws no random number and calls nothing: safe at module level everywhere.
+ * Builds a receiver. It starts no timer, draws no random number and calls none of your functions, so it
+ * is safe at module level on every platform, Workers included.
  *
- * @throws ReceiverConfigError every code of it; the text names the option and the fix
+ * @throws ReceiverConfigError with any of its codes; the message names the option and the fix
  */
 export function createReceiver<
   Events extends EventSchemas = {},
   Keys extends HandlerKey<Events> = HandlerKey<Events>,
 >(options: InferredOptions<Events, Keys>): Receiver {
-  // What types have checked is read as untyped: `Events` and `Keys` are for the handlers' parameters.
+  // `Events` and `Keys` only type the handlers' parameters, so the options are read without them.
   const config = resolveOptions((options ?? {}) as ReceiverOptions<EventSchemas>);
   const pending = trackWork(config.clock);
-  const receive: Receiver["receive"] = (delivery, how) =>
-    runStages(new DeliveryState(config, delivery, pending, false, how));
+  const receive: Receiver["receive"] = (delivery, callOptions) =>
+    runStages(new DeliveryState(config, delivery, pending, false, callOptions));
 
   return {
     receive,
@@ -117,7 +129,8 @@ export function createReceiver<
       return toResponse(request, answer(await receive(toDelivery(request), context)));
     },
     forget: async (target) => forget(config, target),
-    resume: (delivery, how) => runStages(new DeliveryState(config, delivery, pending, true, how)),
+    resume: (delivery, callOptions) =>
+      runStages(new DeliveryState(config, delivery, pending, true, callOptions)),
     drain: pending.drain,
   };
 }

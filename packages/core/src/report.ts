@@ -1,20 +1,37 @@
 import type { DeliveryFacts, OutcomeCode } from "./outcome.js";
 
-/** The stages in their order; also the order in which checks answer when several things are wrong. */
+/**
+ * The stages in their order. If a delivery has several faults, the first failing check decides its
+ * outcome.
+ */
 export type Stage = "admit" | "verify" | "decode" | "route" | "claim" | "run";
 
-/** Milliseconds spent in each stage that was reached. */
+/** The milliseconds spent in each stage that was reached. */
 export type StageTimes = Partial<Record<`${Stage}Ms`, number>>;
 
-/** One flat record per answer, for logs and metrics. Never holds a body, an address or a key. */
+/**
+ * A flat record of one response, for logs and metrics. Never contains a body, an address or a key.
+ */
 export interface DeliveryReport extends DeliveryFacts, Readonly<StageTimes> {
-  /** `answered`: what the sender was told. `settled`: how a run ended that outlived its answer. */
+  /**
+   * `answered`: the outcome that the response reports. `settled`: the outcome of a run that
+   * outlived its response.
+   */
   readonly phase: "answered" | "settled";
   /** The receiver's name. */
   readonly receiver: string;
+  /** The outcome's code. */
   readonly code: OutcomeCode;
+  /** The HTTP status that belongs to the code. */
   readonly status: number;
+  /**
+   * When the sender should try again, in milliseconds from the report. Absent unless the response
+   * has a `Retry-After`.
+   */
   readonly retryAfterMs?: number | undefined;
-  /** Milliseconds from the call of `receive()` to this record; `admitMs` … `runMs` are its parts. */
+  /**
+   * The milliseconds from the call of `receive()` or `resume()` to this report; `admitMs` … `runMs`
+   * are its parts.
+   */
   readonly totalMs: number;
 }

@@ -11,14 +11,18 @@ import { toBytes } from "./lib/bytes.js";
 import { andThen } from "./lib/maybe-promise.js";
 import type { SecretKey, Secrets } from "./options.js";
 
-/** What a signature was found to be. */
+/** The result of `verify`: the id of the key that matched, or why none did. */
 export type VerifyResult =
   | { readonly ok: true; readonly secretId: string }
   | { readonly ok: false; readonly code: SignatureProblem };
 
+/** Why a signature is refused; also the outcome code of such a delivery. */
 export type SignatureProblem = "signature_missing" | "signature_malformed" | "signature_mismatch";
 
-/** What is wrong with the shape of an `X-SVC-Signature` value. Two values arrive joined by a comma: malformed. */
+/**
+ * Checks the form of an `X-SVC-Signature` value. Two values arrive joined by a comma, which is
+ * malformed.
+ */
 export function signatureProblem(
   signature: string,
 ): Exclude<SignatureProblem, "signature_mismatch"> | undefined {
@@ -27,12 +31,12 @@ export function signatureProblem(
 }
 
 /**
- * The `X-SVC-Signature` of `body`: `sha256=` and 64 lower-case hex digits of HMAC-SHA256
- * (interface document, "Signature verification rules").
+ * Resolves to the `X-SVC-Signature` of `body`: `sha256=` and the 64 lower-case hex digits of its
+ * HMAC-SHA256 (interface document, "Signature verification rules").
  *
- * @param body the exact bytes; a string stands for its UTF-8 bytes
- * @throws ReceiverConfigError `invalid_secret` for a key that no receiver takes, `invalid_option` for
- *   a body that is neither bytes nor well-formed text (as a rejection)
+ * @param body the exact bytes, or text, which is encoded as UTF-8
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a key that a receiver would refuse,
+ *   `invalid_option` for a body that is neither bytes nor well-formed text
  */
 export async function sign(body: string | Uint8Array, key: SecretKey): Promise<string> {
   const bytes = bodyBytes(body);
@@ -41,12 +45,15 @@ export async function sign(body: string | Uint8Array, key: SecretKey): Promise<s
 }
 
 /**
- * Checks an `X-SVC-Signature` value in constant time against one key or a list of them. Expired keys do not count; one must be left.
+ * Compares an `X-SVC-Signature` value in constant time with the signature of one key or of each key in a
+ * list. Expired keys are skipped; at least one key must be active.
  *
- * @param signature the header's value; undefined or null where it is absent
- * @returns `{ ok: true, secretId }` (`"default"` for a single key), else `signature_missing`,
- *   `signature_malformed` (not `sha256=` and 64 hex digits) or `signature_mismatch`
- * @throws ReceiverConfigError as `sign` does (as a rejection)
+ * @param body the exact bytes, or text, which is encoded as UTF-8
+ * @param signature the header's value, undefined or null if it is absent
+ * @returns `{ ok: true, secretId }` (`"default"` for a single key), or `{ ok: false, code }` with
+ *   `signature_missing`, `signature_malformed` (not `sha256=` and 64 hex digits) or `signature_mismatch`
+ * @throws ReceiverConfigError (as a rejection) as `sign` does, `unknown_option` for an unknown member of
+ *   a listed key
  */
 export async function verify(
   body: string | Uint8Array,
@@ -56,20 +63,23 @@ export async function verify(
   const given = signature ?? "";
   const code = signatureProblem(given);
   const bytes = bodyBytes(body);
-  const secrets = unexpired(known(keys), Date.now());
+  const secrets = unexpired(parsed(keys), Date.now());
   if (code) return { ok: false, code };
   return andThen(matchingSecret(secrets, bytes, given), (secret) =>
     secret ? { ok: true, secretId: secret.id } : { ok: false, code: "signature_mismatch" },
   );
 }
 
-let last: { readonly key: string; readonly secrets: readonly KnownSecret[] } | undefined;
+let cached: { readonly key: string; readonly secrets: readonly KnownSecret[] } | undefined;
 
-/** Importing a key costs more than the HMAC of a small body, so the last one is kept; only text, which cannot change. */
-function known(keys: Secrets): readonly KnownSecret[] {
+/**
+ * Importing a key costs more than the HMAC of a small body, so the last one is kept if it is a
+ * string, which cannot change.
+ */
+function parsed(keys: Secrets): readonly KnownSecret[] {
   if (typeof keys !== "string") return parseSecrets(keys);
-  if (last?.key !== keys) last = { key: keys, secrets: parseSecrets(keys) };
-  return last.secrets;
+  if (cached?.key !== keys) cached = { key: keys, secrets: parseSecrets(keys) };
+  return cached.secrets;
 }
 
 function bodyBytes(body: string | Uint8Array): Uint8Array {

@@ -1,4 +1,7 @@
-/** What the core needs of a schema (standardschema.dev, version 1): zod, valibot, arktype and others have it. */
+/**
+ * The part of a Standard Schema (standardschema.dev, version 1) that the core uses. Schemas of zod,
+ * valibot, arktype and others have it.
+ */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
   readonly "~standard": {
     readonly version: 1;
@@ -10,10 +13,12 @@ export interface StandardSchemaV1<Input = unknown, Output = Input> {
   };
 }
 
+/** The output of a valid event, or what is wrong with an invalid one. */
 export type StandardSchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardSchemaIssue[] };
 
+/** One reason why a schema rejects an event, and the path to the field. */
 export interface StandardSchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

@@ -4,32 +4,35 @@ import { isBytes } from "./lib/bytes.js";
 import type { Answer } from "./outcome.js";
 import type { DeadlineCall } from "./store.js";
 
-// The only file that knows these classes: everything web-standard comes in and goes out through it.
+// The only file that uses `Request` and `Response`.
 
 /**
- * A web-standard `Request` as a delivery, for adapters. The body is read when the receiver asks for
- * it: the exact bytes, at most its limit of them. Frameworks whose bodies can be consumed or cut
- * before add their own `fix`.
+ * Converts a web-standard `Request` to a delivery, for adapters. The receiver reads the body, up to its
+ * limit, only if it needs it. Adapters of frameworks that may consume or cut the body first replace `fix`
+ * with their own.
  */
 export const toDelivery = (request: Request): Delivery => ({
   method: request.method,
   headers: request.headers,
   body: (limit, call) => readBody(request, limit, call),
-  fix: "let nothing read the request before",
+  fix: "let nothing read the request before the receiver",
 });
 
-/** An answer as a `Response`, for adapters; to HEAD without its body. */
+/**
+ * Converts the result of `answer()` to a `Response`, for adapters. The response to HEAD has no
+ * body.
+ */
 export const toResponse = (request: Request, { status, headers, body }: Answer): Response =>
   new Response(request.method === "HEAD" ? null : body, { status, headers });
 
 async function readBody(request: Request, limit: number, call: DeadlineCall): Promise<Uint8Array> {
   const { headers } = request;
   try {
-    // The server holds the sender to an announced length, and it was admitted: no need to count.
-    // Unless it was framed otherwise: Transfer-Encoding overrides Content-Length (RFC 9112, section 6.3),
-    // and node:http with `insecureHTTPParser` lets both through. Two lengths are joined by a comma.
-    // `body` is looked at only then: servers make their streams when it is.
-    // And `arrayBuffer` refuses what was read before, where the stream would be found empty.
+    // Servers enforce Content-Length, and `admit` has checked it, so its bytes need no counting. But
+    // Transfer-Encoding overrides it (RFC 9112, section 6.3), and node:http with `insecureHTTPParser`
+    // accepts both. Two lengths arrive joined by a comma.
+    // Servers create the stream when `body` is first read, so it is read last.
+    // `arrayBuffer` rejects if the body was read before, where the stream would only be empty.
     return request.bodyUsed ||
       (/^[1-9]\d*$/.test(headers.get("content-length") ?? "") &&
         !headers.has("transfer-encoding")) ||
@@ -37,26 +40,28 @@ async function readBody(request: Request, limit: number, call: DeadlineCall): Pr
       ? new Uint8Array(await request.arrayBuffer())
       : await readCounting(request.body, limit, call);
   } catch (error) {
-    // A TypeError says that something else has the body (Fetch standard, "consume body"). Whatever
-    // else goes wrong is the connection's: Deno, workerd and Vercel's edge do not tell the signal.
-    const isTaken = (error as Error | undefined)?.name === "TypeError" && !request.signal?.aborted;
-    throw isTaken || error instanceof BodyError ? error : new BodyError("aborted");
+    // A TypeError means that other code consumed the body (Fetch standard, "consume body"). Any other
+    // error comes from the connection: Deno, workerd and Vercel's edge do not abort the request's
+    // signal.
+    const isConsumed =
+      (error as Error | undefined)?.name === "TypeError" && !request.signal?.aborted;
+    throw isConsumed || error instanceof BodyError ? error : new BodyError("aborted");
   }
 }
 
-/** Gathers the chunks in one buffer that grows: a list of 1,000,000 one-byte chunks took 1.2 GiB. */
+/** Copies the chunks into one growing buffer: a list of 1,000,000 one-byte chunks took 1.2 GiB. */
 async function readCounting(
   stream: ReadableStream<unknown>,
   limit: number,
   { signal }: DeadlineCall,
 ): Promise<Uint8Array> {
   const reader = stream.getReader();
-  // Not awaited: the `cancel` of a stream may fail, or never settle. It ends a pending read.
+  // It ends a pending read. It is not awaited, because the `cancel` of a stream may never settle.
   const cancel = () => void reader.cancel().catch(() => {});
   signal.addEventListener("abort", cancel);
   let bytes = new Uint8Array();
   let length = 0;
-  let pieces = 0;
+  let chunks = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -65,7 +70,7 @@ async function readCounting(
       const start = length;
       length += value.length;
       // Empty chunks that are available immediately would keep `bodyTimeoutMs` from ever firing.
-      if (length > limit || pieces++ > length + 1_024) throw new BodyError("body_too_large");
+      if (length > limit || chunks++ > length + 1_024) throw new BodyError("body_too_large");
       if (length > bytes.length) {
         const larger = new Uint8Array(Math.min(limit, start + length));
         larger.set(bytes);

@@ -434,7 +434,9 @@ describe("a body that somebody else", () => {
     expect(response.status).toBe(500);
     expect(await codeOf(response)).toBe("body_unavailable");
     expect(lines).toEqual([
-      expect.stringMatching(/has already been read; let nothing read the request before$/),
+      expect.stringMatching(
+        /has already been read; let nothing read the request before the receiver$/,
+      ),
     ]);
   });
 

@@ -36,7 +36,7 @@ describe.each<["eventType" | "eventId", string, Partial<ReceiverOptions>]>([
     expect((await send(receiver)).code).toBe(code);
     expect(runs).toBe(0);
     expect(lines).toEqual([
-      expect.stringContaining(`${option} must return text, and returned ${found}`),
+      expect.stringContaining(`${option} must return text, but returned ${found}`),
     ]);
   });
 });

@@ -8,17 +8,23 @@ import type {
   ReleaseRequest,
 } from "../store.js";
 
-/** The right to run an event's handler, once the store has granted it. Knows nothing of the delivery. */
+/**
+ * The right to run an event's handler, requested from the store. Holds no reference to the
+ * delivery, which it may outlive.
+ */
 export interface Claim {
-  /** Of the record: 32 hex digits. */
+  /** The record's key, 32 hex digits. */
   readonly key: string;
-  /** Stands for the delivery id where several of them can share a record. */
+  /** Identifies the delivery id if several of them can share the record. */
   readonly lineage: string | undefined;
-  /** Names the claim. */
+  /** Identifies the claim. */
   readonly token: string;
-  /** In monotonic time, counted from when the claim or its extension was sent: it started no earlier. */
+  /**
+   * In monotonic time, `leaseMs` after the last claim or extension was sent: the store's lease
+   * starts no earlier.
+   */
   leaseEndsAt: number;
-  /** Whether the run has held its lease without a gap so far. */
+  /** Whether the run has held its lease without a gap. */
   held: boolean;
 }
 
@@ -32,14 +38,14 @@ interface Results {
 /** The part of a request that only some operations have. */
 type Extra = Partial<Pick<ReleaseRequest, "to"> & Pick<ClaimRequest, "takeParked">>;
 
-/** One call to the store for a claim, within the operation's deadline. */
+/** Calls the store for a claim, within the operation's deadline. */
 export function callStore<Operation extends keyof Results>(
   { clock, store, storeTimeouts, leaseMs, retainMs }: Config,
   { key, token, lineage }: Claim,
   operation: Operation,
   extra?: Extra,
 ): MaybePromise<Results[Operation]> {
-  // `to` is given with every release; the result is the operation's own.
+  // Every release has a `to`, and the result has the operation's type.
   const request = { token, leaseMs, retainMs, lineage, ...extra } as ReleaseRequest;
   return withDeadline(
     clock,

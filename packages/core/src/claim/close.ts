@@ -6,8 +6,8 @@ import type { ClaimResult, MaybePromise, ReleaseRequest } from "../store.js";
 import { callStore, type Claim } from "./claim.js";
 
 /**
- * Completes the claim, or releases it `to` a state. When the first call fails, `onError` gets the
- * error and a promise of the retries, which hold nothing of the delivery.
+ * Completes the claim, or releases it `to` a state. If the first call fails, `onError` receives the
+ * error and a promise of the retries, which hold no reference to the delivery.
  */
 export function closeClaim(
   config: Config,
@@ -23,20 +23,23 @@ export function closeClaim(
   );
 }
 
-/** Separate from `closeClaim`: there V8 would keep `onError`, and so the delivery, as long as the call. */
+/**
+ * Outside `closeClaim`, where V8 would keep `onError`, and with it the delivery, as long as the
+ * call.
+ */
 const closing = (config: Config, claim: Claim, to: ReleaseRequest["to"] | undefined) => () =>
   callStore(config, claim, to ? "release" : "complete", to && { to });
 
 /**
- * Releases a claim whose reply was lost: the store may have granted it, and no handler ran under it.
- * Never two releases at once: a store that hangs would execute all of them when it wakes.
+ * Releases a claim whose result was lost: the store may have granted it, but no handler ran. One release
+ * is pending at a time, because a store that hangs would execute all of them when it recovers.
  *
- * @param failure what the claim failed with; a claim that is granted after its release was executed
- *   is released again
+ * @param failure the error of the claim; a claim that is granted after its release was executed is
+ *   released again
  */
 export function releaseUnused(config: Config, claim: Claim, failure: unknown): Promise<void> {
-  /** The result of a call that is still pending after its deadline; throws any other failure. */
-  const late = <Result>(error: unknown) => {
+  /** Awaits the result of a call that is still pending after its deadline; throws any other error. */
+  const lateResult = <Result>(error: unknown) => {
     if (!(error instanceof DeadlineError)) throw error;
     const pending = error.pending as Promise<Result>;
     return withDeadline(config.clock, config.leaseMs, "store", () => pending);
@@ -45,13 +48,13 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
   const release = async (): Promise<void> => {
     const released = await tryThen(
       () => callStore(config, claim, "release", { to: "unused" }),
-      (done) => done,
-      (error) => late<boolean>(error),
+      (result) => result,
+      (error) => lateResult<boolean>(error),
     );
     if (released || !mayBeGranted) return;
     mayBeGranted = false;
     await tryThen<ClaimResult, void>(
-      () => late(failure),
+      () => lateResult(failure),
       ({ status }) => (status === "claimed" ? release() : undefined),
       // It was lost with its connection, and the release was executed after it.
       () => {},
@@ -61,9 +64,9 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
 }
 
 /**
- * Tries again until it succeeds or it is `endsAt`, with growing pauses, so that receivers do not
- * return in step. A call that is still pending gets more time first: a store that hangs would execute
- * every call when it wakes.
+ * Retries until `call` succeeds or `endsAt` is reached. The growing pauses have jitter, so that
+ * receivers do not retry simultaneously. A call that is still pending gets more time first: a store
+ * that hangs would execute every call when it recovers.
  */
 async function retry(
   { clock, leaseMs }: Config,
@@ -82,19 +85,19 @@ async function retry(
         return;
       }
     } catch {
-      // It failed late, or still hangs.
+      // The call failed late, or still hangs.
     }
     await wait(clock, Math.min(pauseMs * (0.5 + Math.random() / 2), leftMs));
     try {
       await call();
       return;
     } catch (error) {
-      // The first failure was reported.
+      // The caller has reported the first failure.
       pending = pendingOf(error);
     }
   }
 }
 
-/** Nothing else of an error is kept: its stack would hold the delivery. */
+/** The only part of an error that is kept: its stack would hold the delivery. */
 const pendingOf = (error: unknown): Promise<unknown> | undefined =>
   error instanceof DeadlineError ? error.pending : undefined;

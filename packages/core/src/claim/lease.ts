@@ -2,10 +2,10 @@ import type { Config } from "../setup/config.js";
 import { callStore, type Claim } from "./claim.js";
 
 /**
- * Keeps the lease of a running handler alive, with one timer for the three things that can come due:
- * the next extension, the end of the lease, the handler's time. A lease that has ended is extended
- * all the same: until another receiver claims the record, that wins it back, and nobody else can
- * start. The caller stops it when the handler has settled, and notes the loss of the lease.
+ * Keeps the lease of a running handler alive, with one timer for three deadlines: the next extension,
+ * the end of the lease and the handler's timeout. A lease that has ended is still extended: unless
+ * another receiver has claimed the record, this regains the lease, so that no other run can start. The
+ * caller records the loss in `onLost`, and calls the returned function when the handler has settled.
  */
 export function keepLease(
   config: Config,
@@ -17,7 +17,7 @@ export function keepLease(
   const { clock, leaseMs, maxRunMs, onInternalError } = config;
   const pauseMs = leaseMs / 3;
   const claimedAt = claim.leaseEndsAt - leaseMs;
-  // Without a claim (`onStoreError: "process"`) there is nothing to extend.
+  // A run without a claim (`onStoreError: "process"`) has no lease to extend.
   let extendAt = claim.held ? claimedAt + pauseMs : Infinity;
   let cancel: (() => void) | undefined;
 
@@ -47,7 +47,7 @@ export function keepLease(
 
   const schedule = () => {
     const next = Math.min(timeoutAt, extendAt, claim.held ? claim.leaseEndsAt : Infinity);
-    // Runtimes fire up to a millisecond early by this clock: never wait for less than one.
+    // Timers may fire up to a millisecond early by this clock, so the delay is at least one.
     const delayMs = Math.max(Math.ceil(next - clock.monotonic()), 1);
     if (next < Infinity) cancel = clock.after(delayMs, tick);
   };

@@ -4,7 +4,7 @@ import type { Config } from "../setup/config.js";
 import type { MaybePromise } from "../store.js";
 import type { Claim } from "./claim.js";
 
-/** What can name a record. */
+/** The parts of a delivery from which a record's key may be derived. */
 export interface Identity {
   readonly deliveryId: string;
   readonly type: string | undefined;
@@ -12,19 +12,22 @@ export interface Identity {
   readonly bytes: Uint8Array;
 }
 
-/** Which record a delivery belongs to, and its lineage where several can share that record. */
+/**
+ * Returns the key of a delivery's record, and the delivery's lineage if several can share the
+ * record.
+ */
 export function recordKey(
   { name, dedupeBy }: Pick<Config, "name" | "dedupeBy">,
   { deliveryId, type, eventId, bytes }: Identity,
 ): MaybePromise<Pick<Claim, "key" | "lineage">> {
-  // Senders choose these texts, so they are hashed. The length of the name keeps it separate from the rest.
-  const hashed = (by: string, what: string) => fingerprint(`${by} ${name.length} ${name} ${what}`);
+  // Senders choose these texts, so they are hashed. The name's length marks where the name ends.
+  const hashed = (by: string, id: string) => fingerprint(`${by} ${name.length} ${name} ${id}`);
 
   return andThen(hashed("delivery", deliveryId), (lineage) => {
     if (dedupeBy === "delivery") return { key: lineage, lineage: undefined };
-    const same = dedupeBy === "body" ? fingerprint(bytes) : JSON.stringify([type, eventId]);
+    const identity = dedupeBy === "body" ? fingerprint(bytes) : JSON.stringify([type, eventId]);
     return andThen(
-      andThen(same, (what) => hashed(dedupeBy, what)),
+      andThen(identity, (id) => hashed(dedupeBy, id)),
       (key) => ({ key, lineage }),
     );
   });

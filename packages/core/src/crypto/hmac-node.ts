@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, hash, timingSafeEqual } from "node:crypto";
 import type { Fingerprint, ImportKey } from "./hmac.js";
 
-// Filled and compared without a pause between, so that one pair serves all.
+// They are filled and compared synchronously, so all calls can share one pair.
 const expected = Buffer.alloc(64);
 const given = Buffer.alloc(64);
 

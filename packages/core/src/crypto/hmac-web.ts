@@ -3,7 +3,7 @@ import type { Fingerprint, ImportKey } from "./hmac.js";
 
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 
-// WebCrypto's types refuse views on shared memory, which no request body is.
+// WebCrypto's types exclude views of shared memory. A request body is never one.
 type Source = Uint8Array<ArrayBuffer>;
 
 const toHex = (bytes: ArrayBuffer) =>

@@ -1,17 +1,22 @@
 import type { MaybePromise } from "../store.js";
 
-/** An imported key. The key itself stays inside: nothing to inspect, print or serialise. */
+/**
+ * An imported key. Its bytes are not a property, so it cannot be inspected, printed or serialized.
+ */
 export interface HmacKey {
-  /** HMAC-SHA256 (RFC 2104, FIPS 180-4) of `body`: 64 lower-case hex digits. */
+  /** Returns the HMAC-SHA256 (RFC 2104, FIPS 180-4) of `body`: 64 lower-case hex digits. */
   sign(body: Uint8Array): MaybePromise<string>;
-  /** Whether `hex` (64 hex digits of either case) is the HMAC of `body`, compared in constant time. */
+  /**
+   * Returns whether `hex` (64 hex digits in either case) is the HMAC of `body`, compared in
+   * constant time.
+   */
   verify(body: Uint8Array, hex: string): MaybePromise<boolean>;
 }
 
-/** The two things the core needs from a platform's cryptography. `#hmac` picks the file that has them. */
+/** `#hmac` selects the file that implements this type and `Fingerprint` on the platform. */
 export type ImportKey = (key: Uint8Array) => MaybePromise<HmacKey>;
 /**
- * The first 128 bits of SHA-256 as 32 hex digits: short, because a store keeps one per record. A
- * string stands for its UTF-8 bytes.
+ * Returns the first 128 bits of SHA-256 as 32 hex digits: short, because a store keeps one per record.
+ * A string is encoded as UTF-8.
  */
 export type Fingerprint = (data: string | Uint8Array) => MaybePromise<string>;

@@ -10,7 +10,10 @@ import type { Secret, SecretKey, SecretSource, Secrets } from "../options.js";
 import type { MaybePromise } from "../store.js";
 import type { HmacKey } from "./hmac.js";
 
-/** A secret that passed its checks. The imported key is kept; its promise is not (a worker must not await another request's promise). */
+/**
+ * A validated secret. The imported key is kept, not its promise: a Worker must not await a promise
+ * of another request.
+ */
 export interface KnownSecret {
   readonly id: string;
   readonly bytes: Uint8Array;
@@ -18,17 +21,20 @@ export interface KnownSecret {
   hmac?: HmacKey;
 }
 
-/** The secrets that are active now: never none, it throws or rejects instead. */
+/** Returns the active secrets, at least one; throws or rejects if there are none. */
 export type SecretReader = () => MaybePromise<readonly KnownSecret[]>;
 
-/** March 1973: a number before it is meant in seconds. */
-const longAgoMs = 1e11;
+/** March 1973: a smaller number was meant as seconds. */
+const earliestExpiryMs = 1e11;
 
-/** @throws ReceiverConfigError `invalid_secret`, `unknown_option`; immediately unless `source` is a function */
+/**
+ * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, only
+ * its reader rejects
+ */
 export function secretReader(source: SecretSource, clock: Clock): SecretReader {
-  const isAsked = typeof source === "function";
+  const isFunction = typeof source === "function";
   let known: readonly KnownSecret[];
-  let seen: readonly unknown[] | undefined;
+  let last: readonly unknown[] | undefined;
   const copies = new Map<SecretKey, Uint8Array>();
   const copyOf = (key: SecretKey) => {
     const bytes = copies.get(key) ?? keyBytes(key);
@@ -36,20 +42,20 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
     return bytes;
   };
   const active = (secrets: Secrets) => {
-    // A list may be changed in place. Bytes that were given when the receiver was built may since have
-    // been wiped by their owner: they are the same as long as they are the same object.
-    const now = listed(secrets).flatMap(({ id, key, expiresAt = Infinity }) => [
+    // A list may be changed in place, so its values are compared. Bytes passed when the receiver was
+    // built are compared by identity, because their owner may have wiped them since.
+    const values = listOf(secrets).flatMap(({ id, key, expiresAt = Infinity }) => [
       id,
-      isAsked ? `${typeof key} ${String(key)}` : key,
+      isFunction ? `${typeof key} ${String(key)}` : key,
       Number(expiresAt),
     ]);
-    if (now.length !== seen?.length || now.some((value, index) => value !== seen?.[index])) {
-      known = parseSecrets(secrets, isAsked ? keyBytes : copyOf);
-      seen = now;
+    if (values.length !== last?.length || values.some((value, index) => value !== last?.[index])) {
+      known = parseSecrets(secrets, isFunction ? keyBytes : copyOf);
+      last = values;
     }
     return unexpired(known, clock.now());
   };
-  if (isAsked) {
+  if (isFunction) {
     return async () =>
       active(await withDeadline(clock, secretDeadlineMs, "secret", () => source()));
   }
@@ -57,28 +63,28 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
   return () => (Array.isArray(source) ? active(source) : first);
 }
 
-const listed = (secrets: Secrets): readonly Secret[] =>
+const listOf = (secrets: Secrets): readonly Secret[] =>
   Array.isArray(secrets) ? secrets : [{ id: "default", key: secrets as SecretKey }];
 
-/** The secrets that have not expired: never none, it throws instead. */
+/** Returns the secrets that have not expired; throws if there are none. */
 export function unexpired(secrets: readonly KnownSecret[], now: number): readonly KnownSecret[] {
-  const left = secrets.filter(({ expiresAt }) => now < expiresAt);
-  assertOption(left.length > 0, "invalid_secret", "secret", "secret needs an unexpired key.");
-  return left;
+  const active = secrets.filter(({ expiresAt }) => now < expiresAt);
+  assertOption(active.length > 0, "invalid_secret", "secret", "secret needs an unexpired key.");
+  return active;
 }
 
 export function parseSecrets(
   secrets: Secrets,
   bytesOf: (key: SecretKey) => Uint8Array = keyBytes,
 ): readonly KnownSecret[] {
-  const known = listed(secrets).map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
+  const known = listOf(secrets).map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
     assertNoRest(rest);
     return { id, bytes: bytesOf(key), expiresAt: Number(expiresAt) };
   });
   assertOption(
     known.length > 0 &&
       known.length <= 10 &&
-      known.every(({ id, expiresAt }) => isFilled(id) && expiresAt > longAgoMs) &&
+      known.every(({ id, expiresAt }) => isFilled(id) && expiresAt > earliestExpiryMs) &&
       new Set(known.map(({ id }) => id)).size === known.length &&
       new Set(known.map(({ bytes }) => bytes.join())).size === known.length,
     "invalid_secret",
@@ -88,7 +94,10 @@ export function parseSecrets(
   return known;
 }
 
-/** The secret whose key made a well-formed `signature` of `body`. Every one is tried, so that timing does not reveal which one matched. */
+/**
+ * Returns the secret whose key made the well-formed `signature` of `body`. Every secret is tried,
+ * so that timing does not reveal which one matched.
+ */
 export function matchingSecret(
   secrets: readonly KnownSecret[],
   body: Uint8Array,
@@ -109,19 +118,20 @@ export function matchingSecret(
 const hmacOf = (secret: KnownSecret) =>
   secret.hmac ?? andThen(importKey(secret.bytes), (hmac) => (secret.hmac = hmac));
 
-// Not what a missing variable, a wrong cast or a copied configuration line leaves behind.
-const wholeSecret = /^(?!(whsec_)?(undefined|null|NaN|\[object \w+\])?$)(?!(["'`]).*\3$)\S(.*\S)?$/;
+// Rejects the result of a missing variable, a wrong cast or a copied configuration line.
+const plausibleSecret =
+  /^(?!(whsec_)?(undefined|null|NaN|\[object \w+\])?$)(?!(["'`]).*\3$)\S(.*\S)?$/;
 
 /** @throws ReceiverConfigError `invalid_secret` */
 export function keyBytes(key: SecretKey): Uint8Array {
   const bytes = toBytes(key);
   assertOption(
-    // Zeros are what is left of bytes that were wiped.
-    bytes && (typeof key === "string" ? wholeSecret.test(key) : key.some((byte) => byte > 0)),
+    // Zeros are the remains of bytes that were wiped.
+    bytes && (typeof key === "string" ? plausibleSecret.test(key) : key.some((byte) => byte > 0)),
     "invalid_secret",
     "secret",
     "secret must be set to bytes, or to a trimmed line of well-formed text without quotes.",
   );
-  // A copy: the caller may wipe its own.
+  // A copy, because the caller may wipe the original.
   return new Uint8Array(bytes);
 }

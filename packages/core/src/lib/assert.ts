@@ -1,6 +1,9 @@
 import { ReceiverConfigError, type ReceiverConfigErrorCode } from "../errors.js";
 
-/** Throws unless `ok`. `text` is a whole sentence with the fix. It never shows the value, which may be a key. */
+/**
+ * Throws unless `ok`. `text` is a whole sentence with the fix. It never contains the value, which
+ * may be a key.
+ */
 export function assertOption(
   ok: unknown,
   code: ReceiverConfigErrorCode,
@@ -10,7 +13,9 @@ export function assertOption(
   if (!ok) throw new ReceiverConfigError(code, option, text);
 }
 
-/** Asserts that each member of `values`, named by its option, is a whole number from `min` to `max`. */
+/**
+ * Asserts that each member of `values`, keyed by its option, is a whole number from `min` to `max`.
+ */
 export function assertRange(
   values: Readonly<Record<string, number>>,
   min: number,
@@ -26,7 +31,10 @@ export function assertRange(
   }
 }
 
-/** Refuses what destructuring left over: a misspelt option must not become a default. */
+/**
+ * Throws if destructuring left any option over: a misspelt option must not silently become its
+ * default.
+ */
 export function assertNoRest(rest: object): void {
   for (const name of Object.keys(rest)) {
     assertOption(false, "unknown_option", name, `${name} is not a known option.`);

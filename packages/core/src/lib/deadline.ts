@@ -2,41 +2,41 @@ import type { Clock } from "../clock.js";
 import type { DeadlineCall, MaybePromise } from "../store.js";
 import { isPromise } from "./maybe-promise.js";
 
-/** Resolves after `ms` of the clock. */
+/** Resolves after `ms` milliseconds of the clock. */
 export const wait = (clock: Clock, ms: number): Promise<undefined> =>
   new Promise((resolve) => void clock.after(ms, () => resolve(undefined)));
 
-/** What {@link withDeadline} rejects with. */
+/** The error with which {@link withDeadline} rejects. */
 export class DeadlineError extends Error {
   readonly #pending: Promise<unknown>;
 
-  constructor(what: string, ms: number, pending: Promise<unknown>) {
-    super(`${what} took longer than ${ms} ms`);
+  constructor(name: string, ms: number, pending: Promise<unknown>) {
+    super(`${name} took longer than ${ms} ms`);
     this.#pending = pending;
   }
 
-  /** What is no longer awaited; it may still settle. */
+  /** The work's promise, which may still settle. */
   get pending(): Promise<unknown> {
     return this.#pending;
   }
 }
 
 /**
- * A signal that is made only for those who look at it: an AbortController costs more than a
- * memory-store claim. Its reason is an Error with a `code`.
+ * A signal that is created on first use: an AbortController costs more than a claim in the memory
+ * store. Its reason is an Error with a `code`.
  */
 export class LazySignal {
-  #made: AbortController | undefined;
+  #created: AbortController | undefined;
 
   get #controller(): AbortController {
-    return (this.#made ??= new AbortController());
+    return (this.#created ??= new AbortController());
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** The first reason stays. */
+  /** Only the first call sets the reason. */
   abort(code: "lease_lost" | "handler_timeout" | "deadline"): void {
     this.#controller.abort(Object.assign(new Error(code), { code }));
   }
@@ -49,7 +49,7 @@ export class LazySignal {
 export function withDeadline<T>(
   clock: Clock,
   ms: number,
-  what: string,
+  name: string,
   work: (call: DeadlineCall) => MaybePromise<T>,
 ): MaybePromise<T> {
   const call = new LazySignal();
@@ -59,7 +59,7 @@ export function withDeadline<T>(
     const pending = Promise.resolve(result);
     const cancel = clock.after(ms, () => {
       call.abort("deadline");
-      reject(new DeadlineError(what, ms, pending));
+      reject(new DeadlineError(name, ms, pending));
     });
     pending.then(resolve, reject);
     pending.then(cancel, cancel);

@@ -2,14 +2,15 @@ import type { DeliveryHeaders, HeaderLookup, HeaderValue } from "../delivery.js"
 
 export function headerLookup(headers: DeliveryHeaders): HeaderLookup {
   if (typeof headers === "function") return (name) => joined(headers(name));
-  // By its method, not its class: edge runtimes and test environments have several `Headers`.
+  // Checks the method, not the class: edge runtimes and test environments have several `Headers`
+  // classes.
   if (isHeaders(headers)) return (name) => headers.get(name) ?? "";
   const lowerCase = new Map<string, string>();
   for (const name of Object.keys(headers)) {
     const key = name.toLowerCase();
-    const before = lowerCase.get(key);
+    const previous = lowerCase.get(key);
     const value = joined(headers[name]);
-    lowerCase.set(key, before && value ? `${before}, ${value}` : before || value);
+    lowerCase.set(key, previous && value ? `${previous}, ${value}` : previous || value);
   }
   return (name) => lowerCase.get(name) ?? "";
 }

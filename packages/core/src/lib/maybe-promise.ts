@@ -4,7 +4,7 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as Promise<T> | undefined)?.then === "function";
 }
 
-/** Continues with `value`: immediately where it is not a promise. */
+/** Calls `use` with `value`, synchronously unless it is a promise. */
 export function andThen<T, R>(
   value: MaybePromise<T>,
   use: (value: T) => MaybePromise<R>,
@@ -12,7 +12,10 @@ export function andThen<T, R>(
   return isPromise(value) ? Promise.resolve(value).then(use) : use(value);
 }
 
-/** Continues with what `work` returns, or with what it throws or rejects with: immediately unless it is a promise. */
+/**
+ * Calls `use` with the result of `work`, or `failed` with its error, synchronously unless it
+ * returns a promise.
+ */
 export function tryThen<T, R>(
   work: () => MaybePromise<T>,
   use: (value: T) => MaybePromise<R>,
@@ -24,6 +27,6 @@ export function tryThen<T, R>(
   } catch (error) {
     return failed(error);
   }
-  // Users may return what only looks like a promise: some settle twice, or return nothing.
+  // A user's thenable may settle twice, or its `then` may return nothing.
   return isPromise(value) ? Promise.resolve(value).then(use, failed) : use(value);
 }

@@ -1,13 +1,13 @@
 import { tryThen } from "./maybe-promise.js";
 
-/** A hook that harms nobody: what it throws or rejects with goes to `failed`. */
+/** Wraps a hook so that its errors and rejections go to `failed`. */
 export const neverThrows =
   <Arguments extends unknown[]>(
-    hook: (...given: Arguments) => unknown,
+    hook: (...values: Arguments) => unknown,
     failed: (error: unknown) => void,
   ) =>
-  (...given: Arguments): void => {
-    void tryThen(() => hook(...given), nothing, failed);
+  (...values: Arguments): void => {
+    void tryThen(() => hook(...values), nothing, failed);
   };
 
 const nothing = () => {};

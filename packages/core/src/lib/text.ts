@@ -2,11 +2,11 @@ import type { Clock } from "../clock.js";
 import type { DeliveryFacts } from "../outcome.js";
 import { linePauseMs } from "./times.js";
 
-/** A non-empty string. */
+/** Returns whether `value` is a non-empty string. */
 export const isFilled = (value: unknown): value is string =>
   typeof value === "string" && value !== "";
 
-/** What an error says; of whatever was thrown, something. */
+/** Returns the message of an error, or some text for any other value thrown. */
 export function describe(error: unknown): string {
   try {
     return String((error as Error | undefined)?.message ?? error) || "no reason";
@@ -16,21 +16,21 @@ export function describe(error: unknown): string {
 }
 
 /**
- * A line for the operator. What comes from outside is cut to 500 characters, and everything but
- * visible ASCII in it escaped: no line break and no terminal sequence gets through.
+ * Returns a line for the operator. External text is cut to 500 characters, and all but printable ASCII
+ * is escaped, so that it cannot contain line breaks or terminal sequences.
  */
 export function logLine(
-  what: string,
+  problem: string,
   { deliveryId, type }: Partial<DeliveryFacts>,
   message = "",
 ): string {
   const about = deliveryId ? ` ${JSON.stringify({ deliveryId, type })}` : "";
-  return `svc-webhooks ${what}:${printable(about)} ${printable(message)}`;
+  return `svc-webhooks ${problem}:${printable(about)} ${printable(message)}`;
 }
 
 /**
- * An error with its stack and its causes, for the operator. In messages line breaks are escaped like
- * all control characters, so that what a sender wrote cannot look like a line of ours.
+ * Returns an error with its stack and its causes, for the operator. Line breaks in messages are escaped
+ * like all control characters, so that a sender's text cannot imitate a log line.
  */
 export function describeFully(error: unknown, depth = 3): string {
   const message = describe(error);
@@ -42,28 +42,28 @@ export function describeFully(error: unknown, depth = 3): string {
   return cause && depth ? `${text}\n  caused by: ${describeFully(cause, depth - 1)}` : text;
 }
 
-/** Prints a line about `what`, at most once a minute per `key`. */
+/** Prints a line about a problem, at most once a minute per `key`. */
 export type PrintLine = (
   key: string,
-  what: string,
+  problem: string,
   message: string,
   facts?: Partial<DeliveryFacts>,
 ) => void;
 
-/** Prints lines through `log`, each with a count of those that were left out before it. */
+/** Prints lines through `log`, each with the number of lines omitted before it. */
 export function linePrinter(clock: Clock, log: (line: string) => void): PrintLine {
-  const printed = new Map<string, { readonly at: number; left: number }>();
-  return (key, what, message, facts = {}) => {
+  const printed = new Map<string, { readonly at: number; omitted: number }>();
+  return (key, problem, message, facts = {}) => {
     const now = clock.monotonic();
     const last = printed.get(key);
     if (last && now - last.at < linePauseMs) {
-      last.left += 1;
+      last.omitted += 1;
       return;
     }
     if (printed.size > 100) printed.clear();
-    printed.set(key, { at: now, left: 0 });
-    const line = logLine(what, facts, message);
-    log(last?.left ? `${line} (and ${last.left} more)` : line);
+    printed.set(key, { at: now, omitted: 0 });
+    const line = logLine(problem, facts, message);
+    log(last?.omitted ? `${line} (and ${last.omitted} more)` : line);
   };
 }
 

@@ -3,31 +3,31 @@ import { assertRange } from "./assert.js";
 import { withDeadline } from "./deadline.js";
 import { longestDelayMs } from "./times.js";
 
-/** How many parts of one delivery are pending: its response, its run, what the store is still to be notified of. */
+/** The number of a delivery's pending parts: its response, its run, retries of store calls. */
 export interface Work {
   parts: number;
 }
 
-/** Verified deliveries that have not come to their end. */
+/** Counts the verified deliveries that are pending. */
 export interface PendingWork {
   readonly begin: (work: Work) => void;
   readonly end: (work: Work) => void;
   readonly isDraining: () => boolean;
-  /** Waits until nothing is left, or for `deadlineMs`; returns how many deliveries are left. */
+  /** Resolves when no delivery is pending, or after `deadlineMs`, to the number still pending. */
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
 /**
- * Counts rather than a Map or Set of deliveries: V8 chains every table that one has outgrown to the
- * next, and so kept most visits alive until a full collection (28 instead of 12 µs per delivery).
+ * Counters, not a Map or Set of deliveries: V8 links each table that a Set has outgrown to the next,
+ * which kept most deliveries alive until a full collection (28 instead of 12 µs per delivery).
  */
 export function trackWork(clock: Clock): PendingWork {
   let deliveries = 0;
   let drains = 0;
-  let waiting: (() => void)[] = [];
+  let waiters: (() => void)[] = [];
 
-  const idle = () =>
-    deliveries > 0 ? new Promise<void>((resume) => waiting.push(resume)) : undefined;
+  const whenIdle = () =>
+    deliveries > 0 ? new Promise<void>((wake) => waiters.push(wake)) : undefined;
 
   return {
     begin(work) {
@@ -39,8 +39,8 @@ export function trackWork(clock: Clock): PendingWork {
       work.parts -= 1;
       if (work.parts === 0) deliveries -= 1;
       if (deliveries > 0) return;
-      for (const resume of waiting) resume();
-      waiting = [];
+      for (const wake of waiters) wake();
+      waiters = [];
     },
 
     isDraining: () => drains > 0,
@@ -48,15 +48,15 @@ export function trackWork(clock: Clock): PendingWork {
     async drain({ deadlineMs }) {
       assertRange({ deadlineMs }, 0, longestDelayMs);
       // Other timers let an idle process exit; a caller of `drain` wants it to stay alive.
-      const awake = setInterval(() => {}, longestDelayMs);
+      const keepAlive = setInterval(() => {}, longestDelayMs);
       drains += 1;
       try {
-        await withDeadline(clock, deadlineMs, "drain", idle);
+        await withDeadline(clock, deadlineMs, "drain", whenIdle);
       } catch {
-        // The count tells.
+        // The deadline has passed; the number returned shows it.
       }
       drains -= 1;
-      clearInterval(awake);
+      clearInterval(keepAlive);
       return deliveries;
     },
   };

@@ -11,8 +11,8 @@ import type { UndecodedDelivery } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 
 /**
- * Stage 1: what can be refused without the body is refused without it, so a stranger's unsigned
- * request costs no memory. Then the body is read, at most `maxBodyBytes` of it.
+ * Stage 1: refuses without reading the body where possible, so that an unsigned request costs no
+ * memory. Then it reads the body, at most `maxBodyBytes` of it.
  */
 export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
   const { method, headers, body, fix } = state.delivery;
@@ -20,7 +20,8 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   const header = (state.header = headerLookup(headers));
   if (method !== "POST") return endWith("method_not_allowed");
 
-  // Frameworks inflate or not as they please, and the signature covers one of the two.
+  // Some frameworks decompress the body and some do not, and the signature covers only one of the
+  // two forms.
   const encoding = header("content-encoding");
   if (encoding && !/^\s*identity\s*$/i.test(encoding)) return endWith("encoding_unsupported");
 
@@ -31,8 +32,8 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   const problem = signatureProblem(state.signature);
   if (problem) return endWith(problem);
 
-  const unavailable = (found: string) =>
-    endWith("body_unavailable", fix ? `${found}; ${fix}` : found);
+  const unavailable = (cause: string) =>
+    endWith("body_unavailable", fix ? `${cause}; ${fix}` : cause);
 
   return tryThen<unknown, Ending | undefined>(
     () =>

@@ -11,9 +11,10 @@ import { unusable } from "./decode.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 
-// Part of every token of this process: not random at module level (Workers), and a random one each costs more than the store.
-let ours: string | undefined;
-let claims = 0;
+// Every token starts with it: a random token per claim would cost more than the memory store. It is not
+// set here, because Workers refuse random numbers at module level.
+let tokenPrefix: string | undefined;
+let claimCount = 0;
 
 /** Stage 5: one atomic store call decides whether this delivery may run. */
 export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
@@ -26,33 +27,33 @@ export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
   const eventId = isSigned ? signedId : state.header(headerNames.eventId) || undefined;
   context.eventIdSigned = isSigned;
   context.eventId = eventId;
-  // The verified delivery has an id, and the decoded body a type.
+  // `verify` has set the id, and `decode` the type.
   const { deliveryId, type } = context as { deliveryId: string; type: string };
   return andThen(recordKey(config, { deliveryId, type, eventId, bytes }), ({ key, lineage }) => {
-    const token = `${(ours ??= crypto.randomUUID())}-${claims++}`;
+    const token = `${(tokenPrefix ??= crypto.randomUUID())}-${claimCount++}`;
     const leaseEndsAt = config.clock.monotonic() + config.leaseMs;
     return requestClaim(state, (state.claim = { key, lineage, token, leaseEndsAt, held: false }));
   });
 }
 
-function requestClaim(state: DeliveryState, held: Claim): MaybePromise<Ending | undefined> {
+function requestClaim(state: DeliveryState, requested: Claim): MaybePromise<Ending | undefined> {
   const { config, context, isResumed } = state;
 
   const onError = (error: unknown) => {
     if (config.onStoreError === "process") {
-      // Not released: if the store did grant the claim, the run is its owner.
+      // The claim is not released: if the store granted it, the run is its owner.
       context.dedupe = "unverified";
       return undefined;
     }
-    if (codeOf(error) !== "not_sent") state.detached(releaseUnused(config, held, error));
+    if (codeOf(error) !== "not_sent") state.keepAlive(releaseUnused(config, requested, error));
     return endWith("store_unavailable", describe(error));
   };
 
   const onResult = (result: ClaimResult) => {
-    // A store is somebody else's code: what it returns is a claim only if it says so.
+    // A third-party store may return anything, so only a known status counts.
     switch (result?.status) {
       case "claimed":
-        held.held = true;
+        requested.held = true;
         context.dedupe = "verified";
         context.run = result.run;
         context.fence = result.fence;
@@ -62,13 +63,13 @@ function requestClaim(state: DeliveryState, held: Claim): MaybePromise<Ending | 
         return endWith("in_flight", undefined, Math.min(result.leaseLeftMs, retryLaterMs));
       case "done":
       case "parked":
-        if (result.lineage !== held.lineage) state.warn("other_delivery_id");
+        if (result.lineage !== requested.lineage) state.warn("other_delivery_id");
         return endWith(result.status === "done" ? "duplicate" : "parked");
       default:
-        return onError("no ClaimResult");
+        return onError("not a ClaimResult");
     }
   };
 
   const extra = isResumed ? { takeParked: true } : undefined;
-  return tryThen(() => callStore(config, held, "claim", extra), onResult, onError);
+  return tryThen(() => callStore(config, requested, "claim", extra), onResult, onError);
 }

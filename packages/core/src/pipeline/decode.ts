@@ -5,10 +5,12 @@ import type { SignedBody } from "../options.js";
 import type { UnroutedDelivery } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 
-// Skips one leading BOM and rejects bytes that are not UTF-8 instead of replacing them.
+// Skips one leading BOM, and rejects invalid UTF-8 instead of inserting replacement characters.
 const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
 
-/** Stage 3: bytes → event. The type comes from the signed body, never from a header. */
+/**
+ * Stage 3: decodes the bytes to an event. Its type comes from the signed body, never from a header.
+ */
 export function decode(state: UnroutedDelivery): Ending | undefined {
   const { config, bytes } = state;
   const body = parseBody(bytes);
@@ -21,21 +23,21 @@ export function decode(state: UnroutedDelivery): Ending | undefined {
   return undefined;
 }
 
-/** The JSON object in `bytes`, if there is one. */
+/** Returns the JSON object in `bytes`, or undefined. */
 export function parseBody(bytes: Uint8Array): SignedBody | undefined {
   try {
     const body: unknown = JSON.parse(utf8.decode(bytes));
     if (typeof body === "object" && body && !Array.isArray(body)) return body as SignedBody;
   } catch {
-    // Not UTF-8 or not JSON: the same as JSON that is not an object.
+    // Invalid UTF-8 and invalid JSON end as JSON that is not an object does.
   }
   return undefined;
 }
 
-/** Why what `eventType` or `eventId` returned cannot be used. */
+/** Returns the hint for a result of `eventType` or `eventId` that cannot be used. */
 export function unusable(option: "eventType" | "eventId", value: unknown): string {
-  // It is never awaited; if it rejects, that must not end the process.
+  // It is never awaited, so its rejection would end the process.
   if (isPromise(value)) value.then(undefined, () => {});
   const found = isPromise(value) ? "a promise" : value === "" ? "empty text" : typeof value;
-  return `${option} must return text, and returned ${found}`;
+  return `${option} must return text, but returned ${found}`;
 }

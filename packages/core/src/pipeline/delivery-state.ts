@@ -18,20 +18,23 @@ import type { Config } from "../setup/config.js";
 import type { MaybePromise } from "../store.js";
 import { endWith, type Ending } from "./ending.js";
 
-/** One delivery on its way through the stages. Each stage reads what earlier ones wrote, and adds its own. */
+/** The state of one delivery. Each stage reads the fields of earlier stages and sets its own. */
 export class DeliveryState {
-  /** What the outcome, the report and the handler receive. Stages add to it; none decides by it. */
+  /**
+   * The facts for the outcome, the report and the handler. Stages add to it; no decision depends on
+   * it.
+   */
   readonly context: Context & Facts;
 
   // admit
   header!: HeaderLookup;
   bytes!: Uint8Array;
-  /** Well-formed, not yet compared. */
+  /** Well-formed, but not yet compared. */
   signature!: string;
 
   // decode
   body!: SignedBody;
-  /** The body with its type in `type`. */
+  /** The body, with the event's type in `type`. */
   event!: AnyEvent;
 
   // route
@@ -42,7 +45,7 @@ export class DeliveryState {
 
   readonly config: Config;
   readonly delivery: Delivery;
-  /** Verified before, and run now without the limits that a waiting sender sets. */
+  /** Whether `resume` runs it: verified before, and without the time limit of a waiting sender. */
   readonly isResumed: boolean;
   readonly #pending: PendingWork;
   readonly #options: ReceiveOptions | undefined;
@@ -70,27 +73,27 @@ export class DeliveryState {
     this.#warnings = this.context.warnings;
   }
 
-  /** Counts the delivery as pending work; one that was not verified is not. A shutdown refuses it. */
+  /** Counts a verified delivery as pending work, or refuses it during a shutdown. */
   accept(): Ending | undefined {
     if (this.#pending.isDraining()) return endWith("draining");
     this.#pending.begin(this.#work);
     return undefined;
   }
 
-  /** Registers work that may outlive the response; `drain` waits for it. */
-  background(work: MaybePromise<unknown>): void {
+  /** Registers work that may outlive the response, for which `drain` waits. */
+  track(work: MaybePromise<unknown>): void {
     if (!isPromise(work)) return;
     const pending = this.#pending;
     const part = this.#work;
     pending.begin(part);
-    // Holds nothing of the delivery: it may take a lease longer than the response.
+    // Without a reference to the delivery, because the work may outlive the response by a lease.
     const ended = () => pending.end(part);
     work.then(ended, ended);
-    this.detached(work);
+    this.keepAlive(work);
   }
 
-  /** Registers work that nothing depends on: a lease would end it as well. */
-  detached(work: Promise<unknown>): void {
+  /** Passes work to the platform's `waitUntil`. `drain` does not wait for it. */
+  keepAlive(work: Promise<unknown>): void {
     neverThrows(() => this.#options?.waitUntil?.(work), this.config.onInternalError)();
   }
 
@@ -98,7 +101,7 @@ export class DeliveryState {
     this.#warnings.push(warning);
   }
 
-  /** Notices that the lease has ended. */
+  /** Marks the lease as lost if its time has passed. */
   checkLease(): void {
     if (this.config.clock.monotonic() >= this.claim.leaseEndsAt) this.loseLease();
   }
@@ -110,7 +113,7 @@ export class DeliveryState {
     this.context.abort("lease_lost");
   }
 
-  /** Takes the time of a stage. */
+  /** Adds the time since the last call to a stage. */
   lap(stage: Stage): void {
     if (!this.config.observe) return;
     const now = this.config.clock.monotonic();
@@ -118,7 +121,7 @@ export class DeliveryState {
     this.#lapAt = now;
   }
 
-  /** The outcome, printed where the operator must act, and observed. */
+  /** Returns the outcome, after printing its hint for the operator and reporting it to `observe`. */
   end(phase: DeliveryReport["phase"], ending: Ending): Outcome {
     const { config, context } = this;
     const receiver = config.name;
@@ -145,23 +148,23 @@ export class DeliveryState {
   }
 }
 
-/** A delivery as the stages up to `verify` see it: what later ones set cannot be read yet. */
+/** The state up to `verify`, without the fields that later stages set. */
 export type UndecodedDelivery = Omit<DeliveryState, "body" | "event" | "handler" | "claim">;
 
-/** A delivery as `decode` sees it. */
+/** The state in `decode`. */
 export type UnroutedDelivery = Omit<DeliveryState, "handler" | "claim">;
 
-/** A delivery as `route` sees it. */
+/** The state in `route`. */
 export type UnclaimedDelivery = Omit<DeliveryState, "claim">;
 
-/** What stages have found out; none decides by it. */
+/** The facts, writable for the stages. */
 export type Facts = { -readonly [Fact in keyof DeliveryFacts]: DeliveryFacts[Fact] } & {
   readonly warnings: Warning[];
 };
 
 /**
- * What a handler learns of its delivery: the facts as its own fields, from which the outcome and the
- * report are copied, and getters for what is only made if it looks.
+ * The handler's context: own fields for the facts, which the outcome and the report copy, and getters
+ * for values that are created on first use.
  */
 export class Context extends LazySignal {
   readonly receivedAt: number;

@@ -1,12 +1,12 @@
 import { retryLaterMs } from "../lib/times.js";
 import { statuses, type OutcomeCode } from "../outcome.js";
 
-/** A stage's word that the delivery ends here. */
+/** A stage returns it to end the delivery. */
 export interface Ending {
   readonly code: OutcomeCode;
   readonly status: number;
   readonly retryAfterMs: number | undefined;
-  /** For the operator, printed: what is wrong and what mends it. */
+  /** The problem and its fix, printed for the operator. */
   readonly hint: string | undefined;
 }
 

@@ -7,7 +7,7 @@ import { isFilled } from "../lib/text.js";
 import type { Config } from "../setup/config.js";
 import { parseBody } from "./decode.js";
 
-/** Takes the record of a delivery out of the store. */
+/** Removes the record of a delivery from the store. */
 export async function forget(
   config: Config,
   { deliveryId, body: bytes = new Uint8Array() }: ForgetTarget,
@@ -17,7 +17,7 @@ export async function forget(
     isFilled(deliveryId),
     "invalid_option",
     "deliveryId",
-    "deliveryId must be the id of a delivery.",
+    "deliveryId must be a non-empty string.",
   );
   const body = dedupeBy === "event" ? parseBody(bytes) : undefined;
   const type = body && config.eventType(body, bytes);

@@ -5,21 +5,22 @@ import type { StandardSchemaResult } from "../standard-schema.js";
 import type { MaybePromise } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
 
-/** What a schema has against an event. */
+/** The issues that a schema found in an event. */
 export class InvalidEvent extends Error {}
 
-/** What a run does: the schema of the event's type, then its handler. Throws what keeps it from being done. */
+/** Runs the schema of the event's type, then its handler. Throws if the event cannot be processed. */
 export function handle(state: DeliveryState, context: DeliveryContext): MaybePromise<unknown> {
   const { maxRuns, events } = state.config;
   if ((context.run ?? 0) > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);
   const schema = events.get(state.event.type);
 
   const start = (event: unknown) => {
-    // A slow schema or a frozen process may have outlasted it, and then another receiver may be running the event.
+    // The lease may have ended during a slow schema or while the process was frozen; another
+    // receiver may then run the event.
     state.checkLease();
-    const isOurs = state.claim.held || context.dedupe === "unverified";
-    if (!isOurs) throw new Error("the lease ended before the handler started");
-    // A handler is a function, not a method: it gets no `this`.
+    const mayStart = state.claim.held || context.dedupe === "unverified";
+    if (!mayStart) throw new Error("the lease ended before the handler started");
+    // Called as a function, not as a method of the state, so that `this` is undefined.
     const { handler } = state;
     return handler(event, context);
   };

@@ -4,10 +4,10 @@ import type { UndecodedDelivery } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 import { accept } from "./verify.js";
 
-/** In the place of stages 1 and 2, for a delivery that passed them before it was stored. */
+/** Replaces stages 1 and 2 for a delivery that passed them before it was stored. */
 export function restore(state: UndecodedDelivery): Ending | undefined {
   const { headers, body } = state.delivery;
-  if (!isBytes(body)) return endWith("body_unavailable", "resume() takes a StoredDelivery");
+  if (!isBytes(body)) return endWith("body_unavailable", "resume() needs a StoredDelivery");
   state.header = headerLookup(headers);
   state.bytes = body;
   state.context.bodyBytes = body.length;

@@ -1,7 +1,6 @@
 import { closeClaim } from "../claim/close.js";
 import { keepLease } from "../claim/lease.js";
-import type { RetryError } from "../errors.js";
-import { codeOf } from "../errors.js";
+import { codeOf, type RetryError } from "../errors.js";
 import type { DeliveryContext } from "../handler.js";
 import { andThen, isPromise, tryThen } from "../lib/maybe-promise.js";
 import type { MaybePromise } from "../store.js";
@@ -10,30 +9,30 @@ import { endWith, type Ending } from "./ending.js";
 import { handle, InvalidEvent } from "./handle.js";
 
 /**
- * Stage 6: the handler, then `complete` or `release`. When the handler's time is up the sender gets
- * its response, but the run keeps its lease until the handler settles: no process can stop it, and no
- * other may start it meanwhile.
+ * Stage 6: runs the handler, then completes or releases the claim. After `handlerTimeoutMs` the sender
+ * gets its response, but the run keeps its lease until the handler settles: JavaScript cannot stop it,
+ * and no other run may start meanwhile.
  */
 export function run(state: DeliveryState): MaybePromise<Ending> {
   const { config, claim } = state;
-  // What is optional on the way is known once a claim is held.
+  // The earlier stages have set all fields that are optional in `Facts`.
   const context = state.context as unknown as DeliveryContext;
-  // A resumed delivery has no sender that waits.
+  // No sender waits for a resumed delivery.
   const timeoutAt = state.isResumed ? Infinity : config.clock.monotonic() + config.handlerTimeoutMs;
-  let isAnswered = false;
-  let stopKeeping: (() => void) | undefined;
-  let answerEarly: (ending: Ending) => void;
+  let hasResponded = false;
+  let stopLease: (() => void) | undefined;
+  let respondEarly: (ending: Ending) => void;
 
   const done = tryThen(
     () => underLease(handle(state, context)),
     (result) => (isIterator(result) ? fail(new TypeError(notRun)) : close(endWith("processed"))),
     fail,
   );
-  state.background(done);
+  state.track(done);
   // All asynchronous work has started by now; if no lease is kept, none needs to be.
-  if (!stopKeeping || !isPromise(done)) return done;
+  if (!stopLease || !isPromise(done)) return done;
   return new Promise((resolve, reject) => {
-    answerEarly = resolve;
+    respondEarly = resolve;
     done.then(resolve, reject);
   });
 
@@ -41,21 +40,21 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
     return andThen(endingOf(error), close);
   }
 
-  /** Keeps the lease, and watches the handler's time, while the user's code is pending. */
+  /** Keeps the lease and limits the time of the response while the user's code is pending. */
   function underLease(work: MaybePromise<unknown>): MaybePromise<unknown> {
     if (isPromise(work)) {
-      stopKeeping ??= keepLease(config, claim, () => state.loseLease(), timeoutAt, onTimeout);
+      stopLease ??= keepLease(config, claim, () => state.loseLease(), timeoutAt, onTimeout);
     }
     return work;
   }
 
   function onTimeout(): void {
-    isAnswered = true;
+    hasResponded = true;
     state.context.abort("handler_timeout");
-    answerEarly(endWith("handler_timeout"));
+    respondEarly(endWith("handler_timeout"));
   }
 
-  /** How the run ends, by what was thrown. */
+  /** Returns the ending for an error of the handler or its schema. */
   async function endingOf(error: unknown): Promise<Ending> {
     let problem = error;
     let retryAfterMs: number | undefined;
@@ -69,20 +68,20 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
         await underLease(onParked(error, context));
         return endWith("parked");
       }
-    } catch (another) {
-      problem = another;
+    } catch (failure) {
+      problem = failure;
     }
     config.onHandlerError(problem, context);
     return endWith("handler_failed", undefined, retryAfterMs);
   }
 
   function close(ending: Ending): MaybePromise<Ending> {
-    stopKeeping?.();
-    // A handler that never gave way to the timers may have outlived its lease unseen.
+    stopLease?.();
+    // A handler that blocked the event loop may have outlived its lease before the timer could fire.
     state.checkLease();
     claim.held = false;
     return andThen(closeClaim(config, claim, releasedTo(ending), onCloseError), () => {
-      if (isAnswered) {
+      if (hasResponded) {
         state.lap("run");
         state.end("settled", ending);
       }
@@ -93,11 +92,11 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
   function onCloseError(error: unknown, retries: Promise<void>, isCompletion: boolean): void {
     if (isCompletion) state.warn("complete_failed");
     config.onInternalError(error);
-    state.background(retries);
+    state.track(retries);
   }
 }
 
-/** The state of the record after the run; undefined where it is completed. */
+/** The state to release the record to; undefined to complete it. */
 const releasedTo = ({ code }: Ending) =>
   code === "processed" ? undefined : code === "parked" ? code : "failed";
 
@@ -105,4 +104,4 @@ const isIterator = (result: unknown) =>
   typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function";
 
 /** The code of a generator runs only when something iterates over its result. */
-const notRun = "the handler returned an iterator: it must not be a generator (function*)";
+const notRun = "The handler returned an iterator: it must not be a generator (function*).";

@@ -6,10 +6,10 @@ import type { MaybePromise } from "../store.js";
 import type { UndecodedDelivery } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 
-// 1 to 256 visible ASCII characters without the comma, which is what joins two values.
+// 1 to 256 visible ASCII characters without the comma, which joins repeated headers.
 const deliveryIdPattern = /^[!-+\--~]{1,256}$/;
 
-/** Stage 2: who signed these bytes. Other headers are looked at only once the body is the service's own. */
+/** Stage 2: verifies the signature. Other headers are only read after that. */
 export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
   return tryThen(
     () => state.config.secret(),
@@ -24,7 +24,7 @@ export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefine
   );
 }
 
-/** Takes a verified delivery's unsigned headers, and counts it as pending work. */
+/** Reads a verified delivery's unsigned headers and counts it as pending work. */
 export function accept(state: UndecodedDelivery): Ending | undefined {
   const { header, context } = state;
   const count = header(headerNames.attempt);

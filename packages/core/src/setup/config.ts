@@ -22,8 +22,8 @@ import { parseSchemas, type Schemas } from "./schemas.js";
 type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
 
 /**
- * The options of one receiver, checked and complete, each under its own name. `observe`,
- * `printLine`, `onHandlerError` and `onInternalError` never throw.
+ * The options of one receiver, validated and with their defaults. `observe`, `printLine`,
+ * `onHandlerError` and `onInternalError` never throw.
  */
 export interface Config extends Complete<Omit<CommonOptions, "secret" | "observe" | "log">> {
   readonly secret: SecretReader;
@@ -36,10 +36,13 @@ export interface Config extends Complete<Omit<CommonOptions, "secret" | "observe
 
 const unset = () => undefined;
 
-/** Stores of receivers without a name: a second one would take the first one's records for its own. */
+/**
+ * Stores of receivers named `"default"`: a second receiver without a name would treat the first
+ * one's records as its own.
+ */
 const unnamed = new WeakSet<DeliveryStore>();
 
-/** @throws ReceiverConfigError every code of it */
+/** @throws ReceiverConfigError with any of its codes */
 export function resolveOptions({
   secret,
   on,

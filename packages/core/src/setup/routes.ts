@@ -1,13 +1,16 @@
 import type { Handler } from "../handler.js";
 import { assertOption } from "../lib/assert.js";
 
-/** Handlers whose events were typed where they were registered. */
+/** Handlers by key; `createReceiver` has checked the types of their events. */
 export type RouteTable = Readonly<Record<string, Handler<unknown> | undefined>>;
 
-/** Handlers apart by kind, so that an event whose type is `constructor` or `email.*` is just an event. */
+/**
+ * Handlers separated by the kind of key, and in Maps: an event may have the type `email.*` or
+ * `constructor`.
+ */
 export interface Routes {
   readonly exact: ReadonlyMap<string, Handler<unknown>>;
-  /** By prefix, `email.` for `email.*` and the empty one for `*`, longest first. */
+  /** By prefix, longest first: `email.` for `email.*`, and the empty one for `*`. */
   readonly prefixes: ReadonlyMap<string, Handler<unknown>>;
 }
 
