@@ -1,6 +1,6 @@
 /**
- * What fragments in READMEs may use without declaring it, because it is the reader's own: each
- * export is a global of every block. What comes from a package is not for here; blocks import it.
+ * Values that fragments in READMEs use without declaring them, because they are the reader's own: each
+ * export is a global of every block. Blocks import everything that packages export.
  */
 import type { Handlers } from "@svc-webhooks/core";
 

@@ -12,24 +12,25 @@ import { node, outsideDirectory, root, tsc, type Ended } from "./package-tools.j
 import * as prelude from "./readme-prelude.js";
 
 export interface CodeBlock {
-  /** `README.md block 2`: counted among the file's blocks of TypeScript and JavaScript. */
+  /** `README.md block 2`: its position among the file's TypeScript and JavaScript blocks. */
   readonly name: string;
-  readonly readme: string;
-  /** Of the first line of code. */
+  /** The path of its page or source file from the root. */
+  readonly file: string;
+  /** The line number of its first line of code. */
   readonly line: number;
   readonly code: string;
-  /** What the block is called as a module. */
+  /** Its name as a module. */
   readonly module: string;
   readonly extension: "ts" | "js";
 }
 
 export interface CompiledBlocks {
-  /** What the compiler says about a block, in the lines of its README. */
+  /** The compiler's errors in a block, with the line numbers of its file. */
   readonly errorsIn: (block: CodeBlock) => readonly string[];
-  /** What the compiler says about anything else. */
+  /** The compiler's errors outside the blocks. */
   readonly otherErrors: readonly string[];
   readonly run: (block: CodeBlock) => Promise<Ended>;
-  /** Where the block's module can be imported from. */
+  /** The path from which the block's module can be imported. */
   readonly modulePath: (block: CodeBlock) => string;
 }
 
@@ -42,21 +43,39 @@ export function readmes(): readonly string[] {
   return ["README.md", ...inFolders, ...pages].filter((readme) => existsSync(join(root, readme)));
 }
 
+/** The sources of the packages, whose doc comments hold an `@example` for each public function. */
+export function sources(): readonly string[] {
+  return readdirSync(join(root, "packages"))
+    .map((folder) => `packages/${folder}/src`)
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .filter((file) => file.endsWith(".ts"))
+        .map((file) => `${folder}/${file}`),
+    );
+}
+
+/** A page, or a source file without the stars of its doc comments; lines keep their numbers. */
+export function textOf(file: string): string {
+  const text = readFileSync(join(root, file), "utf8");
+  return file.endsWith(".ts") ? text.replaceAll(/^ *\*(?: |$)/gm, "") : text;
+}
+
 const fence = /^```(?<language>ts|typescript|js|javascript)\b.*\n(?<code>[^]*?)^```$/gm;
 
-export function codeBlocks(readme: string): readonly CodeBlock[] {
-  const text = readFileSync(join(root, readme), "utf8");
+export function codeBlocks(file: string): readonly CodeBlock[] {
+  const text = textOf(file);
   return Array.from(text.matchAll(fence), ({ index, groups }, position) => ({
-    name: `${readme} block ${position + 1}`,
-    readme,
+    name: `${file} block ${position + 1}`,
+    file,
     line: text.slice(0, index).split("\n").length + 1,
     code: groups?.["code"] ?? "",
-    module: `${readme.replaceAll(/\W/g, "-")}-${position + 1}`,
+    module: `${file.replaceAll(/\W/g, "-")}-${position + 1}`,
     extension: groups?.["language"]?.startsWith("t") ? "ts" : "js",
   }));
 }
 
-/** Compiles all blocks, each as a module of a project outside of the workspace, with what is installed here. */
+/** Compiles all blocks, each as a module of one project outside the workspace, with the packages installed here. */
 export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<CompiledBlocks> {
   const directory = outsideDirectory();
   const helpers = ["readme-prelude", "readme-preload"];
@@ -98,12 +117,12 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
   const place = /^src\/(?<module>[\w-]+)\.[jt]s\((?<line>\d+),(?<column>\d+)\)/;
   const moduleOf = (error: string) => place.exec(error)?.groups?.["module"];
   return {
-    errorsIn: ({ module, readme, line }) =>
+    errorsIn: ({ module, file, line }) =>
       errors
         .filter((error) => moduleOf(error) === module)
         .map((error) =>
           error.replace(place, (_match, _module, inBlock, column) =>
-            [readme, line - 1 + Number(inBlock), column].join(":"),
+            [file, line - 1 + Number(inBlock), column].join(":"),
           ),
         ),
     otherErrors: errors.filter((error) => !blocks.some(({ module }) => module === moduleOf(error))),

@@ -81,6 +81,24 @@ export const storedHeaders = (header: HeaderLookup): StoredDelivery["headers"] =
 /**
  * Returns a stored delivery as JSON text, for a text or JSON column:
  * `{"method":"POST","headers":{…},"body":"…"}`, with the body in base64 (RFC 4648, section 4).
+ *
+ * @example
+ * ```ts
+ * import { createReceiver, PermanentError, serializeDelivery } from "@svc-webhooks/core";
+ *
+ * const parked = new Map<string, string>();
+ *
+ * export const receiver = createReceiver({
+ *   secret: "whsec_…",
+ *   onParked: (_error, { idempotencyKey, delivery }) =>
+ *     parked.set(idempotencyKey, serializeDelivery(delivery)),
+ *   on: {
+ *     "*": () => {
+ *       throw new PermanentError("no such account");
+ *     },
+ *   },
+ * });
+ * ```
  */
 export function serializeDelivery({ method, headers, body }: StoredDelivery): string {
   let binary = "";
@@ -96,6 +114,19 @@ export function serializeDelivery({ method, headers, body }: StoredDelivery): st
  * JSON column.
  *
  * @throws WebhookError `invalid_delivery` for any other value
+ *
+ * @example
+ * ```ts
+ * import { createReceiver, parseDelivery } from "@svc-webhooks/core";
+ *
+ * const receiver = createReceiver({ secret: "whsec_…", on: { "*": () => {} } });
+ *
+ * // Runs a stored delivery; returns whether it can be removed.
+ * export async function runAgain(stored: string): Promise<boolean> {
+ *   const { code } = await receiver.resume(parseDelivery(stored));
+ *   return code === "processed" || code === "duplicate";
+ * }
+ * ```
  */
 export function parseDelivery(stored: unknown): StoredDelivery {
   try {

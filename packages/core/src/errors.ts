@@ -25,6 +25,21 @@ export class WebhookError<Code extends string = string> extends Error {
 /**
  * Returns the code of an error of these packages, and undefined for any other value. A mail API's own
  * `{ code: "permanent_error" }` must not park an event.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { codeOf, parseDelivery, PermanentError } from "@svc-webhooks/core";
+ *
+ * assert.equal(codeOf(new PermanentError("no such account")), "permanent_error");
+ * assert.equal(codeOf({ code: "permanent_error" }), undefined);
+ *
+ * try {
+ *   parseDelivery("{}");
+ * } catch (error) {
+ *   assert.equal(codeOf(error), "invalid_delivery");
+ * }
+ * ```
  */
 export const codeOf = (error: unknown): string | undefined =>
   (Object(error) as { readonly [brand]?: string })[brand];

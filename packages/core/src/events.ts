@@ -75,7 +75,26 @@ export type EventFor<Events, Key extends string, Keys extends string = Key> = [
         >]
       | UnknownEvent;
 
-/** Returns whether an event has a type. Also narrows unions with {@link UnknownEvent}. */
+/**
+ * Returns whether an event has a type. Also narrows unions with {@link UnknownEvent}.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver, isEvent } from "@svc-webhooks/core";
+ * import { emailEvents } from "@svc-webhooks/events";
+ *
+ * export const receiver = createReceiver({
+ *   secret: "whsec_…",
+ *   events: emailEvents,
+ *   on: {
+ *     "*": (event) => {
+ *       if (isEvent(event, "domain.updated")) console.log(event.data?.domain_name);
+ *       else console.log(String(event.type));
+ *     },
+ *   },
+ * });
+ * ```
+ */
 export function isEvent<Event extends { readonly type: unknown }, Type extends Event["type"]>(
   event: Event,
   type: Type & string,

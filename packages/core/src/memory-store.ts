@@ -59,6 +59,17 @@ function unlink({ previous, next }: DeliveryRecord): void {
  * else running with a dead lease. If every record has a live lease, `claim` throws and the response is 503.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver, memoryStore } from "@svc-webhooks/core";
+ *
+ * export const receiver = createReceiver({
+ *   secret: "whsec_…",
+ *   store: memoryStore({ maxRecords: 10_000 }),
+ *   on: { "*": (event) => console.log(event.type) },
+ * });
+ * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   const { maxRecords = 100_000, clock = systemClock, ...rest } = options;

@@ -128,6 +128,25 @@ export interface Answer {
  * Returns the HTTP response for an outcome; adapters send it unchanged. The body is
  * `{"status":"<code>"}` for 200 and `{"error":{"code":"<code>","message":"<fixed text>"}}` for any other
  * status. It contains nothing of the payload, a key, a digest or a handler's error.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { answer, createReceiver } from "@svc-webhooks/core";
+ * import { readRawBody } from "@svc-webhooks/node";
+ *
+ * const receiver = createReceiver({ secret: "whsec_…", on: { "*": () => {} } });
+ *
+ * createServer(async (request, response) => {
+ *   const outcome = await receiver.receive({
+ *     method: request.method ?? "",
+ *     headers: request.headers,
+ *     body: (limit) => readRawBody(request, limit),
+ *   });
+ *   const { status, headers, body } = answer(outcome);
+ *   response.writeHead(status, headers).end(body);
+ * }).listen(3000);
+ * ```
  */
 export function answer({ code, status, retryAfterMs }: Outcome): Answer {
   const headers: Record<string, string> = {

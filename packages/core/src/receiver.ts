@@ -112,6 +112,22 @@ async function runStages(state: DeliveryState): Promise<Outcome> {
  * is safe at module level on every platform, Workers included.
  *
  * @throws ReceiverConfigError with any of its codes; the message names the option and the fix
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ *
+ * const receiver = createReceiver({
+ *   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",
+ *   on: {
+ *     "email.sent": (event, { idempotencyKey }) => console.log(event["data"], idempotencyKey),
+ *     "*": (event) => console.log(event.type),
+ *   },
+ * });
+ *
+ * // A server on Workers, Bun and Deno.
+ * export default receiver;
+ * ```
  */
 export function createReceiver<
   Events extends EventSchemas = {},

@@ -37,6 +37,15 @@ export function signatureProblem(
  * @param body the exact bytes, or text, which is encoded as UTF-8
  * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a key that a receiver would refuse,
  *   `invalid_option` for a body that is neither bytes nor well-formed text
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { sign } from "@svc-webhooks/core";
+ *
+ * const body = '{"type":"email.sent"}';
+ * assert.match(await sign(body, "whsec_test"), /^sha256=[0-9a-f]{64}$/);
+ * ```
  */
 export async function sign(body: string | Uint8Array, key: SecretKey): Promise<string> {
   const bytes = bodyBytes(body);
@@ -54,6 +63,24 @@ export async function sign(body: string | Uint8Array, key: SecretKey): Promise<s
  *   `signature_missing`, `signature_malformed` (not `sha256=` and 64 hex digits) or `signature_mismatch`
  * @throws ReceiverConfigError (as a rejection) as `sign` does, `unknown_option` for an unknown member of
  *   a listed key
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { sign, verify } from "@svc-webhooks/core";
+ *
+ * const body = '{"type":"email.sent"}';
+ * const signature = await sign(body, "whsec_old");
+ * const keys = [
+ *   { id: "2026-11", key: "whsec_new" },
+ *   { id: "2026-05", key: "whsec_old" },
+ * ];
+ * assert.deepEqual(await verify(body, signature, keys), { ok: true, secretId: "2026-05" });
+ * assert.deepEqual(await verify(`${body} `, signature, keys), {
+ *   ok: false,
+ *   code: "signature_mismatch",
+ * });
+ * ```
  */
 export async function verify(
   body: string | Uint8Array,

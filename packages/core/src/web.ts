@@ -10,6 +10,23 @@ import type { DeadlineCall } from "./store.js";
  * Converts a web-standard `Request` to a delivery, for adapters. The receiver reads the body, up to its
  * limit, only if it needs it. Adapters of frameworks that may consume or cut the body first replace `fix`
  * with their own.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { answer, createReceiver, toDelivery, toResponse } from "@svc-webhooks/core";
+ *
+ * const receiver = createReceiver({ secret: "whsec_…", on: { "*": () => {} } });
+ *
+ * // The same as `receiver.fetch`.
+ * async function handle(request: Request): Promise<Response> {
+ *   const outcome = await receiver.receive(toDelivery(request));
+ *   return toResponse(request, answer(outcome));
+ * }
+ *
+ * const unsigned = new Request("https://example.org/webhooks", { method: "POST" });
+ * assert.equal((await handle(unsigned)).status, 401);
+ * ```
  */
 export const toDelivery = (request: Request): Delivery => ({
   method: request.method,
@@ -21,6 +38,20 @@ export const toDelivery = (request: Request): Delivery => ({
 /**
  * Converts the result of `answer()` to a `Response`, for adapters. The response to HEAD has no
  * body.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { answer, createReceiver, toDelivery, toResponse } from "@svc-webhooks/core";
+ *
+ * const receiver = createReceiver({ secret: "whsec_…", on: { "*": () => {} } });
+ *
+ * const request = new Request("https://example.org/webhooks", { method: "GET" });
+ * const outcome = await receiver.receive(toDelivery(request));
+ * const response = toResponse(request, answer(outcome));
+ * assert.equal(response.status, 405);
+ * assert.equal(response.headers.get("allow"), "POST");
+ * ```
  */
 export const toResponse = (request: Request, { status, headers, body }: Answer): Response =>
   new Response(request.method === "HEAD" ? null : body, { status, headers });
