@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   codeBlocks,
   compileBlocks,
@@ -7,6 +7,10 @@ import {
   textOf,
   type CodeBlock,
 } from "./support/readme.js";
+import { publicPackages } from "./support/workspace.js";
+
+// Exists on Workers only.
+vi.mock("cloudflare:workers", () => ({ DurableObject: Object }));
 
 const files = [...readmes(), ...sources()];
 const blocks = files.flatMap(codeBlocks);
@@ -36,4 +40,31 @@ test("every block of TypeScript or JavaScript is found", () => {
   );
   expect(fences.length).toBeGreaterThan(0);
   expect(blocks).toHaveLength(fences.length);
+});
+
+/** The public functions, which unlike classes have lower-case names, as `[package, entry, function]`. */
+const functions = await Promise.all(
+  publicPackages.flatMap(({ folder, entries }) =>
+    entries.map(async (entry) => {
+      const exported = Object.entries((await import(entry)) as Readonly<Record<string, unknown>>);
+      return exported
+        .filter(([name, value]) => typeof value === "function" && /^[a-z]/.test(name))
+        .map(([name]) => [folder, entry, name] as const);
+    }),
+  ),
+);
+
+/** The function whose doc comment contains a block. */
+function documentedBy({ file, line, code }: CodeBlock): string | undefined {
+  const end = line + code.split("\n").length - 1;
+  const text = textOf(file).split("\n").slice(end).join("\n");
+  return /^export (?:async )?(?:function|const) (\w+)/m.exec(text)?.[1];
+}
+
+test.each(functions.flat())("%s documents %s › %s with an @example", (folder, entry, name) => {
+  const examples = blocks.filter(
+    (block) => block.file.startsWith(`${folder}/src/`) && documentedBy(block) === name,
+  );
+  const importing = new RegExp(`^import {[^}]*\\b${name}\\b[^}]*} from "${entry}";`, "m");
+  expect(examples.filter(({ code }) => importing.test(code))).not.toEqual([]);
 });

@@ -36,6 +36,42 @@ export interface DurableObjectStoreOptions {
  * `store_unavailable` (503), so no event is lost.
  *
  * @throws RangeError if `shards` is out of range
+ *
+ * @example
+ * ```ts
+ * import {
+ *   DeliveryRecords,
+ *   durableObjectStore,
+ *   type DeliveryRecordsNamespace,
+ * } from "@svc-webhooks/cloudflare";
+ * import { createReceiver, type Receiver } from "@svc-webhooks/core";
+ *
+ * // The class of the binding DELIVERIES in wrangler.jsonc.
+ * export { DeliveryRecords };
+ *
+ * interface Env {
+ *   readonly DELIVERIES: DeliveryRecordsNamespace<unknown>;
+ *   readonly SVC_WEBHOOK_SECRET: string;
+ * }
+ *
+ * let receiver: Receiver | undefined;
+ *
+ * export default {
+ *   async fetch(
+ *     request: Request,
+ *     env: Env,
+ *     context: { waitUntil(work: Promise<unknown>): void },
+ *   ): Promise<Response> {
+ *     receiver ??= createReceiver({
+ *       name: "billing",
+ *       secret: env.SVC_WEBHOOK_SECRET,
+ *       store: durableObjectStore(env.DELIVERIES),
+ *       on: { "*": (event) => console.log(event.type) },
+ *     });
+ *     return receiver.fetch(request, env, context);
+ *   },
+ * };
+ * ```
  */
 export function durableObjectStore<Id>(
   namespace: DeliveryRecordsNamespace<Id>,

@@ -11,6 +11,21 @@ import {
  * Schemas for the event types that the interface document names, for the `events` option of
  * `createReceiver`. Only `type` can make an event invalid. Spread the map to add your own types:
  * `{ ...emailEvents, "email.bounced": z.looseObject({ … }) }`.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { emailEvents } from "@svc-webhooks/events";
+ *
+ * export const receiver = createReceiver({
+ *   secret: "whsec_…",
+ *   events: emailEvents,
+ *   on: {
+ *     "email.delivered": (event) => console.log(event.data?.recipients?.to),
+ *     "domain.updated": (event) => console.log(event.data?.domain_name),
+ *   },
+ * });
+ * ```
  */
 export const emailEvents: {
   readonly "email.sent": z.ZodType<EmailSentEvent>;

@@ -9,6 +9,23 @@ const fix =
  * Mounts a receiver in Express 4 or 5: `app.post("/webhooks", webhooks(receiver))`. Takes the bytes
  * from `req.body` (`express.raw()`), `req.rawBody` or the unread stream, responds to every request and
  * never calls `next()`.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { webhooks } from "@svc-webhooks/express";
+ * import express from "express";
+ *
+ * const receiver = createReceiver({
+ *   secret: "whsec_…",
+ *   on: { "*": (event) => console.log(event.type) },
+ * });
+ *
+ * const app = express();
+ * app.post("/webhooks", webhooks(receiver));
+ * app.use(express.json());
+ * app.listen(3000);
+ * ```
  */
 export const webhooks = (receiver: Pick<Receiver, "receive">): NodeHandler =>
   nodeWebhooks(receiver, { fix });

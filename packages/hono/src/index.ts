@@ -20,6 +20,23 @@ const fix =
  * requests are rejected without a call.
  *
  * @throws TypeError if `source` is neither a receiver nor a function
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { webhooks } from "@svc-webhooks/hono";
+ * import { Hono } from "hono";
+ *
+ * const receiver = createReceiver({
+ *   secret: "whsec_…",
+ *   on: { "*": (event) => console.log(event.type) },
+ * });
+ *
+ * const app = new Hono();
+ * app.post("/webhooks", webhooks(receiver));
+ *
+ * export default app;
+ * ```
  */
 export function webhooks<Source>(source: Source): Mounted<Source> {
   const receiver = typeof source === "function" ? undefined : checked(source);

@@ -16,6 +16,20 @@ export type RouteHandlers = Readonly<
  * Mounts a receiver in the App Router, on the Node and the edge runtime: `export const { POST } =
  * webhooks(receiver)` in a `route.ts`. To other methods Next.js responds with its own
  * 405; export them too to send the receiver's response.
+ *
+ * @example
+ * ```ts
+ * // app/webhooks/route.ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { webhooks } from "@svc-webhooks/next";
+ *
+ * const receiver = createReceiver({
+ *   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",
+ *   on: { "*": (event) => console.log(event.type) },
+ * });
+ *
+ * export const { POST } = webhooks(receiver);
+ * ```
  */
 export function webhooks(receiver: Pick<Receiver, "receive">): RouteHandlers {
   const handle: RouteHandler = async (request) => {

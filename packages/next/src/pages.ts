@@ -6,6 +6,22 @@ import { ifCut } from "./if-cut.js";
  * Mounts a receiver in the Pages Router: `export default webhooks(receiver)` in `pages/api/…`. The
  * page itself must also contain `export const config = { api: { bodyParser: false } }`: Next.js rejects
  * a re-export.
+ *
+ * @example
+ * ```ts
+ * // pages/api/webhooks.ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { webhooks } from "@svc-webhooks/next/pages";
+ *
+ * const receiver = createReceiver({
+ *   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",
+ *   on: { "*": (event) => console.log(event.type) },
+ * });
+ *
+ * export const config = { api: { bodyParser: false } };
+ *
+ * export default webhooks(receiver);
+ * ```
  */
 export const webhooks = (receiver: Pick<Receiver, "receive">): NodeHandler =>
   nodeWebhooks(receiver, {

@@ -17,6 +17,25 @@ interface TouchedRequest extends IncomingMessage {
  * @param limit in bytes; reading stops as soon as more have arrived
  * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for
  *   every 64 bytes), `aborted` (the client disconnected), `body_unavailable`
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { answer, createReceiver } from "@svc-webhooks/core";
+ * import { readRawBody } from "@svc-webhooks/node";
+ *
+ * const receiver = createReceiver({ secret: "whsec_…", on: { "*": () => {} } });
+ *
+ * createServer(async (request, response) => {
+ *   const outcome = await receiver.receive({
+ *     method: request.method ?? "",
+ *     headers: request.headers,
+ *     body: (limit) => readRawBody(request, limit),
+ *   });
+ *   const { status, headers, body } = answer(outcome);
+ *   response.writeHead(status, headers).end(body);
+ * }).listen(3000);
+ * ```
  */
 export async function readRawBody(request: IncomingMessage, limit: number): Promise<Uint8Array> {
   const { body, rawBody, aborted }: TouchedRequest = request;

@@ -16,6 +16,20 @@ export interface NodeOptions {
  * it receives, so mount it behind your routing.
  *
  * A body that does not arrive in time (`body_timeout`) ends its connection, or on HTTP/2 its stream.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { webhooks } from "@svc-webhooks/node";
+ *
+ * const receiver = createReceiver({
+ *   secret: "whsec_…",
+ *   on: { "*": (event) => console.log(event.type) },
+ * });
+ *
+ * createServer(webhooks(receiver)).listen(3000);
+ * ```
  */
 export function webhooks(
   receiver: Pick<Receiver, "receive">,

@@ -19,6 +19,23 @@ export interface RedisStoreOptions {
  * @param client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster),
  *   or your own `Connection` to a server that runs Lua scripts
  * @throws TypeError if `client` is none of these, or `prefix` is not a string
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { redisStore } from "@svc-webhooks/redis";
+ * import { Redis } from "ioredis";
+ *
+ * const redis = new Redis({ lazyConnect: true });
+ * redis.on("error", (error) => console.error("Redis:", error.message));
+ *
+ * export const receiver = createReceiver({
+ *   name: "billing",
+ *   secret: "whsec_…",
+ *   store: redisStore(redis),
+ *   on: { "*": (event) => console.log(event.type) },
+ * });
+ * ```
  */
 export function redisStore(
   client: RedisClient | Connection,

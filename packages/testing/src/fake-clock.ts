@@ -15,7 +15,28 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Creates a clock for `createReceiver` and `memoryStore`. It starts at 2026-01-01T00:00:00Z. */
+/**
+ * Creates a clock for `createReceiver` and `memoryStore`. It starts at 2026-01-01T00:00:00Z.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver, memoryStore } from "@svc-webhooks/core";
+ * import { fakeClock, signedDelivery } from "@svc-webhooks/testing";
+ *
+ * const clock = fakeClock();
+ * const receiver = createReceiver({
+ *   secret: "whsec_test",
+ *   clock,
+ *   store: memoryStore({ clock }),
+ *   on: { "*": () => new Promise(() => {}) },
+ * });
+ *
+ * const outcome = receiver.receive(await signedDelivery({ type: "email.sent" }));
+ * await clock.advance(10_000);
+ * assert.equal((await outcome).code, "handler_timeout");
+ * ```
+ */
 export function fakeClock(): FakeClock {
   let now = Date.UTC(2026, 0, 1);
   let waiting: readonly Timer[] = [];

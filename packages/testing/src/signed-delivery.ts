@@ -28,6 +28,19 @@ export interface SignedDelivery {
  * type: "email.sent" }))`. A string or bytes become the body unchanged; any other value is sent as JSON.
  *
  * @throws ReceiverConfigError `invalid_secret`, `invalid_option` (as a rejection), as `sign` does
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { signedDelivery } from "@svc-webhooks/testing";
+ *
+ * const receiver = createReceiver({ secret: "whsec_test", on: { "*": () => {} } });
+ *
+ * const delivery = await signedDelivery({ type: "email.sent" });
+ * assert.equal((await receiver.receive(delivery)).code, "processed");
+ * assert.equal((await receiver.receive(delivery)).code, "duplicate");
+ * ```
  */
 export async function signedDelivery(
   event: unknown,
@@ -47,7 +60,21 @@ export async function signedDelivery(
   return { method: "POST", headers: Object.fromEntries(present), body };
 }
 
-/** Creates the same delivery as a web-standard `Request`: `receiver.fetch(await signedRequest({ type: "email.sent" }))`. */
+/**
+ * Creates the same delivery as a web-standard `Request`: `receiver.fetch(await signedRequest({ type: "email.sent" }))`.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { signedRequest } from "@svc-webhooks/testing";
+ *
+ * const receiver = createReceiver({ secret: "whsec_test", on: { "*": () => {} } });
+ *
+ * const forged = await signedRequest({ type: "email.sent" }, { secret: "another" });
+ * assert.equal((await receiver.fetch(forged)).status, 401);
+ * ```
+ */
 export async function signedRequest(
   event: unknown,
   { url = "https://example.org/webhooks", ...options }: SignedRequestOptions = {},

@@ -56,6 +56,16 @@ const refusing: StandardSchemaV1 = {
 /**
  * The receiver that an adapter mounts in its contract. The event type selects the outcome, so that a
  * test in another process, on any runtime, can cause every outcome.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { webhooks } from "@svc-webhooks/node";
+ * import { contractReceiver } from "@svc-webhooks/testing";
+ *
+ * // In a process of its own, or on another runtime; the contract is given this server's URL.
+ * createServer(webhooks(contractReceiver())).listen(3000);
+ * ```
  */
 export function contractReceiver(): Receiver {
   const memory: ContractMemory = { codes: [], lines: [], deliveries: [] };

@@ -27,6 +27,31 @@ export type MountAdapter = (
  * responses: `adapterContract({ describe, it }, "my adapter", mount)`.
  *
  * The tests run on Node; the adapter may run on any runtime.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { describe, it } from "node:test";
+ * import { webhooks } from "@svc-webhooks/node";
+ * import { adapterContract } from "@svc-webhooks/testing";
+ *
+ * adapterContract({ describe, it }, "my adapter", async (receiver, before) => {
+ *   const adapter = webhooks(receiver);
+ *   const server = createServer(async (request, response) => {
+ *     const chunks: Uint8Array[] = [];
+ *     if (before !== "none") for await (const chunk of request) chunks.push(chunk as Uint8Array);
+ *     const bytes = Buffer.concat(chunks);
+ *     if (before === "parser") Object.assign(request, { body: JSON.parse(bytes.toString()) });
+ *     if (before === "keeper") Object.assign(request, { rawBody: bytes });
+ *     if (before === "cutter") Object.assign(request, { rawBody: bytes.subarray(0, -1) });
+ *     await adapter(request, response);
+ *   });
+ *   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+ *   const address = server.address();
+ *   const port = typeof address === "object" ? address?.port : undefined;
+ *   return { url: `http://127.0.0.1:${port}/webhooks`, close: () => server.close() };
+ * });
+ * ```
  */
 export function adapterContract(
   { describe, it }: TestRunner,

@@ -16,6 +16,18 @@ export interface StoreContractOptions {
  * concurrent calls, hostile strings, and random sequences. No test waits for the wall clock.
  *
  * The contract does not cover eviction and failures to reach a server.
+ *
+ * @example
+ * ```ts
+ * import { describe, it } from "node:test";
+ * import { memoryStore } from "@svc-webhooks/core";
+ * import { fakeClock, storeContract } from "@svc-webhooks/testing";
+ *
+ * storeContract({ describe, it }, "my store", () => {
+ *   const clock = fakeClock();
+ *   return { store: memoryStore({ clock }), advance: clock.jump, exactClock: true };
+ * });
+ * ```
  */
 export function storeContract(
   { describe, it }: TestRunner,
