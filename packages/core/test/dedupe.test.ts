@@ -25,14 +25,14 @@ const byEvent: Partial<ReceiverOptions> = {
 const under = (deliveryId: string) => ({ "x-svc-delivery-id": deliveryId });
 
 describe("by delivery, the default", () => {
-  test("the second attempt is a duplicate, whatever its body says", async () => {
+  test("the second attempt is a duplicate, even with a different body", async () => {
     const { receiver } = observed();
     expect((await send(receiver)).code).toBe("processed");
     const rewritten = await send(receiver, eventBody("email.sent", { attempt: 2 }));
     expect(rewritten).toMatchObject({ code: "duplicate", status: 200, warnings: [] });
   });
 
-  test("the same body under another delivery id runs again: the id is all that counts", async () => {
+  test("the same body under another delivery id runs again, because only the id counts", async () => {
     const { receiver } = observed();
     expect((await send(receiver)).code).toBe("processed");
     expect(await send(receiver, eventBody(), under("dlv_2"))).toMatchObject({
@@ -41,7 +41,7 @@ describe("by delivery, the default", () => {
     });
   });
 
-  test("the signed event id plays no part in it", async () => {
+  test("the signed event id has no effect", async () => {
     const { receiver } = observed({ ...byEvent, dedupeBy: "delivery" });
     const body = eventBody("email.sent", { id: "evt_1" });
     expect(await send(receiver, body)).toMatchObject({ code: "processed", eventId: "evt_1" });
@@ -52,7 +52,7 @@ describe("by delivery, the default", () => {
 describe("by event", () => {
   const body = eventBody("email.sent", { id: "evt_1" });
 
-  test("the event under another delivery id is a duplicate and says so", async () => {
+  test("the same event under another delivery id is a duplicate with a warning", async () => {
     const { receiver } = observed(byEvent);
     expect((await send(receiver, body)).code).toBe("processed");
     expect(await send(receiver, body, under("dlv_forged"))).toMatchObject({
@@ -75,7 +75,7 @@ describe("by event", () => {
     expect((await send(receiver, real, under("dlv_future"))).code).toBe("processed");
   });
 
-  test("ids are told apart by the event's type, and where one string ends is part of them", async () => {
+  test("the event's type is part of the key, separated unambiguously from the id", async () => {
     const { receiver } = observed(byEvent);
     for (const [type, id] of [
       ["email.sent", "evt_1"],
@@ -91,7 +91,7 @@ describe("by event", () => {
     }
   });
 
-  test("the warning compares with the attempt that did the work, not with the first that tried", async () => {
+  test("the warning compares with the attempt that was processed, not with the first attempt", async () => {
     let runs = 0;
     const { receiver } = observed({
       ...byEvent,
@@ -112,7 +112,7 @@ describe("by event", () => {
     ["an empty string", ""],
     ["a number", 7],
     ["a list", ["evt_1"]],
-  ])("an eventId that gives %s is misconfigured, and the store is left alone", async (_, id) => {
+  ])("an eventId that returns %s is misconfigured, without a store call", async (_, id) => {
     const calls: NotedCall[] = [];
     let runs = 0;
     const { receiver, lines } = observed({
@@ -133,7 +133,7 @@ describe("by event", () => {
 describe("by body", () => {
   const byBody: Partial<ReceiverOptions> = { dedupeBy: "body" };
 
-  test("the same bytes under another delivery id are a duplicate and say so", async () => {
+  test("the same bytes under another delivery id are a duplicate with a warning", async () => {
     const { receiver } = observed(byBody);
     expect((await send(receiver)).code).toBe("processed");
     expect(await send(receiver)).toMatchObject({ code: "duplicate", warnings: [] });
@@ -143,14 +143,14 @@ describe("by body", () => {
     });
   });
 
-  test("one more space is another body, also under the same delivery id", async () => {
+  test("one more space makes another body, even under the same delivery id", async () => {
     const { receiver } = observed(byBody);
     expect((await send(receiver)).code).toBe("processed");
     expect((await send(receiver, `${eventBody()} `)).code).toBe("processed");
   });
 });
 
-test("no two claims share a token: not in one process, and not in two", async () => {
+test("no two claims share a token, in one process or in several", async () => {
   const calls: NotedCall[] = [];
   const { receiver } = observed({ store: noting(calls, memoryStore()) });
   await send(receiver, eventBody(), under("dlv_1"));
@@ -158,7 +158,7 @@ test("no two claims share a token: not in one process, and not in two", async ()
   const tokens = calls.map(({ request }) => request.token);
   expect(tokens[0]).toBe(tokens[1]);
   expect(new Set(tokens).size).toBe(2);
-  // A random part, and the same in both.
+  // The random part of the process, and the number of the claim.
   for (const token of tokens)
     expect(token).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+$/);
 });
@@ -168,7 +168,7 @@ describe("keys", () => {
   const headers = { ...under("dlv_of_the_sender"), "x-svc-subscription-id": "sub_of_the_sender" };
 
   test.each<DedupeBy>(["delivery", "event", "body"])(
-    "by %s, the store sees 32 hex digits and no string of the sender",
+    "by %s, the store receives 32 hex digits and no text of the sender",
     async (dedupeBy) => {
       const calls: NotedCall[] = [];
       const { receiver } = observed({ ...byEvent, dedupeBy, store: noting(calls, memoryStore()) });
@@ -179,7 +179,7 @@ describe("keys", () => {
     },
   );
 
-  test("a store hears of lineages only where several of them can share a record", async () => {
+  test("a store receives lineages only if several can share a record", async () => {
     const lineagesBy = async (dedupeBy: DedupeBy) => {
       const calls: NotedCall[] = [];
       const { receiver } = observed({ ...byEvent, dedupeBy, store: noting(calls, memoryStore()) });
@@ -194,7 +194,7 @@ describe("keys", () => {
   });
 
   test.each<DedupeBy>(["delivery", "event", "body"])(
-    "by %s, receivers with different names on one store do not take each other's deliveries",
+    "by %s, receivers with different names on one store do not share records",
     async (dedupeBy) => {
       const store = memoryStore();
       const [billing, audit, otherBilling] = ["billing", "audit", "billing"].map(
@@ -206,7 +206,7 @@ describe("keys", () => {
     },
   );
 
-  test("the same delivery has another key under each way to dedupe", async () => {
+  test("the same delivery has a different key under each dedupeBy", async () => {
     const calls: NotedCall[] = [];
     const store = noting(calls, memoryStore());
     for (const dedupeBy of ["delivery", "event", "body"] as const) {
@@ -215,7 +215,7 @@ describe("keys", () => {
     expect(new Set(calls.map(({ key }) => key)).size).toBe(3);
   });
 
-  test("the idempotency key is one for all attempts and signing keys, and another for another delivery", async () => {
+  test("the idempotency key is the same for all attempts and signing keys, and differs between deliveries", async () => {
     const seen: string[] = [];
     const { receiver } = observed({
       secret: [
@@ -247,7 +247,7 @@ describe("in flight", () => {
     [27_000, 3_000, "3"],
     [29_999, 1, "1"],
   ])(
-    "a copy that comes %i ms into the lease should come back after %i ms",
+    "a copy that arrives %i ms into the lease gets a retryAfterMs of %i ms",
     async (elapsedMs, retryAfterMs, retryAfter) => {
       const { opened, open } = gate();
       const { receiver, clock } = timed({ on: { "*": () => opened } });
@@ -273,7 +273,7 @@ describe("in flight", () => {
   });
 });
 
-test("a failed delivery runs again, with the next run and a larger fence, until it is processed", async () => {
+test("a failed delivery runs again with the next run number and a larger fence, until it is processed", async () => {
   let failures = 2;
   const { receiver } = timed({
     on: {
@@ -282,7 +282,7 @@ test("a failed delivery runs again, with the next run and a larger fence, until 
       },
     },
   });
-  // On a clock that stands still, only the count can make the fence grow.
+  // The clock stands still, so only the previous fence can make the next one larger.
   const first = await send(receiver);
   const second = await send(receiver);
   const third = await send(receiver);
@@ -303,7 +303,7 @@ describe("a parked record", () => {
     throw new Error("never");
   };
 
-  test("answers parked, and its handler does not run", async () => {
+  test("ends as parked without running its handler", async () => {
     let runs = 0;
     const { receiver } = observed({
       store: parking(memoryStore()),
@@ -319,7 +319,7 @@ describe("a parked record", () => {
     expect(runs).toBe(1);
   });
 
-  test("tells when the attempt came under another delivery id", async () => {
+  test("warns if the attempt arrives under another delivery id", async () => {
     const { receiver } = observed({
       dedupeBy: "body",
       store: parking(memoryStore()),
@@ -334,7 +334,7 @@ describe("a parked record", () => {
 });
 
 describe("a full memory store", () => {
-  test("makes room at the cost of the oldest record, and the run says so", async () => {
+  test("evicts the oldest record, and the run carries a warning", async () => {
     const { receiver } = observed({ store: memoryStore({ maxRecords: 2 }) });
     const warningsOf = async (id: string) =>
       (await send(receiver, eventBody(), under(id))).warnings;
@@ -345,7 +345,7 @@ describe("a full memory store", () => {
     expect((await send(receiver, eventBody(), under("dlv_1"))).code).toBe("processed");
   });
 
-  test("of nothing but running deliveries is unavailable rather than forget one", async () => {
+  test("of running deliveries refuses a new one and evicts none", async () => {
     const { opened, open } = gate();
     const { receiver } = observed({
       store: memoryStore({ maxRecords: 1 }),

@@ -15,7 +15,7 @@ const headersFor = async (body: string, more: Readonly<Record<string, string>> =
   ...more,
 });
 
-/** Chunks as they are asked for, and what became of the stream. */
+/** A stream of these chunks that records how many were pulled and whether it was cancelled. */
 function streaming(chunks: readonly (string | Uint8Array)[]) {
   const seen = { pulled: 0, cancelled: false };
   const encoder = new TextEncoder();
@@ -35,9 +35,9 @@ function streaming(chunks: readonly (string | Uint8Array)[]) {
   return { stream, seen };
 }
 
-/** What is left of memory outside the heap once garbage is collected, in bytes. */
+/** The memory outside the heap after garbage collection, in bytes. */
 async function bytesInBuffers(): Promise<number> {
-  // A turn of the loop first: V8 keeps what a WeakRef or a promise job has just used.
+  // A turn of the event loop first: V8 keeps the targets of WeakRefs and promise jobs until then.
   await settled();
   collectGarbage();
   await settled();
@@ -45,7 +45,7 @@ async function bytesInBuffers(): Promise<number> {
   return process.memoryUsage().arrayBuffers;
 }
 
-// Node asks for `duplex` with a stream; the DOM types do not know it yet.
+// Node requires `duplex` with a stream; the DOM types do not have it yet.
 const posting = { method: "POST", duplex: "half" };
 
 const post = (
@@ -65,14 +65,14 @@ const codeOf = async (response: Response) => {
 /** A JSON event of exactly `bytes` bytes. */
 const bodyOf = (bytes: number) => eventBody().padEnd(bytes, " ");
 
-test("fetch is bound, so that a receiver can be a module's default export or taken apart", async () => {
+test("fetch is bound, so that a receiver can be a default export or destructured", async () => {
   const { fetch } = observed().receiver;
   const response = await fetch(post(eventBody(), await headersFor(eventBody())));
   expect(response.status).toBe(200);
   expect(await codeOf(response)).toBe("processed");
 });
 
-describe("the answer", () => {
+describe("the response", () => {
   test("has these headers and this body, and no others", async () => {
     const { receiver } = observed();
     const response = await receiver.fetch(post(eventBody(), await headersFor(eventBody())));
@@ -83,7 +83,7 @@ describe("the answer", () => {
     expect(await response.text()).toBe('{"status":"processed"}');
   });
 
-  test("to a refused delivery says why in fixed words", async () => {
+  test("to a refused delivery has a fixed message", async () => {
     const { receiver } = observed();
     const response = await receiver.fetch(post(eventBody(), { "x-svc-delivery-id": "dlv_1" }));
     expect(response.status).toBe(401);
@@ -92,7 +92,7 @@ describe("the answer", () => {
     });
   });
 
-  test("that asks for another attempt says when", async () => {
+  test("with a 503 has a Retry-After", async () => {
     const { opened, open } = gate();
     const { receiver } = observed({ on: { "*": () => opened } });
     const headers = await headersFor(eventBody());
@@ -110,7 +110,7 @@ describe("the answer", () => {
   });
 
   test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])(
-    "to %s names the method that is allowed",
+    "to %s names the allowed method",
     async (method) => {
       const response = await observed().receiver.fetch(new Request(url, { method }));
       expect(response.status).toBe(405);
@@ -123,7 +123,7 @@ describe("the answer", () => {
     },
   );
 
-  test("is what the pure function answer makes of the outcome", async () => {
+  test("is the result of answer() for the outcome", async () => {
     const { receiver } = observed();
     const headers = await headersFor("[]");
     const outcome = await receiver.receive({
@@ -139,10 +139,10 @@ describe("the answer", () => {
   });
 });
 
-describe("a body that comes in chunks", () => {
+describe("a body in chunks", () => {
   const limit = 64;
 
-  test("is put together byte for byte, also where a character is cut in two", async () => {
+  test("is joined byte for byte, even if a character is split between chunks", async () => {
     const bytes = new TextEncoder().encode(eventBody("email.sent", { to: "é€😀" }));
     const seen: unknown[] = [];
     const { receiver } = observed({ on: { "*": (event) => seen.push(event) } });
@@ -152,7 +152,7 @@ describe("a body that comes in chunks", () => {
     expect(seen).toEqual([{ type: "email.sent", to: "é€😀" }]);
   });
 
-  test("of exactly maxBodyBytes is taken", async () => {
+  test("of exactly maxBodyBytes is accepted", async () => {
     const body = bodyOf(limit);
     const { receiver, reports } = observed({ maxBodyBytes: limit });
     const { stream, seen } = streaming([body.slice(0, 40), body.slice(40)]);
@@ -162,7 +162,7 @@ describe("a body that comes in chunks", () => {
     expect(seen.cancelled).toBe(false);
   });
 
-  test("is refused as soon as it passes maxBodyBytes by one, and the rest is never asked for", async () => {
+  test("is refused as soon as it exceeds maxBodyBytes by one byte, and the rest is never pulled", async () => {
     const body = bodyOf(limit + 1);
     const { receiver } = observed({ maxBodyBytes: limit });
     const { stream, seen } = streaming([body, "more", "and more"]);
@@ -172,7 +172,7 @@ describe("a body that comes in chunks", () => {
     expect(seen).toEqual({ pulled: 1, cancelled: true });
   });
 
-  test("is never asked for when the request is not signed", async () => {
+  test("is never pulled if the request is not signed", async () => {
     const { receiver } = observed();
     const { stream, seen } = streaming([eventBody()]);
     const request = post(stream, { "x-svc-delivery-id": "dlv_1" });
@@ -185,7 +185,7 @@ describe("a body that comes in chunks", () => {
     ["signature_malformed", { "x-svc-signature": "sha256=0" }],
     ["encoding_unsupported", { "content-encoding": "gzip" }],
     ["body_too_large", { "content-length": "1048577" }],
-  ])("is never asked for when it ends as %s", async (code, headers) => {
+  ])("is never pulled if the delivery ends as %s", async (code, headers) => {
     const { receiver } = observed();
     const { stream, seen } = streaming([eventBody()]);
     const request = post(stream, await headersFor(eventBody(), headers));
@@ -193,7 +193,7 @@ describe("a body that comes in chunks", () => {
     expect(seen.pulled).toBe(0);
   });
 
-  test("may come in as many chunks as it has bytes", async () => {
+  test("may have as many chunks as bytes", async () => {
     const body = bodyOf(3_000);
     const { receiver } = observed({ maxBodyBytes: 3_000 });
     const { stream } = streaming(Array.from({ length: 3_000 }, (_, index) => body.charAt(index)));
@@ -201,7 +201,7 @@ describe("a body that comes in chunks", () => {
     expect(await codeOf(response)).toBe("processed");
   });
 
-  test("holds none of the chunks that have been copied", async () => {
+  test("retains no chunk that has been copied", async () => {
     const chunks = 2_000;
     const { receiver } = observed();
     const given: WeakRef<Uint8Array>[] = [];
@@ -224,7 +224,7 @@ describe("a body that comes in chunks", () => {
     expect(await codeOf(await response)).toBe("malformed_body");
   });
 
-  test("that does not end in time is cancelled, and its buffer is released", async () => {
+  test("that does not end within bodyTimeoutMs is cancelled, and its buffer is released", async () => {
     const clock = new FakeClock();
     const { receiver, lines } = observed({ clock, maxBodyBytes: 2_000_000 });
     const before = await bytesInBuffers();
@@ -294,7 +294,7 @@ describe("a body that comes in chunks", () => {
     ["an object with a length", { length: 2 }],
     ["an ArrayBuffer", new TextEncoder().encode(eventBody()).buffer],
     ["16-bit units", new Uint16Array(2)],
-  ])("is unavailable where a chunk is %s", async (_what, chunk) => {
+  ])("is unavailable if a chunk is %s", async (_what, chunk) => {
     const { receiver, lines, reports } = observed({ maxBodyBytes: limit });
     const seen = { pulled: 0, cancelled: false };
     const stream = new ReadableStream<unknown>(
@@ -317,7 +317,7 @@ describe("a body that comes in chunks", () => {
   test.each([
     ["", new Error("connection reset")],
     [" without a reason", undefined],
-  ])("and breaks off%s is aborted: nothing is claimed, no line is printed", async (_, reason) => {
+  ])("that breaks off%s is aborted, without a claim or a printed line", async (_, reason) => {
     const { receiver, lines } = observed();
     const stream = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -331,7 +331,7 @@ describe("a body that comes in chunks", () => {
     expect(await codeOf(again)).toBe("processed");
   });
 
-  test("whose client goes away is aborted, and no line is printed", async () => {
+  test("whose client disconnects is aborted, without a printed line", async () => {
     const { receiver, lines, reports } = observed();
     const client = new AbortController();
     const stream = new ReadableStream<Uint8Array>({
@@ -347,12 +347,12 @@ describe("a body that comes in chunks", () => {
   });
 });
 
-describe("a body of announced length", () => {
+describe("a body with a Content-Length", () => {
   const limit = 64;
   const announced = (bytes: number) => ({ "content-length": String(bytes) });
 
   test.each([
-    ["exactly maxBodyBytes is taken", limit, "processed"],
+    ["exactly maxBodyBytes is accepted", limit, "processed"],
     ["one byte more is refused", limit + 1, "body_too_large"],
   ])("of %s", async (_, bytes, code) => {
     const body = bodyOf(bytes);
@@ -361,7 +361,7 @@ describe("a body of announced length", () => {
     expect(await codeOf(await receiver.fetch(request))).toBe(code);
   });
 
-  test("that was cut on the way is unavailable, with both lengths in the line", async () => {
+  test("that was cut is unavailable, with both lengths in the line", async () => {
     const { receiver, lines } = observed();
     const body = eventBody();
     const request = post(body, await headersFor(body, announced(body.length + 1)));
@@ -371,7 +371,7 @@ describe("a body of announced length", () => {
     expect(lines[0]).toContain(`${body.length} of ${body.length + 1} bytes`);
   });
 
-  test("that is longer than announced is refused beyond maxBodyBytes all the same", async () => {
+  test("that is longer than announced is still refused beyond maxBodyBytes", async () => {
     const body = bodyOf(limit + 1);
     const { receiver } = observed({ maxBodyBytes: limit });
     const request = post(body, await headersFor(body, announced(1)));
@@ -379,7 +379,7 @@ describe("a body of announced length", () => {
   });
 
   test.each(["0", "a few", "-1", "5, 5", "0x5", "1e1", "+5", "5.0", "05"])(
-    "announced as %j is counted all the same",
+    "of %j is still counted",
     async (length) => {
       const { receiver } = observed({ maxBodyBytes: limit });
       const { stream, seen } = streaming(Array.from({ length: 1_000 }, () => bodyOf(limit)));
@@ -390,7 +390,7 @@ describe("a body of announced length", () => {
   );
 
   test.each(["chunked", "identity", ""])(
-    "is counted where Transfer-Encoding: %s is present too",
+    "is counted if Transfer-Encoding: %s is also present",
     async (coding) => {
       const { receiver } = observed({ maxBodyBytes: limit });
       const { stream, seen } = streaming(Array.from({ length: 1_000 }, () => bodyOf(limit)));
@@ -404,7 +404,7 @@ describe("a body of announced length", () => {
     },
   );
 
-  test("of nothing at all is signed like any other, and is no JSON", async () => {
+  test("of 0 is verified like any other, and is malformed", async () => {
     const { receiver } = observed();
     const request = new Request(url, {
       method: "POST",
@@ -416,7 +416,7 @@ describe("a body of announced length", () => {
   });
 });
 
-test("bytes that an adapter has read already are held to maxBodyBytes too", async () => {
+test("maxBodyBytes also applies to bytes that an adapter has read", async () => {
   const codeFor = async (bytes: number) => {
     const { receiver } = observed({ maxBodyBytes: 64 });
     return (await send(receiver, bodyOf(bytes))).code;
@@ -425,8 +425,8 @@ test("bytes that an adapter has read already are held to maxBodyBytes too", asyn
   expect(await codeFor(65)).toBe("body_too_large");
 });
 
-describe("a body that somebody else", () => {
-  test("has read is unavailable, not empty and not a mismatch", async () => {
+describe("a body that other code", () => {
+  test("has read is unavailable, not empty or a mismatch", async () => {
     const { receiver, lines } = observed();
     const request = post(eventBody(), await headersFor(eventBody()));
     await request.json();
@@ -440,7 +440,7 @@ describe("a body that somebody else", () => {
     ]);
   });
 
-  test("is reading is unavailable too, and nothing waits for it", async () => {
+  test("is reading is unavailable immediately", async () => {
     const { receiver } = observed();
     const request = post(eventBody(), await headersFor(eventBody()));
     request.body?.getReader();
@@ -457,7 +457,7 @@ test("repeated headers arrive joined, and two signatures are malformed", async (
 });
 
 describe("the execution context", () => {
-  test("is asked, as itself, to wait for the run", async () => {
+  test("has its waitUntil called as a method, with the run", async () => {
     const { opened, open } = gate();
     const { receiver } = observed({ on: { "*": () => opened } });
     const context = {
@@ -467,11 +467,11 @@ describe("the execution context", () => {
       },
     };
     const request = post(eventBody(), await headersFor(eventBody()));
-    const answered = receiver.fetch(request, { SOME: "binding" }, context);
+    const responding = receiver.fetch(request, { SOME: "binding" }, context);
     await settled();
     expect(context.works).toHaveLength(1);
     open();
-    expect((await answered).status).toBe(200);
+    expect((await responding).status).toBe(200);
     await Promise.all(context.works);
   });
 

@@ -43,7 +43,7 @@ const statuses: Readonly<Record<OutcomeCode, number>> = {
   aborted: 503,
 };
 
-/** What goes wrong in ways nobody thought of. */
+/** Unforeseen values. */
 const junk = fc.oneof(
   fc.constantFrom<unknown>(
     undefined,
@@ -72,7 +72,7 @@ const junk = fc.oneof(
   fc.anything(),
 );
 
-/** A function that answers or throws. */
+/** A function that returns or throws. */
 const misbehavingAtOnce: fc.Arbitrary<() => unknown> = fc.oneof(
   junk.map((value) => () => value),
   junk.map((value) => () => {
@@ -80,7 +80,7 @@ const misbehavingAtOnce: fc.Arbitrary<() => unknown> = fc.oneof(
   }),
 );
 
-/** A function that answers, throws, rejects or hangs. */
+/** A function that returns, throws, rejects or hangs. */
 const misbehaving: fc.Arbitrary<() => unknown> = fc.oneof(
   misbehavingAtOnce,
   junk.map((value) => () => Promise.resolve(value)),
@@ -144,7 +144,7 @@ afterEach(() => {
   process.off("unhandledRejection", noteUnhandled);
 });
 
-/** The outcome, with all the time given to it that deadlines may need. */
+/** The outcome, after enough time for all deadlines. */
 async function outcomeOf(clock: FakeClock, receiving: Promise<Outcome>): Promise<Outcome> {
   const outcomes: Outcome[] = [];
   receiving.then(
@@ -152,7 +152,7 @@ async function outcomeOf(clock: FakeClock, receiving: Promise<Outcome>): Promise
     () => {},
   );
   await settled();
-  // Deadlines of the secret, the claim, the handler and complete, one after the other.
+  // The deadlines of the secret, the claim, the handler and complete, in sequence.
   while (outcomes.length === 0 && clock.timers > 0) await clock.advance(15_000);
   return receiving;
 }
@@ -169,7 +169,7 @@ function expectFromTheList(outcome: Outcome): void {
 
 const quiet = { log: () => {}, onHandlerError: () => {} };
 
-test("whatever a request looks like, it ends with a code of the list and its status", async () => {
+test("any request ends with a code of the list and its status", async () => {
   const methods = fc.oneof(
     fc.constant("POST"),
     fc.string(),
@@ -192,7 +192,7 @@ test("whatever a request looks like, it ends with a code of the list and its sta
   );
 });
 
-test("a header look-up that misbehaves ends with a code of the list", async () => {
+test("a faulty header look-up ends with a code of the list", async () => {
   await fc.assert(
     fc.asyncProperty(misbehavingAtOnce, async (lookUp) => {
       const { receiver, clock } = timed(quiet);
@@ -205,7 +205,7 @@ test("a header look-up that misbehaves ends with a code of the list", async () =
   );
 });
 
-test("what is no delivery at all ends with a code of the list", async () => {
+test("a value that is not a delivery ends with a code of the list", async () => {
   const shapes = fc.oneof(
     junk,
     fc.record(
@@ -222,7 +222,7 @@ test("what is no delivery at all ends with a code of the list", async () => {
   );
 });
 
-test("receive options that are no options change nothing", async () => {
+test("invalid receive options have no effect", async () => {
   const body = new TextEncoder().encode(eventBody());
   const headers = { "x-svc-signature": await sign(body, secret), "x-svc-delivery-id": "dlv_1" };
   await fc.assert(
@@ -235,7 +235,7 @@ test("receive options that are no options change nothing", async () => {
   );
 });
 
-test("a reader that answers, throws or rejects with anything ends with a code of the list", async () => {
+test("a reader that returns, throws or rejects with any value ends with a code of the list", async () => {
   await fc.assert(
     fc.asyncProperty(
       misbehaving.filter((read) => read !== never),
@@ -253,7 +253,7 @@ test("a reader that answers, throws or rejects with anything ends with a code of
   );
 });
 
-test("a store that answers, throws, rejects or hangs as it likes never gets 2xx without a claim", async () => {
+test("a store that returns, throws, rejects or hangs at random never leads to 2xx without a claim", async () => {
   const operations = fc.record<Partial<Record<keyof DeliveryStore, () => unknown>>>(
     {
       claim: misbehaving,
@@ -273,7 +273,7 @@ test("a store that answers, throws, rejects or hangs as it likes never gets 2xx 
   await fc.assert(
     fc.asyncProperty(operations, handlers, async (faults, handler) => {
       let runs = 0;
-      const answers: unknown[] = [];
+      const claimStatuses: unknown[] = [];
       const on = {
         "*": () => {
           runs += 1;
@@ -285,25 +285,25 @@ test("a store that answers, throws, rejects or hangs as it likes never gets 2xx 
         return {
           ...store,
           async claim(...call) {
-            const answered: unknown = await store.claim(...call);
-            answers.push((answered as Partial<ClaimResult> | null | undefined)?.status);
-            return answered as ClaimResult;
+            const result: unknown = await store.claim(...call);
+            claimStatuses.push((result as Partial<ClaimResult> | null | undefined)?.status);
+            return result as ClaimResult;
           },
         };
       });
       const outcome = await outcomeOf(clock, receiver.receive({ method: "POST", headers, body }));
       await clock.advance(60_000);
       expectFromTheList(outcome);
-      expect(runs).toBe(answers.includes("claimed") ? 1 : 0);
-      if (outcome.code === "processed") expect(answers).toEqual(["claimed"]);
-      if (outcome.code === "duplicate") expect(answers).toEqual(["done"]);
-      if (outcome.code === "parked") expect(answers).toEqual(["parked"]);
+      expect(runs).toBe(claimStatuses.includes("claimed") ? 1 : 0);
+      if (outcome.code === "processed") expect(claimStatuses).toEqual(["claimed"]);
+      if (outcome.code === "duplicate") expect(claimStatuses).toEqual(["done"]);
+      if (outcome.code === "parked") expect(claimStatuses).toEqual(["parked"]);
     }),
     { numRuns: 500 },
   );
 });
 
-test("hooks and resolvers that misbehave end with a code of the list", async () => {
+test("faulty hooks and resolvers end with a code of the list", async () => {
   const hooks = fc.record<Record<string, () => unknown>>(
     {
       secret: misbehaving,

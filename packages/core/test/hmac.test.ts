@@ -7,7 +7,7 @@ import type * as Signature from "../src/signature.js";
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"));
 const text = (value: string) => new TextEncoder().encode(value);
 
-/** RFC 4231, sections 4.2 to 4.8, but for 4.6, whose output is truncated. */
+/** RFC 4231, sections 4.2 to 4.8, except 4.6, whose output is truncated. */
 const vectors = [
   {
     section: "4.2",
@@ -52,7 +52,7 @@ const vectors = [
 
 const filled = { minLength: 1, maxLength: 200 };
 
-// Stryker finds the tests of a file by their imports, and `#hmac` stands for the other file.
+// Stryker finds the tests of a file by their imports, and `#hmac` resolves to the other file.
 const platforms: [string, () => Promise<typeof Hmac>][] = [
   ["node", () => vi.importActual("../src/crypto/hmac-node.js")],
   ["web", () => import("../src/crypto/hmac-web.js")],
@@ -71,14 +71,14 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     vi.doUnmock("#hmac");
   });
 
-  test("are what is under test here", async () => {
+  test("use the implementation under test", async () => {
     const subtle = vi.spyOn(crypto.subtle, "sign");
     await lib.sign("{}", "key");
     expect(subtle).toHaveBeenCalledTimes(platform === "web" ? 1 : 0);
     subtle.mockRestore();
   });
 
-  test("import a key that is given as text once, and not to be extracted", async () => {
+  test("import a text key once, as not extractable", async () => {
     const importKey = vi.spyOn(crypto.subtle, "importKey");
     const signature = await lib.sign("{}", "whsec_text");
     importKey.mockClear();
@@ -91,8 +91,8 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
   test.each([
     ["text", "é"],
     ["bytes", text("é")],
-    ["a piece of a larger buffer", text("aéa").subarray(1, 3)],
-  ])("come with the first half of the SHA-256 of %s", async (_, data) => {
+    ["a view of a larger buffer", text("aéa").subarray(1, 3)],
+  ])("agree on the fingerprint of %s: the first half of its SHA-256", async (_, data) => {
     const { fingerprint } = await load();
     expect(await fingerprint(data)).toBe(
       createHash("sha256").update("é").digest("hex").slice(0, 32),
@@ -123,10 +123,10 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     );
   });
 
-  test("take text for its UTF-8 bytes", async () => {
+  test("encode text as UTF-8", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary" }), fc.string(filled), async (body, end) => {
-        // In front of it, so that no key is one that is refused, such as text in quotes.
+        // The prefix avoids keys that are refused, such as text in quotes.
         const key = `k${end}`;
         fc.pre(body.isWellFormed() && key.trim() === key);
         expect(await lib.sign(body, key)).toBe(await lib.sign(text(body), text(key)));
@@ -134,7 +134,7 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     );
   });
 
-  test("refuse any single bit flipped in body, key or signature", async () => {
+  test("detect any single bit flipped in body, key or signature", async () => {
     // Keys of zeros are refused.
     const some = fc.uint8Array({ minLength: 1, maxLength: 100 }).filter((key) => key.some(Boolean));
     await fc.assert(
@@ -145,29 +145,29 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
         const flippedMac = Buffer.from(flip(mac, position)).toString("hex");
         expect(await lib.verify(flip(body, position), signature, key)).toEqual(refused);
         expect(await lib.verify(body, `sha256=${flippedMac}`, key)).toEqual(refused);
-        // A key shorter than a block is padded with zeros (RFC 2104): the flip must not be beyond its end.
+        // A key shorter than a block is padded with zeros (RFC 2104), so the flipped bit must be within the key.
         expect(await lib.verify(body, signature, flip(key, position))).toEqual(refused);
       }),
     );
   });
 
   test.each([
-    ["nothing", undefined, "signature_missing"],
-    ["null, as Headers.get gives it", null, "signature_missing"],
+    ["a missing value", undefined, "signature_missing"],
+    ["null, as Headers.get returns it", null, "signature_missing"],
     ["an empty value", "", "signature_missing"],
-    ["no prefix", "ab".repeat(32), "signature_malformed"],
+    ["a value without the prefix", "ab".repeat(32), "signature_malformed"],
     ["an upper-case prefix", `SHA256=${"ab".repeat(32)}`, "signature_malformed"],
     ["63 digits", `sha256=${"a".repeat(63)}`, "signature_malformed"],
     ["65 digits", `sha256=${"a".repeat(65)}`, "signature_malformed"],
-    ["a digit that is none", `sha256=${"ab".repeat(31)}ag`, "signature_malformed"],
+    ["an invalid digit", `sha256=${"ab".repeat(31)}ag`, "signature_malformed"],
     ["two values", `sha256=${"ab".repeat(32)}, sha256=${"ab".repeat(32)}`, "signature_malformed"],
-    ["a line break behind it", `sha256=${"ab".repeat(32)}\n`, "signature_malformed"],
+    ["a line break after it", `sha256=${"ab".repeat(32)}\n`, "signature_malformed"],
     ["another key's digits", `sha256=${"ab".repeat(32)}`, "signature_mismatch"],
-  ])("call %s by its name", async (_, signature, code) => {
+  ])("return the code for %s", async (_, signature, code) => {
     expect(await lib.verify("{}", signature, "key")).toEqual({ ok: false, code });
   });
 
-  test("say which of several keys it was, and leave expired ones out", async () => {
+  test("return the id of the key that matched, and skip expired keys", async () => {
     const keys = [
       { id: "new", key: "key 1" },
       { id: "old", key: "key 2", expiresAt: new Date(Date.now() + 60_000) },
@@ -182,7 +182,7 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     });
   });
 
-  test("take each call's own key, whatever key the call before had", async () => {
+  test("use the key of each call, whatever the previous call's key", async () => {
     const byFirst = await lib.sign("{}", "key 1");
     const list = [{ id: "only", key: "key 1" }];
     for (const [key, ok] of [
@@ -198,7 +198,7 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     expect(await lib.verify("{}", byFirst, list)).toMatchObject({ ok: false });
   });
 
-  test("refuse lone surrogates and parsed bodies instead of signing other bytes", async () => {
+  test("reject lone surrogates and parsed bodies", async () => {
     await expect(lib.sign("\ud800", "key")).rejects.toMatchObject({ option: "body" });
     await expect(lib.sign("{}", "\udc00 key")).rejects.toMatchObject({ code: "invalid_secret" });
     await expect(lib.sign({} as string, "key")).rejects.toMatchObject({ code: "invalid_option" });

@@ -6,7 +6,7 @@ describe.each<["eventType" | "eventId", string, Partial<ReceiverOptions>]>([
   ["eventType", "event_untyped", {}],
   ["eventId", "misconfigured", { dedupeBy: "event" }],
 ])("%s", (option, code, options) => {
-  test("gets the exact bytes too: numbers beyond 2^53 are rounded in the body", async () => {
+  test("also receives the exact bytes, because the body rounds numbers beyond 2^53", async () => {
     const seen: string[] = [];
     const read = (_: unknown, bytes: Uint8Array) => {
       const text = /"id":(\d+)/.exec(new TextDecoder().decode(bytes))?.[1];
@@ -25,7 +25,7 @@ describe.each<["eventType" | "eventId", string, Partial<ReceiverOptions>]>([
     ["an object", () => ({}), "object"],
     ["nothing", () => undefined, "undefined"],
     ["empty text", () => "", "empty text"],
-  ])("that returns %s runs no handler, and one line says so", async (_, wrong, found) => {
+  ])("that returns %s runs no handler and prints one line", async (_, wrong, found) => {
     let runs = 0;
     const { receiver, lines } = observed({
       eventId: () => "evt_1",
@@ -41,12 +41,12 @@ describe.each<["eventType" | "eventId", string, Partial<ReceiverOptions>]>([
   });
 });
 
-test("an eventId that finds nothing matters only where deliveries are deduplicated by it", async () => {
+test("an eventId that returns nothing is misconfigured only with dedupeBy event", async () => {
   const { receiver } = observed({ eventId: () => undefined });
   expect(await send(receiver)).toMatchObject({ code: "processed", eventIdSigned: false });
 });
 
-test("an eventId that returns a number is refused whatever deliveries are deduplicated by", async () => {
+test("an eventId that returns a number is misconfigured with any dedupeBy", async () => {
   const { receiver } = observed({ eventId: (() => 5) as unknown as () => string });
   expect((await send(receiver)).code).toBe("misconfigured");
 });

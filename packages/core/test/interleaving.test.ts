@@ -14,13 +14,13 @@ import { FakeClock, secret, signed } from "./support.js";
 
 const leaseMs = 30_000;
 
-/** What is known from outside: who holds the claim, judged by what the store answered. */
+/** An outside view of which token holds the claim, from the store's results. */
 class Witness {
   owner: string | undefined;
   leaseEndsAt = 0;
-  /** How many copies were told that another one holds the lease. */
+  /** The number of copies that got `busy`. */
   busy = 0;
-  /** How many handlers resolved, by the attempt that ran them. */
+  /** The number of handlers that resolved, by the attempt that ran them. */
   readonly resolved = new Map<number, number>();
   readonly violations: string[] = [];
   readonly #clock: FakeClock;
@@ -63,41 +63,41 @@ class Witness {
   }
 }
 
-/** A store on a network: the scheduler decides when a call arrives and when its answer does, and whether it is lost. */
+/** A store on a network: the scheduler decides when a call and its result arrive, and whether the result is lost. */
 function remote(
   scheduler: fc.Scheduler,
   store: DeliveryStore,
   witness: Witness,
   isLost: () => boolean,
 ): DeliveryStore {
-  const travel = async <T>(what: string, serve: () => T) => {
-    await scheduler.schedule(Promise.resolve(), `${what} arrives`);
-    const answer = serve();
+  const travel = async <T>(name: string, serve: () => T) => {
+    await scheduler.schedule(Promise.resolve(), `${name} arrives`);
+    const result = serve();
     const lost = isLost();
-    await scheduler.schedule(Promise.resolve(), `${what} answers`);
-    if (lost) throw new Error(`the answer to ${what} was lost`);
-    return answer;
+    await scheduler.schedule(Promise.resolve(), `${name} returns`);
+    if (lost) throw new Error(`the result of ${name} was lost`);
+    return result;
   };
-  // The memory store is synchronous: what it answers is there at once.
+  // The memory store is synchronous, so its results are not promises.
   return {
     ...store,
     claim: (key, request, call) =>
       travel("claim", () => {
-        const answer = store.claim(key, request, call) as ClaimResult;
-        witness.claimed(request.token, answer);
-        return answer;
+        const result = store.claim(key, request, call) as ClaimResult;
+        witness.claimed(request.token, result);
+        return result;
       }),
     extend: (key, request, call) =>
       travel("extend", () => {
-        const answer = store.extend(key, request, call) as boolean;
-        witness.extended(request.token, answer);
-        return answer;
+        const result = store.extend(key, request, call) as boolean;
+        witness.extended(request.token, result);
+        return result;
       }),
     release: (key, request, call) =>
       travel("release", () => {
-        const answer = store.release(key, request, call) as boolean;
-        witness.released(request.token, answer);
-        return answer;
+        const result = store.release(key, request, call) as boolean;
+        witness.released(request.token, result);
+        return result;
       }),
     complete: (key, request, call) =>
       travel("complete", () => {
@@ -109,11 +109,11 @@ function remote(
 
 interface Plan {
   readonly scheduler: fc.Scheduler;
-  /** For each copy of the delivery: does a handler that runs for it resolve? */
+  /** For each copy of the delivery: whether its handler resolves. */
   readonly resolves: readonly boolean[];
-  /** Steps of time that pass somewhere in between. */
+  /** Steps of time, interleaved with the calls. */
   readonly passing: readonly number[];
-  /** For each answer of the store in turn: does it get lost? */
+  /** For each result of the store in turn: whether it is lost. */
   readonly losses: readonly boolean[];
 }
 
@@ -121,13 +121,13 @@ async function play({ scheduler, resolves, passing, losses }: Plan) {
   const clock = new FakeClock();
   const witness = new Witness(clock);
   const reports: DeliveryReport[] = [];
-  let answers = 0;
+  let results = 0;
   let running = 0;
   let mostRunning = 0;
   const receiver = createReceiver({
     secret,
     clock,
-    store: remote(scheduler, memoryStore({ clock }), witness, () => losses[answers++] ?? false),
+    store: remote(scheduler, memoryStore({ clock }), witness, () => losses[results++] ?? false),
     log: () => {},
     onHandlerError: () => {},
     observe: (report) => reports.push(report),
@@ -166,14 +166,14 @@ async function play({ scheduler, resolves, passing, losses }: Plan) {
   );
   const received = Promise.all(copies.map(receive));
   await scheduler.waitFor(received);
-  // What goes on in the background: late answers, extensions, further completes.
+  // Background work: late results, extensions, retries of complete.
   await scheduler.waitIdle();
   return { witness, outcomes, reports, mostRunning };
 }
 
 const resolves = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 });
 
-test("in any order of calls and answers: one handler at a time, and no 2xx before one resolved", async () => {
+test("in any order of calls and results, one handler runs at a time, and no copy gets 2xx before one has resolved", async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), resolves, async (scheduler, plan) => {
       const { witness, outcomes, mostRunning } = await play({
@@ -197,7 +197,7 @@ test("in any order of calls and answers: one handler at a time, and no 2xx befor
   );
 });
 
-test("also while time passes, leases end and answers are lost", async () => {
+test("one handler runs at a time, even while time passes, leases end and results are lost", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record<Plan>({
@@ -212,7 +212,7 @@ test("also while time passes, leases end and answers are lost", async () => {
         const { witness, outcomes, reports } = await play(plan);
         expect(witness.violations).toEqual([]);
         expect(outcomes).toHaveLength(plan.resolves.length);
-        // A run that outlived its answer ends as truthfully as any other.
+        // The second report of a run that outlived its response must be right too.
         for (const { phase, code, attempt = 0 } of reports) {
           if (phase === "settled" && code === "processed") {
             expect(witness.resolved.has(attempt)).toBe(true);

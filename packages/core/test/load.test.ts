@@ -21,7 +21,7 @@ function heapInUse(): number {
 const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 
-test("of 1,000 copies at once one runs the handler, and no other gets 2xx before it is done", async () => {
+test("of 1,000 concurrent copies one runs the handler, and no other gets 2xx before it is done", async () => {
   const { opened, open } = gate();
   let runs = 0;
   const { receiver } = observed({
@@ -44,7 +44,7 @@ test("of 1,000 copies at once one runs the handler, and no other gets 2xx before
   expect(runs).toBe(1);
 });
 
-test("100 copies of each of 100 deliveries, mixed, run 100 handlers", async () => {
+test("100 interleaved copies of each of 100 deliveries run 100 handlers", async () => {
   const runsOf = new Map<string, number>();
   const { receiver } = observed({
     on: {
@@ -69,7 +69,7 @@ test("100 copies of each of 100 deliveries, mixed, run 100 handlers", async () =
   });
 });
 
-test("300,000 deliveries leave no more behind than the store's bound", async () => {
+test("300,000 deliveries leave no more in memory than the store's bound", async () => {
   const deliveries = 300_000;
   const maxRecords = 1_000;
   const { receiver } = observed({ store: memoryStore({ maxRecords }), observe: undefined });
@@ -91,11 +91,11 @@ test("300,000 deliveries leave no more behind than the store's bound", async () 
   }
   const heapGrowth = heapInUse() - heapAfterTenth;
 
-  // Each record beyond the bound cost an old one: never more than 1,000 at a time.
+  // Each record beyond the bound evicted an old one, so there were never more than 1,000.
   expect(evictions).toBe(deliveries - maxRecords);
   expect((await receive(deliveries - 1)).code).toBe("duplicate");
   expect((await receive(deliveries - maxRecords)).code).toBe("duplicate");
   expect((await receive(0)).code).toBe("processed");
-  // Less than 40 bytes for each delivery: a record, or anything kept for one, takes more.
+  // Less than 40 bytes for each delivery: a record, or anything else kept for each, would take more.
   expect(heapGrowth).toBeLessThan(10 * 1_024 * 1_024);
 });

@@ -17,7 +17,7 @@ interface ModelRecord {
   lineage: string;
 }
 
-/** The transition table, row by row, without eviction: what the store must be indistinguishable from. */
+/** The transition table, row by row, without eviction: the store must behave the same. */
 class Model {
   readonly records = new Map<string, ModelRecord>();
   readonly #clock: FakeClock;
@@ -146,7 +146,7 @@ const steps: readonly fc.Arbitrary<Step>[] = [
     shown: `forget(${k})`,
     run: ({ model, store }) => [model.forget(k), store.forget(k, call)],
   })),
-  // The borders of the lease and of the retention are where stores go wrong.
+  // Faults of stores are most likely at the limits of the lease and of the retention.
   fc
     .constantFrom(1, leaseMs - 1, leaseMs, leaseMs + 1, retainMs - leaseMs, retainMs - 1, retainMs)
     .map((ms) => ({
@@ -179,7 +179,7 @@ class Command implements fc.Command<Pair, Pair> {
   }
 }
 
-test("the memory store follows the transition table, at the borders of lease and retention too", () => {
+test("the memory store follows the transition table, also at the limits of lease and retention", () => {
   fc.assert(
     fc.property(
       fc.commands(

@@ -28,7 +28,7 @@ describe("a full memory store", () => {
     [3, ["dead lease"]],
     [4, []],
   ])(
-    "evicts done before failed before parked before running with a dead lease (%i newcomers)",
+    "evicts done before failed before parked before running with a dead lease (%i new records)",
     async (newcomers, survivors) => {
       const { store, clock } = make(4);
       await claim(store, "dead lease");
@@ -46,13 +46,13 @@ describe("a full memory store", () => {
   test("evicts the oldest of a state first", async () => {
     const { store } = make(3);
     for (const key of ["first", "second", "third"]) await put(store, key, "done");
-    // Done again: the youngest now.
+    // Completed again, so it is now the newest.
     await store.complete("first", { token: "first", leaseMs, retainMs }, call);
     await claim(store, "newcomer");
     expect(await stillThere(store, ["first", "second", "third"])).toEqual(["first", "third"]);
   });
 
-  test("never evicts a live lease: the claim throws instead, and works again when one has ended", async () => {
+  test("never evicts a live lease: the claim throws until one has ended", async () => {
     const { store, clock } = make(2);
     await claim(store, "a");
     await claim(store, "b");
@@ -62,7 +62,7 @@ describe("a full memory store", () => {
     expect(await claim(store, "c")).toMatchObject({ status: "claimed", run: 1 });
   });
 
-  test("says when a record had to go before its retention ended, and not when it had ended", async () => {
+  test("reports an eviction before the end of the retention, and none after it", async () => {
     const { store, clock } = make(1);
     await put(store, "a", "done");
     expect(await claim(store, "b")).toMatchObject({ evictedEarly: true });
@@ -70,7 +70,7 @@ describe("a full memory store", () => {
     expect(await claim(store, "c")).toMatchObject({ evictedEarly: false });
   });
 
-  test("makes room for a completion that heals a lost record", async () => {
+  test("evicts a record for a completion that restores a lost one", async () => {
     const { store } = make(1);
     await put(store, "a", "failed");
     expect(await store.complete("b", { token: "b", leaseMs, retainMs }, call)).toBe("restored");
@@ -78,7 +78,7 @@ describe("a full memory store", () => {
   });
 });
 
-test("an expired record is as if it had never been, also for complete, release, extend and forget", async () => {
+test("an expired record counts as absent, also for complete, release, extend and forget", async () => {
   const { store, clock } = make(10);
   const request = { token: "a", leaseMs, retainMs };
   const lapse = async () => {
@@ -95,7 +95,7 @@ test("an expired record is as if it had never been, also for complete, release, 
   expect(await store.complete("a", request, call)).toBe("restored");
 });
 
-test("expired records make room before any other has to go", async () => {
+test("expired records are removed before any other is evicted", async () => {
   const { store, clock } = make(1_000);
   for (let index = 0; index < 1_000; index += 1) await put(store, `old ${index}`, "done");
   clock.jump(retainMs);
@@ -104,7 +104,7 @@ test("expired records make room before any other has to go", async () => {
   }
 });
 
-test("the fence never falls, also when the wall clock goes back", async () => {
+test("the fence never decreases, even if the wall clock is set back", async () => {
   let wall = 5_000;
   const clock = new FakeClock();
   const store = memoryStore({
@@ -116,12 +116,12 @@ test("the fence never falls, also when the wall clock goes back", async () => {
   expect(await claim(store, "a")).toMatchObject({ fence: 5_001, run: 2 });
 });
 
-test("options out of range or unknown are refused", () => {
+test("rejects options that are unknown or out of range", () => {
   expect(() => memoryStore({ maxRecords: 0 })).toThrow("maxRecords must be a whole number from 1");
   expect(() => memoryStore({ maxRecord: 5 } as object)).toThrow("maxRecord");
 });
 
-/** Which records a store still has; takes them out, for that is the one look that adds nothing. */
+/** The records that a store still has. Removes them, because `forget` is the only call that adds none. */
 async function stillThere(store: DeliveryStore, keys: readonly string[]): Promise<string[]> {
   const there: string[] = [];
   for (const key of keys) if (await store.forget(key, call)) there.push(key);

@@ -25,7 +25,7 @@ const second = 1_000;
 
 const down = () => Promise.reject(new Error("connection refused"));
 
-/** A receiver that processes without its store, what it asked of that, and what its handler learnt. */
+/** A receiver with onStoreError "process", the calls of its store, and its handler's contexts. */
 function processing(
   options: Partial<ReceiverOptions> = {},
   faults: (store: DeliveryStore, clock: FakeClock) => Partial<DeliveryStore> = () => ({
@@ -41,7 +41,7 @@ function processing(
   return { ...bench, contexts, operations: () => operationsOf(calls) };
 }
 
-test("by default nothing runs while the store is down", async () => {
+test("by default nothing runs while the store is unavailable", async () => {
   for (const onStoreError of [undefined, "refuse"] as const) {
     const { receiver, contexts, operations } = processing({ onStoreError });
     expect((await send(receiver)).code).toBe("store_unavailable");
@@ -52,7 +52,7 @@ test("by default nothing runs while the store is down", async () => {
 });
 
 describe('with onStoreError "process"', () => {
-  test("and a store that works, nothing is different", async () => {
+  test("and a working store, nothing changes", async () => {
     const { receiver, contexts, operations } = processing({}, () => ({}));
     expect(await send(receiver)).toMatchObject({ code: "processed", dedupe: "verified", run: 1 });
     expect(contexts).toMatchObject([{ dedupe: "verified", run: 1 }]);
@@ -68,40 +68,37 @@ describe('with onStoreError "process"', () => {
       },
     ],
     ["rejects", down],
-    ["answers nonsense", () => ({ status: "OK" }) as unknown as ClaimResult],
-  ])(
-    "and a claim that %s, the handler runs and knows that nobody vouches for it",
-    async (_, claim) => {
-      const { receiver, contexts, reports, operations, clock } = processing({}, () => ({ claim }));
-      const outcome = await send(receiver);
-      expect(outcome).toMatchObject({ code: "processed", status: 200, dedupe: "unverified" });
-      expect(contexts).toMatchObject([
-        {
-          dedupe: "unverified",
-          idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown,
-        },
-      ]);
-      for (const { run, fence } of [outcome, ...contexts, ...reports]) {
-        expect([run, fence]).toEqual([undefined, undefined]);
-      }
-      expect(reports).toMatchObject([{ dedupe: "unverified" }]);
-      await settled();
-      expect(operations()).toEqual(["claim", "complete"]);
-      expect(clock.timers).toBe(0);
-    },
-  );
+    ["returns nonsense", () => ({ status: "OK" }) as unknown as ClaimResult],
+  ])("and a claim that %s, the handler runs with dedupe unverified", async (_, claim) => {
+    const { receiver, contexts, reports, operations, clock } = processing({}, () => ({ claim }));
+    const outcome = await send(receiver);
+    expect(outcome).toMatchObject({ code: "processed", status: 200, dedupe: "unverified" });
+    expect(contexts).toMatchObject([
+      {
+        dedupe: "unverified",
+        idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown,
+      },
+    ]);
+    for (const { run, fence } of [outcome, ...contexts, ...reports]) {
+      expect([run, fence]).toEqual([undefined, undefined]);
+    }
+    expect(reports).toMatchObject([{ dedupe: "unverified" }]);
+    await settled();
+    expect(operations()).toEqual(["claim", "complete"]);
+    expect(clock.timers).toBe(0);
+  });
 
-  test("and a claim that hangs, the handler starts when the claim's time is up", async () => {
+  test("and a claim that hangs, the handler starts at the claim's deadline", async () => {
     const { receiver, contexts, clock, operations } = processing({}, () => ({ claim: never }));
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(1_500 - 1);
     expect(contexts).toEqual([]);
     await clock.advance(1);
-    expect(await answered).toMatchObject({ code: "processed", dedupe: "unverified" });
+    expect(await responding).toMatchObject({ code: "processed", dedupe: "unverified" });
     expect(operations()).toEqual(["claim", "complete"]);
   });
 
-  test("what is completed while only claims fail is a duplicate from then on", async () => {
+  test("a delivery completed while only claims fail is then a duplicate", async () => {
     let failures = 1;
     const { receiver, contexts } = processing({}, (store) => ({
       claim: (...call) => (failures-- > 0 ? down() : store.claim(...call)),
@@ -113,7 +110,7 @@ describe('with onStoreError "process"', () => {
     expect(contexts).toHaveLength(1);
   });
 
-  test("a completion that fails too is tried in the background, and heals when the store is back", async () => {
+  test("a completion that also fails is retried in the background until the store is available", async () => {
     let isDown = true;
     const { receiver, clock, operations, lines } = processing({}, (store) => ({
       claim: (...call) => (isDown ? down() : store.claim(...call)),
@@ -142,7 +139,7 @@ describe('with onStoreError "process"', () => {
     ],
     ["rejects", () => Promise.reject(new Error("no"))],
   ])(
-    "a handler that %s is answered 500, and the claim given back that may have been taken",
+    "a handler that %s ends as a 500, and a claim that may have been granted is released",
     async (_, handler) => {
       let lost = 1;
       const { receiver, operations } = processing({ on: { "*": handler } }, (store) => ({
@@ -161,7 +158,7 @@ describe('with onStoreError "process"', () => {
     },
   );
 
-  test("a claim whose late answer comes while the handler runs is not given back under it", async () => {
+  test("a claim that is granted late is not released while the handler runs", async () => {
     const { opened, open } = gate();
     const { receiver, clock, operations } = processing(
       { on: { "*": () => opened } },
@@ -173,15 +170,15 @@ describe('with onStoreError "process"', () => {
         },
       }),
     );
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(4 * second);
     expect(operations()).toEqual(["claim"]);
     open();
-    expect(await answered).toMatchObject({ code: "processed", dedupe: "unverified" });
+    expect(await responding).toMatchObject({ code: "processed", dedupe: "unverified" });
     expect(operations()).toEqual(["claim", "complete"]);
   });
 
-  test("a lease that nobody holds is neither renewed nor lost", async () => {
+  test("a run without a claim neither renews nor loses a lease", async () => {
     const { opened, open } = gate();
     const contexts: DeliveryContext[] = [];
     const { receiver, clock, reports, operations } = processing({
@@ -192,9 +189,9 @@ describe('with onStoreError "process"', () => {
         },
       },
     });
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(10 * second);
-    expect(await answered).toMatchObject({ code: "handler_timeout", dedupe: "unverified" });
+    expect(await responding).toMatchObject({ code: "handler_timeout", dedupe: "unverified" });
     await clock.advance(120 * second);
     expect(operations()).toEqual(["claim"]);
     expect(clock.timers).toBe(0);
@@ -208,7 +205,7 @@ describe('with onStoreError "process"', () => {
     expect(operations()).toEqual(["claim", "complete"]);
   });
 
-  test("maxRuns parks nothing that cannot be counted", async () => {
+  test("maxRuns does not park a run that cannot be counted", async () => {
     const parked: unknown[] = [];
     let isDown = false;
     const { receiver, operations } = processing(
@@ -230,7 +227,7 @@ describe('with onStoreError "process"', () => {
     expect((await send(receiver)).code).toBe("parked");
   });
 
-  test("a PermanentError still hands the event to onParked", async () => {
+  test("a PermanentError still passes the event to onParked", async () => {
     const parked: DeliveryContext[] = [];
     const { receiver, operations } = processing({
       onParked: (_, context) => parked.push(context),
@@ -241,7 +238,7 @@ describe('with onStoreError "process"', () => {
     expect(operations()).toEqual(["claim", "release parked"]);
   });
 
-  test("two copies may run at once: their handlers can tell by idempotencyKey", async () => {
+  test("two copies may run concurrently, with the same idempotencyKey", async () => {
     const { opened, open } = gate();
     const contexts: DeliveryContext[] = [];
     const { receiver } = processing({
@@ -252,28 +249,25 @@ describe('with onStoreError "process"', () => {
         },
       },
     });
-    const answers = [send(receiver), send(receiver)];
+    const sent = [send(receiver), send(receiver)];
     await settled();
     expect(new Set(contexts.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
     expect(contexts).toHaveLength(2);
     open();
-    expect((await Promise.all(answers)).map(({ code }) => code)).toEqual([
-      "processed",
-      "processed",
-    ]);
+    expect((await Promise.all(sent)).map(({ code }) => code)).toEqual(["processed", "processed"]);
   });
 
   test.each<[ClaimResult, string]>([
     [{ status: "busy", leaseLeftMs: 1_000 }, "in_flight"],
     [{ status: "done" }, "duplicate"],
     [{ status: "parked" }, "parked"],
-  ])("a store that answers %o is believed", async (result, code) => {
+  ])("a store that returns %o is trusted", async (result, code) => {
     const { receiver, contexts } = processing({}, () => ({ claim: () => result }));
     expect((await send(receiver)).code).toBe(code);
     expect(contexts).toEqual([]);
   });
 
-  test("a full memory store is a store that cannot be asked", async () => {
+  test("a full memory store counts as unavailable", async () => {
     const clock = new FakeClock();
     const { opened, open } = gate();
     const contexts: DeliveryContext[] = [];
@@ -300,12 +294,12 @@ describe('with onStoreError "process"', () => {
     ]);
   });
 
-  test("drain waits for such a run as for any other", async () => {
+  test("drain waits for such a run like any other", async () => {
     const { opened, open } = gate();
     const { receiver, clock } = processing({ on: { "*": () => opened } });
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(10 * second);
-    expect((await answered).code).toBe("handler_timeout");
+    expect((await responding).code).toBe("handler_timeout");
     const left: number[] = [];
     void receiver.drain({ deadlineMs: 60 * second }).then((count) => left.push(count));
     await settled();

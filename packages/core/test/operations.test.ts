@@ -41,7 +41,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     expect(await send(receiver, body)).toMatchObject({ code: "processed", run: 1 });
   });
 
-  test("lets a parked delivery run again, from what onParked kept", async () => {
+  test("lets a parked delivery run again from the delivery that onParked stored", async () => {
     const kept: StoredDelivery[] = [];
     let isBroken = true;
     const { receiver } = timed({
@@ -65,7 +65,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     expect((await receiver.receive(delivery)).code).toBe("duplicate");
   });
 
-  test("lets a failed one start from its first run", async () => {
+  test("lets a failed delivery start again from its first run", async () => {
     const { receiver } = timed({
       ...options,
       on: {
@@ -80,7 +80,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     expect(await send(receiver, body)).toMatchObject({ code: "processed", run: 2 });
   });
 
-  test("leaves alone what runs, and says so", async () => {
+  test("returns false for a running delivery and leaves it unchanged", async () => {
     const { opened, open } = gate();
     const { receiver } = timed({ ...options, on: { "*": () => opened } });
     const running = send(receiver, body);
@@ -92,7 +92,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     expect((await send(receiver, body)).code).toBe("duplicate");
   });
 
-  test("says that there was nothing to forget", async () => {
+  test("returns false if there is no record", async () => {
     const { receiver } = timed(options);
     await send(receiver, body);
     const other = {
@@ -105,7 +105,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     expect(await receiver.forget(target)).toBe(false);
   });
 
-  test("stays within the receiver's own name", async () => {
+  test("only affects the receiver's own name", async () => {
     const { receiver, store, clock } = timed({ ...options, name: "billing" });
     await send(receiver, body);
     const { receiver: other } = observed({ ...options, store, clock, name: "mailing" });
@@ -114,12 +114,12 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
   });
 
   test.each<[string, object, string]>([
-    ["no id", { body: bytes(body) }, "deliveryId"],
+    ["a missing id", { body: bytes(body) }, "deliveryId"],
     ["an empty id", { deliveryId: "", body: bytes(body) }, "deliveryId"],
-    ["an id that is no text", { deliveryId: 5, body: bytes(body) }, "deliveryId"],
-    ["a body that is text", { deliveryId: "dlv_1", body }, "body"],
+    ["an id that is not a string", { deliveryId: 5, body: bytes(body) }, "deliveryId"],
+    ["a body that is a string", { deliveryId: "dlv_1", body }, "body"],
     ["a body that was parsed", { deliveryId: "dlv_1", body: JSON.parse(body) as object }, "body"],
-  ])("refuses %s", async (_, wrong, option) => {
+  ])("rejects %s", async (_, wrong, option) => {
     const { receiver } = timed(options);
     await expect(receiver.forget(wrong as ForgetTarget)).rejects.toMatchObject({
       name: "ReceiverConfigError",
@@ -128,7 +128,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     });
   });
 
-  test("passes on what the store throws", async () => {
+  test("rejects with the store's error", async () => {
     for (const forget of [
       () => {
         throw new Error("connection reset");
@@ -140,7 +140,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     }
   });
 
-  test("waits for the store no longer than for a release, and tells it", async () => {
+  test("has the deadline of a release, and aborts the store's signal", async () => {
     const signals: AbortSignal[] = [];
     const { receiver, clock } = timed(options, () => ({
       forget(_, { signal }) {
@@ -157,7 +157,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     expect(clock.timers).toBe(0);
   });
 
-  test("needs the body only where the record's key comes from it", async () => {
+  test("needs the body only if the record's key derives from it", async () => {
     const { receiver } = timed(options);
     await send(receiver, body);
     for (const bodyless of [{}, { body: undefined }, { body: new Uint8Array() }]) {
@@ -176,18 +176,18 @@ describe("forget by event", () => {
   const options: Partial<ReceiverOptions> = { dedupeBy: "event", eventId };
 
   test.each([
-    ["is no JSON", "{"],
+    ["is not JSON", "{"],
     ["has no type", `{"id":"evt_1"}`],
     ["has no event id", eventBody()],
     ["has an empty event id", eventBody("email.sent", { id: "" })],
-  ])("refuses a body that %s", async (_, body) => {
+  ])("rejects a body that %s", async (_, body) => {
     const { receiver } = timed(options);
     await expect(receiver.forget({ deliveryId: "dlv_1", body: bytes(body) })).rejects.toMatchObject(
       { code: "invalid_option", option: "body" },
     );
   });
 
-  test("finds the record under whatever delivery id it came", async () => {
+  test("finds the record under any delivery id", async () => {
     const { receiver } = timed(options);
     const body = eventBody("email.sent", { id: "evt_1" });
     await send(receiver, body);
@@ -196,7 +196,7 @@ describe("forget by event", () => {
   });
 });
 
-test("forget takes a Buffer that is a piece of a larger one for its bytes alone", async () => {
+test("forget reads only its own bytes of a Buffer that is a view of a larger one", async () => {
   const { receiver } = timed({ dedupeBy: "body" });
   await send(receiver, eventBody());
   const padded = Buffer.from(`xx${eventBody()}yy`);
@@ -204,7 +204,7 @@ test("forget takes a Buffer that is a piece of a larger one for its bytes alone"
   expect(await receiver.forget({ deliveryId: "dlv_1", body })).toBe(true);
 });
 
-test("a run whose lease is dead can be forgotten, and what it still completes is kept", async () => {
+test("a run with a dead lease can be forgotten, and its later completion is kept", async () => {
   const { opened, open } = gate();
   const { receiver, clock } = timed({ on: { "*": () => opened } }, () => ({ extend: never }));
   void send(receiver);
@@ -218,20 +218,20 @@ test("a run whose lease is dead can be forgotten, and what it still completes is
 });
 
 describe("drain", () => {
-  /** Notes when a drain ends, and with what. */
+  /** Records whether a drain has resolved, and its result. */
   function draining(receiver: Receiver, deadlineMs = 60 * second) {
     const left: number[] = [];
     void receiver.drain({ deadlineMs }).then((count) => left.push(count));
     return left;
   }
 
-  test("ends at once where nothing was ever begun", async () => {
+  test("resolves immediately if nothing was ever pending", async () => {
     const { receiver } = timed();
     expect(await receiver.drain({ deadlineMs: 60 * second })).toBe(0);
     expect(await receiver.drain({ deadlineMs: 0 })).toBe(0);
   });
 
-  test("ends at once where all has come to its end, however it ended", async () => {
+  test("resolves immediately if every delivery has ended, with any outcome", async () => {
     const { receiver } = timed({
       on: { "email.*": () => {}, fails: () => Promise.reject(new Error("no")) },
     });
@@ -244,7 +244,7 @@ describe("drain", () => {
     expect(await receiver.drain({ deadlineMs: 0 })).toBe(0);
   });
 
-  test("waits for handlers that run, and for their completion", async () => {
+  test("waits for running handlers and their completion", async () => {
     const [work, completion] = [gate(), gate()];
     const { receiver } = timed({ on: { "*": () => work.opened } }, (store) => ({
       async complete(...call) {
@@ -252,7 +252,7 @@ describe("drain", () => {
         return store.complete(...call);
       },
     }));
-    const answered = send(receiver);
+    const responding = send(receiver);
     await settled();
     const left = draining(receiver);
     await settled();
@@ -261,7 +261,7 @@ describe("drain", () => {
     await settled();
     expect(left).toEqual([]);
     completion.open();
-    expect((await answered).code).toBe("processed");
+    expect((await responding).code).toBe("processed");
     await settled();
     expect(left).toEqual([0]);
   });
@@ -269,12 +269,12 @@ describe("drain", () => {
   test.each<[string, (work: Gate) => void]>([
     ["resolves", ({ open }) => open()],
     ["rejects", ({ fail }) => fail(new Error("no"))],
-  ])("waits for a run that has outlived its answer until it %s", async (_, end) => {
+  ])("waits for a run that outlived its response until it %s", async (_, end) => {
     const work = gate();
     const { receiver, clock, reports } = timed({ on: { "*": () => work.opened } });
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(10 * second);
-    expect((await answered).code).toBe("handler_timeout");
+    expect((await responding).code).toBe("handler_timeout");
     const left = draining(receiver);
     await clock.advance(59 * second);
     expect(left).toEqual([]);
@@ -284,7 +284,7 @@ describe("drain", () => {
     expect(reports).toHaveLength(2);
   });
 
-  test("waits for a completion that has to be tried again", async () => {
+  test("waits for a completion that is retried", async () => {
     let failures = 3;
     const { receiver, clock } = timed({}, (store) => ({
       complete(...call) {
@@ -300,7 +300,7 @@ describe("drain", () => {
     expect(left).toEqual([0]);
   });
 
-  test("does not wait for the release of a claim whose reply was lost", async () => {
+  test("does not wait for the release of a claim whose result was lost", async () => {
     const { receiver } = timed({}, () => ({
       claim: () => Promise.reject(new Error("connection reset")),
       release: never,
@@ -309,7 +309,7 @@ describe("drain", () => {
     expect(await receiver.drain({ deadlineMs: 60 * second })).toBe(0);
   });
 
-  test("does not wait for a body that is still being read: nobody has verified it", async () => {
+  test("does not wait for a body that is still being read, because it is not verified", async () => {
     const { headers } = await signed();
     const { receiver } = timed();
     void receiver.receive({ method: "POST", headers, body: never });
@@ -317,7 +317,7 @@ describe("drain", () => {
     expect(await receiver.drain({ deadlineMs: 60 * second })).toBe(0);
   });
 
-  test("refuses genuine deliveries until it resolves, without the store or a handler", async () => {
+  test("refuses verified deliveries until it resolves, without calling the store or a handler", async () => {
     const work = gate();
     const calls: NotedCall[] = [];
     const { receiver } = timed({ on: { "*": () => work.opened } }, (store) => noting(calls, store));
@@ -339,7 +339,7 @@ describe("drain", () => {
     expect((await send(receiver, eventBody(), next)).code).toBe("processed");
   });
 
-  test("that ends leaves another one that still waits in force", async () => {
+  test("that resolves does not end another one that is still waiting", async () => {
     const { receiver, clock } = timed({ on: { "*": never } });
     void send(receiver);
     await settled();
@@ -349,7 +349,7 @@ describe("drain", () => {
     expect((await send(receiver)).code).toBe("draining");
   });
 
-  test("ends at its deadline with the number of deliveries that are left, each counted once", async () => {
+  test("resolves at its deadline to the number of pending deliveries, each counted once", async () => {
     const works = [gate(), gate(), gate()];
     const { receiver, clock } = timed({
       on: { "*": (_, { attempt }) => works[attempt ?? 0]?.opened },
@@ -367,7 +367,7 @@ describe("drain", () => {
     await clock.advance(1);
     expect(left).toEqual([2]);
 
-    // It only looks: the runs go on, and a later drain finds what is left of them.
+    // It does not stop the runs: a later drain counts those still pending.
     works[1]?.open();
     await settled();
     const later = draining(receiver, 0);
@@ -375,7 +375,7 @@ describe("drain", () => {
     expect(later).toEqual([1]);
   });
 
-  test("leaves no timer behind that keeps a process alive", async () => {
+  test("leaves no timer that keeps a process alive", async () => {
     const { opened, open } = gate();
     const { receiver } = observed({ on: { "*": () => opened } });
     const kept = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
@@ -389,7 +389,7 @@ describe("drain", () => {
     expect(kept()).toBe(before);
   });
 
-  test("may be asked several times at once", async () => {
+  test("may be called several times concurrently", async () => {
     const { opened, open } = gate();
     const { receiver, clock } = timed({ on: { "*": () => opened } });
     void send(receiver);
@@ -402,7 +402,7 @@ describe("drain", () => {
     expect([short, long]).toEqual([[1], [0]]);
   });
 
-  test("of 0 ms only counts", async () => {
+  test("of 0 ms only returns the number", async () => {
     const { receiver, clock } = timed({ on: { "*": never } });
     void send(receiver);
     await settled();
@@ -411,7 +411,7 @@ describe("drain", () => {
     expect(left).toEqual([1]);
   });
 
-  test("keeps to its own receiver", async () => {
+  test("only affects its own receiver", async () => {
     const { receiver, store, clock } = timed({ on: { "*": never } });
     void send(receiver);
     await settled();
@@ -420,7 +420,7 @@ describe("drain", () => {
   });
 
   test.each([-1, 0.5, 2 ** 31, Number.NaN, Infinity, "5"])(
-    "refuses %s as deadline",
+    "rejects a deadline of %s",
     async (wrong) => {
       const { receiver } = timed();
       await expect(receiver.drain({ deadlineMs: wrong as number })).rejects.toMatchObject({

@@ -14,7 +14,7 @@ const on = { "*": () => {} };
 const onParked = () => {};
 const noSchema = 'events["a"] must be a Standard Schema';
 
-/** What building a receiver with these options throws. Options of any shape: JavaScript has no compiler to ask. */
+/** The error of building a receiver with these options, which may have any shape, as in JavaScript. */
 function refusal(options: object): ReceiverConfigError {
   try {
     createReceiver({ secret, on, ...options });
@@ -78,7 +78,7 @@ describe("a receiver is not built with", () => {
       "expires is not a known option.",
     ],
     [
-      "an expiry that is no time",
+      "an invalid expiry",
       { secret: [{ id: "a", key: "x", expiresAt: "soon" }] },
       "invalid_secret",
       "expiresAt?: Date",
@@ -92,7 +92,7 @@ describe("a receiver is not built with", () => {
     ],
     ["no handlers", { on: undefined }, "invalid_handler", "on needs at least one handler."],
     ["an empty `on`", { on: {} }, "invalid_handler", "on needs at least one handler."],
-    ["a handler that is no function", { on: { a: "b" } }, "invalid_handler", 'on["a"] must be'],
+    ["a handler that is not a function", { on: { a: "b" } }, "invalid_handler", 'on["a"] must be'],
     ["an empty handler key", { on: { "": () => {} } }, "invalid_handler", 'on[""] must be'],
     ["a misplaced *", { on: { "email*": () => {} } }, "invalid_handler", "prefix.*"],
     ["a * in the middle", { on: { "email.*.x": () => {} } }, "invalid_handler", "prefix.*"],
@@ -100,13 +100,8 @@ describe("a receiver is not built with", () => {
     ["a shared store without a name", { store: shared() }, "missing_name", "shared store"],
     ["an empty name", { name: "" }, "missing_name", "1 to 256 characters"],
     ["a name that is too long", { name: "n".repeat(257) }, "invalid_option", "1 to 256 characters"],
-    ["a name that is no string", { name: 5 }, "invalid_option", "1 to 256 characters"],
-    [
-      "a store that is none",
-      { store: new Map() },
-      "invalid_option",
-      "store must be a DeliveryStore",
-    ],
+    ["a name that is not a string", { name: 5 }, "invalid_option", "1 to 256 characters"],
+    ["an invalid store", { store: new Map() }, "invalid_option", "store must be a DeliveryStore"],
     ["null as store", { store: null }, "invalid_option", "store must be a DeliveryStore"],
     ["a list as dedupeBy", { dedupeBy: ["event"] }, "invalid_option", '"event" or "body"'],
     ["an unknown dedupeBy", { dedupeBy: "id" }, "invalid_option", '"event" or "body"'],
@@ -128,15 +123,15 @@ describe("a receiver is not built with", () => {
       "missing_event_id",
       'eventId must be given with dedupeBy: "event".',
     ],
-    ["an eventType that is no function", { eventType: "type" }, "invalid_option", "a function"],
+    ["an eventType that is not a function", { eventType: "type" }, "invalid_option", "a function"],
     [
-      "an observer that is no function",
+      "an observer that is not a function",
       { observe: {} },
       "invalid_option",
       "observe must be a function",
     ],
     [
-      "an onParked that is no function",
+      "an onParked that is not a function",
       { onParked: "queue" },
       "invalid_option",
       "onParked must be a function",
@@ -179,7 +174,7 @@ describe("a receiver is not built with", () => {
     ["null as events", { events: null }, "invalid_option", "events must be"],
     ["handlers that are all undefined", { on: { a: undefined } }, "invalid_handler", "on needs"],
     ["null as handler", { on: { a: null } }, "invalid_handler", 'on["a"] must be'],
-    ["a log that is no function", { log: true }, "invalid_option", "log must be a function"],
+    ["a log that is not a function", { log: true }, "invalid_option", "log must be a function"],
     ["a body limit of 0", { maxBodyBytes: 0 }, "invalid_option", "from 1 to 104857600"],
     ["a body limit over 100 MiB", { maxBodyBytes: 104_857_601 }, "invalid_option", "104857600"],
     ["a fraction of a millisecond", { leaseMs: 10_000.5 }, "invalid_option", "a whole number"],
@@ -206,7 +201,7 @@ describe("a receiver is not built with", () => {
   });
 });
 
-test("the borders themselves are allowed, and undefined means the default", () => {
+test("the limits themselves are allowed, and undefined means the default", () => {
   const limits: Partial<ReceiverOptions>[] = [
     {
       maxBodyBytes: 1,
@@ -246,7 +241,7 @@ test("the borders themselves are allowed, and undefined means the default", () =
     expect(() => createReceiver({ secret, on, ...options })).not.toThrow();
 });
 
-test("a handler that is undefined is not there: another one gets its events", async () => {
+test("a handler that is undefined counts as absent, and another one receives its events", async () => {
   const ran: string[] = [];
   const receiver = createReceiver({
     secret,
@@ -256,7 +251,7 @@ test("a handler that is undefined is not there: another one gets its events", as
   expect(ran).toEqual(["email.*"]);
 });
 
-test("a lease that is set alone takes the other durations along", () => {
+test("the defaults of the other durations follow leaseMs", () => {
   expect(() => createReceiver({ secret, on, leaseMs: 10_000 })).not.toThrow();
   expect(() => createReceiver({ secret, on, leaseMs: 3_600_000 })).not.toThrow();
   expect(() => createReceiver({ secret, on, maxRunMs: 2_000_000_000 })).not.toThrow();
@@ -264,7 +259,7 @@ test("a lease that is set alone takes the other durations along", () => {
 
 test.each([
   ["7 days", {}, { leaseMs: 30_000, retainMs: week }],
-  ["7 days, with another lease", { leaseMs: 60_000 }, { leaseMs: 60_000, retainMs: week }],
+  ["7 days with another leaseMs", { leaseMs: 60_000 }, { leaseMs: 60_000, retainMs: week }],
   [
     "as long as a run and its lease can last",
     { maxRunMs: 2_000_000_000 },
@@ -277,7 +272,7 @@ test.each([
   expect(calls).toMatchObject([{ request }, { request }]);
 });
 
-test("keys show up nowhere: not in errors, not in util.inspect, not in JSON", () => {
+test("keys do not appear in errors, util.inspect or JSON", () => {
   const padded = refusal({ secret: [{ id: "a", key: `${secret} ` }] });
   const doubled = refusal({
     secret: [
@@ -292,7 +287,7 @@ test("keys show up nowhere: not in errors, not in util.inspect, not in JSON", ()
   }
 });
 
-test("bytes given as a key may be wiped or changed afterwards", async () => {
+test("the bytes of a key may be wiped or changed afterwards", async () => {
   const key = new TextEncoder().encode(secret);
   const receiver = createReceiver({ secret: key, on });
   const delivery = await signed("{}", {}, secret);
@@ -304,7 +299,7 @@ function shared() {
   return { ...memoryStore(), shared: true };
 }
 
-test("no options at all are refused like no secret", () => {
+test("missing options are rejected like a missing secret", () => {
   const build = createReceiver as (options?: unknown) => unknown;
   expect(() => build()).toThrow(expect.objectContaining({ code: "invalid_secret" }));
   expect(() => build(null)).toThrow(expect.objectContaining({ code: "invalid_secret" }));

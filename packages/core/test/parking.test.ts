@@ -34,7 +34,7 @@ const givingUp: readonly (readonly [string, () => never | Promise<never>])[] = [
       throw hopeless;
     },
   ],
-  ["rejects", () => Promise.reject(hopeless)],
+  ["rejects with", () => Promise.reject(hopeless)],
 ];
 
 interface Parked {
@@ -42,7 +42,7 @@ interface Parked {
   readonly context: DeliveryContext;
 }
 
-/** Options that write down what is parked. */
+/** An `onParked` that records the parked events. */
 function parkingLot(): {
   readonly parked: Parked[];
   readonly onParked: ReceiverOptions["onParked"];
@@ -54,7 +54,7 @@ function parkingLot(): {
 describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
   const on = { "*": handler };
 
-  test("has its event parked: 200, once onParked has it, and no attempt runs it again", async () => {
+  test("ends as parked (200) when onParked resolves, and no attempt runs the event again", async () => {
     const { parked, onParked } = parkingLot();
     const calls: NotedCall[] = [];
     const { receiver, lines, reports } = timed({ on, onParked }, (store) => noting(calls, store));
@@ -68,11 +68,11 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
     expect(parked).toHaveLength(1);
     expect(operationsOf(calls)).toEqual(["claim", "release parked", "claim"]);
     expect(reports).toMatchObject([{ code: "parked" }, { code: "parked" }]);
-    // What onParked took over is no failure.
+    // An event that onParked received is not a failure.
     expect(lines).toEqual([]);
   });
 
-  test("has it parked without onParked too, and onHandlerError told", async () => {
+  test("is also parked without onParked, and onHandlerError receives the error", async () => {
     const { receiver, lines } = timed({ on });
     expect(await send(receiver)).toMatchObject({ code: "parked", status: 200 });
     expect(lines).toEqual(["handler: PermanentError: the customer is gone"]);
@@ -88,7 +88,7 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("disk full"))],
-  ])("is tried again when onParked %s: nobody has the event yet", async (__, onParked) => {
+  ])("is tried again if onParked %s", async (__, onParked) => {
     const calls: NotedCall[] = [];
     const { receiver, lines } = timed({ on, onParked }, (store) => noting(calls, store));
     expect(await send(receiver)).toMatchObject({
@@ -101,7 +101,7 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
     expect(await send(receiver)).toMatchObject({ code: "handler_failed", run: 2 });
   });
 
-  test("whose onHandlerError fails as well is parked all the same", async () => {
+  test("is parked even if onHandlerError fails", async () => {
     const { receiver, lines } = timed({
       on,
       onHandlerError: () => Promise.reject(new Error("no logger")),
@@ -111,19 +111,19 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
     expect(lines).toEqual(["svc-webhooks internal error: no logger"]);
   });
 
-  test("is answered only when onParked has resolved, and keeps other copies away until then", async () => {
+  test("ends only when onParked has resolved, and other copies are refused until then", async () => {
     const { opened, open } = gate();
     const { receiver, clock, reports } = timed({ on, onParked: () => opened });
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(9 * second);
     expect(reports).toEqual([]);
     expect((await send(receiver)).code).toBe("in_flight");
     open();
-    expect((await answered).code).toBe("parked");
+    expect((await responding).code).toBe("parked");
     expect(clock.timers).toBe(0);
   });
 
-  test("shares its time with onParked, which goes on under the lease when that is up", async () => {
+  test("shares handlerTimeoutMs with onParked, which then continues under the lease", async () => {
     const { opened, open } = gate();
     let context: DeliveryContext | undefined;
     const { receiver, clock, reports } = timed({
@@ -133,11 +133,11 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
         return opened;
       },
     });
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(10 * second - 1);
     expect(reports).toEqual([]);
     await clock.advance(1);
-    expect(await answered).toMatchObject({ code: "handler_timeout", status: 503 });
+    expect(await responding).toMatchObject({ code: "handler_timeout", status: 503 });
     expect(context?.signal.reason).toMatchObject({ code: "handler_timeout" });
     await clock.advance(80 * second);
     expect((await send(receiver)).code).toBe("in_flight");
@@ -149,7 +149,7 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
     expect(clock.timers).toBe(0);
   });
 
-  test("and whose lease is lost meanwhile has onParked told so", async () => {
+  test("aborts the signal of onParked if the lease is lost meanwhile", async () => {
     let context: DeliveryContext | undefined;
     const { receiver, clock } = timed(
       {
@@ -168,7 +168,7 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
   });
 });
 
-test("time that the handler took is not given to onParked again", async () => {
+test("onParked only has the time that the handler left", async () => {
   const work = gate();
   const { receiver, clock, reports } = timed({ on: { "*": () => work.opened }, onParked: never });
   void send(receiver);
@@ -180,7 +180,7 @@ test("time that the handler took is not given to onParked again", async () => {
   expect(reports).toMatchObject([{ code: "handler_timeout", runMs: 10 * second }]);
 });
 
-test("a run that gives up after its answer is parked, and its second report says so", async () => {
+test("a run that throws a PermanentError after its response is parked, with a second report", async () => {
   const work = gate();
   const { parked, onParked } = parkingLot();
   const { receiver, clock, reports } = timed({ on: { "*": () => work.opened }, onParked });
@@ -195,7 +195,7 @@ test("a run that gives up after its answer is parked, and its second report says
   ]);
 });
 
-test("a parking that the store cannot be told of is tried again in the background", async () => {
+test("a parking that the store could not record is retried in the background", async () => {
   const calls: NotedCall[] = [];
   const { parked, onParked } = parkingLot();
   let failures = 2;
@@ -218,7 +218,7 @@ test("a parking that the store cannot be told of is tried again in the backgroun
   expect(parked).toHaveLength(1);
 });
 
-describe("an error with the code of ours that another library threw is an ordinary failure:", () => {
+describe("an error of another library with the same code is an ordinary failure:", () => {
   test.each(["permanent_error", "retry_error"])("%s", async (code) => {
     const { parked, onParked } = parkingLot();
     const theirs = Object.assign(new Error("mailbox full"), { code, retryAfterMs: 7_000 });
@@ -230,7 +230,7 @@ describe("an error with the code of ours that another library threw is an ordina
   });
 });
 
-describe("errors of another copy of this package are known by their brand:", () => {
+describe("errors of another copy of this package are recognized by their brand:", () => {
   const copyOf = (code: string, more: object = {}) =>
     Object.assign(new Error("from elsewhere"), { [Symbol.for("svc-webhooks.error")]: code }, more);
 
@@ -242,7 +242,7 @@ describe("errors of another copy of this package are known by their brand:", () 
     expect(parked).toMatchObject([{ error: foreign }]);
   });
 
-  test("retry_error says when to come back", async () => {
+  test("retry_error sets the Retry-After", async () => {
     const foreign = copyOf("retry_error", { retryAfterMs: 7_000 });
     const { receiver } = timed({ on: { "*": () => Promise.reject(foreign) } });
     expect(await send(receiver)).toMatchObject({ code: "handler_failed", retryAfterMs: 7_000 });
@@ -258,10 +258,10 @@ test.each<[string, unknown]>([
   ["an error with another code", Object.assign(new Error("no"), { code: "ECONNRESET" })],
   ["an error with retryAfterMs alone", Object.assign(new Error("no"), { retryAfterMs: 5_000 })],
   [
-    "an error with a code that is no string",
+    "an error with a code that is not a string",
     Object.assign(new Error("no"), { code: ["retry_error"] }),
   ],
-])("what is thrown may be anything: %s is an ordinary failure", async (_, thrown) => {
+])("%s thrown by a handler is an ordinary failure", async (_, thrown) => {
   const { parked, onParked } = parkingLot();
   const errors: unknown[] = [];
   const { receiver } = timed({
@@ -279,33 +279,30 @@ test.each<[string, unknown]>([
 });
 
 test.each<[string, () => unknown]>([
-  ["at once", () => {}],
+  ["synchronously", () => {}],
   ["later", () => settled()],
-])(
-  "an error that cannot even be looked at, thrown %s, leaves the delivery to be tried again",
-  async (_, lead) => {
-    const { proxy: untouchable, revoke } = Proxy.revocable(new Error("no"), {});
-    revoke();
-    const { receiver, clock } = timed({
-      on: {
-        "*": (__, { run }) => {
-          if (run !== 1) return undefined;
-          const before = lead();
-          const fail = () => {
-            throw untouchable;
-          };
-          return before instanceof Promise ? before.then(fail) : fail();
-        },
+])("an unreadable error, thrown %s, is an ordinary failure", async (_, lead) => {
+  const { proxy: untouchable, revoke } = Proxy.revocable(new Error("no"), {});
+  revoke();
+  const { receiver, clock } = timed({
+    on: {
+      "*": (__, { run }) => {
+        if (run !== 1) return undefined;
+        const before = lead();
+        const fail = () => {
+          throw untouchable;
+        };
+        return before instanceof Promise ? before.then(fail) : fail();
       },
-    });
-    expect((await send(receiver)).status).toBe(500);
-    expect(clock.timers).toBe(0);
-    expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
-  },
-);
+    },
+  });
+  expect((await send(receiver)).status).toBe(500);
+  expect(clock.timers).toBe(0);
+  expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
+});
 
 describe("RetryError", () => {
-  /** The `Retry-After` that a sender gets for it. */
+  /** The `Retry-After` of the response. */
   async function retryAfter(retryAfterMs: number): Promise<string | undefined> {
     const { receiver } = timed({
       on: { "*": () => Promise.reject(new RetryError({ retryAfterMs })) },
@@ -324,18 +321,18 @@ describe("RetryError", () => {
     [86_400_001, "86400"],
     [Number.MAX_VALUE, "86400"],
     [Infinity, "86400"],
-  ])("of %d ms is sent as %s s: rounded up, at most a day", async (ms, seconds) => {
+  ])("of %d ms is sent as %s s, rounded up, at most a day", async (ms, seconds) => {
     expect(await retryAfter(ms)).toBe(seconds);
   });
 
   test.each([0, -1, -1_000, -86_400_000, -Infinity, Number.NaN])(
-    "of %d ms harms nobody: come back in a second",
+    "of %d ms is sent as 1 s",
     async (ms) => {
       expect(await retryAfter(ms)).toBe("1");
     },
   );
 
-  test("is an ordinary failure otherwise: reported, and tried again", async () => {
+  test("is otherwise an ordinary failure, reported and tried again", async () => {
     const calls: NotedCall[] = [];
     const cause = new Error("rate limited");
     const error = new RetryError({ retryAfterMs: 2_000, cause });
@@ -351,7 +348,7 @@ describe("RetryError", () => {
     expect(await send(receiver)).toMatchObject({ run: 2 });
   });
 
-  test("from onParked does not make a park of it", async () => {
+  test("from onParked is a failure, and the event is not parked", async () => {
     const { receiver } = timed({
       on: { "*": () => Promise.reject(hopeless) },
       onParked: () => Promise.reject(new RetryError({ retryAfterMs: 60_000 })),
@@ -368,30 +365,33 @@ describe("maxRuns", () => {
     },
   });
 
-  test.each([1, 2, 5])("of %d parks at the next claim, without the handler", async (maxRuns) => {
-    const runs: unknown[] = [];
-    const { parked, onParked } = parkingLot();
-    const { receiver, lines } = timed({ on: failing(runs), maxRuns, onParked });
-    for (let run = 1; run <= maxRuns; run += 1) {
-      expect(await send(receiver)).toMatchObject({ code: "handler_failed", run });
-    }
-    expect(parked).toEqual([]);
-    expect(await send(receiver)).toMatchObject({ code: "parked", status: 200, run: maxRuns + 1 });
-    expect(runs).toEqual(Array.from({ length: maxRuns }, (_, index) => index + 1));
-    expect(parked).toMatchObject([
-      {
-        error: { code: "permanent_error", message: `given up after ${maxRuns} runs` },
-        context: { run: maxRuns + 1 },
-      },
-    ]);
-    expect(parked[0]?.error).toBeInstanceOf(PermanentError);
-    expect(lines).toHaveLength(maxRuns);
+  test.each([1, 2, 5])(
+    "of %d parks the event at the next claim, without running the handler",
+    async (maxRuns) => {
+      const runs: unknown[] = [];
+      const { parked, onParked } = parkingLot();
+      const { receiver, lines } = timed({ on: failing(runs), maxRuns, onParked });
+      for (let run = 1; run <= maxRuns; run += 1) {
+        expect(await send(receiver)).toMatchObject({ code: "handler_failed", run });
+      }
+      expect(parked).toEqual([]);
+      expect(await send(receiver)).toMatchObject({ code: "parked", status: 200, run: maxRuns + 1 });
+      expect(runs).toEqual(Array.from({ length: maxRuns }, (_, index) => index + 1));
+      expect(parked).toMatchObject([
+        {
+          error: { code: "permanent_error", message: `given up after ${maxRuns} runs` },
+          context: { run: maxRuns + 1 },
+        },
+      ]);
+      expect(parked[0]?.error).toBeInstanceOf(PermanentError);
+      expect(lines).toHaveLength(maxRuns);
 
-    expect((await send(receiver)).code).toBe("parked");
-    expect(parked).toHaveLength(1);
-  });
+      expect((await send(receiver)).code).toBe("parked");
+      expect(parked).toHaveLength(1);
+    },
+  );
 
-  test("does not keep the last run from being the one that succeeds", async () => {
+  test("allows the last run to succeed", async () => {
     const { parked, onParked } = parkingLot();
     const { receiver } = timed({
       on: {
@@ -412,7 +412,7 @@ describe("maxRuns", () => {
     expect(parked).toEqual([]);
   });
 
-  test("has onParked asked again by the next attempt when it failed, never the handler", async () => {
+  test("runs onParked again at the next attempt if it failed, and never the handler", async () => {
     const runs: unknown[] = [];
     let refusals = 2;
     const { receiver } = timed({
@@ -428,7 +428,7 @@ describe("maxRuns", () => {
     expect(runs).toEqual([1]);
   });
 
-  test("counts runs whose event was refused by its schema", async () => {
+  test("counts runs whose event the schema rejected", async () => {
     const { parked, onParked } = parkingLot();
     const events = { "email.sent": schemaBy(() => ({ issues: [{ message: "no" }] })) };
     const { receiver } = timed({ events, maxRuns: 2, onParked });
@@ -438,13 +438,13 @@ describe("maxRuns", () => {
     expect(parked).toHaveLength(1);
   });
 
-  test("counts runs that nobody could report: their lease ran out", async () => {
+  test("counts runs whose lease expired without a release", async () => {
     const { parked, onParked } = parkingLot();
     const clock = new FakeClock();
     const store = memoryStore({ clock });
     const runs: unknown[] = [];
     for (const _ of ["first", "second"]) {
-      // A clock of its own that stands still: nothing extends the lease, as if the process were gone.
+      // Its own clock stands still, so nothing extends the lease, as if the process had ended.
       const dying = timed({
         store,
         maxRuns: 2,
@@ -466,7 +466,7 @@ describe("maxRuns", () => {
     expect(parked).toMatchObject([{ context: { run: 3 } }]);
   });
 
-  test("counts no copy that was turned away while a run was under way", async () => {
+  test("does not count copies that were refused as in_flight", async () => {
     const { parked, onParked } = parkingLot();
     const work = gate();
     const { receiver } = timed({ on: { "*": () => work.opened }, maxRuns: 1, onParked });
@@ -478,7 +478,7 @@ describe("maxRuns", () => {
     expect(parked).toEqual([]);
   });
 
-  test("without PermanentError or a run too many parks nothing, however long it goes on", async () => {
+  test("that is never exceeded parks nothing, after any number of deliveries", async () => {
     const runs: unknown[] = [];
     const { parked, onParked } = parkingLot();
     const { receiver } = timed({ on: failing(runs), onParked });
@@ -489,7 +489,7 @@ describe("maxRuns", () => {
 
   describe.each<[string, (store: DeliveryStore, clock: FakeClock) => DeliveryStore["claim"]]>([
     [
-      "takes claims and answers too late",
+      "grants claims but returns too late",
       (store, clock) =>
         async (...call) => {
           const taken = await store.claim(...call);
@@ -498,7 +498,7 @@ describe("maxRuns", () => {
         },
     ],
     [
-      "takes claims too late",
+      "grants claims too late",
       (store, clock) =>
         async (...call) => {
           await pause(clock, 2 * second);
@@ -506,15 +506,15 @@ describe("maxRuns", () => {
         },
     ],
     [
-      "takes claims and never answers",
+      "grants claims but never returns",
       (store) =>
         async (...call) => {
           await store.claim(...call);
           return never();
         },
     ],
-  ])("and a store that %s", (_, slow) => {
-    test("never park a delivery whose handler did not run", async () => {
+  ])("with a store that %s", (_, slow) => {
+    test("does not park a delivery whose handler did not run", async () => {
       const runs: unknown[] = [];
       const { parked, onParked } = parkingLot();
       let slowClaims = 10;
@@ -526,9 +526,9 @@ describe("maxRuns", () => {
         }),
       );
       for (let attempt = 0; attempt < 10; attempt += 1) {
-        const answered = send(receiver);
+        const responding = send(receiver);
         await clock.advance(3 * second);
-        expect((await answered).code).toBe("store_unavailable");
+        expect((await responding).code).toBe("store_unavailable");
       }
       expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
       expect(runs).toEqual([1]);

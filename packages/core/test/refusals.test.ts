@@ -10,7 +10,7 @@ const bytes = (...parts: (string | number[])[]) =>
   );
 
 describe("a Content-Encoding", () => {
-  test.each(["", "identity", " Identity ", "IDENTITY"])("of %j is none", async (encoding) => {
+  test.each(["", "identity", " Identity ", "IDENTITY"])("of %j is accepted", async (encoding) => {
     const { receiver } = observed();
     const { code } = await send(receiver, undefined, { "content-encoding": encoding });
     expect(code).toBe("processed");
@@ -24,14 +24,14 @@ describe("a Content-Encoding", () => {
 });
 
 describe("a delivery id", () => {
-  test.each(["!", "~", "dlv_1", "a".repeat(256)])("may be %j", async (id) => {
+  test.each(["!", "~", "dlv_1", "a".repeat(256)])("%j is accepted", async (id) => {
     const { receiver } = observed();
     const { code } = await send(receiver, undefined, { "x-svc-delivery-id": id });
     expect(code).toBe("processed");
   });
 
   test.each(["a b", "a,b", "dlv_1, dlv_1", "\u00e9", "a\u007f", " a", "a ", "a".repeat(257)])(
-    "may not be %j",
+    "%j is refused as malformed",
     async (id) => {
       const { receiver } = observed();
       const { code } = await send(receiver, undefined, { "x-svc-delivery-id": id });
@@ -57,7 +57,7 @@ describe("headers", () => {
     ["X-SVC-Delivery-Id", "delivery_id_malformed"],
   ] as const;
 
-  test.each(twice)("with %s in two cases have two values: %s", async (name, code) => {
+  test.each(twice)("with %s in two letter cases have two values: %s", async (name, code) => {
     const { receiver } = observed();
     const delivery = await signed();
     const again = { [name]: delivery.headers[name.toLowerCase()] };
@@ -83,7 +83,7 @@ describe("headers", () => {
     ["names of any case", (headers) => mapped(headers, ([name, value]) => [upper(name), value])],
     ["an empty value in another case first", (headers) => ({ ...empty(headers), ...headers })],
     ["an empty value in another case last", (headers) => ({ ...headers, ...empty(headers) })],
-  ])("may be given as %s", async (_, given) => {
+  ])("are accepted as %s", async (_, given) => {
     const { receiver } = observed();
     const delivery = await signed();
     const outcome = await receiver.receive({ ...delivery, headers: given(delivery.headers) });
@@ -102,19 +102,19 @@ describe("headers", () => {
 
 describe("a signed body", () => {
   test.each([
-    ["of bytes that are no UTF-8", bytes('{"type":"a","x":"', [0xc3, 0x28], '"}')],
+    ["that is not UTF-8", bytes('{"type":"a","x":"', [0xc3, 0x28], '"}')],
     ["cut inside a character", bytes('{"type":"', [0xe2, 0x82])],
     ["with two byte order marks", bytes([0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf], eventBody())],
     ["of null", bytes("null")],
     ["of a list", bytes("[]")],
     ["of text", bytes('"x"')],
-    ["of nothing", bytes()],
+    ["that is empty", bytes()],
   ])("%s is malformed", async (_, body) => {
     const { receiver } = observed();
     expect((await receiver.receive(await signed(body))).code).toBe("malformed_body");
   });
 
-  test("may begin with one byte order mark", async () => {
+  test("may start with one byte order mark", async () => {
     const { receiver } = observed();
     const body = bytes([0xef, 0xbb, 0xbf], eventBody());
     expect((await receiver.receive(await signed(body))).code).toBe("processed");
@@ -126,7 +126,7 @@ test.each([
   ["email", "ignored"],
   ["email.x", "processed"],
   ["email.*", "processed"],
-])("a handler for email.* leaves %s %s", async (type, code) => {
+])("with only a handler for email.*, an event of type %s ends as %s", async (type, code) => {
   const { receiver } = observed({ on: { "email.*": () => {} } });
   expect((await receiver.receive(await signed(eventBody(type)))).code).toBe(code);
 });

@@ -21,11 +21,11 @@ import {
 
 const inject = "\r\n\u001B[31mFORGED\u2028\u0007é";
 
-/** One line of visible ASCII: nothing in it starts another line or a terminal sequence. */
+/** One line of printable ASCII, without line breaks or terminal sequences. */
 const oneSafeLine = /^[ -~]+$/;
 
 describe("a report", () => {
-  test("tells everything known of a run, and where the time went", async () => {
+  test("contains all facts of a run and the time of each stage", async () => {
     let clock: FakeClock | undefined;
     const wait = async (ms: number) => clock && pause(clock, ms);
     const world = timed(
@@ -79,7 +79,7 @@ describe("a report", () => {
     ]);
   });
 
-  test("is flat: no value in it is an object, except the list of warnings", async () => {
+  test("is flat: it contains no object except the list of warnings", async () => {
     const { receiver, reports } = observed();
     await send(receiver, eventBody("email.sent", { nested: { deep: [1] } }));
     const nested = reports.flatMap((report) =>
@@ -88,7 +88,7 @@ describe("a report", () => {
     expect(nested).toEqual([["warnings", []]]);
   });
 
-  test("of a refused delivery holds what was found out until then, and no more", async () => {
+  test("of a refused delivery contains only the facts of the stages it reached", async () => {
     const { receiver, reports } = timed();
     await send(receiver, eventBody(), { "content-encoding": "gzip" });
     await send(receiver, eventBody(), {}, "whsec_other");
@@ -113,14 +113,14 @@ describe("a report", () => {
     ]);
   });
 
-  test("is the outcome, and what only operators need", async () => {
+  test("contains the outcome and the fields that only operators need", async () => {
     const { receiver, reports } = timed();
     const outcomes = [await send(receiver), await send(receiver), await send(receiver, "[]")];
     for (const [index, outcome] of outcomes.entries())
       expect(reports[index]).toMatchObject(outcome);
   });
 
-  test("never holds the body, a key or what a handler threw", async () => {
+  test("never contains the body, a key or a handler's error", async () => {
     const key = "whsec_0123456789";
     const { receiver, reports } = observed({
       secret: key,
@@ -140,7 +140,7 @@ describe("a report", () => {
     );
   });
 
-  test("of a run that outlived its answer comes twice, and what came later is in the second", async () => {
+  test("of a run that outlived its response is followed by a second one with the later facts", async () => {
     const { opened, open } = gate();
     const { receiver, clock, reports } = timed({ on: { "*": () => opened } }, () => ({
       complete() {
@@ -158,7 +158,7 @@ describe("a report", () => {
   });
 });
 
-describe("hooks that fail change nothing", () => {
+describe("hooks that fail do not change the outcome", () => {
   const fails: [string, () => unknown][] = [
     [
       "throws an error",
@@ -167,7 +167,7 @@ describe("hooks that fail change nothing", () => {
       },
     ],
     [
-      "throws nothing",
+      "throws undefined",
       () => {
         throw undefined;
       },
@@ -203,8 +203,8 @@ describe("hooks that fail change nothing", () => {
     return outcomes;
   };
 
-  test.each(fails.flatMap(([how, fail]) => hooks.map((hook) => ({ hook, how, fail }))))(
-    "$hook that $how",
+  test.each(fails.flatMap(([failure, fail]) => hooks.map((hook) => ({ hook, failure, fail }))))(
+    "$hook that $failure",
     async ({ hook, fail }) => {
       const unhandled: unknown[] = [];
       const note = (reason: unknown) => unhandled.push(reason);
@@ -223,7 +223,7 @@ describe("hooks that fail change nothing", () => {
   );
 
   test.each(["observe", "onHandlerError", "log"] as const)(
-    "and what %s threw goes to onInternalError",
+    "onInternalError receives the error of %s",
     async (hook) => {
       const errors: unknown[] = [];
       const thrown = new Error("hook down");
@@ -278,7 +278,7 @@ describe("a line for the operator", () => {
     ["internal_error", { eventId: failing("bug") }, () => signed(eventBody(inject)), "bug"],
   ];
 
-  test.each(cases)("is printed for %s, just one, with nothing raw in it", async (...args) => {
+  test.each(cases)("is printed once for %s, without unescaped text", async (...args) => {
     const [code, options, delivery, text] = args;
     const { receiver, lines } = observed({ name: "billing", ...options });
     expect((await receiver.receive(await delivery())).code).toBe(code);
@@ -295,7 +295,7 @@ describe("a line for the operator", () => {
     ["a symbol", Symbol("odd")],
     ["an object without a prototype", Object.create(null)],
     ["an error without a text", new Error()],
-  ])("is printed also where %s was thrown", async (_, thrown) => {
+  ])("is also printed if %s was thrown", async (_, thrown) => {
     const throwIt = () => {
       throw thrown;
     };
@@ -317,14 +317,14 @@ describe("a line for the operator", () => {
     ]);
   });
 
-  test("is printed where a reader fails without saying why", async () => {
+  test("is printed if a reader fails without a reason", async () => {
     const { receiver, lines } = observed();
     const delivery = await signed();
     await receiver.receive({ ...delivery, body: () => Promise.reject(undefined) });
     expect(lines).toEqual([expect.stringContaining("body_unavailable")]);
   });
 
-  test("names the delivery and its type once they are known", async () => {
+  test("contains the delivery id and the type once they are known", async () => {
     const { receiver, lines } = observed({
       store: { ...timed().store, claim: failing("down") },
     });
@@ -333,7 +333,7 @@ describe("a line for the operator", () => {
     expect(lines[0]).toContain(String.raw`a\"b\r\n\u001b[31mFORGED`);
   });
 
-  test("has an end, however much the sender or an error has to say", async () => {
+  test("is limited in length, even if the sender's text or an error is long", async () => {
     const { receiver, lines } = observed({
       store: { ...timed().store, claim: failing("x".repeat(10_000)) },
     });
@@ -349,17 +349,17 @@ describe("a line for the operator", () => {
     ["malformed_body", () => signed("[]")],
     ["body_too_large", () => signed(eventBody(), { "content-length": "1048577" })],
     ["encoding_unsupported", () => signed(eventBody(), { "content-encoding": "gzip" })],
-  ])("is not printed for %s: strangers and senders cannot fill the log", async (code, delivery) => {
+  ])("is not printed for %s, so that requests cannot fill the log", async (code, delivery) => {
     const { receiver, lines } = observed();
     expect((await receiver.receive(await delivery())).code).toBe(code);
     expect(lines).toEqual([]);
   });
 });
 
-describe("lines that requests cause", () => {
+describe("lines caused by requests", () => {
   const minute = 60_000;
 
-  test("come at most once a minute for one cause, and the next one counts the rest", async () => {
+  test("are printed at most once a minute per cause, and the next one counts those omitted", async () => {
     const { receiver, clock, lines } = timed();
     const untyped = () => send(receiver, "{}");
     for (let sent = 0; sent < 1_000; sent += 1) await untyped();
@@ -376,7 +376,7 @@ describe("lines that requests cause", () => {
     expect(lines[2]).not.toContain("more");
   });
 
-  test("are not multiplied by texts that a stranger without the key chooses", async () => {
+  test("are not multiplied by the text of unverified requests", async () => {
     const { receiver, lines } = timed();
     const { headers } = await signed();
     for (let length = 1; length < 200; length += 1) {
@@ -388,7 +388,7 @@ describe("lines that requests cause", () => {
     expect(lines).toHaveLength(1);
   });
 
-  test("are separate for separate causes, of which few are remembered", async () => {
+  test("are limited separately per cause, for a bounded number of causes", async () => {
     const { receiver, lines } = timed({
       eventType: ({ kind }) => {
         throw new Error(`kind ${String(kind)}`);
@@ -420,7 +420,7 @@ describe("lines that requests cause", () => {
     expect(lines).toHaveLength(3);
   });
 
-  test("of internal errors too", async () => {
+  test("are also limited for internal errors", async () => {
     const { receiver, lines } = timed({
       observe: () => {
         throw new Error("metrics are down");
@@ -431,7 +431,7 @@ describe("lines that requests cause", () => {
   });
 });
 
-describe("by default, what an operator must see goes to console.error", () => {
+describe("by default console.error prints", () => {
   let printed: MockInstance<typeof console.error>;
   beforeEach(() => {
     printed = vi.spyOn(console, "error").mockImplementation(() => {});
@@ -440,7 +440,7 @@ describe("by default, what an operator must see goes to console.error", () => {
     printed.mockRestore();
   });
 
-  test("one line for an ending that only the operator can mend", async () => {
+  test("one line for an outcome that only the operator can fix", async () => {
     const receiver = createReceiver({ secret, on: { "*": () => {} } });
     await send(receiver, "{}");
     expect(printed.mock.calls).toEqual([
@@ -473,7 +473,7 @@ describe("by default, what an operator must see goes to console.error", () => {
     expect(frames[0]).toMatch(/^ +at .*report\.test\.ts/);
   });
 
-  test("a handler's error without a control character or a line of the sender's in it", async () => {
+  test("a handler's error without control characters or line breaks of the sender", async () => {
     const cause = new Error("\u001b[31mred");
     const thrown = new TypeError(`no such address:${inject}\n    at fake (fake.js:1:1)`, { cause });
     const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown) } });
@@ -499,7 +499,7 @@ describe("by default, what an operator must see goes to console.error", () => {
     ["null", null],
     ["text", "no\u001b[2J"],
     [
-      "an error whose message cannot be read",
+      "an error with an unreadable message",
       {
         get message() {
           throw new Error("no");
@@ -516,14 +516,14 @@ describe("by default, what an operator must see goes to console.error", () => {
         return error;
       })(),
     ],
-  ])("one text when a handler throws %s", async (_, thrown) => {
+  ])("one text if a handler throws %s", async (_, thrown) => {
     const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown as Error) } });
     expect((await send(receiver)).code).toBe("handler_failed");
     expect(printed).toHaveBeenCalledOnce();
     expect(String(printed.mock.calls[0]?.[0])).toMatch(/^[ -~\n]+$/);
   });
 
-  test("nothing when all is well", async () => {
+  test("nothing if there is no problem", async () => {
     const receiver = createReceiver({ secret, on: { "*": () => {} } });
     await send(receiver);
     await send(receiver);

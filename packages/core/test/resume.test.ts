@@ -27,7 +27,7 @@ import {
 const second = 1_000;
 const eventId: ReceiverOptions["eventId"] = ({ id }) => id as string | undefined;
 
-/** A receiver whose handler parks until it is repaired, and what it stored. */
+/** A receiver whose handler parks events until it is repaired, and the rows it stored. */
 function parking(options: Partial<ReceiverOptions> = {}) {
   const rows: string[] = [];
   const calls: NotedCall[] = [];
@@ -55,7 +55,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
 ])("resume, with dedupeBy %s,", (_, options) => {
   const body = eventBody("email.sent", { id: "evt_1" });
 
-  test("runs what was parked, with one claim, and then it is a duplicate", async () => {
+  test("runs a parked delivery with one claim, after which it is a duplicate", async () => {
     const { receiver, calls, resume, repair } = parking(options);
     expect((await send(receiver, body)).code).toBe("parked");
     repair();
@@ -66,7 +66,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     expect((await send(receiver, body)).code).toBe("duplicate");
   });
 
-  test("parks again what still cannot succeed", async () => {
+  test("parks the event again on another PermanentError", async () => {
     const { receiver, rows, resume } = parking(options);
     await send(receiver, body);
     expect((await resume()).code).toBe("parked");
@@ -77,7 +77,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
 });
 
 describe("resume", () => {
-  test("verifies nothing: the key may have changed since", async () => {
+  test("does not verify, so the key may have changed", async () => {
     const { receiver, rows, store, clock } = parking();
     await send(receiver);
     const { receiver: later } = observed({ store, clock, secret: "whsec_new" });
@@ -86,7 +86,7 @@ describe("resume", () => {
     expect(outcome.secretId).toBeUndefined();
   });
 
-  test("has no limit of time for the handler but its lease", async () => {
+  test("limits the handler's time only by its lease", async () => {
     const work = gate();
     let signal: AbortSignal | undefined;
     const { receiver, clock } = timed({
@@ -105,7 +105,7 @@ describe("resume", () => {
     expect((await resumed).code).toBe("processed");
   });
 
-  test("is refused while another run holds its lease, and changes nothing then", async () => {
+  test("is refused without a change while another run holds the lease", async () => {
     const work = gate();
     const { receiver } = timed({ on: { "*": () => work.opened } });
     const running = send(receiver);
@@ -115,7 +115,7 @@ describe("resume", () => {
     expect((await running).code).toBe("processed");
   });
 
-  test("by two operators at once runs once", async () => {
+  test("by two operators concurrently runs once", async () => {
     const { receiver, resume, repair } = parking();
     await send(receiver);
     repair();
@@ -123,7 +123,7 @@ describe("resume", () => {
     expect(codes.toSorted()).toEqual(["duplicate", "processed"]);
   });
 
-  test("gives an event whose runs were used up as many again", async () => {
+  test("restarts the count of runs after maxRuns", async () => {
     const runs: unknown[] = [];
     const { receiver } = timed({
       maxRuns: 1,
@@ -141,12 +141,12 @@ describe("resume", () => {
     expect(runs).toEqual([1, 1]);
   });
 
-  test("runs an event of which the store knows nothing, as for a queue", async () => {
+  test("runs an event without a record, as from a queue", async () => {
     const { receiver } = observed();
     expect((await receiver.resume(await signed())).code).toBe("processed");
   });
 
-  test("keeps the platform alive for the run", async () => {
+  test("passes the run to waitUntil", async () => {
     const works: Promise<unknown>[] = [];
     const { receiver } = observed({ on: { "*": async () => {} } });
     await receiver.resume(await signed(), { waitUntil: (work) => works.push(work) });
@@ -155,7 +155,7 @@ describe("resume", () => {
 
   test.each<[string, unknown, string]>([
     ["nothing", undefined, "internal_error"],
-    ["a body that is text", { method: "POST", headers: {}, body: "{}" }, "body_unavailable"],
+    ["a body that is a string", { method: "POST", headers: {}, body: "{}" }, "body_unavailable"],
     [
       "no delivery id",
       { method: "POST", headers: {}, body: new Uint8Array() },
@@ -166,12 +166,12 @@ describe("resume", () => {
       { method: "POST", headers: { "x-svc-delivery-id": "dlv_1" }, body: new Uint8Array() },
       "malformed_body",
     ],
-  ])("ends with an outcome, not a rejection, when given %s", async (_, wrong, code) => {
+  ])("resolves to an outcome for %s", async (_, wrong, code) => {
     const { receiver } = observed();
     expect((await receiver.resume(wrong as StoredDelivery)).code).toBe(code);
   });
 
-  test("does not take a parked record for a delivery that arrives", async () => {
+  test("is the only call that claims a parked record", async () => {
     const { receiver, calls } = parking();
     await send(receiver);
     await send(receiver);
@@ -187,7 +187,7 @@ describe("a stored delivery", () => {
     body: bytes,
   };
 
-  test("survives its JSON form byte by byte", () => {
+  test("survives serialization byte for byte", () => {
     const { method, headers, body } = parseDelivery(serializeDelivery(delivery));
     expect({ method, headers }).toEqual({
       method: "POST",
@@ -196,13 +196,13 @@ describe("a stored delivery", () => {
     expect(body).toEqual(bytes);
   });
 
-  test("is read from the object that a driver makes of a JSON column", () => {
+  test("can be parsed from the object that a driver returns for a JSON column", () => {
     const column: unknown = JSON.parse(serializeDelivery(delivery));
     expect(parseDelivery(column).body).toEqual(bytes);
     expect(column).toMatchObject({ body: Buffer.from(bytes).toString("base64") });
   });
 
-  test("of the largest size is serialized and read again", () => {
+  test("of the largest size can be serialized and parsed", () => {
     const body = new Uint8Array(104_857_600).fill(0xff);
     expect(parseDelivery(serializeDelivery({ ...delivery, body })).body.length).toBe(body.length);
   });
@@ -214,7 +214,7 @@ describe("a stored delivery", () => {
     ["text that is not JSON", "{"],
     ["JSON null", "null"],
     ["an empty object", {}],
-    ["a body that JSON.stringify made of bytes", { method: "POST", headers: {}, body: { 0: 123 } }],
+    ["a body of bytes after JSON.stringify", { method: "POST", headers: {}, body: { 0: 123 } }],
     ["a body that is not base64", { method: "POST", headers: {}, body: "{}" }],
     ["no body", { method: "POST", headers: {} }],
     ["no headers", { method: "POST", body: "e30=" }],
@@ -243,7 +243,7 @@ describe("dedupe", () => {
     expect(use).toBeTypeOf("function");
   });
 
-  test("is verified only once a claim is held", async () => {
+  test("is verified only when a claim is held", async () => {
     const { receiver } = timed({}, () => ({ claim: () => Promise.reject(new Error("down")) }));
     expect((await send(receiver)).dedupe).toBeUndefined();
     const { receiver: busy } = timed({ on: { "*": never } });
@@ -255,7 +255,7 @@ describe("dedupe", () => {
   });
 });
 
-test("one memory store in two receivers without names is refused as a shared store is", () => {
+test("one memory store in two receivers without names is rejected like a shared store", () => {
   const store = memoryStore();
   const clock = new FakeClock();
   const build = (name?: string) => observed({ store, clock, name });

@@ -9,9 +9,9 @@ const collectGarbage = runInNewContext("gc") as () => void;
 
 describe("after its response, a delivery is released", () => {
   const deliveries = 20;
-  /** A client keeps its requests until it has their replies. */
-  const unanswered: unknown[] = [];
-  const hangs = () => new Promise<never>((...settle) => unanswered.push(settle));
+  /** Keeps the promises of pending calls, as a client does. */
+  const pendingCalls: unknown[] = [];
+  const hangs = () => new Promise<never>((...settle) => pendingCalls.push(settle));
   const fails = () => Promise.reject(new Error("down"));
 
   test.each<[string, Partial<DeliveryStore>, string]>([
@@ -30,14 +30,14 @@ describe("after its response, a delivery is released", () => {
     const responses = Promise.all(Array.from({ length: deliveries }, respond));
     await clock.advance(2_500);
     expect(new Set(await responses)).toEqual(new Set([code]));
-    // The store is still being called: no body was released because its delivery had come to an end.
+    // The store calls are still pending, so the deliveries have not ended.
     expect(clock.timers).toBeGreaterThanOrEqual(deliveries);
     await settled();
     collectGarbage();
     await settled();
     collectGarbage();
     const held = bodies.filter((body) => body.deref());
-    // V8 may keep the last one in a register or a frame.
+    // V8 may keep the last one in a register or a stack frame.
     expect(held.length).toBeLessThanOrEqual(1);
   });
 });

@@ -26,7 +26,7 @@ import {
 
 const second = 1_000;
 
-/** Notes at which second of the clock the store was asked to extend a lease. */
+/** Records the second of each call of `extend`. */
 const noteExtends =
   (at: number[]) =>
   (store: DeliveryStore, clock: FakeClock): Partial<DeliveryStore> => {
@@ -41,20 +41,20 @@ const noteExtends =
 
 const reasonOf = ({ signal }: DeliveryContext) => (signal.reason as SignalReason | undefined)?.code;
 
-describe("a handler that takes longer than its time", () => {
+describe("a handler that exceeds its timeout", () => {
   test.each([1, 10_000, 25_000])(
-    "of %i ms is answered for at exactly that time",
+    "of %i ms ends as handler_timeout at exactly that time",
     async (handlerTimeoutMs) => {
       const { receiver, clock } = timed({ handlerTimeoutMs, on: { "*": never } });
       let code: string | undefined;
-      const answered = send(receiver).then((outcome) => {
+      const responding = send(receiver).then((outcome) => {
         ({ code } = outcome);
         return outcome;
       });
       await clock.advance(handlerTimeoutMs - 1);
       expect(code).toBeUndefined();
       await clock.advance(1);
-      expect(await answered).toMatchObject({
+      expect(await responding).toMatchObject({
         code: "handler_timeout",
         status: 503,
         retryAfterMs: 5_000,
@@ -62,14 +62,14 @@ describe("a handler that takes longer than its time", () => {
     },
   );
 
-  test("has ten seconds by default", async () => {
+  test("has a default timeout of ten seconds", async () => {
     const { receiver, clock, reports } = timed({ on: { "*": never } });
     void send(receiver);
     await clock.advance(10 * second);
     expect(reports).toMatchObject([{ code: "handler_timeout", runMs: 10 * second }]);
   });
 
-  test("is told so, and that it may go on", async () => {
+  test("has its signal aborted with handler_timeout", async () => {
     let context: DeliveryContext | undefined;
     const { receiver, clock } = timed({
       on: {
@@ -87,7 +87,7 @@ describe("a handler that takes longer than its time", () => {
     expect(context?.signal.reason).toBeInstanceOf(Error);
   });
 
-  test("keeps its lease until it settles, by an extension every third of it", async () => {
+  test("keeps its lease until it settles, with an extension every third of leaseMs", async () => {
     const { opened, open } = gate();
     const extendedAt: number[] = [];
     const { receiver, clock } = timed({ on: { "*": () => opened } }, noteExtends(extendedAt));
@@ -100,7 +100,7 @@ describe("a handler that takes longer than its time", () => {
     expect(extendedAt).toHaveLength(6);
   });
 
-  test("is processed once it resolves, a second report says so, and every later copy is a duplicate", async () => {
+  test("is processed once it resolves, with a second report, and every later copy is a duplicate", async () => {
     const { opened, open } = gate();
     const { receiver, clock, reports } = timed({ on: { "*": () => opened } });
     const first = send(receiver);
@@ -126,7 +126,7 @@ describe("a handler that takes longer than its time", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("is released once it rejects, and the next attempt runs it again at once", async () => {
+  test("is released once it rejects, and the next attempt runs it again immediately", async () => {
     const { opened, fail } = gate();
     const { receiver, clock, reports, lines } = timed({
       on: { "*": (_, { run }) => (run === 1 ? opened : undefined) },
@@ -144,13 +144,13 @@ describe("a handler that takes longer than its time", () => {
 });
 
 describe("an ordinary run", () => {
-  test("waits for what only looks like a promise: asked once, though it settles twice and answers nothing", async () => {
-    let asked = 0;
+  test("awaits a thenable once, although it settles twice and its then returns nothing", async () => {
+    let calls = 0;
     const query = {
       // As query builders do.
       // oxlint-disable-next-line unicorn/no-thenable
       then(resolve: () => void) {
-        asked += 1;
+        calls += 1;
         queueMicrotask(resolve);
         queueMicrotask(resolve);
       },
@@ -158,10 +158,10 @@ describe("an ordinary run", () => {
     const { receiver, reports } = observed({ on: { "*": () => query } });
     expect((await send(receiver)).code).toBe("processed");
     await settled();
-    expect({ asked, reports: reports.length }).toEqual({ asked: 1, reports: 1 });
+    expect({ calls, reports: reports.length }).toEqual({ calls: 1, reports: 1 });
   });
 
-  test("that is synchronous starts no timer at all", async () => {
+  test("that is synchronous starts no timer", async () => {
     const { receiver, clock } = timed();
     const started = vi.spyOn(clock, "after");
     expect((await send(receiver)).code).toBe("processed");
@@ -173,19 +173,19 @@ describe("an ordinary run", () => {
     async (end) => {
       const { opened, open, fail } = gate();
       const { receiver, clock, reports } = timed({ on: { "*": () => opened } });
-      const answered = send(receiver);
+      const responding = send(receiver);
       await clock.advance(second);
       expect(clock.timers).toBe(1);
       if (end === "resolves") open();
       else fail(new Error("no"));
-      await answered;
+      await responding;
       expect(clock.timers).toBe(0);
       await clock.advance(60 * second);
       expect(reports).toHaveLength(1);
     },
   );
 
-  test("runs exactly one handler, the most exact one", async () => {
+  test("runs exactly one handler, the most specific one", async () => {
     const ran: string[] = [];
     const { receiver } = observed({
       on: {
@@ -200,7 +200,7 @@ describe("an ordinary run", () => {
 });
 
 describe("a lease that is lost", () => {
-  test("because the store says so stops the handler, which is still recorded when it finishes", async () => {
+  test("because extend returned false aborts the signal, and the handler is still recorded when it finishes", async () => {
     const contexts: DeliveryContext[] = [];
     const calls: string[] = [];
     const { opened, open } = gate();
@@ -225,20 +225,20 @@ describe("a lease that is lost", () => {
         },
       }),
     );
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(10 * second - 1);
     expect(contexts.map(reasonOf)).toEqual([undefined]);
     await clock.advance(1);
     expect(contexts.map(reasonOf)).toEqual(["lease_lost"]);
     await clock.advance(14 * second);
     open();
-    expect(await answered).toMatchObject({ code: "processed", warnings: ["lease_lost"] });
+    expect(await responding).toMatchObject({ code: "processed", warnings: ["lease_lost"] });
     expect(calls).toEqual(["extend", "complete"]);
     expect(reports).toHaveLength(1);
     expect((await send(receiver)).code).toBe("duplicate");
   });
 
-  test("while a slow schema runs keeps the handler from being started at all", async () => {
+  test("while a slow schema runs prevents the start of the handler", async () => {
     let runs = 0;
     const { opened, open } = gate();
     const { receiver, clock, reports } = timed(
@@ -248,29 +248,29 @@ describe("a lease that is lost", () => {
       },
       () => ({ extend: () => false }),
     );
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(10 * second);
-    expect((await answered).code).toBe("handler_timeout");
+    expect((await responding).code).toBe("handler_timeout");
     open();
     await settled();
     expect(reports.map(({ code }) => code)).toEqual(["handler_timeout", "handler_failed"]);
     expect(runs).toBe(0);
   });
 
-  test("does not keep the sender waiting any longer than the handler's time", async () => {
+  test("does not delay the response beyond handlerTimeoutMs", async () => {
     const { receiver, clock } = timed(
       { handlerTimeoutMs: 25 * second, on: { "*": never } },
       () => ({
         extend: () => false,
       }),
     );
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(25 * second);
-    expect(await answered).toMatchObject({ code: "handler_timeout", warnings: ["lease_lost"] });
+    expect(await responding).toMatchObject({ code: "handler_timeout", warnings: ["lease_lost"] });
     expect(clock.timers).toBe(0);
   });
 
-  test("to a process that stood still tells the handler to stop, and another run takes over", async () => {
+  test("by a frozen process aborts the signal, and another run takes over", async () => {
     const contexts: DeliveryContext[] = [];
     const { receiver, clock, reports } = timed({
       on: {
@@ -291,7 +291,7 @@ describe("a lease that is lost", () => {
     expect(reports[0]?.warnings).toContain("lease_lost");
   });
 
-  test("because no extension got through ends at the lease's time, not before", async () => {
+  test("because no extension succeeded ends exactly after leaseMs", async () => {
     const { opened, open } = gate();
     const { receiver, clock, reports } = timed({ on: { "*": () => opened } }, () => ({
       extend: never,
@@ -308,7 +308,7 @@ describe("a lease that is lost", () => {
   test.each<["claim" | "extend", number]>([
     ["claim", 30 * second],
     ["extend", 40 * second],
-  ])("by a slow %s is reckoned from when that was sent", async (slow, lostAtMs) => {
+  ])("by a slow %s is timed from when the call was sent", async (slow, lostAtMs) => {
     const settledAfter = async (ms: number) => {
       const { opened, open } = gate();
       let extensions = 0;
@@ -336,7 +336,7 @@ describe("a lease that is lost", () => {
     });
   });
 
-  test("is not lost by one extension that fails: the next one keeps it", async () => {
+  test("is not lost after one failed extension, because the next one keeps it", async () => {
     const { opened, open } = gate();
     let extensions = 0;
     const { receiver, clock, reports, lines } = timed({ on: { "*": () => opened } }, (store) => ({
@@ -354,7 +354,7 @@ describe("a lease that is lost", () => {
     expect(lines).toEqual(["svc-webhooks internal error: connection reset"]);
   });
 
-  test("to a frozen process is won back while nobody else has claimed, and stays won", async () => {
+  test("by a frozen process is regained unless another run has claimed, and stays regained", async () => {
     const { opened, open } = gate();
     const contexts: DeliveryContext[] = [];
     const { receiver, clock, reports } = timed({
@@ -381,7 +381,7 @@ describe("a lease that is lost", () => {
     expect(contexts).toHaveLength(1);
   });
 
-  test("is tried for until maxRunMs, through an outage longer than the lease", async () => {
+  test("is extended again until maxRunMs, through an outage longer than the lease", async () => {
     let isDown = true;
     let extensions = 0;
     const { opened, open } = gate();
@@ -402,7 +402,7 @@ describe("a lease that is lost", () => {
     await settled();
   });
 
-  test("and refused once is not asked for again", async () => {
+  test("is not extended again after one refusal", async () => {
     const calls: NotedCall[] = [];
     const { receiver, clock } = timed({ on: { "*": never } }, (store) =>
       noting(calls, { ...store, extend: () => false }),
@@ -415,13 +415,13 @@ describe("a lease that is lost", () => {
 
   test.each<[string, (block: () => void) => void | Promise<void>]>([
     ["a synchronous handler", (block) => block()],
-    ["a handler that never gives way", async (block) => block()],
-  ])("by %s that blocks the event loop past it is warned of", async (_, handler) => {
+    ["an async handler", async (block) => block()],
+  ])("by %s that blocks the event loop carries a warning", async (_, handler) => {
     const { receiver, clock } = timed({ on: { "*": () => handler(() => clock.jump(40_000)) } });
     expect(await send(receiver)).toMatchObject({ code: "processed", warnings: ["lease_lost"] });
   });
 
-  test("and taken over is not given back by the run that lost it", async () => {
+  test("and taken over is not released by the run that lost it", async () => {
     const first = gate();
     const { receiver, clock } = timed({
       on: { "*": (_, { run }) => (run === 1 ? first.opened : never()) },
@@ -437,7 +437,7 @@ describe("a lease that is lost", () => {
   });
 });
 
-test("after maxRunMs the lease is renewed no more, and the next copy takes over with a larger fence", async () => {
+test("after maxRunMs the lease is not renewed, and the next copy takes over with a larger fence", async () => {
   const extendedAt: number[] = [];
   const fences: number[] = [];
   const { receiver, clock } = timed(
@@ -465,7 +465,7 @@ test("after maxRunMs the lease is renewed no more, and the next copy takes over 
 });
 
 describe("a complete that fails", () => {
-  test("is answered 200 all the same, and tried again every second until it gets through", async () => {
+  test("still ends as a 200, and is retried until it succeeds", async () => {
     const calls: NotedCall[] = [];
     let failures = 3;
     const { receiver, clock, lines } = timed({}, (store) => {
@@ -473,9 +473,9 @@ describe("a complete that fails", () => {
       return {
         ...noted,
         complete(...call) {
-          const answer = noted.complete(...call);
+          const result = noted.complete(...call);
           if (failures-- > 0) throw new Error("connection reset");
-          return answer;
+          return result;
         },
       };
     });
@@ -493,7 +493,7 @@ describe("a complete that fails", () => {
     expect(lines).toHaveLength(1);
   });
 
-  test("keeps other copies away until the lease ends; then it is given up and the event runs again", async () => {
+  test("is retried until the lease ends, and then the event runs again", async () => {
     let runs = 0;
     let completions = 0;
     const { receiver, clock } = timed({ on: { "*": () => (runs += 1) } }, () => ({
@@ -507,14 +507,14 @@ describe("a complete that fails", () => {
     expect((await send(receiver)).code).toBe("in_flight");
     await clock.advance(second);
     expect(clock.timers).toBe(0);
-    // Pauses of 0.5, 1, 2, 4, 8, 8 … s at most, half of it at least.
+    // The pauses are at most 0.5, 1, 2, 4, 8, 8 … s, and at least half of that.
     expect(completions).toBeGreaterThanOrEqual(7);
     expect(completions).toBeLessThanOrEqual(11);
     expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
     expect(runs).toBe(2);
   });
 
-  test("is tried again after the lease was lost, for as long as a lease lasts", async () => {
+  test("is retried for leaseMs after the lease was lost", async () => {
     let failures = 3;
     const { opened, open } = gate();
     const { receiver, clock, reports } = timed({ on: { "*": () => opened } }, (store) => ({
@@ -533,7 +533,7 @@ describe("a complete that fails", () => {
     expect((await send(receiver)).code).toBe("duplicate");
   });
 
-  test("because it hangs is not sent again and again, and ends when it succeeds late", async () => {
+  test("because it hangs is retried rarely, and not after it succeeds late", async () => {
     const { opened, open } = gate();
     let completions = 0;
     const { receiver, clock } = timed({}, (store) => ({
@@ -553,7 +553,7 @@ describe("a complete that fails", () => {
     expect(completions).toBeLessThanOrEqual(3);
   });
 
-  test("because it hangs holds the answer up for two seconds and no longer", async () => {
+  test("because it hangs delays the response by two seconds and no longer", async () => {
     const { receiver, clock, reports } = timed({}, () => ({ complete: never }));
     void send(receiver);
     await clock.advance(2 * second - 1);
@@ -563,7 +563,7 @@ describe("a complete that fails", () => {
   });
 });
 
-test("a release that fails changes nothing for the sender; its attempts wait for the lease's end", async () => {
+test("a release that fails does not change the response, and attempts are refused until the lease ends", async () => {
   const { receiver, clock, lines } = timed(
     {
       on: {
@@ -581,7 +581,7 @@ test("a release that fails changes nothing for the sender; its attempts wait for
   expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
 });
 
-test("both handlers' errors and what they are about reach onHandlerError", async () => {
+test("onHandlerError receives the errors of sync and async handlers, with their contexts", async () => {
   const seen: unknown[] = [];
   const thrown = new Error("no");
   const { receiver } = observed({
@@ -603,7 +603,7 @@ test("both handlers' errors and what they are about reach onHandlerError", async
   ]);
 });
 
-describe("what a handler learns", () => {
+describe("the context of a handler", () => {
   const body = eventBody("email.sent", { id: "evt_signed", to: "é" });
   const headers = {
     "X-SVC-Attempt": "3",
@@ -614,7 +614,7 @@ describe("what a handler learns", () => {
     "X-Other": "left out",
   };
 
-  test("is everything there is to know of its delivery", async () => {
+  test("contains all facts of its delivery", async () => {
     const contexts: DeliveryContext[] = [];
     const events: unknown[] = [];
     const { receiver, clock } = timed({
@@ -651,13 +651,13 @@ describe("what a handler learns", () => {
     expect(contexts[0]?.signal.aborted).toBe(false);
   });
 
-  test("of ids comes from the signed body where eventId finds one", async () => {
+  test("has the event id of the signed body if eventId returns one", async () => {
     const { receiver, reports } = observed({ eventId: ({ id }) => id as string });
     await send(receiver, body, headers);
     expect(reports).toMatchObject([{ eventId: "evt_signed", eventIdSigned: true }]);
   });
 
-  test("does not pretend: what the request does not say is undefined", async () => {
+  test("leaves facts undefined that the request does not contain", async () => {
     const contexts: DeliveryContext[] = [];
     const { receiver } = observed({ on: { "*": (_, context) => contexts.push(context) } });
     await send(receiver, body, { "x-svc-attempt": "many" });
@@ -670,7 +670,7 @@ describe("what a handler learns", () => {
     ]);
   });
 
-  test("of its delivery can be stored as JSON and given to receive() again, after forget", async () => {
+  test("has a delivery that can be stored as JSON and, after forget, passed to receive() again", async () => {
     const stored: StoredDelivery[] = [];
     const keys: string[] = [];
     const { receiver, store } = timed({
@@ -710,7 +710,7 @@ describe("what a handler learns", () => {
 });
 
 describe("waitUntil", () => {
-  test("gets the whole run once, when it is claimed, and it is pending until the run has settled", async () => {
+  test("receives the whole run once, at the claim, as a promise that is pending until the run has settled", async () => {
     const { opened, open } = gate();
     const works: Promise<unknown>[] = [];
     let pending = true;
@@ -719,18 +719,18 @@ describe("waitUntil", () => {
       works.push(work);
       void work.then(() => (pending = false));
     };
-    const answered = receiver.receive(await signed(), { waitUntil });
+    const responding = receiver.receive(await signed(), { waitUntil });
     await clock.advance(0);
     expect(works).toHaveLength(1);
     await clock.advance(40 * second);
-    expect((await answered).code).toBe("handler_timeout");
+    expect((await responding).code).toBe("handler_timeout");
     expect(pending).toBe(true);
     open();
     await settled();
     expect({ pending, works: works.length }).toEqual({ pending: false, works: 1 });
   });
 
-  test("is left alone where nothing runs", async () => {
+  test("is not called if nothing runs", async () => {
     const works: unknown[] = [];
     const { receiver } = observed({ on: { "email.sent": () => {} } });
     const options = { waitUntil: (work: Promise<unknown>) => void works.push(work) };
@@ -744,7 +744,7 @@ describe("waitUntil", () => {
     expect(works).toEqual([]);
   });
 
-  test("is left alone where a run ends at once", async () => {
+  test("is not called for a synchronous run", async () => {
     const works: unknown[] = [];
     const { receiver } = observed({ on: { "*": () => {} } });
     const waitUntil = (work: Promise<unknown>) => void works.push(work);
@@ -752,14 +752,14 @@ describe("waitUntil", () => {
     expect({ code: outcome.code, works }).toEqual({ code: "processed", works: [] });
   });
 
-  test("gets work that never rejects, also when the handler does", async () => {
+  test("receives work that never rejects, even if the handler does", async () => {
     const works: Promise<unknown>[] = [];
     const { receiver } = observed({ on: { "*": () => Promise.reject(new Error("no")) } });
     await receiver.receive(await signed(), { waitUntil: (work) => void works.push(work) });
     expect(await Promise.allSettled(works)).toMatchObject([{ status: "fulfilled" }]);
   });
 
-  test("keeps the process for a complete that has to be tried again", async () => {
+  test("receives the retries of complete", async () => {
     const pending = new Set<Promise<unknown>>();
     let failures = 3;
     const { receiver, clock } = timed({}, (store) => ({
@@ -788,7 +788,7 @@ describe("waitUntil", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("no background here"))],
-  ])("that %s changes nothing", async (_, waitUntil) => {
+  ])("that %s does not change the outcome", async (_, waitUntil) => {
     const { receiver, lines } = observed({ on: { "*": async () => {} } });
     expect(await receiver.receive(await signed(), { waitUntil })).toMatchObject({
       code: "processed",
@@ -832,14 +832,14 @@ describe("a handler", () => {
   });
 
   test.each<[string, () => unknown]>([
-    // Generators whose code has nothing to yield: what users write by mistake.
+    // Generators without a yield, which users write by mistake.
     ["an async generator", async function* () {}],
     ["a generator", function* () {}],
     ["an iterator", () => [1].values()],
     ["a promise of a generator", async () => (async function* () {})()],
-  ])("that returns %s has failed: its code has not run", async (_, handler) => {
+  ])("that returns %s fails, because its code has not run", async (_, handler) => {
     const calls: NotedCall[] = [];
-    // Types refuse it.
+    // The types reject it.
     const on = { "*": handler as () => undefined };
     const { receiver, lines } = timed({ on }, (store) => noting(calls, store));
     expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500 });

@@ -19,7 +19,7 @@ import {
 
 const second = 1_000;
 
-/** Schemas that make a number of the text in `count`. */
+/** Schemas that convert the text in `count` to a number. */
 const libraries = {
   zod: z.object({
     type: z.literal("email.sent"),
@@ -50,14 +50,14 @@ const libraries = {
 describe.each(Object.entries(libraries))("a schema of %s", (_, schema) => {
   const events = { "email.sent": schema };
 
-  test("gives the handler its output", async () => {
+  test("passes its output to the handler", async () => {
     const seen: unknown[] = [];
     const { receiver } = observed({ events, on: { "*": (event) => seen.push(event) } });
     expect((await send(receiver, eventBody("email.sent", { count: "42" }))).code).toBe("processed");
     expect(seen).toEqual([{ type: "email.sent", count: 42 }]);
   });
 
-  test("that refuses an event ends it as event_invalid, with a line that names the field", async () => {
+  test("that rejects an event ends it as event_invalid, with a line that names the field", async () => {
     const seen: unknown[] = [];
     const { receiver, lines } = observed({ events, on: { "*": (event) => seen.push(event) } });
     expect(await send(receiver, eventBody("email.sent", { count: "many" }))).toMatchObject({
@@ -75,7 +75,7 @@ describe.each(Object.entries(libraries))("a schema of %s", (_, schema) => {
   });
 });
 
-test("a schema sees the body with its type, wherever the type was found", async () => {
+test("a schema receives the body with its type in `type`, from any field", async () => {
   const seen: unknown[] = [];
   const schema = schemaBy((event) => {
     seen.push(event);
@@ -86,14 +86,14 @@ test("a schema sees the body with its type, wherever the type was found", async 
   expect(seen).toEqual([{ event_type: "email.sent", type: "email.sent", n: 1 }]);
 });
 
-const moments = ["at once", "later"] as const;
+const moments = ["synchronously", "later"] as const;
 type When = (typeof moments)[number];
 
-const answering = (when: When, result: StandardSchemaResult<unknown>) =>
+const returning = (when: When, result: StandardSchemaResult<unknown>) =>
   schemaBy(() => (when === "later" ? Promise.resolve(result) : result));
 
-describe.each(moments)("a schema that answers %s", (when) => {
-  test("runs after the claim, and before the handler", async () => {
+describe.each(moments)("a schema that returns %s", (when) => {
+  test("runs after the claim and before the handler", async () => {
     const calls: NotedCall[] = [];
     const during: string[][] = [];
     const { receiver } = timed(
@@ -101,7 +101,7 @@ describe.each(moments)("a schema that answers %s", (when) => {
         events: {
           "email.sent": schemaBy((event) => {
             during.push(operationsOf(calls));
-            return answering(when, { value: event })["~standard"].validate(event);
+            return returning(when, { value: event })["~standard"].validate(event);
           }),
         },
         on: { "*": () => during.push(["handler", ...operationsOf(calls)]) },
@@ -113,19 +113,19 @@ describe.each(moments)("a schema that answers %s", (when) => {
     expect(operationsOf(calls)).toEqual(["claim", "complete"]);
   });
 
-  test("and refuses, leaves the record failed, which counts as a run", async () => {
+  test("and rejects the event leaves the record failed, which counts as a run", async () => {
     const calls: NotedCall[] = [];
-    const events = { "email.sent": answering(when, { issues: [{ message: "no" }] }) };
+    const events = { "email.sent": returning(when, { issues: [{ message: "no" }] }) };
     const { receiver } = timed({ events }, (store) => noting(calls, store));
     expect(await send(receiver)).toMatchObject({ code: "event_invalid", run: 1 });
     expect(operationsOf(calls)).toEqual(["claim", "release failed"]);
     expect(await send(receiver)).toMatchObject({ code: "event_invalid", run: 2 });
   });
 
-  test("and refuses, is no handler that failed: only a line is printed", async () => {
+  test("and rejects the event prints a line and does not call onHandlerError", async () => {
     const errors: unknown[] = [];
     const { receiver, lines } = timed({
-      events: { "email.sent": answering(when, { issues: [{ message: "no" }] }) },
+      events: { "email.sent": returning(when, { issues: [{ message: "no" }] }) },
       onHandlerError: (error) => errors.push(error),
       onParked: (error) => errors.push(error),
     });
@@ -134,9 +134,9 @@ describe.each(moments)("a schema that answers %s", (when) => {
     expect(lines).toHaveLength(1);
   });
 
-  test("gives way to a deployment that has it fixed: the next attempt is processed", async () => {
+  test("can be fixed by a deployment, after which the next attempt is processed", async () => {
     const strict = timed({
-      events: { "email.sent": answering(when, { issues: [{ message: "unknown field" }] }) },
+      events: { "email.sent": returning(when, { issues: [{ message: "unknown field" }] }) },
     });
     expect((await send(strict.receiver)).code).toBe("event_invalid");
 
@@ -145,40 +145,40 @@ describe.each(moments)("a schema that answers %s", (when) => {
     const fixed = observed({
       store,
       clock,
-      events: { "email.sent": answering(when, { value: "the output" }) },
+      events: { "email.sent": returning(when, { value: "the output" }) },
       on: { "*": (event) => seen.push(event) },
     });
     expect(await send(fixed.receiver)).toMatchObject({ code: "processed", run: 2 });
     expect(seen).toEqual(["the output"]);
   });
 
-  test("is not asked about what is done: that stays a duplicate", async () => {
+  test("does not run for a duplicate", async () => {
     const { receiver, store, clock } = timed();
     expect((await send(receiver)).code).toBe("processed");
-    const events = { "email.sent": answering(when, { issues: [{ message: "no" }] }) };
+    const events = { "email.sent": returning(when, { issues: [{ message: "no" }] }) };
     const { receiver: strict, lines } = observed({ store, clock, events });
     expect((await send(strict)).code).toBe("duplicate");
     expect(lines).toEqual([]);
   });
 
-  test("is not asked about what no handler takes", async () => {
-    const events = { "domain.updated": answering(when, { issues: [{ message: "no" }] }) };
+  test("does not run for an ignored event", async () => {
+    const events = { "domain.updated": returning(when, { issues: [{ message: "no" }] }) };
     const { receiver } = observed({ events, on: { "email.*": () => {} } });
     expect((await send(receiver, eventBody("domain.updated"))).code).toBe("ignored");
   });
 });
 
-describe("a schema that takes its time", () => {
-  test("takes it from the handler's, and its run goes on under the lease", async () => {
+describe("a slow schema", () => {
+  test("counts against handlerTimeoutMs, and its run continues under the lease", async () => {
     const { opened, open } = gate();
     const contexts: DeliveryContext[] = [];
     const { receiver, clock, reports } = timed({
       events: { "email.sent": schemaBy((value) => opened.then(() => ({ value }))) },
       on: { "*": (_, context) => contexts.push(context) },
     });
-    const answered = send(receiver);
+    const responding = send(receiver);
     await clock.advance(10 * second);
-    expect((await answered).code).toBe("handler_timeout");
+    expect((await responding).code).toBe("handler_timeout");
     await clock.advance(55 * second);
     expect((await send(receiver)).code).toBe("in_flight");
 
@@ -191,7 +191,7 @@ describe("a schema that takes its time", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("and refuses at last, settles as event_invalid, printed once", async () => {
+  test("that finally rejects the event settles it as event_invalid, printed once", async () => {
     const { opened, open } = gate();
     const issues = [{ message: "no" }];
     const { receiver, clock, reports, lines } = timed({
@@ -208,7 +208,7 @@ describe("a schema that takes its time", () => {
     expect(lines).toEqual([expect.stringContaining("event_invalid")]);
   });
 
-  test("leaves the handler what is left of its time", async () => {
+  test("leaves the handler the rest of handlerTimeoutMs", async () => {
     const { opened, open } = gate();
     const { receiver, clock, reports } = timed({
       events: { "email.sent": schemaBy((value) => opened.then(() => ({ value }))) },
@@ -233,7 +233,7 @@ describe("a schema that", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("broken schema"))],
-  ])("%s is our failure: the event is tried again and the error reported", async (_, validate) => {
+  ])("%s ends as handler_failed, and the error is reported", async (_, validate) => {
     let ran = 0;
     const calls: NotedCall[] = [];
     const { receiver, lines } = timed(
@@ -249,18 +249,18 @@ describe("a schema that", () => {
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["null", null],
-    ["nothing, later", Promise.resolve()],
-  ])("answers %s lets no handler run", async (_, nonsense) => {
+    ["a promise of nothing", Promise.resolve()],
+  ])("returns %s prevents the start of the handler", async (_, result) => {
     const seen: unknown[] = [];
     const { receiver } = timed({
-      events: { "email.sent": schemaBy(() => nonsense as never) },
+      events: { "email.sent": schemaBy(() => result as never) },
       on: { "*": (event) => seen.push(event) },
     });
     expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500 });
     expect(seen).toEqual([]);
   });
 
-  test("names its paths in any of the forms the standard has", async () => {
+  test("reports paths in all forms of the standard", async () => {
     const { receiver, lines } = observed({
       events: {
         "email.sent": schemaBy(() => ({
@@ -278,7 +278,7 @@ describe("a schema that", () => {
     ]);
   });
 
-  test("repeats the sender's text in its issues breaks no line", async () => {
+  test("repeats the sender's text in its issues cannot break the line", async () => {
     const { receiver, lines } = observed({
       events: {
         "email.sent": schemaBy(() => ({ issues: [{ message: "\nsvc-webhooks: fine\u001b[2J" }] })),
@@ -299,7 +299,7 @@ describe("an event whose type has no schema", () => {
   };
 
   test.each(["email.bounced", "domain.updated", "constructor", "__proto__", "toString", "valueOf"])(
-    "(%s) is passed as it came",
+    "(%s) is passed unchanged",
     async (name) => {
       const seen: unknown[] = [];
       const { receiver } = observed({ events: refusing, on: { "*": (event) => seen.push(event) } });
@@ -308,7 +308,7 @@ describe("an event whose type has no schema", () => {
     },
   );
 
-  test("finds one that was given under such a name", async () => {
+  test("uses the schema listed under such a name", async () => {
     const events = Object.fromEntries(
       ["constructor", "__proto__"].map((name) => [
         name,

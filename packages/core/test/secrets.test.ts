@@ -15,7 +15,7 @@ import {
 
 const tried = vi.hoisted((): string[] => []);
 
-// The only way to see from outside which keys were compared: that is the point of trying all of them.
+// Only here a test can see which keys were compared: trying all of them leaves no trace outside.
 vi.mock(import("../src/crypto/hmac-node.js"), async (original) => {
   const { importKey, ...rest } = await original();
   return {
@@ -40,7 +40,7 @@ const sendSignedWith = (receiver: Observed["receiver"], key: string | Uint8Array
   send(receiver, eventBody(), {}, key);
 
 describe("during a rotation", () => {
-  test("both keys count, and the report says which one matched", async () => {
+  test("both keys are accepted, and the report contains the one that matched", async () => {
     const { receiver, reports } = observed({ secret: [current, previous] });
     await sendSignedWith(receiver, "whsec_current");
     await sendSignedWith(receiver, "whsec_previous");
@@ -50,7 +50,7 @@ describe("during a rotation", () => {
     ]);
   });
 
-  test("any other key is a mismatch, and no id is told", async () => {
+  test("any other key is a mismatch, without a secretId", async () => {
     const { receiver } = observed({ secret: [current, previous] });
     const outcome = await sendSignedWith(receiver, "whsec_other");
     expect(outcome).toMatchObject({ code: "signature_mismatch", status: 401, warnings: [] });
@@ -68,7 +68,7 @@ describe("during a rotation", () => {
     },
   );
 
-  test("a key of bytes is taken as it is", async () => {
+  test("a key of bytes is used unchanged", async () => {
     const key = Uint8Array.of(0, 255, 128, 10, 32);
     const { receiver } = observed({ secret: [current, { id: "bytes", key }] });
     expect(await sendSignedWith(receiver, key)).toMatchObject({
@@ -77,7 +77,7 @@ describe("during a rotation", () => {
     });
   });
 
-  test("later changes to the caller's bytes do not reach the receiver", async () => {
+  test("later changes to the caller's bytes have no effect", async () => {
     const key = Uint8Array.of(1, 2, 3);
     const { receiver } = observed({ secret: key });
     const delivery = await signed(eventBody(), {}, Uint8Array.of(1, 2, 3));
@@ -87,7 +87,7 @@ describe("during a rotation", () => {
 });
 
 describe("a list of secrets that is changed in place", () => {
-  test("is read again: a key that was added counts, one that was removed does not", async () => {
+  test("accepts an added key and no longer accepts a removed one", async () => {
     const list = [{ ...current }];
     const { receiver } = observed({ secret: list });
     expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("processed");
@@ -98,7 +98,7 @@ describe("a list of secrets that is changed in place", () => {
     expect((await sendSignedWith(receiver, "whsec_current")).secretId).toBe(current.id);
   });
 
-  test("counts with a changed expiry, also when a function returns it", async () => {
+  test("applies a changed expiry, also if a function returns the list", async () => {
     const list = [{ ...current }, { id: "old", key: "whsec_old", expiresAt: Infinity }];
     for (const secret of [list, () => list]) {
       const { receiver, clock } = timed({ secret, name: typeof secret });
@@ -109,7 +109,7 @@ describe("a list of secrets that is changed in place", () => {
     }
   });
 
-  test("to something that no receiver takes makes deliveries misconfigured", async () => {
+  test("to an invalid list makes deliveries misconfigured", async () => {
     const list = [{ ...current }];
     const { receiver } = observed({ secret: list });
     list.length = 0;
@@ -138,7 +138,7 @@ describe("a list of secrets that is changed in place", () => {
   });
 });
 
-test("a key of zeros is what wiping leaves behind, and refused", () => {
+test("rejects a key of zeros, which wiping leaves behind", () => {
   expect(() => observed({ secret: new Uint8Array(32) })).toThrow(
     expect.objectContaining({ code: "invalid_secret" }),
   );
@@ -156,11 +156,11 @@ test.each([
   '"whsec_a"',
   "'whsec_a'",
   "`a`",
-])("the secret %s is what a mistake left behind, and refused", (secret) => {
+])("the secret %s indicates a mistake and is rejected", (secret) => {
   expect(() => observed({ secret })).toThrow(expect.objectContaining({ code: "invalid_secret" }));
 });
 
-test("an expiry in seconds is refused", () => {
+test("an expiry in seconds is rejected", () => {
   const expiresAt = new FakeClock().now() / 1_000 + 3_600;
   expect(() => observed({ secret: [{ ...current, expiresAt }] })).toThrow(
     expect.objectContaining({
@@ -179,7 +179,7 @@ describe("a key that expires", () => {
   test.each<[string, (epochMs: number) => Date | number]>([
     ["a Date", (epochMs) => new Date(epochMs)],
     ["epoch milliseconds", (epochMs) => epochMs],
-  ])("counts until the moment that %s names", async (_, form) => {
+  ])("is accepted until its expiry, given as %s", async (_, form) => {
     const { receiver, clock } = expiringIn(1_000, form);
     clock.jump(999);
     expect(await sendSignedWith(receiver, "whsec_previous")).toMatchObject({
@@ -191,7 +191,7 @@ describe("a key that expires", () => {
     expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("duplicate");
   });
 
-  test("is not tried any more", async () => {
+  test("is no longer tried", async () => {
     const { receiver, clock } = expiringIn(1_000, Number);
     clock.jump(1_000);
     tried.length = 0;
@@ -199,7 +199,7 @@ describe("a key that expires", () => {
     expect(tried).toEqual(["whsec_current"]);
   });
 
-  test("makes the next one the current one, which warns of nothing", async () => {
+  test("makes the next key the current one, without a warning", async () => {
     const clock = new FakeClock();
     const { receiver } = observed({
       clock,
@@ -212,7 +212,7 @@ describe("a key that expires", () => {
     });
   });
 
-  test("and was the last one leaves a receiver that is misconfigured and says so", async () => {
+  test("as the last one leaves the receiver misconfigured, with a printed line", async () => {
     const clock = new FakeClock();
     const { receiver, lines } = observed({
       clock,
@@ -228,7 +228,7 @@ describe("a key that expires", () => {
 });
 
 describe("a function for secrets", () => {
-  test("is not called while the receiver is built, nor for what bears no signature to check", async () => {
+  test("is not called when the receiver is built or for a request without a well-formed signature", async () => {
     const resolve = vi.fn<() => string>(() => "whsec_current");
     const { receiver } = observed({ secret: resolve });
     const unsigned = { method: "POST", headers: {}, body: new Uint8Array() };
@@ -246,12 +246,12 @@ describe("a function for secrets", () => {
     ["a list", () => [current, previous]],
     ["a promise of text", async () => "whsec_current"],
     ["a promise of a list", async () => [previous, current]],
-  ])("may answer %s", async (_, secret) => {
+  ])("may return %s", async (_, secret) => {
     const { receiver } = observed({ secret });
     expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("processed");
   });
 
-  test("is asked for every delivery, and another answer takes effect at once", async () => {
+  test("is called for every delivery, and a new result takes effect immediately", async () => {
     let secrets: Secrets = "whsec_previous";
     const { receiver } = observed({ secret: () => secrets });
     expect(await sendSignedWith(receiver, "whsec_previous")).toMatchObject({
@@ -268,7 +268,7 @@ describe("a function for secrets", () => {
     expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("duplicate");
   });
 
-  test("that failed once is asked again", async () => {
+  test("that failed once is called again", async () => {
     let calls = 0;
     const { receiver } = observed({
       secret() {
@@ -289,29 +289,26 @@ describe("a function for secrets", () => {
       "vault sealed",
     ],
     ["rejects", () => Promise.reject(new Error("vault sealed")), "vault sealed"],
-    ["answers nothing", () => undefined, "secret must be set"],
-    ["answers an empty string", () => "", "secret must be set"],
-    ["answers padded text", async () => " whsec_current\n", "secret must be set"],
-    ["answers an empty list", () => [], "1 to 10 different"],
-    ["answers the same key twice", () => [current, { ...current, id: "b" }], "1 to 10 different"],
-    ["answers only expired keys", () => [{ ...current, expiresAt: 1e12 }], "an unexpired key"],
-    ["answers null in a list", () => [null], ""],
-    ["answers a number", () => 7, "secret must be set"],
-  ])(
-    "that %s makes the delivery misconfigured, with one line about it",
-    async (_, source, text) => {
-      const { receiver, lines } = observed({ secret: source as () => Secrets });
-      expect(await sendSignedWith(receiver, "whsec_current")).toMatchObject({
-        code: "misconfigured",
-        status: 500,
-      });
-      expect(lines).toEqual([expect.stringContaining(text)]);
-      expect(lines.join()).toContain("misconfigured");
-      expect(lines.join()).not.toContain("whsec_current");
-    },
-  );
+    ["returns nothing", () => undefined, "secret must be set"],
+    ["returns an empty string", () => "", "secret must be set"],
+    ["returns padded text", async () => " whsec_current\n", "secret must be set"],
+    ["returns an empty list", () => [], "1 to 10 different"],
+    ["returns the same key twice", () => [current, { ...current, id: "b" }], "1 to 10 different"],
+    ["returns only expired keys", () => [{ ...current, expiresAt: 1e12 }], "an unexpired key"],
+    ["returns null in a list", () => [null], ""],
+    ["returns a number", () => 7, "secret must be set"],
+  ])("that %s makes the delivery misconfigured, with one line", async (_, source, text) => {
+    const { receiver, lines } = observed({ secret: source as () => Secrets });
+    expect(await sendSignedWith(receiver, "whsec_current")).toMatchObject({
+      code: "misconfigured",
+      status: 500,
+    });
+    expect(lines).toEqual([expect.stringContaining(text)]);
+    expect(lines.join()).toContain("misconfigured");
+    expect(lines.join()).not.toContain("whsec_current");
+  });
 
-  test("has 1.5 s for its answer", async () => {
+  test("has a deadline of 1.5 s", async () => {
     const clock = new FakeClock();
     const { receiver, reports } = observed({
       clock,
@@ -335,7 +332,7 @@ describe("a function for secrets", () => {
   });
 });
 
-test("no key is seen in a receiver, its outcomes, reports or lines", async () => {
+test("no key appears in a receiver, its outcomes, reports or lines", async () => {
   const key = "whsec_not_for_your_eyes";
   const { receiver, reports, lines } = observed({ secret: [{ id: "main", key }] });
   const outcomes = [await sendSignedWith(receiver, key), await sendSignedWith(receiver, "wrong")];
@@ -350,7 +347,7 @@ test("no key is seen in a receiver, its outcomes, reports or lines", async () =>
   }
 });
 
-test("a key that cannot work is refused when the receiver is built, without being shown", () => {
+test("an invalid key is rejected when the receiver is built, without appearing in the error", () => {
   const build = () => createReceiver({ secret: "whsec_hidden ", on: { "*": () => {} } });
   expect(build).toThrow(expect.objectContaining({ code: "invalid_secret" }) as Error);
   expect(build).not.toThrow("whsec_hidden");

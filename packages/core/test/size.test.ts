@@ -7,7 +7,7 @@ import manifest from "../package.json" with { type: "json" };
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** A module of the core, as a worker would ship it: with everything, or what is left when these exports are used. */
+/** The core as bundled for a worker: all of it, or only the parts that these exports use. */
 async function bundleForTheWeb(used?: string): Promise<string> {
   const bundle = await rolldown({
     input: used ? "used" : `${root}dist/index.js`,
@@ -27,16 +27,16 @@ async function bundleForTheWeb(used?: string): Promise<string> {
   return output[0].code;
 }
 
-// Only ever lower these, or write the reason here.
+// Only lower these limits, or add the reason here.
 test.each([
-  // It was 6,656 before schemas, parking, `forget`, `drain` and `onStoreError` came in; and 7,475
-  // before stages went on without waiting where nothing is to be waited for: a third of the time.
-  // From 7,814 on, by leaving each out in turn: a reader that counts in one growing buffer 194, stored
-  // deliveries as JSON 163, releases of unanswered claims 133, errors with their causes and without
+  // It was 6,656 before schemas, parking, `forget`, `drain` and `onStoreError`, and 7,475 before
+  // stages ran synchronously where possible, which saves a third of the time.
+  // Bytes since 7,814, measured by leaving each part out: a reader with one growing buffer 194, stored
+  // deliveries as JSON 163, releases of claims without a result 133, errors with their causes and without
   // control characters 89, limited lines 81, `resume` 76, secrets compared by value 62, results of
   // `eventId` and `eventType` that are reported 61, refused wrong secrets 58, refused iterators 43,
   // branded errors 39, one store in two unnamed receivers 38, refusals while draining 35; the rest are
-  // `bodyTimeoutMs`, leases that are won back and `complete` tried for a lease. Error texts that are
+  // `bodyTimeoutMs`, leases that are regained and `complete` retried for a lease. Error texts that are
   // whole sentences take 120; slices in the JSON form, calls that are not sent twice to a store that
   // hangs, and wiped keys 220.
   ["everything", undefined, 9_660],
@@ -47,7 +47,7 @@ test.each([
   expect(length).toBeLessThanOrEqual(limit);
 });
 
-test("for a worker there is nothing of Node in it", async () => {
+test("the bundle for a worker contains nothing of Node", async () => {
   const code = await bundleForTheWeb();
   expect(code).not.toMatch(/node:|\bBuffer\b|\bprocess\.|\brequire\b/);
 });
@@ -60,7 +60,7 @@ test("only the Node HMAC imports from Node", () => {
   expect(importing).toEqual(["crypto/hmac-node.ts"]);
 });
 
-test("the core depends on nothing", () => {
+test("the core has no dependencies", () => {
   expect(manifest).not.toHaveProperty("dependencies");
   expect(manifest).not.toHaveProperty("peerDependencies");
   expect(manifest).not.toHaveProperty("optionalDependencies");

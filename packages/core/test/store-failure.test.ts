@@ -19,18 +19,18 @@ const second = 1_000;
 const operationsOf = (calls: readonly NotedCall[]) =>
   calls.map(({ operation, request: { to } }) => (to ? `${operation} ${to}` : operation));
 
-/** A claim that the store takes, and answers for only when told to. */
+/** A claim that the store grants, but whose result it returns only after `open`. */
 function heldClaim(store: DeliveryStore) {
   const { opened, open } = gate();
   const claim: DeliveryStore["claim"] = async (...call) => {
-    const answer = await store.claim(...call);
+    const result = await store.claim(...call);
     await opened;
-    return answer;
+    return result;
   };
   return { claim, open };
 }
 
-describe("a claim that gets no answer", () => {
+describe("a claim without a result", () => {
   test.each<[string, () => never | Promise<never>]>([
     [
       "because the store throws",
@@ -39,7 +39,7 @@ describe("a claim that gets no answer", () => {
       },
     ],
     ["because the store rejects", () => Promise.reject(new Error("connection reset"))],
-  ])("%s, fails closed at once, and gives the claim back unused", async (_, claim) => {
+  ])("%s fails closed immediately and is released as unused", async (_, claim) => {
     const calls: NotedCall[] = [];
     let runs = 0;
     const { receiver, lines, clock } = timed({ on: { "*": () => (runs += 1) } }, (store) =>
@@ -59,7 +59,7 @@ describe("a claim that gets no answer", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("is waited for 1.5 s by default, and no longer", async () => {
+  test("is awaited for 1.5 s by default, and no longer", async () => {
     let runs = 0;
     const { receiver, clock, reports, lines } = timed({ on: { "*": () => (runs += 1) } }, () => ({
       claim: never,
@@ -75,7 +75,7 @@ describe("a claim that gets no answer", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("is waited for as long as storeTimeouts says", async () => {
+  test("is awaited for storeTimeouts.claim", async () => {
     const { receiver, clock, reports } = timed({ storeTimeouts: { claim: 200 } }, () => ({
       claim: never,
     }));
@@ -86,13 +86,13 @@ describe("a claim that gets no answer", () => {
     expect(reports).toMatchObject([{ code: "store_unavailable" }]);
   });
 
-  test("but was taken does not keep the next attempt out, and counts no run", async () => {
+  test("that was granted does not block the next attempt or count a run", async () => {
     let lost = 1;
     const { receiver } = timed({}, (store) => ({
       async claim(...call) {
-        const answer = await store.claim(...call);
+        const result = await store.claim(...call);
         if (lost-- > 0) throw new Error("connection reset");
-        return answer;
+        return result;
       },
     }));
     expect((await send(receiver)).code).toBe("store_unavailable");
@@ -100,7 +100,7 @@ describe("a claim that gets no answer", () => {
     expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
   });
 
-  test("and is granted late is released once, not a second time", async () => {
+  test("that is granted late is released only once", async () => {
     const calls: NotedCall[] = [];
     let openClaim = () => {};
     const { receiver, clock } = timed({}, (store) => {
@@ -116,7 +116,7 @@ describe("a claim that gets no answer", () => {
     expect(operationsOf(calls)).toEqual(["claim", "release unused"]);
   });
 
-  test("and is granted only after the release was executed is released again", async () => {
+  test("that is granted after its release was executed is released again", async () => {
     let held = gate();
     const calls: NotedCall[] = [];
     const { receiver, clock } = timed({}, (store) =>
@@ -144,7 +144,7 @@ describe("a claim that gets no answer", () => {
     { status: "busy", leaseLeftMs: 1_000 },
     { status: "done" },
     { status: "parked" },
-  ])("and turns out to be $status in the end, is left alone then", async (late) => {
+  ])("that is finally $status is not released again", async (late) => {
     const calls: NotedCall[] = [];
     const { opened, open } = gate();
     const { receiver, clock } = timed({}, (store) =>
@@ -166,32 +166,32 @@ describe("a claim that gets no answer", () => {
     ],
     ["rejects", () => Promise.reject(new Error("still down"))],
     ["hangs", never],
-  ])("and cannot be given back because release %s, is left to its lease", async (_, release) => {
+  ])("whose release %s ends with its lease", async (_, release) => {
     let claims = 0;
     const { receiver, clock, lines } = timed({}, (store) => ({
       release,
       async claim(...call) {
-        const answer = await store.claim(...call);
+        const result = await store.claim(...call);
         if (++claims === 1) throw new Error("connection reset");
-        return answer;
+        return result;
       },
     }));
     expect((await send(receiver)).code).toBe("store_unavailable");
     expect((await send(receiver)).code).toBe("in_flight");
-    // Its last try may begin just before the lease ends.
+    // The last retry may start just before the lease ends.
     await clock.advance(33 * second);
     expect((await send(receiver)).code).toBe("processed");
     expect(clock.timers).toBe(0);
     expect(lines).toHaveLength(1);
   });
 
-  test("is given back again while the store refuses it, and then the next attempt runs", async () => {
+  test("has its release retried until the store accepts it, after which the next attempt runs", async () => {
     let down = true;
     const { receiver, clock } = timed({}, (store) => ({
       async claim(...call) {
-        const answer = await store.claim(...call);
+        const result = await store.claim(...call);
         if (down) throw new Error("connection reset");
-        return answer;
+        return result;
       },
       async release(...call) {
         if (down) throw new Error("still down");
@@ -205,7 +205,7 @@ describe("a claim that gets no answer", () => {
     expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
   });
 
-  test("has its give-back registered with waitUntil, and the answer does not wait for it", async () => {
+  test("has its release passed to waitUntil, without delaying the response", async () => {
     const works: Promise<unknown>[] = [];
     const { receiver } = timed({}, () => ({
       claim: () => Promise.reject(new Error("connection reset")),
@@ -219,23 +219,23 @@ describe("a claim that gets no answer", () => {
   });
 });
 
-describe("a claim whose answer makes no sense", () => {
+describe("a claim with an invalid result", () => {
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["null", null],
     ["a string", "OK"],
     ["an object without a status", {}],
     ["a status that does not exist", { status: "taken" }],
-  ])("(%s) never lets a handler run", async (_, answer) => {
+  ])("(%s) never starts a handler", async (_, result) => {
     let runs = 0;
     const { receiver } = timed({ on: { "*": () => (runs += 1) } }, () => ({
-      claim: () => answer as ClaimResult,
+      claim: () => result as ClaimResult,
     }));
     const { code } = await send(receiver);
     expect({ code, runs }).toEqual({ code: "store_unavailable", runs: 0 });
   });
 
-  test("and comes late is dropped, not an unhandled rejection", async () => {
+  test("that arrives late causes no unhandled rejection", async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => unhandled.push(reason);
     process.on("unhandledRejection", note);
@@ -279,7 +279,7 @@ describe("the signal of a store call", () => {
     expect(signals).toMatchObject([{ aborted: true, reason: { code: "deadline" } }]);
   });
 
-  test("is not aborted when the answer came in time", async () => {
+  test("is not aborted if the result arrived in time", async () => {
     const signals: AbortSignal[] = [];
     const { receiver, clock } = timed({}, (store) => ({
       async claim(key, request, call) {
@@ -292,13 +292,13 @@ describe("the signal of a store call", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
 
-  test("is aborted already for a store that looks at it only after its deadline", async () => {
-    let looked: boolean | undefined;
+  test("is already aborted for a store that first reads it after its deadline", async () => {
+    let wasAborted: boolean | undefined;
     const { opened, open } = gate();
     const { receiver, clock } = timed({}, () => ({
       async claim(_key, _request, call) {
         await opened;
-        looked = call.signal.aborted;
+        wasAborted = call.signal.aborted;
         return never();
       },
     }));
@@ -306,14 +306,14 @@ describe("the signal of a store call", () => {
     await clock.advance(1_500);
     open();
     await settled();
-    expect(looked).toBe(true);
+    expect(wasAborted).toBe(true);
   });
 });
 
-test("what needs no store is answered while the store is down", async () => {
-  const asked: string[] = [];
+test("deliveries that need no store get their outcomes while the store is unavailable", async () => {
+  const calls: string[] = [];
   const down = (operation: string) => () => {
-    asked.push(operation);
+    calls.push(operation);
     throw new Error("connection refused");
   };
   const { receiver } = timed({ on: { "email.sent": () => {} } }, () => ({
@@ -323,5 +323,5 @@ test("what needs no store is answered while the store is down", async () => {
   expect((await send(receiver, eventBody("other.type"))).code).toBe("ignored");
   expect((await send(receiver, eventBody(), {}, "whsec_wrong")).code).toBe("signature_mismatch");
   expect((await send(receiver, "[]")).code).toBe("malformed_body");
-  expect(asked).toEqual([]);
+  expect(calls).toEqual([]);
 });

@@ -17,7 +17,7 @@ import {
 
 export const secret = "whsec_test";
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that only `advance` and `jump` move. */
 export class FakeClock implements Clock {
   #now = 1_700_000_000_000;
   #timers: { readonly at: number; readonly run: () => void }[] = [];
@@ -38,12 +38,12 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** How many timers wait. */
+  /** The number of pending timers. */
   get timers(): number {
     return this.#timers.length;
   }
 
-  /** Moves time, fires what comes due in its order, and lets the reactions run. */
+  /** Moves time, fires due timers in order, and lets pending promise reactions run. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -58,13 +58,13 @@ export class FakeClock implements Clock {
     await settled();
   }
 
-  /** Moves time without firing anything: an event loop that was blocked, or a frozen process. */
+  /** Moves time without firing timers, like a blocked event loop or a frozen process. */
   jump(ms: number): void {
     this.#now += ms;
   }
 }
 
-/** Lets everything that can go on without time or input go on. */
+/** Lets all work finish that needs neither time nor input. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -72,7 +72,7 @@ export async function settled(): Promise<void> {
 export const eventBody = (type = "email.sent", more: object = {}): string =>
   JSON.stringify({ type, ...more });
 
-/** A signed delivery, as an adapter would hand it over. */
+/** A signed delivery, as an adapter passes it. */
 export async function signed(
   body: string | Uint8Array = eventBody(),
   headers: Readonly<Record<string, string>> = {},
@@ -96,7 +96,7 @@ export interface Observed {
   readonly lines: string[];
 }
 
-/** A receiver whose reports and lines can be looked at. Handles everything unless told otherwise. */
+/** A receiver that records its reports and lines. By default it handles every event. */
 export function observed(options: Partial<ReceiverOptions> = {}): Observed {
   const reports: DeliveryReport[] = [];
   const lines: string[] = [];
@@ -113,7 +113,7 @@ export function observed(options: Partial<ReceiverOptions> = {}): Observed {
   return { receiver, reports, lines };
 }
 
-/** A promise that is settled from outside. */
+/** A promise that a test settles. */
 export interface Gate {
   readonly opened: Promise<void>;
   readonly open: () => void;
@@ -130,7 +130,7 @@ export function gate(): Gate {
   return { opened, open, fail };
 }
 
-/** Signs and hands over in one go. */
+/** Signs a delivery and passes it to the receiver. */
 export const send = async (
   receiver: Receiver,
   ...delivery: Parameters<typeof signed>
@@ -141,7 +141,7 @@ export interface Timed extends Observed {
   readonly store: DeliveryStore;
 }
 
-/** An observed receiver and its store, on a clock that stands still. `faults` replaces calls of the store. */
+/** An observed receiver and its store on a fake clock. `faults` replaces calls of the store. */
 export function timed(
   options: Partial<ReceiverOptions> = {},
   faults: (store: DeliveryStore, clock: FakeClock) => Partial<DeliveryStore> = () => ({}),
@@ -152,7 +152,7 @@ export function timed(
   return { clock, store, ...observed({ clock, store, ...options }) };
 }
 
-/** A schema that does what a test needs of it. */
+/** A schema with this `validate`. */
 export const schemaBy = (
   validate: (
     event: unknown,
@@ -167,7 +167,7 @@ export interface NotedCall {
   readonly request: ClaimRequest & Partial<ReleaseRequest>;
 }
 
-/** Writes down what the store is asked, and passes it on. */
+/** Records the calls of the store and passes them on. */
 export function noting(calls: NotedCall[], store: DeliveryStore): DeliveryStore {
   const note = (operation: Operation, key: string, request: ClaimRequest) =>
     calls.push({ operation, key, request });
@@ -192,7 +192,7 @@ export function noting(calls: NotedCall[], store: DeliveryStore): DeliveryStore 
   };
 }
 
-/** What the store was asked, in words: `"claim"`, `"release failed"`. */
+/** The calls as text: `"claim"`, `"release failed"`. */
 export const operationsOf = (calls: readonly NotedCall[]): string[] =>
   calls.map(({ operation, request: { to } }) => (to ? `${operation} ${to}` : operation));
 
@@ -200,5 +200,5 @@ export const operationsOf = (calls: readonly NotedCall[]): string[] =>
 export const pause = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => clock.after(ms, resolve));
 
-/** For what never answers. */
+/** A promise that never settles. */
 export const never = (): Promise<never> => new Promise(() => {});

@@ -17,7 +17,7 @@ import {
 } from "../src/index.js";
 import { secret } from "./support.js";
 
-// What these tests prove, tsc checks; that they also run keeps them from going stale.
+// tsc checks these tests; running them too keeps their code correct.
 
 const events = {
   "email.sent": z.object({ type: z.literal("email.sent"), count: z.string().transform(Number) }),
@@ -46,7 +46,7 @@ interface DomainUpdated {
 type EveryEvent = Sent | HardBounce | SoftBounce | DomainUpdated | UnknownEvent;
 
 describe("a handler under an exact type gets the output of its schema", () => {
-  test("as arrow, async arrow, method and async method", () => {
+  test("as an arrow function, async arrow function, method and async method", () => {
     expect(
       createReceiver({
         secret,
@@ -72,7 +72,7 @@ describe("a handler under an exact type gets the output of its schema", () => {
     expectTypeOf<EventFor<typeof events, "email.sent">>().toEqualTypeOf<Sent>();
   });
 
-  test("also from `events` that are written in place", () => {
+  test("also from inline `events`", () => {
     expect(
       createReceiver({
         secret,
@@ -108,21 +108,21 @@ describe("a handler under an exact type gets the output of its schema", () => {
     ).toBeDefined();
   });
 
-  test("and one that takes a wider event fits too", () => {
+  test("or may accept a wider event", () => {
     const log = ({ type: name }: { readonly type: unknown }) => String(name);
     expect(
       createReceiver({ secret, events, on: { "email.sent": log, "email.*": log, "*": log } }),
     ).toBeDefined();
   });
 
-  test("and one that takes another event does not", () => {
+  test("and cannot accept another event", () => {
     const domain = ({ name }: DomainUpdated) => name;
     expect(
       createReceiver({
         secret,
         events,
         on: {
-          // @ts-expect-error: this is not the event that comes under this type
+          // @ts-expect-error: the event of this type is different
           "email.sent": domain,
         },
       }),
@@ -130,8 +130,8 @@ describe("a handler under an exact type gets the output of its schema", () => {
   });
 });
 
-describe("a handler under a pattern gets what the others leave over", () => {
-  test("beside exact types and longer prefixes", () => {
+describe("a handler under a pattern gets the types that no more specific key handles", () => {
+  test("next to exact types and longer prefixes", () => {
     expect(
       createReceiver({
         secret,
@@ -154,7 +154,7 @@ describe("a handler under a pattern gets what the others leave over", () => {
     ).toBeDefined();
   });
 
-  test("alone, everything that it covers", () => {
+  test("alone, all types that it matches", () => {
     expect(
       createReceiver({
         secret,
@@ -179,7 +179,7 @@ describe("a handler under a pattern gets what the others leave over", () => {
     ).toBeDefined();
   });
 
-  test("whatever the kind of function and the order of the keys", () => {
+  test("for any kind of function and any order of keys", () => {
     expect(
       createReceiver({
         secret,
@@ -220,8 +220,8 @@ describe("without `events`", () => {
   });
 });
 
-describe("what is written apart from createReceiver", () => {
-  test("is a map of handlers as Handlers<typeof events>; its patterns get all that they could cover", () => {
+describe("a declaration outside createReceiver", () => {
+  test("may be a map of type Handlers<typeof events>, whose patterns get all types that they match", () => {
     const on: Handlers<typeof events> = {
       "email.sent": (event) => {
         expectTypeOf(event).toEqualTypeOf<Sent>();
@@ -239,7 +239,7 @@ describe("what is written apart from createReceiver", () => {
     ).toBeDefined();
   });
 
-  test("is a map of handlers as Handlers, without schemas", () => {
+  test("may be a map of type Handlers, without schemas", () => {
     const on: Handlers = {
       "email.sent": (event) => {
         expectTypeOf(event).toEqualTypeOf<AnyEvent>();
@@ -248,7 +248,7 @@ describe("what is written apart from createReceiver", () => {
     expect(createReceiver({ secret, on })).toBeDefined();
   });
 
-  test("is all options as ReceiverOptions<typeof events>", () => {
+  test("may be all options, of type ReceiverOptions<typeof events>", () => {
     const options: ReceiverOptions<typeof events> = {
       secret,
       events,
@@ -270,7 +270,7 @@ describe("what is written apart from createReceiver", () => {
     expect(createReceiver({ ...options, maxRuns: 3 })).toBeDefined();
   });
 
-  test("is all options as ReceiverOptions, without schemas", () => {
+  test("may be all options, of type ReceiverOptions, without schemas", () => {
     const options: ReceiverOptions = {
       secret,
       on: {
@@ -304,7 +304,7 @@ describe("narrowing", () => {
     ).toBeDefined();
   });
 
-  test("by isEvent works on them too", () => {
+  test("by isEvent works on them as well", () => {
     const seen: unknown[] = [];
     const look = (event: EveryEvent) => {
       if (isEvent(event, "email.sent")) {
@@ -317,7 +317,7 @@ describe("narrowing", () => {
     expect(seen).toEqual([3]);
   });
 
-  test("with a type that no schema lists is an error, and a string the way out", () => {
+  test("to a type that no schema lists is an error, but possible through a string", () => {
     const opened = { type: "email.opened" } as unknown as EveryEvent;
     // @ts-expect-error: no schema lists this type
     expect(isEvent(opened, "email.opened")).toBe(true);
@@ -346,13 +346,13 @@ describe("mistakes do not compile:", () => {
   test("a misspelt key", () => {
     // @ts-expect-error: the type is email.sent
     expect(createReceiver({ secret, events, on: { "email.snet": handler } })).toBeDefined();
-    // @ts-expect-error: no type starts like that
+    // @ts-expect-error: no type has this prefix
     expect(createReceiver({ secret, events, on: { "mail.*": handler } })).toBeDefined();
     // @ts-expect-error: patterns end after a dot
     expect(() => createReceiver({ secret, events, on: { "email*": handler } })).toThrow("on[");
     // @ts-expect-error: the type is email.sent
     const on: Handlers<typeof events> = { "email.snet": handler };
-    // @ts-expect-error: nor does the map fit where it is used
+    // @ts-expect-error: nor is the map assignable to `on`
     expect(createReceiver({ secret, events, on: { ...on, "email.snet": handler } })).toBeDefined();
   });
 
@@ -363,14 +363,14 @@ describe("mistakes do not compile:", () => {
     );
   });
 
-  test("events that are no schemas", () => {
+  test("events that are not schemas", () => {
     expect(() =>
-      // @ts-expect-error: a function is no Standard Schema
+      // @ts-expect-error: a function is not a Standard Schema
       createReceiver({ secret, events: { "email.sent": handler }, on: { "*": handler } }),
     ).toThrow("a Standard Schema");
   });
 
-  test("another word for onStoreError", () => {
+  test("an unknown onStoreError", () => {
     expect(() =>
       // @ts-expect-error: it is "refuse" or "process"
       createReceiver({ secret, on: { "*": handler }, onStoreError: "ignore" }),

@@ -35,15 +35,15 @@ export type MountAdapter = (
  * import { webhooks } from "@svc-webhooks/node";
  * import { adapterContract } from "@svc-webhooks/testing";
  *
- * adapterContract({ describe, it }, "my adapter", async (receiver, before) => {
+ * adapterContract({ describe, it }, "my adapter", async (receiver, bodyMiddleware) => {
  *   const adapter = webhooks(receiver);
  *   const server = createServer(async (request, response) => {
  *     const chunks: Uint8Array[] = [];
- *     if (before !== "none") for await (const chunk of request) chunks.push(chunk as Uint8Array);
+ *     if (bodyMiddleware !== "none") for await (const chunk of request) chunks.push(chunk as Uint8Array);
  *     const bytes = Buffer.concat(chunks);
- *     if (before === "parser") Object.assign(request, { body: JSON.parse(bytes.toString()) });
- *     if (before === "keeper") Object.assign(request, { rawBody: bytes });
- *     if (before === "cutter") Object.assign(request, { rawBody: bytes.subarray(0, -1) });
+ *     if (bodyMiddleware === "parses") Object.assign(request, { body: JSON.parse(bytes.toString()) });
+ *     if (bodyMiddleware === "buffers") Object.assign(request, { rawBody: bytes });
+ *     if (bodyMiddleware === "truncates") Object.assign(request, { rawBody: bytes.subarray(0, -1) });
  *     await adapter(request, response);
  *   });
  *   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
