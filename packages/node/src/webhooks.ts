@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import { answer, type Outcome, type Receiver } from "@svc-webhooks/core";
-import { readRawBody } from "./read-raw-body.js";
+import { readBody, type Reading } from "./read-raw-body.js";
 
 /** Handles a request of `node:http`, of the compatibility API of `node:http2`, or of a framework built on them. Never rejects. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -36,14 +36,17 @@ export function webhooks(
   { fix = "let the receiver read the request first" }: NodeOptions = {},
 ): NodeHandler {
   return async (request, response) => {
+    const reading: Reading = {};
     try {
       const outcome = await receiver.receive({
         method: request.method ?? "",
         headers: (name) => request.headers[name],
-        body: (limit) => readRawBody(request, limit),
+        body: (limit) => readBody(request, limit, reading),
         fix,
       });
       const isLate = outcome.code === "body_timeout";
+      // The response may have to wait for earlier ones of its connection.
+      if (isLate) reading.stop?.();
       // HTTP/2 has no such header.
       send(
         response,

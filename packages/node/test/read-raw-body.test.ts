@@ -1,13 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { readRawBody } from "@svc-webhooks/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { dial, requestHead, send } from "../../../test/support/clients.js";
 import { gate } from "../../../test/support/gate.js";
 import { listen, type TouchedRequest } from "../../../test/support/servers.js";
 import { settled } from "../../../test/support/settled.js";
+import { collectGarbage } from "./collect-garbage.js";
 
 interface Reading {
   /** The middleware that runs before the request is read. */
@@ -159,17 +158,21 @@ describe("a body in pieces", () => {
 });
 
 describe("keeps no reference to a rejected body", () => {
-  setFlagsFromString("--expose-gc");
-  const gc = runInNewContext("gc") as () => void;
+  const exceed = (request: Readable) => void request.push(Buffer.alloc(60));
+  const setText = (request: Readable) => void request.setEncoding("utf8");
+  const destroy = (request: Readable) => void request.destroy();
+  const giveUp = (_request: Readable, deadline: AbortController) => deadline.abort();
 
   test.each([
-    ["too large", 50, (request: Readable) => void request.push(Buffer.alloc(60))],
-    ["in too many pieces", 1_000_000, () => {}],
-    ["text from some point on", 1_000_000, (request: Readable) => void request.setEncoding("utf8")],
-    ["aborted", 1_000_000, (request: Readable) => void request.destroy()],
-  ])("when it is %s", async (_why, limit, refuse) => {
+    ["too large", "body_too_large", 50, exceed],
+    ["in too many pieces", "body_too_large", 1_000_000, () => {}],
+    ["text from some point on", "body_unavailable", 1_000_000, setText],
+    ["aborted", "aborted", 1_000_000, destroy],
+    ["late", "aborted", 1_000_000, giveUp],
+  ])("when it is %s", async (_why, code, limit, refuse) => {
     const request = bridged();
-    const reading = readRawBody(request, limit);
+    const deadline = new AbortController();
+    const reading = readRawBody(request, limit, deadline);
     const result = resultOf(reading);
     const pieces: WeakRef<Buffer>[] = [];
     const push = (count: number) => {
@@ -181,12 +184,12 @@ describe("keeps no reference to a rejected body", () => {
     };
     push(40);
     await settled();
-    refuse(request);
+    refuse(request, deadline);
     if (!request.destroyed) push(1_100);
-    expect(await result).toHaveProperty("code");
+    expect(await result).toHaveProperty("code", code);
     if (!request.destroyed) push(1_100);
     await settled();
-    gc();
+    collectGarbage();
     expect(pieces.filter((piece) => piece.deref() !== undefined)).toEqual([]);
     // The request and the promise stay referenced, as by a keep-alive connection and a report.
     expect([request.readableLength, reading]).toEqual([0, expect.any(Promise)]);

@@ -8,6 +8,7 @@ import { gate } from "../../../test/support/gate.js";
 import { observedReceiver } from "../../../test/support/receivers.js";
 import { listen, platforms, type Middleware } from "../../../test/support/servers.js";
 import { settled } from "../../../test/support/settled.js";
+import { collectGarbage } from "./collect-garbage.js";
 
 const large = "x".repeat(300_000);
 
@@ -220,6 +221,33 @@ describe.each(platforms)("on $name", ({ mount }) => {
       });
       expect(await client.closed).toMatch(/^HTTP\/1.1 503 (?![^]*HTTP)/);
       await closed.opened;
+    });
+
+    test("is released even if an earlier response keeps the 408 waiting", async () => {
+      const clock = fakeClock();
+      const reading = gate();
+      const pieces: WeakRef<Buffer>[] = [];
+      const { receiver, reported } = observedReceiver({ clock, bodyTimeoutMs: 1_000 });
+      const port = await listen(
+        mount(receiver, (request, _response, next) => {
+          // HTTP/1 sends responses in the order of their requests, and this one gets none.
+          if (request.method === "GET") return;
+          request.on("data", (chunk: Buffer) => {
+            pieces.push(new WeakRef(chunk));
+            reading.open();
+          });
+          next();
+        }),
+      );
+      const { headers } = await signed(eventBody(), { "content-length": "100" });
+      dial(port).write(`${requestHead({}, "GET / HTTP/1.1")}${requestHead(headers)}{"type"`);
+      await reading.opened;
+      await settled();
+      await clock.advance(1_000);
+      await reported("body_timeout");
+      await settled();
+      collectGarbage();
+      expect(pieces.map((piece) => piece.deref())).toEqual([undefined]);
     });
   });
 
