@@ -15,7 +15,8 @@ export interface NodeOptions {
  * Mounts a receiver in `node:http`: `createServer(webhooks(receiver))`. It responds to every request
  * it receives, so mount it behind your routing.
  *
- * A body that does not arrive in time (`body_timeout`) ends its connection, or on HTTP/2 its stream.
+ * A body that does not arrive in time (`body_timeout`) ends its connection. On HTTP/2 every
+ * unfinished body ends its stream (`NO_ERROR`) as soon as the response has been sent.
  *
  * @example
  * ```ts
@@ -53,7 +54,7 @@ export function webhooks(
         outcome,
         isLate && request.httpVersionMajor === 1 ? { Connection: "close" } : {},
       );
-      if (isLate) hangUp(request, response);
+      stopWaiting(request, response, isLate);
     } catch (error) {
       // Only a response that middleware patched throws here. Left open, it would keep the sender waiting forever.
       console.error("svc-webhooks: the response could not be sent:", error);
@@ -72,12 +73,19 @@ function send(response: ServerResponse, outcome: Outcome, framing: Record<string
   response.writeHead(status, { ...framing, ...headers }).end(body);
 }
 
-/** Stops reading, so that a client that sends too slowly holds neither a connection nor memory. */
-function hangUp(request: IncomingMessage, response: ServerResponse): void {
+/**
+ * Ends what waits for the rest of a body: on HTTP/2 the stream, on HTTP/1 the connection of a late
+ * body. Elsewhere on HTTP/1 the rest is read and discarded, so the connection can be reused.
+ */
+function stopWaiting(request: IncomingMessage, response: ServerResponse, isLate: boolean): void {
   const { stream } = request as IncomingMessage & Partial<Http2Request>;
-  // HTTP/2 sends the end of a response in the next turn; a stream closed before that loses it.
-  if (stream) whenFinished(stream, () => setImmediate(() => stream.close()));
-  else whenFinished(response, () => request.destroy());
+  if (!stream) {
+    if (isLate) whenFinished(response, () => request.destroy());
+  } else if (!request.complete) {
+    // HTTP/2 sends the end of a response up to two turns later (seen on Node 20.20); a stream that is
+    // closed before that loses it.
+    whenFinished(stream, () => setImmediate(() => setImmediate(() => stream.close())));
+  }
 }
 
 /** The property that only requests of `node:http2` have. */

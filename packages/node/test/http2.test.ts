@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import {
   connect,
   constants,
@@ -22,13 +22,17 @@ import { gate } from "../../../test/support/gate.js";
 import { observedReceiver } from "../../../test/support/receivers.js";
 import { settled } from "../../../test/support/settled.js";
 
-/** Serves a receiver with `node:http2` and opens one session to it. */
-async function serve(options: Parameters<typeof observedReceiver>[0] = {}) {
+/** Serves a receiver with `node:http2`, behind the middleware `before`, and opens one session to it. */
+async function serve(
+  options: Parameters<typeof observedReceiver>[0] = {},
+  before?: (request: IncomingMessage) => unknown,
+) {
   const observed = observedReceiver(options);
   const handler = webhooks(observed.receiver);
   const reading = gate();
-  const listener = (...[request, response]: Parameters<RequestListener>) => {
-    request.once("data", () => reading.open());
+  const listener = async (...[request, response]: Parameters<RequestListener>) => {
+    // A listener starts the reading, which `before` may have to prevent.
+    await (before ? before(request) : request.once("data", () => reading.open()));
     void handler(request, response);
   };
   // Its requests and responses are compatible with those of `node:http`, but have types of their own.
@@ -96,6 +100,29 @@ test("responds 408 to an HTTP/2 body that does not arrive in time and resets onl
   const next = await signed();
   expect(await replyOf(post(next).end(next.body))).toMatchObject({ status: 200 });
 });
+
+const readNothing = () => {};
+const readOnce = (request: IncomingMessage) => once(request, "data");
+
+test.each([
+  ["is not read", "signature_missing", unsigned(), readNothing],
+  ["exceeds the limit", "body_too_large", await signed(), readNothing],
+  ["middleware has begun to read", "body_unavailable", await signed(), readOnce],
+])(
+  "sends the whole response to an unfinished HTTP/2 body that %s, and then closes its stream",
+  async (_what, code, refused, before) => {
+    const { post } = await serve({ maxBodyBytes: 1_000 }, before);
+    const stream = post(refused);
+    // Whether the end of the response came before the end of the stream.
+    const whole = gate<boolean>();
+    stream.once("aborted", () => whole.open(stream.readableEnded));
+    const reply = replyOf(stream);
+    stream.write("x".repeat(1_001));
+    expect(await whole.opened).toBe(true);
+    expect((await reply).text).toContain(code);
+    expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
+  },
+);
 
 test.each([
   ["is not read", "signature_missing", unsigned("x".repeat(100_000))],
