@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { send } from "./support/clients.js";
+import { dial, requestHead, send } from "./support/clients.js";
 import { signed } from "./support/deliveries.js";
+import { codeBlocks } from "./support/readme.js";
 
 interface Script {
   readonly handlerTimeoutMs?: number;
@@ -15,6 +16,8 @@ interface Script {
   readonly lead?: string;
   /** What follows the drain. */
   readonly exit: string;
+  /** What happens on SIGTERM, instead of all of the above. */
+  readonly shutdown?: string;
 }
 
 /** A server whose handler waits for a word of its parent, and which drains on SIGTERM. */
@@ -24,6 +27,14 @@ const script = ({
   refusals = 0,
   lead = "",
   exit,
+  shutdown = `
+  process.once("SIGTERM", async () => {
+    server.close();
+    console.log("draining");
+    ${lead}
+    console.log("left", await receiver.drain({ deadlineMs: ${deadlineMs} }));
+    ${exit}
+  });`,
 }: Script) => `
   import { once } from "node:events";
   import { createServer } from "node:http";
@@ -53,13 +64,7 @@ const script = ({
     },
   });
   const server = createServer(webhooks(receiver));
-  process.once("SIGTERM", async () => {
-    server.close();
-    console.log("draining");
-    ${lead}
-    console.log("left", await receiver.drain({ deadlineMs: ${deadlineMs} }));
-    ${exit}
-  });
+  ${shutdown}
   server.listen(0, "127.0.0.1", () => console.log("port", server.address().port));
 `;
 
@@ -163,4 +168,36 @@ test("a drain keeps the process until a completion that failed has been recorded
   child.kill("SIGTERM");
   expect(await closed).toEqual([0, null]);
   expect(lines.slice(-2)).toEqual(["recorded owner", "left 0"]);
+});
+
+describe("the shutdown in the README of the core", () => {
+  const recipe = codeBlocks("packages/core/README.md")
+    .map(({ code }) => code.slice(code.indexOf("process.once")))
+    .find((code) => code.startsWith('process.once("SIGTERM"'));
+
+  const serveRecipe = (deadlineMs: number) =>
+    serve({ exit: "", shutdown: recipe?.replace("20_000", String(deadlineMs)) ?? "" });
+
+  test("sends the response of a handler that runs, and exits with 0", async () => {
+    const { child, port, lines, printed, closed } = await serveRecipe(20_000);
+    const reply = send(port, await signed());
+    await printed("started");
+    child.kill("SIGTERM");
+    child.send("finish");
+    expect(await reply).toMatchObject({ status: 200, code: "processed" });
+    expect(await closed).toEqual([0, null]);
+    expect(lines).toEqual(["started", "effect", "recorded owner"]);
+  });
+
+  test("exits at its deadline although a stranger continues to send an unsigned body", async () => {
+    const { child, port, closed } = await serveRecipe(300);
+    const stranger = dial(port);
+    stranger.write(requestHead({ "transfer-encoding": "chunked" }));
+    expect(await stranger.answer).toContain("signature_missing");
+    // Node would close a silent connection after its keep-alive timeout.
+    const dribble = setInterval(() => stranger.write("1\r\nx\r\n"), 100);
+    onTestFinished(() => clearInterval(dribble));
+    child.kill("SIGTERM");
+    expect(await closed).toEqual([0, null]);
+  });
 });
