@@ -28,6 +28,7 @@ const server = serve({ fetch: app.fetch, port }, (address) =>
 async function stop() {
   const closed = once(server, "close");
   server.close();
+  setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), 20_000);
   const left = await receiver.drain({ deadlineMs: 20_000 });
   // Handlers finish before their responses are sent; the server closes after that.
   if (left === 0) await closed;
