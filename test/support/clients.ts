@@ -7,9 +7,9 @@ export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Of our answers: the `status` or the error's `code`. */
+  /** The `status` or the error's `code`, if the receiver responded. */
   readonly code: string | undefined;
-  /** Whether it came over the connection of an earlier request. */
+  /** Whether the request used the connection of an earlier one. */
   readonly reusedConnection: boolean;
 }
 
@@ -61,11 +61,11 @@ export function send(
 
 function codeIn(text: string): string | undefined {
   if (!text.startsWith("{")) return undefined;
-  const answer = JSON.parse(text) as { status?: string; error?: { code?: string } };
-  return answer.status ?? answer.error?.code;
+  const response = JSON.parse(text) as { status?: string; error?: { code?: string } };
+  return response.status ?? response.error?.code;
 }
 
-/** An agent with one connection that it keeps, until the test ends. */
+/** An agent that keeps a single connection open until the test ends. */
 export function oneConnection(): Agent {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -74,19 +74,19 @@ export function oneConnection(): Agent {
 
 export interface RawConnection {
   readonly write: (data: string | Uint8Array) => void;
-  /** Hangs up without a word. */
+  /** Disconnects without sending anything. */
   readonly destroy: () => void;
-  /** The first whole answer, head and body. */
-  readonly answer: Promise<string>;
-  /** Everything that was received, once the server has hung up. */
+  /** The first complete response, head and body. */
+  readonly response: Promise<string>;
+  /** Everything that was received, once the connection is closed. */
   readonly closed: Promise<string>;
 }
 
-/** A bare connection, for requests that no HTTP client would send. */
+/** A raw connection, for requests that no HTTP client would send. */
 export function dial(port: number): RawConnection {
   const socket = connect(port, "127.0.0.1");
   let received = "";
-  const answer = new Promise<string>((resolve) => {
+  const response = new Promise<string>((resolve) => {
     socket.on("data", (chunk) => {
       received += chunk.toString("latin1");
       const [head, body] = received.split("\r\n\r\n", 2);
@@ -94,7 +94,7 @@ export function dial(port: number): RawConnection {
       if (length !== undefined && (body?.length ?? 0) >= Number(length)) resolve(received);
     });
   });
-  // Resets are how a server hangs up on what it will not read.
+  // A server resets the connection of a request that it stops reading.
   socket.on("error", () => {});
   const closed = new Promise<string>((resolve) => {
     socket.on("close", () => resolve(received));
@@ -103,7 +103,7 @@ export function dial(port: number): RawConnection {
   return {
     write: (data) => void socket.write(data),
     destroy: () => void socket.destroy(),
-    answer,
+    response,
     closed,
   };
 }

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import ts from "typescript5";
 import { root } from "./package-tools.js";
 
-/** What an entry of a package declares to its users. */
+/** The declarations of a package's entry. */
 export interface Declarations {
-  /** Everything that can be imported, in alphabetical order. */
+  /** Its exports, in alphabetical order. */
   readonly exports: readonly { readonly name: string; readonly isType: boolean }[];
-  /** The properties of an exported type, of its base types too. */
+  /** The properties of an exported type, including those of its base types. */
   readonly propertiesOf: (type: string) => readonly string[];
   /** The members of an exported union of strings. */
   readonly literalsOf: (type: string) => readonly string[];
@@ -39,17 +39,17 @@ const host: ts.CompilerHost = {
     if (!files.has(file)) files.set(file, disk.getSourceFile(file, ...rest));
     return files.get(file);
   },
-  // What other packages declare is not needed for names, and the types of Next.js alone take a second.
+  // The names do not depend on other packages, and loading the types of Next.js alone takes a second.
   resolveModuleNameLiterals: (specifiers, importer) =>
     specifiers.map(({ text }) =>
       text.startsWith(".") ? resolved(text, importer) : { resolvedModule: undefined },
     ),
 };
 
-/** Reads the built declarations of one entry, as a compiler finds them for an ES module. */
+/** Reads the built declarations of one entry, resolved as for an ES module. */
 export function declarationsOf(entry: string): Declarations {
   const file = resolved(entry, join(root, "test/importer.ts")).resolvedModule?.resolvedFileName;
-  if (!file) throw new Error(`${entry} has no declarations; has it been built?`);
+  if (!file) throw new Error(`${entry} has no declarations. Run \`npm run build\`.`);
   const program = ts.createProgram([file], options, host);
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(file);

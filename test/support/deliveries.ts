@@ -4,7 +4,7 @@ export const secret = "whsec_test";
 
 export type TestHeaders = Readonly<Record<string, HeaderValue>>;
 
-/** What goes over the wire, or straight into `receive()`. */
+/** A delivery that can be sent over HTTP or passed to `receive()`. */
 export interface TestDelivery extends Delivery {
   readonly headers: TestHeaders;
   readonly body: Buffer;
@@ -13,7 +13,7 @@ export interface TestDelivery extends Delivery {
 export const eventBody = (type = "email.sent", more: object = {}): string =>
   JSON.stringify({ type, ...more });
 
-/** A delivery as the service sends it (interface document, "Delivery headers"); a header given as undefined is left out. */
+/** A delivery as the service sends it (interface document, "Delivery headers"). Headers that are undefined are omitted. */
 export async function signed(
   body: string | Uint8Array = eventBody(),
   headers: TestHeaders = {},
@@ -22,7 +22,7 @@ export async function signed(
   return unsigned(body, { "x-svc-signature": await sign(body, key), ...headers });
 }
 
-/** The same without a signature. */
+/** A delivery without a signature. */
 export function unsigned(
   body: string | Uint8Array = eventBody(),
   headers: TestHeaders = {},
@@ -39,5 +39,5 @@ export function unsigned(
   };
 }
 
-/** A signature of the right shape that no key made. */
+/** A well-formed signature that no key produced. */
 export const forgedSignature = `sha256=${"0".repeat(64)}`;

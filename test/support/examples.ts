@@ -5,22 +5,22 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Served } from "../runtimes/launch.js";
 import { run } from "./package-tools.js";
 
-/** What the examples' READMEs set `SVC_WEBHOOK_SECRET` to. */
+/** The value of `SVC_WEBHOOK_SECRET` in the examples' READMEs. */
 export const exampleSecret = "whsec_example";
 
-/** The event of their READMEs. */
+/** The event in the examples' READMEs. */
 export const exampleEvent = { type: "email.delivered", data: { email_id: "msg_1" } };
 
-/** What becomes of a delivery, of its copy and of a forged one. */
+/** The responses to a delivery, its copy and a forged delivery. */
 export async function answersOf(url: string): Promise<readonly unknown[]> {
   const genuine = await signedDelivery(exampleEvent, { secret: exampleSecret });
   const forged = await signedDelivery(exampleEvent, { secret: "whsec_wrong" });
-  const answers: unknown[] = [];
+  const responses: unknown[] = [];
   for (const delivery of [genuine, genuine, forged]) {
     const response = await fetch(url, delivery);
-    answers.push([response.status, await response.json()]);
+    responses.push([response.status, await response.json()]);
   }
-  return answers;
+  return responses;
 }
 
 export const expectedAnswers = [
@@ -29,22 +29,22 @@ export const expectedAnswers = [
   [401, { error: { code: "signature_mismatch", message: "signature mismatch" } }],
 ];
 
-/** Serves an example as its README says, and asks it at `path` what every example is asked. */
+/** Serves an example as its README describes, and runs the tests of all examples at `path`. */
 export function testExample(
   folder: string,
   path: string,
   serve: () => Promise<Served>,
-  patienceMs: number,
+  startTimeoutMs: number,
 ): void {
   let served: Served;
   beforeAll(async () => {
-    // For the server: what builds an app takes it away again.
+    // Set for the server: the build of an app unsets it.
     vi.stubEnv("SVC_WEBHOOK_SECRET", exampleSecret);
     served = await serve();
-  }, patienceMs);
+  }, startTimeoutMs);
   afterAll(() => served?.close());
 
-  test("a delivery is processed once, a forged one not at all", async () => {
+  test("a delivery is processed once, and a forged one is not processed", async () => {
     expect(await answersOf(`${served.origin}${path}`)).toEqual(expectedAnswers);
   });
 
@@ -53,9 +53,9 @@ export function testExample(
 
 const missing = ["bash", "curl", "openssl"].filter((tool) => spawnSync(tool, ["--version"]).error);
 
-/** Runs the block of an example's README that signs and sends, against where it is served now. */
+/** Runs the README's block that signs and sends a delivery, against the running server. */
 export function testReadmeCurl(folder: string, origin: () => string | Promise<string>): void {
-  // On a laptop without the tools this is a named skip; in CI it fails.
+  // Skipped on a machine without the tools. In CI, missing tools fail the test.
   test.skipIf(missing.length > 0 && !process.env["CI"])(
     "the README's curl is accepted",
     async () => {

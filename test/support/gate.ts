@@ -1,4 +1,4 @@
-/** A promise that is settled from outside: how tests wait for an event, and make others wait. */
+/** A promise that is settled from outside, so that tests can await an event or block other code. */
 export interface Gate<T = void> {
   readonly opened: Promise<T>;
   open(value: T): void;

@@ -5,7 +5,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only when `advance` or `jump` is called. */
 export class ManualClock implements Clock {
   #now = Date.UTC(2026, 0, 1);
   #timers: readonly Timer[] = [];
@@ -24,12 +24,12 @@ export class ManualClock implements Clock {
     return () => this.#remove(timer);
   }
 
-  /** How many timers wait. */
+  /** The number of pending timers. */
   get timers(): number {
     return this.#timers.length;
   }
 
-  /** Moves time and fires what comes due, in its order, each after what the one before set off. */
+  /** Moves time and fires due timers in order, each after the work that the previous one started. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -44,7 +44,7 @@ export class ManualClock implements Clock {
     await settled();
   }
 
-  /** Moves time and fires nothing: an event loop that was blocked, a process that is gone. */
+  /** Moves time without firing timers, like a blocked event loop or a dead process. */
   jump(ms: number): void {
     this.#now += ms;
   }
@@ -54,7 +54,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets everything go on that needs neither time nor input. */
+/** Resolves after all work that needs neither time nor input. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

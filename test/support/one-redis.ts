@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { redisServer, type RedisServer } from "./redis-server.js";
 
-/** One server for all tests of a `describe`, empty before each of them; `given` once it is there. */
+/** Starts one server for all tests of a `describe`, and empties it before each. Calls `given` once it is ready. */
 export function oneRedis(given: (client: Redis, server: RedisServer) => void): void {
   let server: RedisServer | undefined;
   let client: Redis | undefined;

@@ -7,10 +7,10 @@ import { afterAll } from "vitest";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The workspace's packages have names in this scope. */
+/** The npm scope of the workspace's packages. */
 export const scope = "@svc-webhooks";
 
-/** A directory outside of the workspace, so that nothing resolves by accident. Gone after the tests. */
+/** A directory outside the workspace, so that nothing resolves by accident. Removed after the tests. */
 export function outsideDirectory(): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "svc-webhooks-")));
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -28,7 +28,7 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Runs a program to its end; fails if that does not come within 20 s. */
+/** Runs a program until it exits. Rejects after 20 s. */
 export function run(
   program: string,
   args: readonly string[],
@@ -40,7 +40,9 @@ export function run(
       const exitCode = error ? error.code : 0;
       if (typeof exitCode === "number") resolve({ exitCode, stdout, stderr });
       else
-        reject(new Error(`${program} did not end by itself: ${stdout}${stderr}`, { cause: error }));
+        reject(
+          new Error(`${program} did not exit by itself: ${stdout}${stderr}`, { cause: error }),
+        );
     });
   });
 }
@@ -48,10 +50,10 @@ export function run(
 export const node = (args: readonly string[], options: RunOptions): Promise<Ended> =>
   run(process.execPath, args, options);
 
-/** A TypeScript by the name it has among our own dependencies. */
+/** A TypeScript compiler, by its name in the root's devDependencies. */
 export type Compiler = "typescript" | "typescript5";
 
-/** By its path: `.bin/tsc` is whichever compiler npm has linked last. */
+/** Runs a compiler by its path, because `.bin/tsc` is the one that npm linked last. */
 export const tsc = (
   compiler: Compiler,
   args: readonly string[],

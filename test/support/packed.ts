@@ -3,20 +3,20 @@ import { dirname, join } from "node:path";
 import { outsideDirectory, root, run, scope } from "./package-tools.js";
 import { publicPackages, readManifest, type Manifest } from "./workspace.js";
 
-/** A package as the registry would get it. */
+/** A package as it would be published. */
 export interface PackedPackage {
   readonly name: string;
-  /** In the workspace. */
+  /** Its folder in the workspace. */
   readonly source: string;
   readonly tarball: string;
-  /** What is in the tarball. */
+  /** The paths of the files in the tarball. */
   readonly files: readonly string[];
   readonly manifest: Manifest;
 }
 
 export interface PackedWorkspace {
   readonly packages: readonly PackedPackage[];
-  /** A project that has all packages from their tarballs, and Express. */
+  /** A project with all packages, installed from their tarballs, and Express. */
   readonly consumer: string;
 }
 
@@ -25,7 +25,7 @@ function link(target: string, path: string): void {
   symlinkSync(target, path, "junction");
 }
 
-/** Packs every public package, and installs them as pnpm does: what a package has not declared it cannot find. */
+/** Packs every public package and installs them as pnpm does: a package cannot resolve an undeclared dependency. */
 export async function packWorkspace(): Promise<PackedWorkspace> {
   const directory = outsideDirectory();
   const workspaces = publicPackages.flatMap(({ source }) => ["--workspace", source]);
@@ -42,12 +42,12 @@ export async function packWorkspace(): Promise<PackedWorkspace> {
     readonly files: readonly { readonly path: string }[];
   }[];
 
-  const home = (name: string) => join(directory, "installed", name);
-  const unpacked = (name: string) => join(home(name), "node_modules", name);
+  const homeOf = (name: string) => join(directory, "installed", name);
+  const unpacked = (name: string) => join(homeOf(name), "node_modules", name);
   const packages = await Promise.all(
     publicPackages.map(async ({ name, source }) => {
       const report = reports.find((one) => one.name === name);
-      if (!report) throw new Error(`npm has not packed ${name}`);
+      if (!report) throw new Error(`npm pack did not report ${name}.`);
       const tarball = join(directory, report.filename);
       mkdirSync(unpacked(name), { recursive: true });
       await run("tar", ["-xzf", tarball, "-C", unpacked(name), "--strip-components=1"], {
@@ -63,7 +63,7 @@ export async function packWorkspace(): Promise<PackedWorkspace> {
   for (const { name, manifest } of packages) {
     const declared = { ...manifest.dependencies, ...manifest.peerDependencies };
     for (const dependency of Object.keys(declared)) {
-      link(installed(dependency), join(home(name), "node_modules", dependency));
+      link(installed(dependency), join(homeOf(name), "node_modules", dependency));
     }
   }
   const consumer = join(directory, "consumer");

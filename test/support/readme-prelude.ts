@@ -1,6 +1,6 @@
 /**
- * Values that fragments in READMEs use without declaring them, because they are the reader's own: each
- * export is a global of every block. Blocks import everything that packages export.
+ * Values that README blocks use without declaring them, because they are the reader's own. Each
+ * export is a global in every block. Blocks import everything that packages export.
  */
 import type { Handlers } from "@svc-webhooks/core";
 

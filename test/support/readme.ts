@@ -14,7 +14,7 @@ import * as prelude from "./readme-prelude.js";
 export interface CodeBlock {
   /** `README.md block 2`: its position among the file's TypeScript and JavaScript blocks. */
   readonly name: string;
-  /** The path of its page or source file from the root. */
+  /** The path of its page or source file, relative to the root. */
   readonly file: string;
   /** The line number of its first line of code. */
   readonly line: number;
@@ -34,7 +34,7 @@ export interface CompiledBlocks {
   readonly modulePath: (block: CodeBlock) => string;
 }
 
-/** The pages that users read, as paths from the root. */
+/** The pages that users read, as paths relative to the root. */
 export function readmes(): readonly string[] {
   const inFolders = ["packages", "examples"].flatMap((parent) =>
     readdirSync(join(root, parent)).map((folder) => `${parent}/${folder}/README.md`),
@@ -55,7 +55,7 @@ export function sources(): readonly string[] {
     );
 }
 
-/** A page, or a source file without the stars of its doc comments; lines keep their numbers. */
+/** The text of a page, or of a source file without the stars of its doc comments. Line numbers are unchanged. */
 export function textOf(file: string): string {
   const text = readFileSync(join(root, file), "utf8");
   return file.endsWith(".ts") ? text.replaceAll(/^ *\*(?: |$)/gm, "") : text;
@@ -75,7 +75,7 @@ export function codeBlocks(file: string): readonly CodeBlock[] {
   }));
 }
 
-/** Compiles all blocks, each as a module of one project outside the workspace, with the packages installed here. */
+/** Compiles all blocks as modules of one project outside the workspace, with this repository's `node_modules`. */
 export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<CompiledBlocks> {
   const directory = outsideDirectory();
   const helpers = ["readme-prelude", "readme-preload"];

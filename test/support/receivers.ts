@@ -13,16 +13,16 @@ export interface ObservedReceiver {
   readonly receiver: Receiver;
   readonly reports: readonly DeliveryReport[];
   readonly codes: () => readonly OutcomeCode[];
-  /** What was printed for the operator. */
+  /** The logged lines. */
   readonly lines: readonly string[];
-  /** What handlers threw. */
+  /** The errors that handlers threw. */
   readonly handlerErrors: readonly unknown[];
   readonly internalErrors: readonly unknown[];
-  /** A report with this code, as soon as there is one. */
+  /** Resolves with the first report with this code. */
   readonly reported: (code: OutcomeCode) => Promise<DeliveryReport>;
 }
 
-/** A receiver that can be looked into. Handles everything unless told otherwise. */
+/** A receiver that records its reports, lines and errors. By default, it handles every event. */
 export function observedReceiver(options: Partial<ReceiverOptions> = {}): ObservedReceiver {
   const reports: DeliveryReport[] = [];
   const lines: string[] = [];
@@ -31,7 +31,7 @@ export function observedReceiver(options: Partial<ReceiverOptions> = {}): Observ
   const waiting: { code: OutcomeCode; resolve: (report: DeliveryReport) => void }[] = [];
   const receiver = createReceiver({
     secret,
-    // Several receivers of a test may share a store.
+    // Several receivers in a test may share a store.
     ...(options.store && { name: "test" }),
     on: { "*": () => {} },
     observe(report) {
@@ -66,11 +66,11 @@ export interface RecordedStore {
   readonly store: DeliveryStore;
   readonly calls: readonly { readonly operation: Operation; readonly key: string }[];
   readonly operations: () => readonly Operation[];
-  /** The one key that was called with; fails if there were several or none. */
+  /** The only key that was used. Throws if there were several or none. */
   readonly onlyKey: () => string;
 }
 
-/** A store whose calls can be looked at, some of them replaced. */
+/** A store that records its calls, some of them replaced. */
 export function recordedStore(
   replaced: Partial<DeliveryStore> = {},
   inner: DeliveryStore = memoryStore(),
@@ -83,7 +83,9 @@ export function recordedStore(
     operations: () => calls.map(({ operation }) => operation),
     onlyKey() {
       const [key, ...others] = new Set(calls.map((call) => call.key));
-      if (key === undefined || others.length > 0) throw new Error("not exactly one key was used");
+      if (key === undefined || others.length > 0) {
+        throw new Error("The store was not called with exactly one key.");
+      }
       return key;
     },
     store: {
@@ -112,7 +114,7 @@ export function recordedStore(
   };
 }
 
-/** For calling a store directly, in the place of another worker. */
+/** For calling a store directly, as another worker would. */
 export const call = { signal: new AbortController().signal };
 export const week = 604_800_000;
 export const claimBy = (token: string) => ({ token, leaseMs: 30_000, retainMs: week });

@@ -12,9 +12,9 @@ import { describe } from "vitest";
 export interface RedisServer {
   readonly port: number;
   readonly process: ChildProcess;
-  /** Ends it as a crash would, and resolves when it is gone. */
+  /** Ends it with SIGKILL, and resolves when it has exited. */
   readonly kill: () => Promise<void>;
-  /** The same server again: same port, same folder, what it has persisted. */
+  /** Starts it again on the same port and folder, with the data that it persisted. */
   readonly restart: () => Promise<RedisServer>;
   /** Ends it and removes its folder. */
   readonly close: () => Promise<void>;
@@ -23,16 +23,16 @@ export interface RedisServer {
 const isInstalled = spawnSync("redis-server", ["--version"]).status === 0;
 
 if (!isInstalled && process.env["CI"]) {
-  throw new Error("redis-server is not installed, and in CI nothing may be skipped");
+  throw new Error("redis-server is not installed. In CI, install it: no test may be skipped.");
 }
 
-/** `describe` for what needs a `redis-server`: on a machine without one it is skipped, by name. */
+/** `describe` for tests that need a `redis-server`. Without one, they are skipped by name. */
 export const describeWithRedis = (name: string, body: () => void): void => {
   const shown = isInstalled ? name : `${name} (SKIPPED: redis-server is not installed)`;
-  onThisMachine(shown, body);
+  describeOrSkip(shown, body);
 };
 
-const onThisMachine = isInstalled ? describe : describe.skip;
+const describeOrSkip = isInstalled ? describe : describe.skip;
 
 async function freePort(wanted = 0): Promise<number> {
   const server = createServer().listen(wanted, "127.0.0.1");
@@ -43,7 +43,7 @@ async function freePort(wanted = 0): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-/** Its bus is on the port + 10,000: both below those that the system gives to clients. */
+/** The cluster bus uses the port + 10,000. Both are below the system's ephemeral ports. */
 async function clusterPort(): Promise<number> {
   for (;;) {
     const port = 11_000 + Math.floor(Math.random() * 11_000);
@@ -51,20 +51,20 @@ async function clusterPort(): Promise<number> {
       await freePort(port + 10_000);
       return await freePort(port);
     } catch {
-      // Taken.
+      // In use.
     }
   }
 }
 
-/** Starts a real server, without persistence unless `options` say otherwise. */
+/** Starts a real server. By default, it does not persist. */
 export async function redisServer(
   options: readonly string[] = ["--save", "", "--appendonly", "no"],
   port?: number,
   directory = mkdtempSync(join(tmpdir(), "svc-webhooks-redis-")),
 ): Promise<RedisServer> {
   const usedPort = port ?? (await freePort());
-  const place = ["--port", String(usedPort), "--bind", "127.0.0.1", "--dir", directory];
-  const child = spawn("redis-server", [...place, ...options], {
+  const address = ["--port", String(usedPort), "--bind", "127.0.0.1", "--dir", directory];
+  const child = spawn("redis-server", [...address, ...options], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exited = once(child, "exit");
@@ -72,7 +72,7 @@ export async function redisServer(
     for await (const line of createInterface(child.stdout)) {
       if (line.includes("Ready to accept connections")) return;
     }
-    throw new Error("redis-server has ended before it was ready");
+    throw new Error("redis-server exited before it was ready.");
   };
   await ready();
   child.stdout.resume();
@@ -95,22 +95,22 @@ export async function redisServer(
   };
 }
 
-const ask = (given: readonly string[]) => promisify(execFile)("redis-cli", given);
+const redisCli = (args: readonly string[]) => promisify(execFile)("redis-cli", args);
 
 const cluster = async ({ port }: RedisServer, ...command: readonly (string | number)[]) =>
-  (await ask(["-p", String(port), "CLUSTER", ...command.map(String)])).stdout;
+  (await redisCli(["-p", String(port), "CLUSTER", ...command.map(String)])).stdout;
 
 const inCluster = ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"];
 const clusterOptions = ["--save", "", "--repl-diskless-sync-delay", "0", ...inCluster];
 
-/** Three masters, each with a third of the slots; resolves when each of them serves. */
+/** Three masters with a third of the slots each. Resolves when all of them serve. */
 export async function redisCluster(): Promise<readonly RedisServer[]> {
   const servers = [
     await redisServer(clusterOptions, await clusterPort()),
     await redisServer(clusterOptions, await clusterPort()),
     await redisServer(clusterOptions, await clusterPort()),
   ];
-  // `redis-cli --cluster create` does the same and takes 2 to 7 s for it.
+  // `redis-cli --cluster create` does the same in 2 to 7 s.
   for (const [index, server] of servers.entries()) {
     const last = index === 2 ? 16_383 : index * 5_461 + 5_460;
     await cluster(server, "ADDSLOTSRANGE", index * 5_461, last);
@@ -127,10 +127,10 @@ export async function redisCluster(): Promise<readonly RedisServer[]> {
     return servers;
   }
   await Promise.all(servers.map(({ close }) => close()));
-  throw new Error("the cluster does not get ready");
+  throw new Error("The cluster was not ready within 20 s.");
 }
 
-/** A replica of the first of a cluster's masters, which all of them would elect in its place. */
+/** A replica of a cluster's first master that all masters would elect in its place. */
 export async function clusterReplica(masters: readonly RedisServer[]): Promise<RedisServer> {
   const replica = await redisServer(clusterOptions, await clusterPort());
   const [own = "", master = ""] = await Promise.all(
@@ -138,19 +138,19 @@ export async function clusterReplica(masters: readonly RedisServer[]): Promise<R
   );
   for (const { port } of masters) await cluster(replica, "MEET", "127.0.0.1", port);
   const isReplica = async () => {
-    // Refused until it has heard of the master.
+    // Refused until gossip has reached the replica.
     if (!(await cluster(replica, "REPLICATE", master)).startsWith("OK")) return false;
-    const { stdout } = await ask(["-p", String(replica.port), "INFO", "replication"]);
+    const { stdout } = await redisCli(["-p", String(replica.port), "INFO", "replication"]);
     if (!stdout.includes("master_link_status:up")) return false;
     const lists = await Promise.all(masters.map((server) => cluster(server, "NODES")));
     return lists.every((list) => new RegExp(`^${own} .* slave ${master} `, "m").test(list));
   };
   if (await happens(isReplica)) return replica;
   await replica.close();
-  throw new Error("the replica does not get ready");
+  throw new Error("The replica was not ready within 20 s.");
 }
 
-/** Whether it is so within 20 s. */
+/** Whether the condition becomes true within 20 s. */
 async function happens(condition: () => Promise<boolean>): Promise<boolean> {
   for (const end = performance.now() + 20_000; performance.now() < end; await setTimeout(50)) {
     if (await condition()) return true;

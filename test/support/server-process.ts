@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { onTestFinished } from "vitest";
 import { root } from "./package-tools.js";
 
-/** Listeners for `node:http`, as source: each has a `receiver` and a `middleware`. */
+/** Source code of listeners for `node:http`, with a `receiver` and a `middleware` in scope. */
 const listeners: Readonly<Record<string, string>> = {
   "node:http": `
     const { webhooks } = await import("@svc-webhooks/node");
@@ -30,15 +30,15 @@ export const serverKinds = Object.keys(listeners);
 
 export interface ServerProcess {
   readonly port: number;
-  /** The next value that the middleware gives to `process.send`. */
+  /** The next value that the middleware passes to `process.send`. */
   readonly message: () => Promise<unknown>;
-  /** The most memory, in MiB, that the process has held since the last call. */
+  /** The peak resident memory of the process since the last call, in MiB. */
   readonly peak: () => Promise<number>;
 }
 
 /**
- * A receiver that processes everything, in a process of its own, until the test ends. `middleware` is
- * the source of one for Express and `node:http`.
+ * A receiver that processes every event, in its own process, until the test ends. `middleware` is
+ * source code for Express and `node:http`.
  */
 export async function serverProcess(
   kind: string,
@@ -53,10 +53,10 @@ export async function serverProcess(
     const server = createServer(listener);
     server.listen(0, "127.0.0.1", () => process.send(server.address().port));
     let peak = 0;
-    const look = () => (peak = Math.max(peak, process.memoryUsage.rss()));
-    setInterval(look, 5);
+    const sample = () => (peak = Math.max(peak, process.memoryUsage.rss()));
+    setInterval(sample, 5);
     process.on("message", () => {
-      look();
+      sample();
       process.send(peak / 2 ** 20);
       peak = 0;
     });
@@ -67,7 +67,7 @@ export async function serverProcess(
   });
   onTestFinished(() => void child.kill());
   const ended = once(child, "exit").then(([code]) => {
-    throw new Error(`the server ended with ${String(code)}`);
+    throw new Error(`The server exited with ${String(code)}.`);
   });
   ended.catch(() => {});
   const message = async () => {

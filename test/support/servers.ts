@@ -15,7 +15,7 @@ import { onTestFinished } from "vitest";
 export type Express = typeof express5;
 type Receives = Pick<Receiver, "receive">;
 
-/** A request with what middleware leaves on it. */
+/** A request with the properties that middleware sets. */
 export interface TouchedRequest extends IncomingMessage {
   body?: unknown;
   rawBody?: unknown;
@@ -27,7 +27,7 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => unknown;
 
-// Under its alias there are no types; for what is used here those of Express 5 are true of both.
+// The alias has no types. For the functions used here, those of Express 5 fit both versions.
 const express4 = createRequire(import.meta.url)("express4") as Express;
 
 export const expresses = [
@@ -35,15 +35,15 @@ export const expresses = [
   { name: "Express 5", express: express5 },
 ] as const;
 
-/** Where a receiver can be mounted, behind whatever was mounted before it. */
+/** A server on which a receiver is mounted, after any middleware. */
 export interface Platform {
   readonly name: string;
-  /** The body parsers its users have: of its own version, or for `node:http` those they borrow. */
+  /** The body parsers that its users have: of its own version, or those of Express 5 for `node:http`. */
   readonly parsers: Pick<Express, "json" | "raw" | "text" | "urlencoded">;
   readonly mount: (receiver: Receives, ...before: readonly Middleware[]) => RequestListener;
 }
 
-/** Express with the receiver under every path and method, as `app.use` mounts it. */
+/** Express with the receiver mounted by `app.use`, for every path and method. */
 export function expressApp(
   express: Express,
   receiver: Receives,
@@ -71,13 +71,13 @@ export const platforms: readonly Platform[] = [
     name,
     parsers: express,
     mount: (receiver: Receives, ...before: readonly Middleware[]): RequestListener =>
-      // Express types its apps for its own request class.
+      // Express types its apps with its own request class.
       expressApp(express, receiver, ...before) as RequestListener,
   })),
   { name: "node:http", parsers: express5, mount: nodeListener },
 ];
 
-/** Serves on a free port of this machine until the test ends. */
+/** Serves on a free local port until the test ends. */
 export async function listen(listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

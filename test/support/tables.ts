@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./package-tools.js";
 
-/** One row, by the texts of the head. */
+/** One row, keyed by the column heads. */
 export type Row = Readonly<Record<string, string>>;
 
 const cellsOf = (line: string) =>
@@ -11,7 +11,7 @@ const cellsOf = (line: string) =>
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-/** The one table of a page, given by its path from the root, whose first column has this head. */
+/** The only table of a page whose first column has this head. `page` is a path relative to the root. */
 export function tableOf(page: string, firstHead: string): readonly Row[] {
   const tables = readFileSync(join(root, page), "utf8").matchAll(/(?:^\|.*\|\n)+/gm);
   const [table, ...others] = Array.from(tables, ([text]) => text.trimEnd().split("\n"))
@@ -24,6 +24,6 @@ export function tableOf(page: string, firstHead: string): readonly Row[] {
   return rows.map((cells) => Object.fromEntries(head.map((name, i) => [name, cells[i] ?? ""])));
 }
 
-/** What stands in backticks. */
+/** The texts in backticks. */
 export const codeIn = (text: string): readonly string[] =>
   Array.from(text.matchAll(/`([^`]+)`/g), ([, code = ""]) => code);

@@ -4,7 +4,7 @@ import type { Hono } from "hono";
 import type { TestDelivery } from "./deliveries.js";
 import { listen } from "./servers.js";
 
-/** Which outcome a web-standard answer tells of, if it is one of ours. */
+/** The outcome code in a response, or undefined if the receiver did not respond. */
 export async function codeOf(response: Response): Promise<OutcomeCode | undefined> {
   const text = await response.text();
   if (!text.startsWith("{")) return undefined;
@@ -15,27 +15,27 @@ export async function codeOf(response: Response): Promise<OutcomeCode | undefine
   return status ?? error?.code;
 }
 
-/** A delivery as web-standard requests are made of it; its headers are single lines. */
+/** The `RequestInit` of a delivery, whose headers must be single values. */
 export const initOf = ({ headers, body }: TestDelivery): RequestInit => ({
   method: "POST",
   headers: headers as Record<string, string>,
   body: new Uint8Array(body),
 });
 
-/** Asks an app. */
+/** Sends a request to an app. */
 export type Ask = (path: string, init: RequestInit) => Promise<Response>;
 
-/** An app of whatever environment; only its doors are used. */
+/** A Hono app with any environment. */
 export type AnyApp = Pick<Hono, "fetch" | "request">;
 
-/** Where a Hono app can be asked: by a call, or over HTTP on Node. */
+/** The ways to call a Hono app: in process, or over HTTP on Node. */
 export const hosts: readonly {
   readonly host: string;
   readonly serve: (app: AnyApp) => Promise<Ask>;
 }[] = [
   {
     host: "in process",
-    // An environment for each request, as over HTTP.
+    // Each request has its own environment, as over HTTP.
     serve: async (app) => async (path, init) => app.request(path, init, {}),
   },
   {

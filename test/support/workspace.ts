@@ -22,15 +22,15 @@ export interface Manifest {
   readonly devDependencies?: Versions;
 }
 
-/** A package of this workspace. */
+/** A package in this workspace. */
 export interface WorkspacePackage {
   readonly name: string;
-  /** Its path from the root, `packages/core`. */
+  /** Its path relative to the root, `packages/core`. */
   readonly folder: string;
   /** Its absolute path. */
   readonly source: string;
   readonly manifest: Manifest;
-  /** What users can import, by its full name: `@svc-webhooks/next/pages`. */
+  /** The specifiers that users can import: `@svc-webhooks/next/pages`. */
   readonly entries: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export const readManifest = (directory: string): Manifest =>
 
 export const packages: readonly WorkspacePackage[] = readdirSync(join(root, "packages"))
   .map((name) => `packages/${name}`)
-  // A folder that only holds what an earlier version built is not a package.
+  // A folder that contains only an earlier version's build output is not a package.
   .filter((folder) => existsSync(join(root, folder, "package.json")))
   .map((folder) => {
     const source = join(root, folder);
@@ -56,6 +56,6 @@ export const publicPackages: readonly WorkspacePackage[] = packages.filter(
   ({ manifest }) => manifest.private !== true,
 );
 
-/** Packages are adapters and stores by a keyword, so that users find those of others by it too. */
+/** Adapters and stores are marked by a keyword, so that users also find third-party ones. */
 export const packagesOfKind = (kind: "adapter" | "store"): readonly WorkspacePackage[] =>
   packages.filter(({ manifest }) => manifest.keywords?.includes(`svc-webhooks-${kind}`));

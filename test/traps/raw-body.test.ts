@@ -189,7 +189,7 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     client.write(`${requestHead((await signed(eventBody(), headers)).headers)}5\r\n{"typ\r\n`);
     await turned;
     client.write(`10\r\ne":"email.sent"}\r\n0\r\n\r\n`);
-    expect(await client.answer).toMatch(/^HTTP\/1.1 500 [^]*"body_unavailable"/);
+    expect(await client.response).toMatch(/^HTTP\/1.1 500 [^]*"body_unavailable"/);
     expect(await send(port, await signed())).toMatchObject({ code: "processed" });
   });
 
@@ -219,7 +219,7 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     const { headers } = unsigned(eventBody(), { "content-length": "1000000" });
     const client = dial(port);
     client.write(requestHead(headers));
-    expect(await client.answer).toMatch(/^HTTP\/1.1 401 [^]*"signature_missing"/);
+    expect(await client.response).toMatch(/^HTTP\/1.1 401 [^]*"signature_missing"/);
     expect(reads).toEqual([false]);
   });
 });

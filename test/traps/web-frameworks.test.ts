@@ -34,26 +34,26 @@ describe.each(hosts)("Hono, $host", ({ serve }) => {
   test.each<[string, (c: Context) => Promise<unknown>]>([
     ["arrayBuffer()", (c) => c.req.arrayBuffer()],
     ["blob()", (c) => c.req.blob()],
-  ])("trap 16: c.req.raw is spent after c.req.%s, and the kept bytes do", async (_how, read) => {
+  ])("trap 16: c.req.%s consumes c.req.raw, and the cached bytes are used", async (_how, read) => {
     const { receiver } = observedReceiver();
-    const spent: boolean[] = [];
+    const used: boolean[] = [];
     const app = new Hono()
       .use(async (c, next) => {
         await read(c);
-        spent.push(c.req.raw.bodyUsed);
+        used.push(c.req.raw.bodyUsed);
         await next();
       })
       .post("/", webhooks(receiver));
     const ask = await serve(app);
     expect(await codeOf(await ask("/", await signedInit(marked)))).toBe("processed");
-    expect(spent).toEqual([true]);
+    expect(used).toEqual([true]);
   });
 
   test.each<[string, (c: Context) => Promise<unknown>]>([
     ["text()", (c) => c.req.text()],
     ["json()", (c) => c.req.json().catch(() => {})],
   ])(
-    "trap 16: what Hono makes of c.req.%s afterwards is lossy, and not used",
+    "trap 16: the lossy bytes that Hono derives from c.req.%s are not used",
     async (_how, read) => {
       const { receiver, codes, lines } = observedReceiver();
       const lengths: number[] = [];
@@ -72,7 +72,7 @@ describe.each(hosts)("Hono, $host", ({ serve }) => {
     },
   );
 
-  test("trap 48: a receiver that is built from c.env is built once, though each request has its own", async () => {
+  test("trap 48: a receiver made from c.env is built once, although each request has its own c.env", async () => {
     const environments = new Set<unknown>();
     const make = vi.fn<(c: Context) => Receiver>(() =>
       createReceiver({ secret, on: { "*": () => {} } }),
@@ -97,7 +97,7 @@ describe.each(hosts)("Hono, $host", ({ serve }) => {
 
 describe("Hono on a Node server with insecureHTTPParser", () => {
   // Node's default parser refuses such a request; this one lets both headers through.
-  test("a Content-Length beside Transfer-Encoding does not lift maxBodyBytes", async () => {
+  test("a Content-Length next to Transfer-Encoding does not lift maxBodyBytes", async () => {
     const { receiver, codes } = observedReceiver({ maxBodyBytes: 1_000 });
     const app = new Hono().post("/webhooks", webhooks(receiver));
     const port = await listenOn(
@@ -107,10 +107,10 @@ describe("Hono on a Node server with insecureHTTPParser", () => {
       "content-length": "5",
       "transfer-encoding": "chunked",
     });
-    const { write, answer } = dial(port);
-    // It never ends: only a reader that counts responds before `bodyTimeoutMs`.
+    const { write, response } = dial(port);
+    // The body never ends: only a reader that counts its bytes responds before `bodyTimeoutMs`.
     write(`${requestHead(headers)}400\r\n${" ".repeat(1_024)}\r\n`);
-    expect(await answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(await response).toMatch(/^HTTP\/1\.1 413 /);
     expect(codes()).toEqual(["body_too_large"]);
   });
 });
@@ -118,7 +118,7 @@ describe("Hono on a Node server with insecureHTTPParser", () => {
 describe("Next.js, App Router", () => {
   const url = "https://example.org/api/webhooks";
 
-  test("trap 17: a request that was read once is named, not waited for and not taken for forged", async () => {
+  test("trap 17: a request that was already read is reported, and neither awaited nor treated as forged", async () => {
     const { receiver, codes, lines } = observedReceiver();
     const request = new Request(url, await signedInit(marked));
     await request.text();
@@ -127,7 +127,7 @@ describe("Next.js, App Router", () => {
     expect(lines).toEqual([expect.stringContaining("let nothing read the request before")]);
   });
 
-  test("trap 17: a Request does as well as a NextRequest, and a second argument does no harm", async () => {
+  test("trap 17: accepts a Request as well as a NextRequest, and ignores a second argument", async () => {
     const { receiver } = observedReceiver();
     const { POST } = nextWebhooks(receiver);
     const context = { params: Promise.resolve({ tenant: "1" }) };
@@ -142,7 +142,7 @@ describe("Next.js, App Router", () => {
     expect(await codeOf(await POST(nextRequest, context))).toBe("duplicate");
   });
 
-  test("trap 17: a secret that a build machine does not have fails no build, and is read later", async () => {
+  test("trap 17: a secret that is missing at build time does not fail the build, and is read later", async () => {
     const lines: string[] = [];
     const variable = "SVC_WEBHOOK_SECRET_OF_THIS_TEST";
     onTestFinished(() => void delete process.env[variable]);
@@ -160,10 +160,10 @@ describe("Next.js, App Router", () => {
   });
 });
 
-test("trap 17: in the Pages Router, a parser that was left on is named with the line that the page needs", async () => {
+test("trap 17: in the Pages Router, a parser that was left on is reported with the line that the page needs", async () => {
   const { receiver, codes, lines } = observedReceiver();
   const page = pagesWebhooks(receiver);
-  // Next.js parses JSON as Express does: into `body`, the bytes gone.
+  // Like Express, Next.js parses JSON into `body` and discards the bytes.
   const app = expresses[1].express();
   app.use(expresses[1].express.json(), (request, response) => page(request, response));
   const reply = await send(await listen(app as Parameters<typeof listen>[0]), await signed());
