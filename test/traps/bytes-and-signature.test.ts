@@ -20,7 +20,7 @@ const invalidUtf8 = Buffer.concat([
 afterEach(() => void vi.unstubAllEnvs());
 
 describe.each(platforms)("on $name", ({ mount, parsers }) => {
-  test("trap 1: a byte order mark is part of what was signed, and no part of the event", async () => {
+  test("trap 1: a byte order mark is part of the signed bytes, but not of the event", async () => {
     const types: string[] = [];
     const { receiver } = observedReceiver({ on: { "*": ({ type }) => types.push(type) } });
     const port = await listen(mount(receiver));
@@ -32,7 +32,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     expect(await send(port, unsigned(body, headers))).toMatchObject({ code: "signature_mismatch" });
   });
 
-  test("trap 1: bytes that are not UTF-8 keep their signature and are refused, not replaced", async () => {
+  test("trap 1: bytes that are not UTF-8 match their signature and are rejected, not replaced", async () => {
     const { receiver } = observedReceiver();
     const port = await listen(mount(receiver));
     expect(await send(port, await signed(invalidUtf8))).toMatchObject({
@@ -40,14 +40,14 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
       code: "malformed_body",
     });
 
-    // What a reader of text would have verified.
+    // The text that a lossy decoder would have verified.
     const headers = { "x-svc-signature": await sign(invalidUtf8.toString(), secret) };
     expect(await send(port, unsigned(invalidUtf8, headers))).toMatchObject({
       code: "signature_mismatch",
     });
   });
 
-  test("trap 2: a body full of replacement patterns is verified and handed over as it is", async () => {
+  test("trap 2: a body full of replacement patterns is verified and passed on unchanged", async () => {
     const subject = "$& $$ $` $' $1 $<name>";
     const subjects: unknown[] = [];
     const { receiver } = observedReceiver({
@@ -59,7 +59,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     expect(subjects).toEqual([subject]);
   });
 
-  test("trap 3: a body that its own parser would write otherwise is verified as it came", async () => {
+  test("trap 3: a body that JSON.stringify would write differently is verified unchanged", async () => {
     const { receiver } = observedReceiver();
     const port = await listen(mount(receiver));
     for (const [index, field] of unstableJson.entries()) {
@@ -71,7 +71,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     }
   });
 
-  test("trap 3: what a JSON parser left is never verified, not even where it would match", async () => {
+  test("trap 3: re-serialised JSON is never verified, even if it would match", async () => {
     const { receiver, codes } = observedReceiver();
     const port = await listen(mount(receiver, parsers.json()));
     const body = eventBody();
@@ -80,7 +80,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     expect(codes()).toEqual(["body_unavailable"]);
   });
 
-  test("trap 5: the digits of a signature may be of either case, its prefix may not", async () => {
+  test("trap 5: a signature's digits may be upper case, but not its prefix", async () => {
     const { receiver } = observedReceiver();
     const port = await listen(mount(receiver));
     const signature = await sign(eventBody(), secret);
@@ -92,7 +92,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     expect(await sent(signature.toUpperCase())).toBe("signature_malformed");
   });
 
-  test("trap 6: two signatures are refused, even two equal and true ones", async () => {
+  test("trap 6: two signatures are rejected, even if both are equal and valid", async () => {
     const { receiver } = observedReceiver();
     const port = await listen(mount(receiver));
     const signature = await sign(eventBody(), secret);
@@ -106,7 +106,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     }
   });
 
-  test("trap 6: two delivery ids are refused, even two equal ones", async () => {
+  test("trap 6: two delivery ids are rejected, even if they are equal", async () => {
     const { receiver } = observedReceiver();
     const port = await listen(mount(receiver));
     for (const second of ["dlv_1", "dlv_2", ""]) {
@@ -115,7 +115,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     }
   });
 
-  test("trap 9: a compressed body is refused, whether or not a parser would inflate it", async () => {
+  test("trap 9: a compressed body is rejected, whether or not a parser would decompress it", async () => {
     const { receiver } = observedReceiver();
     const inflating = await listen(mount(receiver, parsers.raw({ type: "*/*" })));
     const streaming = await listen(mount(receiver));
@@ -133,7 +133,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     }
   });
 
-  test("trap 12: signed bytes that are no JSON object are a clean 400", async () => {
+  test("trap 12: signed bytes that are not a JSON object get 400 without an internal error", async () => {
     const { receiver, internalErrors } = observedReceiver();
     const port = await listen(mount(receiver));
     const nested = "[".repeat(50_000) + "]".repeat(50_000);
@@ -159,7 +159,7 @@ const unstableJson = [
   `"n":-0`,
 ];
 
-test("trap 3: any bytes verify under their own signature and under no other bytes'", async () => {
+test("trap 3: any bytes match their own signature and not that of other bytes", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array(), fc.uint8Array(), async (bytes, others) => {
       const signature = await sign(bytes, secret);
@@ -170,7 +170,7 @@ test("trap 3: any bytes verify under their own signature and under no other byte
   );
 });
 
-test("trap 3: JSON written anew has another signature", async () => {
+test("trap 3: re-serialised JSON does not match the signature", async () => {
   for (const field of unstableJson) {
     const body = `{"type":"email.sent",${field}}`;
     const signature = await sign(body, secret);
@@ -181,7 +181,7 @@ test("trap 3: JSON written anew has another signature", async () => {
   }
 });
 
-test("trap 4: a signature of any other shape is malformed, whatever a lenient decoder makes of it", async () => {
+test("trap 4: a signature in any other format is malformed, even if a lenient decoder accepts it", async () => {
   const { receiver, internalErrors } = observedReceiver();
   const signature = await sign(eventBody(), secret);
   const digits = signature.slice("sha256=".length);
@@ -209,7 +209,7 @@ test("trap 4: a signature of any other shape is malformed, whatever a lenient de
   expect(internalErrors).toEqual([]);
 });
 
-test("trap 7: a secret without a single byte is refused when the receiver is built", () => {
+test("trap 7: an empty secret is rejected when the receiver is created", () => {
   const empty = ["", " ", "\n", new Uint8Array(), [], [{ id: "a", key: "" }]];
   for (const bad of empty) {
     const build = () => createReceiver({ secret: bad, on: { "*": () => {} } });
@@ -218,14 +218,14 @@ test("trap 7: a secret without a single byte is refused when the receiver is bui
   }
 });
 
-test("trap 7: an empty secret that a function brings signs nothing", async () => {
+test("trap 7: an empty secret returned by a function verifies nothing", async () => {
   const { receiver } = observedReceiver({ secret: () => "" });
   const signature = crypto.createHmac("sha256", "").update(eventBody()).digest("hex");
   const forged = unsigned(eventBody(), { "x-svc-signature": `sha256=${signature}` });
   expect((await receiver.receive(forged)).code).toBe("misconfigured");
 });
 
-test("trap 8: every active key is compared, whichever matches", async () => {
+test("trap 8: every active key is compared, regardless of which one matches", async () => {
   const compare = vi.spyOn(crypto, "timingSafeEqual");
   syncBuiltinESMExports();
   onTestFinished(() => {
@@ -233,28 +233,28 @@ test("trap 8: every active key is compared, whichever matches", async () => {
     syncBuiltinESMExports();
   });
   const { receiver } = observedReceiver({ secret: threeSecrets });
-  for (const key of ["whsec_first", "whsec_second", "whsec_third", "whsec_stranger"]) {
+  for (const key of ["whsec_first", "whsec_second", "whsec_third", "whsec_unknown"]) {
     compare.mockClear();
     await receiver.receive(await signed(eventBody(), {}, key));
     expect({ key, compared: compare.mock.calls.length }).toEqual({ key, compared: 3 });
   }
 });
 
-test("trap 8: an answer does not tell how many keys there are or which one matched", async () => {
+test("trap 8: a response does not reveal how many keys exist or which one matched", async () => {
   const { receiver } = observedReceiver({ secret: threeSecrets });
   const port = await listen(webhooks(receiver));
-  const answerTo = async (key: string, id: string) => {
+  const responseTo = async (key: string, id: string) => {
     const reply = await send(port, await signed(eventBody(), { "x-svc-delivery-id": id }, key));
     return { ...reply, headers: { ...reply.headers, date: "" } };
   };
   const single = observedReceiver({ secret: "whsec_first" }).receiver;
   const singlePort = await listen(webhooks(single));
 
-  const first = await answerTo("whsec_first", "dlv_first");
+  const first = await responseTo("whsec_first", "dlv_first");
   expect(first.code).toBe("processed");
-  expect(await answerTo("whsec_third", "dlv_third")).toEqual(first);
-  const refused = await answerTo("whsec_stranger", "dlv_stranger");
-  const alone = await send(singlePort, await signed(eventBody(), {}, "whsec_stranger"));
+  expect(await responseTo("whsec_third", "dlv_third")).toEqual(first);
+  const refused = await responseTo("whsec_unknown", "dlv_unknown");
+  const alone = await send(singlePort, await signed(eventBody(), {}, "whsec_unknown"));
   expect({ ...alone, headers: { ...alone.headers, date: "" } }).toEqual(refused);
 });
 
@@ -264,7 +264,7 @@ const threeSecrets = [
   { id: "third", key: "whsec_third" },
 ];
 
-test("trap 10: no environment and no field of a request turns verification off", async () => {
+test("trap 10: no environment variable and no field of a request turns verification off", async () => {
   for (const mode of ["development", "test", "production", ""]) {
     vi.stubEnv("NODE_ENV", mode);
     vi.stubEnv("SKIP_SIGNATURE_VERIFICATION", "true");
@@ -280,7 +280,7 @@ test("trap 10: no environment and no field of a request turns verification off",
   }
 });
 
-test("trap 11: nothing of a body is parsed before it is verified", async () => {
+test("trap 11: no part of a body is parsed before it is verified", async () => {
   const parse = vi.spyOn(JSON, "parse");
   onTestFinished(() => parse.mockRestore());
   const eventType = vi.fn<() => string>(() => "email.sent");
@@ -299,7 +299,7 @@ test("trap 11: nothing of a body is parsed before it is verified", async () => {
   expect(parse).toHaveBeenCalledTimes(1);
 });
 
-test("trap 12: an event with 50,000 nested arrays in it is handled like any other", async () => {
+test("trap 12: an event with 50,000 nested arrays is handled like any other", async () => {
   const { receiver } = observedReceiver();
   const nested = "[".repeat(50_000) + "]".repeat(50_000);
   const outcome = await receiver.receive(await signed(`{"type":"email.sent","data":${nested}}`));

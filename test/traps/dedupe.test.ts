@@ -14,7 +14,7 @@ import { gate } from "../support/gate.js";
 import { call, claimBy, observedReceiver, recordedStore, week } from "../support/receivers.js";
 import { settled } from "../support/settled.js";
 
-/** A delivery of the event with this id in its body, under this delivery id. */
+/** A delivery with this delivery id, whose body has this event id. */
 const event = (eventId: string, deliveryId: string) =>
   signed(eventBody("email.sent", { id: eventId }), { "x-svc-delivery-id": deliveryId });
 
@@ -29,7 +29,7 @@ const signedKeys: readonly (readonly [DedupeBy, Partial<ReceiverOptions>])[] = [
 ];
 
 describe.each(signedKeys)("with dedupeBy %s", (_dedupeBy, options) => {
-  test("trap 21: a delivery that was captured and sent again under a forged id does not run", async () => {
+  test("trap 21: a captured delivery that is replayed under a forged id does not run", async () => {
     const { receiver } = observedReceiver(options);
     expect((await receiver.receive(await event("evt_1", "dlv_1"))).code).toBe("processed");
     expect(await receiver.receive(await event("evt_1", "dlv_forged"))).toMatchObject({
@@ -38,7 +38,7 @@ describe.each(signedKeys)("with dedupeBy %s", (_dedupeBy, options) => {
     });
   });
 
-  test("trap 22: a body that was sent under a future id does not take that event's place", async () => {
+  test("trap 22: a body that was sent under a future id does not make that event a duplicate", async () => {
     const { receiver } = observedReceiver(options);
     expect((await receiver.receive(await event("evt_1", "dlv_1"))).code).toBe("processed");
     expect((await receiver.receive(await event("evt_1", "dlv_2"))).code).toBe("duplicate");
@@ -46,19 +46,19 @@ describe.each(signedKeys)("with dedupeBy %s", (_dedupeBy, options) => {
   });
 });
 
-test("trap 21: with dedupeBy delivery a forged id runs again, as documented", async () => {
+test("trap 21: with dedupeBy delivery, a replay under a forged id runs again, as documented", async () => {
   const { receiver } = observedReceiver();
   expect((await receiver.receive(await event("evt_1", "dlv_1"))).code).toBe("processed");
   expect((await receiver.receive(await event("evt_1", "dlv_forged"))).code).toBe("processed");
 });
 
-test("trap 22: with dedupeBy delivery a future id is taken, as documented", async () => {
+test("trap 22: with dedupeBy delivery, a future id can be occupied, as documented", async () => {
   const { receiver } = observedReceiver();
   expect((await receiver.receive(await event("evt_1", "dlv_2"))).code).toBe("processed");
   expect((await receiver.receive(await event("evt_2", "dlv_2"))).code).toBe("duplicate");
 });
 
-test("trap 23: a delivery without an id, or with an unusable one, does not run past the dedupe", async () => {
+test("trap 23: a delivery without a valid id does not bypass deduplication", async () => {
   const runs: string[] = [];
   const { store, calls } = recordedStore();
   for (const dedupe of [{}, ...signedKeys.map(([, options]) => options)]) {
@@ -84,7 +84,7 @@ test("trap 23: a delivery without an id, or with an unusable one, does not run p
   expect(calls).toEqual([]);
 });
 
-test("trap 23: an event without an id does not run past the dedupe by event", async () => {
+test("trap 23: an event without an id does not bypass deduplication by event", async () => {
   const { store, calls } = recordedStore();
   const { receiver, lines } = observedReceiver({ ...byEvent, store });
   const outcome = await receiver.receive(await signed(eventBody(), { "x-svc-event-id": "evt_1" }));
@@ -93,7 +93,7 @@ test("trap 23: an event without an id does not run past the dedupe by event", as
   expect(calls).toEqual([]);
 });
 
-test("trap 24: receivers of different names on one store leave each other's events alone", async () => {
+test("trap 24: receivers with different names on one store do not share records", async () => {
   const store = memoryStore();
   for (const dedupe of [{}, ...signedKeys.map(([, options]) => options)]) {
     for (const name of ["billing", "mailing"]) {
@@ -104,9 +104,9 @@ test("trap 24: receivers of different names on one store leave each other's even
   }
 });
 
-test("trap 24: a name that ends where another name goes on does not reach that one's records", async () => {
-  // The text that is hashed has spaces between its parts, and names may contain them. Ids of
-  // deliveries may not, but `forget` takes any.
+test("trap 24: a receiver whose name is a prefix of another's cannot reach that one's records", async () => {
+  // The hashed text has spaces between its parts, and names may contain spaces. Delivery ids may
+  // not, but `forget` accepts any string.
   const store = memoryStore();
   const short = observedReceiver({ store, name: "billing" }).receiver;
   const long = observedReceiver({ store, name: "billing eu" }).receiver;
@@ -115,12 +115,12 @@ test("trap 24: a name that ends where another name goes on does not reach that o
   expect((await long.receive(await event("evt_1", "dlv_1"))).code).toBe("duplicate");
 });
 
-test("trap 24: a type and an id cannot be moved into one another", async () => {
+test("trap 24: moving characters between a type and an id gives another event", async () => {
   const { receiver } = observedReceiver(byEvent);
-  for (const border of ["", " ", ",", '","', '\\",\\"', ":", "/"]) {
+  for (const separator of ["", " ", ",", '","', '\\",\\"', ":", "/"]) {
     for (const [type, id] of [
-      ["email", `sent${border}1`],
-      [`email${border}sent`, "1"],
+      ["email", `sent${separator}1`],
+      [`email${separator}sent`, "1"],
     ]) {
       const delivery = await signed(eventBody(type, { id }));
       expect((await receiver.receive(delivery)).code).toBe("processed");
@@ -128,7 +128,7 @@ test("trap 24: a type and an id cannot be moved into one another", async () => {
   }
 });
 
-test("trap 24: a store that others share needs a name", () => {
+test("trap 24: a receiver on a shared store needs a name", () => {
   const shared = { ...memoryStore(), shared: true };
   const build = () =>
     createReceiver({ secret: "whsec_test", on: { "*": () => {} }, store: shared });
@@ -136,7 +136,7 @@ test("trap 24: a store that others share needs a name", () => {
   expect(build).toThrow(expect.objectContaining({ code: "missing_name" }) as Error);
 });
 
-test("trap 25: what is not verified never touches the store", async () => {
+test("trap 25: a delivery that is not verified never reaches the store", async () => {
   const { store, calls } = recordedStore();
   const { receiver } = observedReceiver({ store });
   await receiver.receive(unsigned());
@@ -146,7 +146,7 @@ test("trap 25: what is not verified never touches the store", async () => {
   expect((await receiver.receive(await signed())).code).toBe("processed");
 });
 
-test("trap 26: a process that dies with a claim blocks its delivery for the lease, no longer", async () => {
+test("trap 26: a process that dies with a claim blocks its delivery only until the lease ends", async () => {
   const clock = fakeClock();
   const { store, onlyKey } = recordedStore({}, memoryStore({ clock }));
   const finish = gate();
@@ -175,9 +175,9 @@ test("trap 26: a process that dies with a claim blocks its delivery for the leas
   expect(await store.claim(onlyKey(), claimBy("later"), call)).toMatchObject({ run: 1 });
 });
 
-test("trap 27: a copy gets no 2xx while the first one runs, and runs when that one dies", async () => {
+test("trap 27: a copy gets no 2xx while the first one runs, and runs if the first one fails", async () => {
   const clock = fakeClock();
-  const dies = gate();
+  const fails = gate();
   const starts: unknown[] = [];
   const { receiver } = observedReceiver({
     clock,
@@ -185,7 +185,7 @@ test("trap 27: a copy gets no 2xx while the first one runs, and runs when that o
     on: {
       "*": (_event, { run }) => {
         starts.push(run);
-        return run === 1 ? dies.opened : undefined;
+        return run === 1 ? fails.opened : undefined;
       },
     },
   });
@@ -197,13 +197,13 @@ test("trap 27: a copy gets no 2xx while the first one runs, and runs when that o
   expect(await first).toMatchObject({ code: "handler_timeout", status: 503 });
   expect(await receiver.receive(await signed())).toMatchObject({ code: "in_flight", status: 503 });
 
-  dies.fail(new Error("out of memory"));
+  fails.fail(new Error("out of memory"));
   await settled();
   expect((await receiver.receive(await signed())).code).toBe("processed");
   expect(starts).toEqual([1, 2]);
 });
 
-test("trap 28: a failed handler is not remembered as done", async () => {
+test("trap 28: a failed handler is not recorded as done", async () => {
   let runs = 0;
   const { receiver, handlerErrors } = observedReceiver({
     on: {
@@ -220,7 +220,7 @@ test("trap 28: a failed handler is not remembered as done", async () => {
   expect(handlerErrors).toMatchObject([{ message: "run 1" }, { message: "run 2" }]);
 });
 
-test("trap 29: an owner whose lease was taken over cannot give the new owner's claim away", async () => {
+test("trap 29: an owner whose lease was taken over cannot release the new owner's claim", async () => {
   const clock = fakeClock();
   const store = memoryStore({ clock });
   void store.claim("key", claimBy("old"), call);
@@ -238,7 +238,7 @@ test("trap 29: an owner whose lease was taken over cannot give the new owner's c
   });
 });
 
-test("trap 29: a handler that fails after its lease was taken over leaves the new run alone", async () => {
+test("trap 29: a handler that fails after its lease was taken over does not affect the new run", async () => {
   const frozen = fakeClock();
   const clock = fakeClock();
   const store = memoryStore({ clock });
@@ -258,7 +258,7 @@ test("trap 29: a handler that fails after its lease was taken over leaves the ne
   expect((await second).code).toBe("processed");
 });
 
-test("trap 30: a finish that cannot be written is not taken for a failed handler", async () => {
+test("trap 30: a completion that cannot be recorded is not treated as a failed handler", async () => {
   const clock = fakeClock();
   const inner = memoryStore({ clock });
   let down = true;
@@ -290,7 +290,7 @@ test("trap 30: a finish that cannot be written is not taken for a failed handler
   expect(operations()).not.toContain("release");
 });
 
-test("trap 31: a delivery is remembered for seven days, and not for less than a run may take", async () => {
+test("trap 31: a record is kept for seven days, and retainMs cannot be shorter than a run may take", async () => {
   const clock = fakeClock();
   const { receiver } = observedReceiver({ clock });
   await receiver.receive(await signed());
@@ -320,7 +320,7 @@ describe("trap 32: a full memory store", () => {
     return { clock, store, put };
   };
 
-  test("drops done before failed before parked before running with a dead lease", () => {
+  test("drops done, then failed, then parked, then running records whose lease has ended", () => {
     const { clock, store, put } = full(4);
     for (const state of ["running", "parked", "failed", "done"]) put(state);
     clock.jump(30_000);
@@ -332,7 +332,7 @@ describe("trap 32: a full memory store", () => {
     }
   });
 
-  test("drops the done one first, though it came last", () => {
+  test("drops the done record first, although it is the newest", () => {
     const { store, put } = full(4);
     for (const state of ["running", "parked", "failed", "done"]) put(state);
     void store.claim("newcomer", claimBy("newcomer"), call);
@@ -341,7 +341,7 @@ describe("trap 32: a full memory store", () => {
     expect(store.claim("running", claimBy("x"), call)).toMatchObject({ status: "busy" });
   });
 
-  test("refuses instead of dropping a running claim, and the sender gets 503", async () => {
+  test("rejects a claim instead of dropping a running one, and the sender gets 503", async () => {
     const { clock, store, put } = full(1);
     put("running");
     const { receiver } = observedReceiver({ clock, store });
@@ -349,7 +349,7 @@ describe("trap 32: a full memory store", () => {
     expect(store.claim("running", claimBy("other"), call)).toMatchObject({ status: "busy" });
   });
 
-  test("tells of what it dropped inside its retention", async () => {
+  test("reports a record that it dropped before the end of retainMs", async () => {
     const { clock, store, put } = full(1);
     put("done");
     const { receiver } = observedReceiver({ clock, store });
@@ -357,7 +357,7 @@ describe("trap 32: a full memory store", () => {
   });
 });
 
-test("trap 32: the memory store sets no timers, and retention beyond 2^31 - 1 ms holds", async () => {
+test("trap 32: the memory store sets no timers, and supports a retainMs above 2^31 - 1", async () => {
   const clock = fakeClock();
   const store = memoryStore({ clock });
   const month = 31 * 86_400_000;
@@ -370,7 +370,7 @@ test("trap 32: the memory store sets no timers, and retention beyond 2^31 - 1 ms
   expect((await receiver.receive(await event("evt", "dlv_99"))).code).toBe("duplicate");
 });
 
-test("trap 33: a claim that is sent again under its token is the same claim", () => {
+test("trap 33: a claim that is repeated with the same token is the same claim", () => {
   const store = memoryStore();
   const first = store.claim("key", claimBy("token"), call);
   expect(first).toMatchObject({ status: "claimed", run: 1 });
@@ -379,7 +379,7 @@ test("trap 33: a claim that is sent again under its token is the same claim", ()
 });
 
 describe("trap 34: a handler that blocks the event loop for longer than its lease", () => {
-  /** A worker whose handler blocks, and another that takes the delivery over meanwhile, or does not. */
+  /** Runs a handler that blocks past its lease; `meanwhile` may take the delivery over. */
   async function blocked(meanwhile: (store: DeliveryStore, key: string) => void) {
     const clock = fakeClock();
     const { store, onlyKey } = recordedStore({}, memoryStore({ clock }));
@@ -399,13 +399,13 @@ describe("trap 34: a handler that blocks the event loop for longer than its leas
     return { outcome, record, reports };
   }
 
-  test("still makes the record done", async () => {
+  test("still completes its record", async () => {
     const { outcome, record } = await blocked(() => {});
     expect(outcome.code).toBe("processed");
     expect(record).toMatchObject({ status: "done" });
   });
 
-  test("makes it done although another worker has taken over", async () => {
+  test("completes its record although another worker has taken over", async () => {
     const { outcome, record } = await blocked((store, key) => {
       expect(store.claim(key, claimBy("heir"), call)).toMatchObject({ status: "claimed", run: 2 });
     });
@@ -420,7 +420,7 @@ describe("trap 34: a handler that blocks the event loop for longer than its leas
 });
 
 test.each([
-  ["before its first wait", async (block: () => void) => block()],
+  ["before its first await", async (block: () => void) => block()],
   [
     "later",
     async (block: () => void) => {
@@ -429,7 +429,7 @@ test.each([
     },
   ],
 ])(
-  "trap 34: a handler that blocked the event loop %s is told to stop once it is free",
+  "trap 34: the signal of a handler that blocked the event loop %s aborts once the loop is free",
   async (_when, blockOnce) => {
     const clock = fakeClock();
     const reason = gate<unknown>();
@@ -452,8 +452,8 @@ test.each([
   },
 );
 
-describe("trap 35: a store that lost its records in the middle of a run", () => {
-  /** A store that can be emptied while claims are held, as FLUSHALL and a failover do. */
+describe("trap 35: a store that lost its records during a run", () => {
+  /** A store that `flush` empties while claims are held, as FLUSHALL or a failover would. */
   function forgetful(clock = fakeClock()) {
     let inner = memoryStore({ clock });
     const store: DeliveryStore = {
@@ -467,7 +467,7 @@ describe("trap 35: a store that lost its records in the middle of a run", () => 
     return { clock, store, flush: () => void (inner = memoryStore({ clock })) };
   }
 
-  test("gets the record back from whoever finished", async () => {
+  test("gets the record back when the run completes", async () => {
     const { store, flush } = forgetful();
     const { receiver, internalErrors } = observedReceiver({ store, on: { "*": flush } });
     expect((await receiver.receive(await signed())).code).toBe("processed");
@@ -475,7 +475,7 @@ describe("trap 35: a store that lost its records in the middle of a run", () => 
     expect(internalErrors).toEqual([]);
   });
 
-  test("runs the delivery again after a failure", async () => {
+  test("lets the delivery run again after a failure", async () => {
     const { store, flush } = forgetful();
     let fails = true;
     const { receiver, internalErrors } = observedReceiver({
@@ -493,7 +493,7 @@ describe("trap 35: a store that lost its records in the middle of a run", () => 
     expect(internalErrors).toEqual([]);
   });
 
-  test("runs a processed delivery once more at worst, with a fence that still grows", async () => {
+  test("lets a processed delivery run once more at most, with a larger fence", async () => {
     const { clock, store, flush } = forgetful();
     const fences: (number | undefined)[] = [];
     const { receiver } = observedReceiver({

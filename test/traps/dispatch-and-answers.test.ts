@@ -15,7 +15,7 @@ import { observedReceiver, recordedStore } from "../support/receivers.js";
 import { listen, platforms } from "../support/servers.js";
 import { settled } from "../support/settled.js";
 
-/** Which of these handlers ran for an event of this type. */
+/** The handlers that run for an event of this type. */
 async function ran(keys: readonly string[], type: string): Promise<readonly string[]> {
   const runs: string[] = [];
   const on: Handlers = Object.fromEntries(keys.map((key) => [key, () => runs.push(key)]));
@@ -27,16 +27,16 @@ async function ran(keys: readonly string[], type: string): Promise<readonly stri
 
 const inherited = ["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf"];
 
-test("trap 36: an event named like something every object has is just an unknown event", async () => {
+test("trap 36: an event type that is an inherited property of objects is unknown", async () => {
   for (const type of inherited) expect(await ran(["email.sent", "email.*"], type)).toEqual([]);
 });
 
-test("trap 36: an event named like that runs the handler that was registered for it", async () => {
+test("trap 36: an event type that is an inherited property runs the handler registered for it", async () => {
   expect(await ran(["constructor"], "constructor")).toEqual(["constructor"]);
   expect(await ran(["*"], "__proto__")).toEqual(["*"]);
 });
 
-test("trap 36: an event named like that picks no schema that nobody gave", async () => {
+test("trap 36: an event type that is an inherited property selects no schema", async () => {
   const events = { "email.sent": z.object({ type: z.literal("email.sent") }) };
   for (const type of inherited) {
     const { receiver } = observedReceiver({ events });
@@ -44,13 +44,13 @@ test("trap 36: an event named like that picks no schema that nobody gave", async
   }
 });
 
-test("trap 36: an event named like a pattern is no pattern", async () => {
+test("trap 36: an event type that looks like a pattern is not a pattern", async () => {
   expect(await ran(["email.sent"], "email.*")).toEqual([]);
   expect(await ran(["email.*"], "email.*")).toEqual(["email.*"]);
   expect(await ran(["email.sent", "*"], "*")).toEqual(["*"]);
 });
 
-test("trap 37: no header decides what an event is", async () => {
+test("trap 37: no header affects an event's type", async () => {
   const runs: string[] = [];
   const { receiver } = observedReceiver({
     on: { "email.sent": () => runs.push("email"), "domain.*": () => runs.push("domain") },
@@ -92,12 +92,12 @@ describe.each([
     ["handler_failed", { on: { "*": fail } }, {}],
     ["misconfigured", { secret: fail }, {}],
     ["signature_missing", {}, { "x-svc-signature": undefined }],
-  ] as const)("do not change the answer %s", async (code, options, headers) => {
+  ] as const)("do not change the outcome %s", async (code, options, headers) => {
     const { receiver } = observedReceiver({ ...hooks, ...options });
     expect((await receiver.receive(await signed(eventBody(), headers))).code).toBe(code);
   });
 
-  test("are told of where that is possible", async () => {
+  test("are reported to onInternalError", async () => {
     const { receiver, internalErrors } = observedReceiver({ observe: hook });
     await receiver.receive(await signed());
     await Promise.resolve();
@@ -105,7 +105,7 @@ describe.each([
   });
 });
 
-test("trap 42: a run is registered where a platform asks for it, and settles with its handler", async () => {
+test("trap 42: a run is passed to the platform's waitUntil, and settles with its handler", async () => {
   const finish = gate();
   const { receiver } = observedReceiver({ on: { "*": () => finish.opened } });
   const order: string[] = [];
@@ -127,7 +127,7 @@ test("trap 42: a run is registered where a platform asks for it, and settles wit
   expect(order.slice(1).toSorted()).toEqual(["processed", "work settled"]);
 });
 
-test("trap 44: exactly one handler runs, the most exact one", async () => {
+test("trap 44: only the most specific handler runs", async () => {
   const all = ["*", "email.*", "email.sent.*", "email.sent", "email.sent.again"];
   expect(await ran(all, "email.sent")).toEqual(["email.sent"]);
   expect(await ran(all, "email.sent.again")).toEqual(["email.sent.again"]);
@@ -138,7 +138,7 @@ test("trap 44: exactly one handler runs, the most exact one", async () => {
   expect(await ran(all.toReversed(), "email.sent")).toEqual(["email.sent"]);
 });
 
-test("trap 44: a retry after a failure runs that same handler, and no other", async () => {
+test("trap 44: a retry after a failure runs the same handler, and no other", async () => {
   const runs: string[] = [];
   const { receiver } = observedReceiver({
     on: {
@@ -168,7 +168,7 @@ test("trap 45: a body that is rewritten for each attempt is the same delivery", 
 });
 
 describe("traps 46 and 47: with maxRuns", () => {
-  /** A receiver on this store that parks after two runs, and what it ran and parked. */
+  /** A receiver that parks after two runs, and the numbers of its started and parked runs. */
   function limited(
     store: DeliveryStore,
     clock: FakeClock,
@@ -191,7 +191,7 @@ describe("traps 46 and 47: with maxRuns", () => {
     return { receiver, runs, parked };
   }
 
-  test("trap 46: a store that is slow counts no run that never happened, and parks nothing", async () => {
+  test("trap 46: claims that a slow store times out do not count as runs, and park nothing", async () => {
     const clock = fakeClock();
     const inner = memoryStore({ clock });
     let slow = true;
@@ -206,9 +206,9 @@ describe("traps 46 and 47: with maxRuns", () => {
     );
     const { receiver, runs, parked } = limited(store, clock);
     for (let attempt = 1; attempt <= 5; attempt += 1) {
-      const answered = receiver.receive(await signed());
+      const outcome = receiver.receive(await signed());
       await clock.advance(1_500);
-      expect((await answered).code).toBe("store_unavailable");
+      expect((await outcome).code).toBe("store_unavailable");
     }
     expect({ runs, parked }).toEqual({ runs: [], parked: [] });
     expect(operations().filter((operation) => operation === "release")).toHaveLength(5);
@@ -218,13 +218,13 @@ describe("traps 46 and 47: with maxRuns", () => {
     expect({ runs, parked }).toEqual({ runs: [1], parked: [] });
   });
 
-  test("trap 47: a handler that takes its process along is not started for ever", async () => {
+  test("trap 47: a handler that kills its process is started at most maxRuns times", async () => {
     const clock = fakeClock();
     const { store, operations } = recordedStore({}, memoryStore({ clock }));
     const runs: unknown[] = [];
     const parked: unknown[] = [];
     for (let start = 1; start <= 2; start += 1) {
-      // Nobody renews, completes or releases for a process that is gone, so its own clock stands still.
+      // A dead process does not extend, complete or release its claim, so its clock stands still.
       const dying = limited(store, fakeClock(), () => new Promise(() => {}));
       void dying.receiver.receive(await signed());
       await settled();
@@ -243,7 +243,7 @@ describe("traps 46 and 47: with maxRuns", () => {
   });
 });
 
-test("trap 49: the body of an unsigned or oversized request is never asked for", async () => {
+test("trap 49: the body of an unsigned or oversized request is never read", async () => {
   const { receiver } = observedReceiver({ maxBodyBytes: 100 });
   const read = vi.fn<() => Promise<Uint8Array>>(() => Promise.resolve(new Uint8Array()));
   const { headers } = await signed();
@@ -260,11 +260,11 @@ test("trap 49: the body of an unsigned or oversized request is never asked for",
   expect(read).not.toHaveBeenCalled();
 });
 
-describe("trap 50: strings from a request are printed on one line and without terminal sequences", () => {
+describe("trap 50: strings from a request are printed on one line without terminal sequences", () => {
   const hostile = "a\nsvc-webhooks: all is well\r\u001b[2J\u009b31m\u2028\u202e\u0000é";
   const visible = /^[ -~]+$/;
 
-  /** What the defaults print. */
+  /** The calls of `console.error`, which the default hooks print to. */
   function printed(): readonly unknown[][] {
     const print = vi.spyOn(console, "error").mockReturnValue();
     onTestFinished(() => print.mockRestore());
@@ -292,7 +292,7 @@ describe("trap 50: strings from a request are printed on one line and without te
     expect(frames.filter((frame) => !/^ {2}[ -~]+$/.test(frame))).toEqual([]);
   });
 
-  test("when a hook repeats them in what it throws", async () => {
+  test("when a hook throws an error that contains them", async () => {
     const calls = printed();
     const receiver = createReceiver({
       secret,
@@ -308,7 +308,7 @@ describe("trap 50: strings from a request are printed on one line and without te
 });
 
 describe.each(platforms)("on $name", ({ mount, parsers }) => {
-  test("trap 39: no answer holds anything of a handler, the payload, a key or a digest", async () => {
+  test("trap 39: no response reveals anything about the handler, the payload, a key or a digest", async () => {
     const confidential = "confidential";
     const body = eventBody(`${confidential}.type`, { field: confidential });
     const delivery = await signed(body, { "x-svc-delivery-id": confidential });
@@ -343,13 +343,13 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     }
   });
 
-  test("trap 39: nor does the answer to a body that was parsed too early", async () => {
+  test("trap 39: the response to a body that was already parsed reveals nothing", async () => {
     const { receiver } = observedReceiver();
     const reply = await send(await listen(mount(receiver, parsers.json())), await signed());
     expect(reply.text).toBe(`{"error":{"code":"body_unavailable","message":"body unavailable"}}`);
   });
 
-  test("trap 40: an event nobody handles is 200, so that the sender is content", async () => {
+  test("trap 40: an event without a handler gets 200, so that the sender does not retry", async () => {
     const { store, calls } = recordedStore();
     const { receiver } = observedReceiver({ store, on: { "email.*": () => {} } });
     const port = await listen(mount(receiver));
@@ -360,7 +360,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     expect(calls).toEqual([]);
   });
 
-  test("trap 41: a signature that is missing, misshapen or wrong is 401, never 5xx", async () => {
+  test("trap 41: a missing, malformed or wrong signature gets 401, never 5xx", async () => {
     const { receiver } = observedReceiver();
     const port = await listen(mount(receiver));
     for (const value of [undefined, "", "sha256=", "nonsense", forgedSignature]) {
@@ -369,7 +369,7 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
     }
   });
 
-  test("trap 42: the answer waits for the handler", async () => {
+  test("trap 42: the response is sent after the handler finishes", async () => {
     const order: string[] = [];
     const [started, finish] = [gate(), gate()];
     const { receiver } = observedReceiver({
@@ -382,13 +382,13 @@ describe.each(platforms)("on $name", ({ mount, parsers }) => {
       },
     });
     const port = await listen(mount(receiver));
-    const answered = send(port, await signed()).then(({ code }) => order.push(code ?? ""));
+    const responded = send(port, await signed()).then(({ code }) => order.push(code ?? ""));
     await started.opened;
-    // Another request on the same server comes and goes: an answer that did not wait would be here by now.
+    // A response that did not wait for the handler would arrive before this second one.
     expect(await send(port, await signed())).toMatchObject({ code: "in_flight" });
-    order.push("another request answered");
+    order.push("response to another request");
     finish.open();
-    await answered;
-    expect(order).toEqual(["another request answered", "handler finished", "processed"]);
+    await responded;
+    expect(order).toEqual(["response to another request", "handler finished", "processed"]);
   });
 });

@@ -7,7 +7,7 @@ import { serverProcess } from "../support/server-process.js";
 import { listen, platforms, type Middleware } from "../support/servers.js";
 
 describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
-  test("trap 13: a body parser that has parsed the body is named, not trusted", async () => {
+  test("trap 13: reports a body parser that ran first, and does not trust its result", async () => {
     const { receiver, lines } = observedReceiver();
     const port = await listen(mount(receiver, parsers.json()));
     expect(await send(port, await signed())).toMatchObject({
@@ -18,7 +18,7 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     expect(lines[0]).toContain("a body parser has left a parsed value in req.body");
   });
 
-  test("trap 13: a text parser is named as well", async () => {
+  test("trap 13: reports a text parser that ran first", async () => {
     const { receiver, lines } = observedReceiver();
     const port = await listen(mount(receiver, parsers.text({ type: "*/*" })));
     expect(await send(port, await signed())).toMatchObject({ code: "body_unavailable" });
@@ -31,13 +31,13 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     expect(await send(port, await signed())).toMatchObject({ code: "processed" });
   });
 
-  test("trap 13: a raw parser of another content type leaves the stream, and it is read", async () => {
+  test("trap 13: reads the stream if a raw parser skipped the content type", async () => {
     const { receiver } = observedReceiver();
     const port = await listen(mount(receiver, parsers.raw()));
     expect(await send(port, await signed())).toMatchObject({ code: "processed" });
   });
 
-  test("trap 13: parsers that leave {} on a stream they never read hide nothing", async () => {
+  test("trap 13: reads the stream if parsers set req.body to {} without reading it", async () => {
     const { receiver } = observedReceiver();
     const empty: Middleware = (request, _response, next) => {
       request.body = {};
@@ -47,7 +47,7 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     expect(await send(port, await signed())).toMatchObject({ code: "processed" });
   });
 
-  test("trap 13: a verify hook that fired keeps the bytes, one that did not is not missed", async () => {
+  test("trap 13: uses the bytes that a verify hook kept, and reads the stream if the hook did not run", async () => {
     const { receiver } = observedReceiver();
     const keeping = parsers.json({
       verify: (request, _response, bytes) => Object.assign(request, { rawBody: bytes }),
@@ -60,14 +60,14 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     });
   });
 
-  test("trap 13: the parsers' 100 kB limit does not apply in front of them", async () => {
+  test("trap 13: the parsers' 100 kB limit does not apply if the receiver reads the body", async () => {
     const { receiver } = observedReceiver();
     const port = await listen(mount(receiver));
     const body = eventBody("email.sent", { html: "x".repeat(200_000) });
     expect(await send(port, await signed(body))).toMatchObject({ code: "processed" });
   });
 
-  test("trap 14: a rejection that reaches the adapter hangs up and ends nothing else", async () => {
+  test("trap 14: a rejection that reaches the adapter closes the connection, and the server keeps serving", async () => {
     const print = vi.spyOn(console, "error").mockReturnValue();
     onTestFinished(() => print.mockRestore());
     const { receiver } = observedReceiver();
@@ -87,7 +87,7 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
   test.each([
     ["a parsed value", { type: "email.sent" }],
     ["text", eventBody()],
-  ])("trap 15: req.rawBody with %s in it is not taken for bytes", async (kind, rawBody) => {
+  ])("trap 15: req.rawBody that holds %s is not treated as bytes", async (kind, rawBody) => {
     const { receiver, lines } = observedReceiver();
     const misplaced: Middleware = (request, _response, next) => {
       request.rawBody = rawBody;
@@ -101,7 +101,7 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     expect(await send(untouched, await signed())).toMatchObject({ code: "processed" });
   });
 
-  test("trap 18: no URL is built: a host that would break one changes nothing", async () => {
+  test("trap 18: a host that would make an invalid URL has no effect, because no URL is built", async () => {
     const { receiver } = observedReceiver();
     const port = await listen(mount(receiver));
     const { headers, body } = await signed(eventBody(), {
@@ -119,10 +119,10 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
   });
 
   test.each([
-    ["an announced", { "content-length": "1000" }, eventBody()],
+    ["a fixed-length", { "content-length": "1000" }, eventBody()],
     ["a chunked", { "transfer-encoding": "chunked" }, `5\r\n{"typ`],
   ])(
-    "trap 19: a client that hangs up in the middle of %s body claims nothing",
+    "trap 19: nothing is claimed if the client disconnects in the middle of %s body",
     async (_kind, framing, start) => {
       const { store, calls } = recordedStore();
       const { receiver, reported, codes, lines } = observedReceiver({ store });
@@ -144,7 +144,7 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     },
   );
 
-  test("trap 20: a stream that something else has read to its end is answered, not waited for", async () => {
+  test("trap 20: responds without waiting if the stream was already read to its end", async () => {
     const { receiver, lines } = observedReceiver();
     const consuming: Middleware = async (request, _response, next) => {
       for await (const chunk of request) void chunk;
@@ -155,7 +155,7 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     expect(lines[0]).toContain("the request stream has been read before");
   });
 
-  test("trap 20: a stream of which something else has read a part is answered as well", async () => {
+  test("trap 20: responds without waiting if part of the stream was already read", async () => {
     const { receiver } = observedReceiver();
     const peeking: Middleware = (request, _response, next) => {
       request.once("data", () => {
@@ -168,16 +168,16 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
   });
 
   test.each([
-    ["right after it has called next()", "turn()"],
-    ["once bytes have arrived", "request.once('data', turn)"],
-    ["while bytes are on their way", "setImmediate(turn)"],
-  ])("middleware that turns the stream to text %s ends no process", async (_when, touch) => {
+    ["right after calling next()", "decode()"],
+    ["once bytes have arrived", "request.once('data', decode)"],
+    ["while bytes are in transit", "setImmediate(decode)"],
+  ])("middleware that calls setEncoding() %s does not crash the process", async (_when, touch) => {
     const { port, message } = await serverProcess(
       name,
       `(request, _response, next) => {
-        const turn = () => {
+        const decode = () => {
           request.setEncoding("utf8");
-          process.send("turned");
+          process.send("decoded");
         };
         next();
         if (request.headers["x-text"]) ${touch};
@@ -185,15 +185,15 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     );
     const headers = { "transfer-encoding": "chunked", "x-text": "1" };
     const client = dial(port);
-    const turned = message();
+    const decoded = message();
     client.write(`${requestHead((await signed(eventBody(), headers)).headers)}5\r\n{"typ\r\n`);
-    await turned;
+    await decoded;
     client.write(`10\r\ne":"email.sent"}\r\n0\r\n\r\n`);
     expect(await client.response).toMatch(/^HTTP\/1.1 500 [^]*"body_unavailable"/);
     expect(await send(port, await signed())).toMatchObject({ code: "processed" });
   });
 
-  test("trap 43: bytes that were cut on the way are told from a forged signature", async () => {
+  test("trap 43: a truncated body is reported as unavailable, not as a forged signature", async () => {
     const { receiver, lines } = observedReceiver();
     const cutting: Middleware = (request, _response, next) => {
       request.rawBody = Buffer.from(eventBody()).subarray(0, 10);
@@ -208,7 +208,7 @@ describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
     expect(lines[0]).toMatch(/cut .*10 of 21 bytes/);
   });
 
-  test("trap 49: an unsigned request is answered before its body is sent", async () => {
+  test("trap 49: responds to an unsigned request before its body is sent", async () => {
     const { receiver } = observedReceiver();
     const reads: boolean[] = [];
     const watching: Middleware = (request, response, next) => {

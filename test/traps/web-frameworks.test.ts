@@ -20,7 +20,7 @@ const signedInit = async (...delivery: Parameters<typeof signed>) =>
 // A parser would lose the mark, and a re-encoded body would have another signature.
 const marked = `\uFEFF${eventBody()}`;
 
-/** Serves on a free port of this machine until the test ends. */
+/** Serves on a free local port until the test ends. */
 async function listenOn(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
