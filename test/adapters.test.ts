@@ -4,13 +4,13 @@ import { describe, expect, test } from "vitest";
 import { scope } from "./support/package-tools.js";
 import { packages, packagesOfKind } from "./support/workspace.js";
 
-/** ARCHITECTURE.md, "Rules": an adapter converts and holds no policy. Conversions of `node:http` take more lines than those of `Request`. */
-const longest = { web: 50, node: 150 };
+/** ARCHITECTURE.md, "Rules": an adapter converts and decides nothing. Converting `node:http` takes more lines than converting `Request`. */
+const maxLines = { web: 50, node: 150 };
 
 const importing = /^(?:import|export)\s+(type\s)?(?:[^"';]+?\sfrom\s+)?"([^"]+)"/gm;
 const comment = /\/\*[^]*?\*\/|(?<=^|\s)\/\/.*$/gm;
 
-/** How a package is named that exports this. */
+/** The name of the package that exports a specifier. */
 const packageOf = (specifier: string) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? "";
 
 describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest }) => {
@@ -26,15 +26,15 @@ describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest
     })),
   );
 
-  test.each(files)("holds few lines in $file", ({ file, source }) => {
+  test.each(files)("stays within the line limit in $file", ({ file, source }) => {
     const importsNode = imports.some(
       (one) => one.file === file && one.specifier.startsWith("node:"),
     );
-    const most = importsNode ? longest.node : longest.web;
+    const most = importsNode ? maxLines.node : maxLines.web;
     expect(source.trimEnd().split("\n").length).toBeLessThanOrEqual(most);
   });
 
-  test.each(files)("names no status code in $file", ({ source }) => {
+  test.each(files)("contains no status code in $file", ({ source }) => {
     const code = source.replaceAll(comment, "");
     expect(code.match(/(?<![\w.])[1-5]\d\d(?![\w.])/g)).toBeNull();
   });
@@ -43,13 +43,13 @@ describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest
     expect(imports.map(({ specifier }) => packageOf(specifier))).toContain(`${scope}/core`);
   });
 
-  test("imports nothing in another way than by a statement at the top", () => {
+  test("imports only by top-level statements", () => {
     for (const { source } of files) {
       expect(source.replaceAll(comment, "")).not.toMatch(/\b(?:import|require)\s*\(/);
     }
   });
 
-  test("imports files of its own by a path that stays inside of it", () => {
+  test("imports its own files by a path inside src", () => {
     for (const { file, specifier } of imports.filter((one) => /^[./]/.test(one.specifier))) {
       expect(specifier).toMatch(/^\.\/[\w-]+\.js$/);
       const own = join(directory, "src", file, "..", specifier.replace(/js$/, "ts"));
@@ -57,7 +57,7 @@ describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest
     }
   });
 
-  test("imports of others only what they export, and only from those that it depends on", () => {
+  test("imports only exported entries of declared dependencies", () => {
     const allowed = { ...manifest.dependencies, ...manifest.peerDependencies };
     const others = imports.filter(({ specifier }) => !/^(?:\.|node:)/.test(specifier));
     for (const { specifier } of others) {
@@ -69,7 +69,7 @@ describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest
     }
   });
 
-  test("takes of Node only types", () => {
+  test("imports only types from Node", () => {
     expect(
       imports.filter(({ specifier, onlyTypes }) => specifier.startsWith("node:") && !onlyTypes),
     ).toEqual([]);

@@ -19,7 +19,7 @@ import { codeIn, tableOf } from "./support/tables.js";
 const page = "packages/core/README.md";
 const core = declarationsOf("@svc-webhooks/core");
 
-/** The rows of the table of options; one that names members of the same option is several. */
+/** The rows of the options table. A row that names members of an option counts as several. */
 const options = tableOf(page, "option").flatMap((row) => {
   const [option = ""] = codeIn(row["option"] ?? "");
   const members = codeIn(row["meaning"] ?? "").filter((code) => code.startsWith("."));
@@ -32,7 +32,7 @@ const options = tableOf(page, "option").flatMap((row) => {
   }));
 });
 
-/** Numbers are written `1,048,576`; `365 d` is in milliseconds. */
+/** Parses `1,048,576`, and `365 d` as milliseconds. */
 function numberIn(text: string): number | undefined {
   const [number] = /^\d{1,3}(?:,\d{3})*/.exec(text) ?? [];
   if (number === undefined) return undefined;
@@ -46,8 +46,8 @@ const defaults = options.flatMap((option) => {
 
 const defaultOf = (name: string) => defaults.find((one) => one.name === name)?.number;
 
-/** The value of `` `maxRunMs` + `leaseMs` `` where no option is set. */
-const borderIn = (text: string): number =>
+/** The value of `` `maxRunMs` + `leaseMs` `` if no option is set. */
+const limitIn = (text: string): number =>
   text
     .split(/ (?=[+−])/)
     .map((part) => {
@@ -63,7 +63,7 @@ const ranges = options
     const characters = range.endsWith(" characters");
     const [min = "", max = ""] = range.replace(" characters", "").split(" … ");
     const valueOf = (size: number) => (characters ? "n".repeat(size) : size);
-    return { name, range, codes, min: borderIn(min), max: borderIn(max), valueOf };
+    return { name, range, codes, min: limitIn(min), max: limitIn(max), valueOf };
   });
 
 const set = (name: string, value: unknown): object => {
@@ -71,7 +71,7 @@ const set = (name: string, value: unknown): object => {
   return { [option]: member === undefined ? value : { [member]: value } };
 };
 
-/** The code of what building a receiver throws; nothing if it is built. */
+/** The code of the error that `createReceiver` throws, or undefined if it returns. */
 function refusal(given: object): string | undefined {
   try {
     createReceiver({ secret: "whsec_test", on: { "*": () => {} }, onParked: () => {}, ...given });
@@ -81,7 +81,7 @@ function refusal(given: object): string | undefined {
   }
 }
 
-test("the table of options lists what ReceiverOptions declares", () => {
+test("the options table lists the members of ReceiverOptions", () => {
   const declared = core
     .propertiesOf("ReceiverOptions")
     .flatMap((name) =>
@@ -96,18 +96,18 @@ test.each([
   { entry: "@svc-webhooks/redis", type: "RedisStoreOptions" },
   { entry: "@svc-webhooks/cloudflare", type: "DurableObjectStoreOptions" },
   { entry: "@svc-webhooks/testing", type: "SignedRequestOptions" },
-])("the table of options of $entry lists what $type declares", ({ entry, type }) => {
+])("the options table of $entry lists the members of $type", ({ entry, type }) => {
   const rows = tableOf(`${entry.replace("@svc-webhooks", "packages")}/README.md`, "option");
   const names = rows.flatMap((row) => codeIn(row["option"] ?? ""));
   expect(names.toSorted()).toEqual(declarationsOf(entry).propertiesOf(type).toSorted());
 });
 
-test.each(options)("createReceiver knows $name, and not a misspelling of it", ({ name }) => {
+test.each(options)("createReceiver accepts $name and rejects a misspelling of it", ({ name }) => {
   expect(refusal(set(name, undefined))).not.toBe("unknown_option");
   expect(refusal(set(`${name}_`, undefined))).toBe("unknown_option");
 });
 
-describe("each border of a documented range is allowed, and nothing beyond it", () => {
+describe("both limits of a documented range are accepted, and no value beyond them", () => {
   test.each(ranges)("$name: $range", ({ name, codes, min, max, valueOf }) => {
     expect(refusal(set(name, valueOf(min)))).toBeUndefined();
     expect(refusal(set(name, valueOf(max)))).toBeUndefined();
@@ -125,7 +125,7 @@ describe("each border of a documented range is allowed, and nothing beyond it", 
   });
 });
 
-describe("a wrong value is refused with each documented code", () => {
+describe("a wrong value is rejected with each documented code", () => {
   const provoking: Readonly<Record<string, (option: string) => object>> = {
     invalid_secret: (option) => set(option, true),
     invalid_handler: (option) => set(option, true),
@@ -143,7 +143,7 @@ describe("a wrong value is refused with each documented code", () => {
     expect(codes.map((code) => refusal(provoking[code]?.(name) ?? {}))).toEqual(codes);
   });
 
-  test("and each code of ReceiverConfigErrorCode is documented", () => {
+  test("every code of ReceiverConfigErrorCode is documented", () => {
     const documented = new Set(options.flatMap(({ codes }) => codes));
     expect([...documented].toSorted()).toEqual(
       core.literalsOf("ReceiverConfigErrorCode").toSorted(),
@@ -184,7 +184,7 @@ function bench({ handler = () => {}, faults = {} }: BenchOptions = {}): Bench {
   return { clock, receiver, reports, send };
 }
 
-/** Whether this happens exactly `ms` from now. */
+/** Checks that the event happens exactly `ms` from now. */
 async function happensAfter(ms: number, clock: FakeClock, event: Promise<unknown>): Promise<void> {
   let happened = false;
   void event.then(() => (happened = true));
@@ -194,7 +194,7 @@ async function happensAfter(ms: number, clock: FakeClock, event: Promise<unknown
   expect(happened).toBe(true);
 }
 
-/** Checks the deadline of a store call that never returns; it starts `afterMs` after the delivery. */
+/** Checks the deadline of a store call that never settles and starts `afterMs` after the delivery. */
 const deadlineOf =
   (
     operation: "claim" | "complete" | "release" | "extend",
@@ -214,7 +214,7 @@ const deadlineOf =
     await happensAfter(ms, clock, aborted);
   };
 
-/** Checks a duration that a claim hands to the store. */
+/** Checks a duration that a claim passes to the store. */
 const claimedWith = (duration: "leaseMs" | "retainMs") => async (ms: number) => {
   const requests: unknown[] = [];
   const claim: DeliveryStore["claim"] = (key, request, call) => {
@@ -225,7 +225,7 @@ const claimedWith = (duration: "leaseMs" | "retainMs") => async (ms: number) => 
   expect(requests).toMatchObject([{ [duration]: ms }]);
 };
 
-/** How to see what a receiver does where an option is not set. */
+/** Checks the documented default of each option by the receiver's behaviour. */
 const effects: Readonly<Record<string, (documented: number) => Promise<void>>> = {
   async maxBodyBytes(bytes) {
     const { send } = bench();
@@ -289,13 +289,13 @@ describe("an option that is not set has its documented default", () => {
   });
 });
 
-test("the table of what a handler gets lists what DeliveryContext declares", () => {
+test("the context table lists the members of DeliveryContext", () => {
   const rows = tableOf(page, "in `context`");
   const names = rows.flatMap((row) => codeIn(row["in `context`"] ?? ""));
   expect(names.toSorted()).toEqual(core.propertiesOf("DeliveryContext").toSorted());
 });
 
-test("the list of warnings names what Warning declares", () => {
+test("the list of warnings names the members of Warning", () => {
   const [paragraph = ""] = /^Warnings.*$/m.exec(readFileSync(join(root, page), "utf8")) ?? [];
   const named = codeIn(paragraph).filter((code) => /^[a-z]+(?:_[a-z]+)+$/.test(code));
   expect(named.toSorted()).toEqual(core.literalsOf("Warning").toSorted());

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { declarationsOf } from "./support/declarations.js";
 import { publicPackages } from "./support/workspace.js";
 
-// Exists on Workers only.
+// The module exists only on Workers.
 vi.mock("cloudflare:workers", () => ({ DurableObject: Object }));
 
 const entries = publicPackages.flatMap((one) => one.entries);

@@ -13,7 +13,7 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .split("\n")
   .filter((file) => existsSync(join(root, file)));
 
-test("a file at the root of the core's src is exported by index.ts, one in a folder is private", () => {
+test("index.ts exports the files at the root of the core's src, and none in its folders", () => {
   const source = "packages/core/src";
   const exported = Array.from(
     text(`${source}/index.ts`).matchAll(/from "\.\/(.+)\.js"/g),
@@ -25,7 +25,7 @@ test("a file at the root of the core's src is exported by index.ts, one in a fol
   expect([...new Set(exported)].toSorted()).toEqual(atRoot.toSorted());
 });
 
-/** The modules of this repository that each of its modules imports, types included. */
+/** The modules of this repository that each module imports, including type imports. */
 function importsByFile(): ReadonlyMap<string, readonly string[]> {
   const modules = files.filter((file) => /\.[jt]sx?$/.test(file));
   const known = new Set(modules);
@@ -41,13 +41,13 @@ function importsByFile(): ReadonlyMap<string, readonly string[]> {
   );
 }
 
-test("no module imports itself through others", () => {
+test("no import cycle exists", () => {
   const imports = importsByFile();
   const finished = new Set<string>();
-  const circles: string[] = [];
+  const cycles: string[] = [];
   const walk = (file: string, path: readonly string[]): void => {
     if (path.includes(file)) {
-      circles.push([...path.slice(path.indexOf(file)), file].join(" → "));
+      cycles.push([...path.slice(path.indexOf(file)), file].join(" → "));
       return;
     }
     if (finished.has(file)) return;
@@ -56,5 +56,5 @@ test("no module imports itself through others", () => {
   };
   for (const file of imports.keys()) walk(file, []);
   expect(imports.size).toBeGreaterThan(100);
-  expect(circles).toEqual([]);
+  expect(cycles).toEqual([]);
 });

@@ -32,7 +32,7 @@ import { expressApp, expresses, listen, type Express, type Middleware } from "./
 
 interface Bench {
   readonly express: Express;
-  /** The app with a receiver of these options; it stays the same for all deliveries of a case. */
+  /** An app with a receiver with these options. A case uses one app for all its deliveries. */
   readonly app: (
     options?: Partial<ReceiverOptions>,
     ...before: readonly Middleware[]
@@ -43,10 +43,10 @@ interface Bench {
 
 interface Case {
   readonly when: string;
-  /** The answer; nobody sees one of `aborted`. */
+  /** The response's status; undefined for `aborted`, which has no response. */
   readonly status: number | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Produces the outcome and brings the answer. */
+  /** Produces the outcome and resolves with the response. */
   readonly produce: (bench: Bench) => Promise<Response | undefined>;
 }
 
@@ -55,7 +55,7 @@ const post = (app: RequestListener, { headers, body }: TestDelivery): Promise<Re
     request(app)
       .post("/webhooks")
       .set(headers as Record<string, string>)
-      // Otherwise superagent makes JSON of a Buffer.
+      // By default, superagent serialises a Buffer as JSON.
       .serialize((bytes: string) => bytes)
       .send(body),
   );
@@ -64,7 +64,7 @@ const schemaBy = (validate: StandardSchemaV1["~standard"]["validate"]): Standard
   "~standard": { version: 1, vendor: "test", validate },
 });
 
-// What a schema has to say is for the operator: none of it may get into the answer.
+// Schema issues are for the operator and must not appear in the response.
 const refusal = { issues: [{ message: "confidential", path: ["customer"] }] };
 const refusing = schemaBy(() => refusal);
 const refusingLater = schemaBy(() => Promise.resolve(refusal));
@@ -98,7 +98,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   parked: [
     {
-      when: "the record was put aside",
+      when: "the record was parked",
       status: 200,
       async produce({ app }) {
         const { store, onlyKey } = recordedStore();
@@ -110,7 +110,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
       },
     },
     {
-      when: "the handler gave up for good",
+      when: "the handler throws a PermanentError",
       status: 200,
       produce: async ({ app }) =>
         post(app({ on: { "*": () => Promise.reject(new PermanentError("no")) } }), await signed()),
@@ -128,7 +128,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   in_flight: [
     {
-      when: "another worker holds the lease for long",
+      when: "another worker holds the lease for 30 s",
       status: 503,
       headers: { "retry-after": "5" },
       produce: (bench) => whileInFlight(bench, 0),
@@ -142,7 +142,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   handler_timeout: [
     {
-      when: "the handler takes its time",
+      when: "the handler exceeds handlerTimeoutMs",
       status: 503,
       headers: { "retry-after": "5" },
       async produce({ app }) {
@@ -154,11 +154,11 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
             return finish.opened;
           },
         };
-        const answer = post(app({ clock, on, handlerTimeoutMs: 4_000 }), await signed());
+        const response = post(app({ clock, on, handlerTimeoutMs: 4_000 }), await signed());
         await started.opened;
         await clock.advance(4_000);
         finish.open();
-        return answer;
+        return response;
       },
     },
   ],
@@ -182,7 +182,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
       },
     },
     {
-      when: "the handler asks for a later attempt",
+      when: "the handler throws a RetryError",
       status: 500,
       headers: { "retry-after": "91" },
       async produce({ app }) {
@@ -193,12 +193,12 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   event_invalid: [
     {
-      when: "the schema of its type refuses it",
+      when: "the schema of its type rejects it",
       status: 500,
       produce: async ({ app }) => post(app({ events: { "email.sent": refusing } }), await signed()),
     },
     {
-      when: "the schema of its type refuses it after a while",
+      when: "an asynchronous schema of its type rejects it",
       status: 500,
       produce: async ({ app }) =>
         post(app({ events: { "email.sent": refusingLater } }), await signed()),
@@ -213,7 +213,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   store_unavailable: [
     {
-      when: "the store refuses",
+      when: "the store rejects",
       status: 503,
       headers: { "retry-after": "5" },
       async produce({ app }) {
@@ -222,7 +222,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
       },
     },
     {
-      when: "the store does not answer within its deadline",
+      when: "the store does not reply within its deadline",
       status: 503,
       headers: { "retry-after": "5" },
       async produce({ app }) {
@@ -234,10 +234,10 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
             return new Promise(() => {});
           },
         });
-        const answer = post(app({ clock, store }), await signed());
+        const response = post(app({ clock, store }), await signed());
         await claimed.opened;
         await clock.advance(1_500);
-        return answer;
+        return response;
       },
     },
   ],
@@ -271,7 +271,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
       },
     },
     {
-      when: "events are told apart by an id that the body does not have",
+      when: "dedupeBy is event and the body has no event id",
       status: 500,
       produce: async ({ app }) =>
         post(app({ dedupeBy: "event", eventId: () => undefined }), await signed()),
@@ -291,7 +291,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   signature_missing: [
     {
-      when: "there is no signature",
+      when: "the signature is missing",
       status: 401,
       produce: async ({ app }) => post(app(), unsigned()),
     },
@@ -314,7 +314,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   signature_mismatch: [
     {
-      when: "no key made the signature",
+      when: "the signature matches no key",
       status: 401,
       produce: async ({ app }) =>
         post(app(), unsigned(eventBody(), { "x-svc-signature": forgedSignature })),
@@ -322,7 +322,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   delivery_id_missing: [
     {
-      when: "there is no delivery id",
+      when: "the delivery id is missing",
       status: 400,
       produce: async ({ app }) =>
         post(app(), await signed(eventBody(), { "x-svc-delivery-id": undefined })),
@@ -344,7 +344,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   malformed_body: [
     {
-      when: "the signed bytes are no JSON",
+      when: "the signed bytes are not JSON",
       status: 400,
       produce: async ({ app }) => post(app(), await signed(`{"type":`)),
     },
@@ -359,12 +359,12 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ),
   body_too_large: [
     {
-      when: "more than maxBodyBytes are announced",
+      when: "Content-Length exceeds maxBodyBytes",
       status: 413,
       produce: async ({ app }) => post(app({ maxBodyBytes: 10 }), await signed()),
     },
     {
-      when: "more than maxBodyBytes come unannounced",
+      when: "a body without Content-Length exceeds maxBodyBytes",
       status: 413,
       async produce({ app }) {
         const { headers, body } = await signed();
@@ -424,7 +424,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
   aborted: [
     {
-      when: "the client hangs up in the middle of the body",
+      when: "the client disconnects in the middle of the body",
       status: undefined,
       async produce({ app }) {
         const reading = gate();
@@ -446,7 +446,7 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
   ],
 };
 
-/** A copy of a delivery comes while the first one has been running for a while. */
+/** Sends a copy of a delivery `afterMs` after the first one has started. */
 async function whileInFlight({ app }: Bench, afterMs: number): Promise<Response> {
   const clock = fakeClock();
   const [started, finish] = [gate(), gate()];
@@ -469,12 +469,14 @@ async function whileInFlight({ app }: Bench, afterMs: number): Promise<Response>
   return copy;
 }
 
-/** What HTTP, Node and Express add to every answer. */
-const notOurs = new Set(["connection", "date", "keep-alive", "x-powered-by"]);
+/** Headers that HTTP, Node and Express add to every response. */
+const foreignHeaders = new Set(["connection", "date", "keep-alive", "x-powered-by"]);
 
-const ourHeaders = (answer: Response) =>
+const ownHeaders = (response: Response) =>
   Object.fromEntries(
-    Object.entries(answer.headers as Record<string, string>).filter(([name]) => !notOurs.has(name)),
+    Object.entries(response.headers as Record<string, string>).filter(
+      ([name]) => !foreignHeaders.has(name),
+    ),
   );
 
 const bodyOf = (code: OutcomeCode, status: number) =>
@@ -487,24 +489,24 @@ const everyCase = Object.entries(cases).flatMap(([code, some]) =>
 );
 
 describe.each(expresses)("$name", ({ express }) => {
-  test.each(everyCase)("answers $code when $when", async ({ code, status, headers, produce }) => {
+  test.each(everyCase)("ends as $code when $when", async ({ code, status, headers, produce }) => {
     let observed: ObservedReceiver | undefined;
-    const answer = await produce({
+    const response = await produce({
       express,
       receiver: () => observed?.receiver,
       app(options, ...before) {
         observed = observedReceiver(options);
-        // Express types its apps for its own request class.
+        // Express types its apps with its own request class.
         return expressApp(express, observed.receiver, ...before) as RequestListener;
       },
     });
 
     expect(await observed?.reported(code)).toMatchObject({ code, phase: "answered" });
-    expect(answer?.status).toBe(status);
-    if (!answer || status === undefined) return;
+    expect(response?.status).toBe(status);
+    if (!response || status === undefined) return;
     const body = bodyOf(code, status);
-    expect(answer.text ?? "").toBe(answer.request.method === "HEAD" ? "" : body);
-    expect(ourHeaders(answer)).toEqual({
+    expect(response.text ?? "").toBe(response.request.method === "HEAD" ? "" : body);
+    expect(ownHeaders(response)).toEqual({
       "content-type": "application/json",
       "cache-control": "no-store",
       "content-length": String(body.length),
@@ -514,13 +516,13 @@ describe.each(expresses)("$name", ({ express }) => {
   });
 });
 
-test("every code of the closed list was asked for, and no other", () => {
+test("every outcome code has a case", () => {
   expectTypeOf<keyof typeof cases>().toEqualTypeOf<OutcomeCode>();
   expect(Object.values(cases).filter((some) => some.length === 0)).toEqual([]);
   expect(Object.keys(cases)).toHaveLength(25);
 });
 
-test("the table of outcomes has their codes, statuses and headers", () => {
+test("the outcomes table lists all codes, statuses and headers", () => {
   const documented = tableOf("docs/outcomes.md", "outcome").flatMap(
     ({ outcome = "", status = "" }) =>
       codeIn(outcome).map((code) => ({
@@ -532,7 +534,7 @@ test("the table of outcomes has their codes, statuses and headers", () => {
   const produced = Object.entries(cases).map(([code, some]) => ({
     code,
     status: some[0]?.status,
-    // An error's own `Retry-After` comes with some of the responses of its outcome only.
+    // Only some responses of an outcome carry an error's own `Retry-After`.
     headers: Object.keys(some[0]?.headers ?? {}).filter((header) =>
       some.every(({ headers = {} }) => header in headers),
     ),

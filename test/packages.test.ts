@@ -10,7 +10,7 @@ import { packWorkspace } from "./support/packed.js";
 const { packages, consumer } = await packWorkspace();
 
 describe.each(packages)("the tarball of $name", ({ files, manifest, source, tarball }) => {
-  test("leaves publint nothing to say", async () => {
+  test("passes publint without messages", async () => {
     const { buffer } = new Uint8Array(readFileSync(tarball));
     const { messages, pkg } = await publint({ pack: { tarball: buffer }, strict: true });
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
@@ -23,16 +23,16 @@ describe.each(packages)("the tarball of $name", ({ files, manifest, source, tarb
       { cwd: consumer },
     );
     const { analysis } = JSON.parse(stdout) as { analysis: { types: unknown; problems: unknown } };
-    // Without any types attw is content as well.
+    // attw also passes packages without types.
     expect(analysis.types).toEqual({ kind: "included" });
-    // The list has what the profile ignores, too; the exit code tells which it is.
+    // The list includes problems that the profile ignores; the exit code does not.
     expect({ exitCode, problems: exitCode === 0 ? [] : analysis.problems }).toEqual({
       exitCode: 0,
       problems: [],
     });
   });
 
-  test("holds what was built, a README, the licence and the manifest, and nothing else", () => {
+  test("contains only the build output, a README, the licence and the manifest", () => {
     const built = /^dist\/.+\.(?:js|d\.ts)$/;
     expect(files.filter((file) => !built.test(file)).toSorted()).toEqual([
       "LICENSE",
@@ -42,19 +42,19 @@ describe.each(packages)("the tarball of $name", ({ files, manifest, source, tarb
     expect(files.filter((file) => /\btests?\b/.test(file))).toEqual([]);
   });
 
-  // tsc leaves what it built from sources that are gone, so every build script empties dist first.
-  test("holds nothing that was built from a source which is gone", () => {
+  // tsc does not remove the output of deleted sources, so every build script empties dist first.
+  test("contains no output of a deleted source", () => {
     const sourceOf = (file: string) =>
       join(source, file.replace(/^dist/, "src").replace(/\.(?:js|d\.ts)$/, ".ts"));
     const built = files.filter((file) => file.startsWith("dist/"));
     expect(built.filter((file) => !existsSync(sourceOf(file)))).toEqual([]);
   });
 
-  test("is under the MIT licence, and for Node 20.19 or newer", () => {
+  test("has the MIT licence and requires Node 20.19 or newer", () => {
     expect(manifest).toMatchObject({ license: "MIT", engines: { node: ">=20.19.0" } });
   });
 
-  test("has the version of all others, and depends on exactly that version of them", () => {
+  test("has the same version as all other packages, and depends on exactly that version", () => {
     const version = packages[0]?.manifest.version;
     expect(manifest.version).toBe(version);
     const dependencies = Object.entries({
@@ -84,7 +84,7 @@ describe("a project that has installed the tarballs", () => {
     { name: "TypeScript 7, bundler", compiler: "typescript", how: bundler },
     { name: "TypeScript 5.9, nodenext", compiler: "typescript5", how: nodenext },
     { name: "TypeScript 5.9, bundler", compiler: "typescript5", how: bundler },
-  ])("type-checks, all declarations included: $name", async ({ compiler, how }) => {
+  ])("type-checks, including all declarations: $name", async ({ compiler, how }) => {
     const { exitCode, stdout } = await tsc(compiler, ["--noEmit", ...onNode, ...how], {
       cwd: consumer,
     });
@@ -92,7 +92,7 @@ describe("a project that has installed the tarballs", () => {
     expect(exitCode).toBe(0);
   });
 
-  test("type-checks for a worker, which has the web's types and none of Node's", async () => {
+  test("type-checks for a worker, which has the web's types but not Node's", async () => {
     const web = ["--target", "es2023", "--lib", "es2023,dom,dom.iterable", "--types", ""];
     const resolution = ["--module", "esnext", "--moduleResolution", "bundler"];
     const { exitCode, stdout } = await tsc(
@@ -112,7 +112,7 @@ describe("a project that has installed the tarballs and is compiled", () => {
     await tsc("typescript", ["--outDir", "dist", ...onNode, ...nodenext], { cwd: consumer });
   });
 
-  test("receives signed deliveries as ES modules", async () => {
+  test("receives signed deliveries in ES modules", async () => {
     const { exitCode, stdout, stderr } = await node(["dist/service.js"], { cwd: consumer });
     expect(stderr).toBe("");
     expect(stdout.trimEnd().split("\n")).toEqual([
@@ -127,7 +127,7 @@ describe("a project that has installed the tarballs and is compiled", () => {
     expect(exitCode).toBe(0);
   });
 
-  test("receives signed deliveries from CommonJS, by require()", async () => {
+  test("receives signed deliveries in CommonJS, with require()", async () => {
     const { exitCode, stdout, stderr } = await node(["dist/legacy.cjs"], { cwd: consumer });
     expect(stderr).toBe("");
     expect(stdout).toBe(processed);
@@ -137,8 +137,8 @@ describe("a project that has installed the tarballs and is compiled", () => {
   test.each([
     { platform: "Node", conditions: [], hmac: "node" },
     { platform: "Workers", conditions: ["--conditions=workerd"], hmac: "web" },
-    { platform: "an edge of Vercel", conditions: ["--conditions=edge-light"], hmac: "web" },
-  ])("verifies by the $hmac HMAC on $platform", async ({ conditions, hmac }) => {
+    { platform: "Vercel's edge runtime", conditions: ["--conditions=edge-light"], hmac: "web" },
+  ])("verifies with the $hmac HMAC on $platform", async ({ conditions, hmac }) => {
     const script = `
       import { createRequire } from "node:module";
       import "./dist/worker.js";
@@ -154,7 +154,7 @@ describe("a project that has installed the tarballs and is compiled", () => {
     expect(exitCode).toBe(0);
   });
 
-  test("verifies by the web HMAC, and needs nothing of Node, when bundled for a browser", async () => {
+  test("verifies with the web HMAC and imports nothing from Node when bundled for a browser", async () => {
     const input = join(consumer, "dist/worker.js");
     const bundle = await rolldown({ input, platform: "browser" });
     const { output } = await bundle.generate({ format: "esm" });
@@ -166,9 +166,9 @@ describe("a project that has installed the tarballs and is compiled", () => {
   });
 });
 
-test("the tsc of our scripts is TypeScript 7, whatever else has a tsc", async () => {
+test("the tsc that the scripts run is TypeScript 7", async () => {
   const { stdout } = await node([join(root, "node_modules/.bin/tsc"), "--version"], { cwd: root });
-  // TypeScript 5.9, which is here for the tests above, has one as well, and npm links the one that
-  // came last when it adds to what is installed. `npm rebuild` and `npm ci` put it right.
+  // TypeScript 5.9, which the tests above use, also has a tsc, and `npm install` links whichever it
+  // installed last. `npm rebuild` and `npm ci` fix the link.
   expect(stdout).toMatch(/^Version 7\./);
 });

@@ -7,7 +7,7 @@ import { codeIn } from "./support/tables.js";
 const textOf = (page: string) =>
   readFileSync(join(root, page), "utf8").replaceAll(/^```[^]*?^```/gm, "");
 
-/** Paths from the root among what stands in backticks, told from code and from package names. */
+/** The texts in backticks that are paths relative to the root, not code or package names. */
 const pathsIn = (text: string) =>
   codeIn(text).filter((code) => /^[\w.][\w.-]*(?:\/[\w.-]+)+$|^[\w-]+\.(?:md|ts|json)$/.test(code));
 
@@ -23,8 +23,8 @@ test.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("%s names only files that exis
 
 test.each(["an adapter", "a store", "an outcome", "an option"])(
   "CONTRIBUTING.md lists the steps to add %s",
-  (what) => {
-    const [, section = ""] = textOf("CONTRIBUTING.md").split(`\n## Add ${what}\n`);
+  (subject) => {
+    const [, section = ""] = textOf("CONTRIBUTING.md").split(`\n## Add ${subject}\n`);
     const [steps = ""] = section.split("\n## ");
     expect(steps.match(/^\d\. /gm)?.length).toBeGreaterThan(4);
     expect(pathsIn(steps).length).toBeGreaterThan(3);

@@ -23,7 +23,7 @@ interface Recipe {
 const block = codeBlocks("packages/core/README.md").find(({ code }) =>
   code.includes("runParkedAgain"),
 );
-if (!block) throw new Error("the recipe is missing from the core's README");
+if (!block) throw new Error("The core's README must contain the recipe `runParkedAgain`.");
 const { modulePath } = await compileBlocks([block]);
 const { receiverOn, runParkedAgain } = (await import(
   pathToFileURL(modulePath(block)).href
@@ -32,7 +32,7 @@ const { receiverOn, runParkedAgain } = (await import(
 const key = "whsec_…";
 const deleted = eventBody("email.sent", { account: "deleted" });
 
-/** A database that keeps JSON columns as objects, and fails where it is told to. */
+/** A database that stores JSON columns as objects, and fails the operations in `failing`. */
 function database() {
   const rows = new Map<string, unknown>();
   const failing = new Set<keyof ParkedTable>();
@@ -61,7 +61,7 @@ async function parkedOnce() {
 const deliver = async (receiver: Receiver) =>
   (await receiver.receive(await signed(deleted, {}, key))).code;
 
-test("what is parked again keeps its one row, and its record stays parked", async () => {
+test("an event that is parked again keeps its single row, and its record stays parked", async () => {
   const { table, rows, receiver, codes } = await parkedOnce();
   expect(await deliver(receiver)).toBe("parked");
   await runParkedAgain(receiver, table);
@@ -80,7 +80,7 @@ test("an event is not acknowledged while the database cannot store it", async ()
   expect(rows.size).toBe(1);
 });
 
-test("a row whose deletion failed is removed by the next try, and runs nothing twice", async () => {
+test("a row whose deletion failed is removed by the next attempt, without running the event twice", async () => {
   const { table, rows, failing, receiver, codes } = await parkedOnce();
   await deliver(receiver);
   repair(rows);
@@ -93,10 +93,10 @@ test("a row whose deletion failed is removed by the next try, and runs nothing t
   expect(rows.size).toBe(0);
 });
 
-test("a row outlives a database that fails while the event is run again", async () => {
+test("a row is kept if the database fails while the event runs again", async () => {
   const { table, rows, failing, receiver, codes } = await parkedOnce();
   await deliver(receiver);
-  // Parking it a second time fails: the event counts as failed, and the row is still there.
+  // Parking the event a second time fails, so it counts as failed and its row remains.
   failing.add("upsert");
   await runParkedAgain(receiver, table);
   expect(codes()).toEqual(["handler_failed"]);
@@ -106,7 +106,7 @@ test("a row outlives a database that fails while the event is run again", async 
   expect(codes()).toEqual(["handler_failed", "parked"]);
 });
 
-/** The account exists again: what was stored now succeeds. */
+/** Replaces the stored bodies by ones that succeed, as if the account existed again. */
 function repair(rows: Map<string, unknown>) {
   for (const [id, row] of rows) {
     const body = Buffer.from(eventBody("email.sent")).toString("base64");

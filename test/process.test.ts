@@ -8,7 +8,7 @@ const script = `
   import { createReceiver, sign } from "@svc-webhooks/core";
   import { webhooks } from "@svc-webhooks/node";
 
-  // A handler that outlives its timeout leaves a lease to watch: a timer that must keep nothing alive.
+  // A handler that exceeds its timeout leaves a lease timer, which must not keep the process alive.
   const receiver = createReceiver({
     secret: "whsec_test",
     handlerTimeoutMs: 1,
@@ -16,7 +16,7 @@ const script = `
   });
   const server = createServer(webhooks(receiver)).listen(0, "127.0.0.1", async () => {
     const body = '{"type":"email.sent"}';
-    const answer = await fetch("http://127.0.0.1:" + server.address().port, {
+    const response = await fetch("http://127.0.0.1:" + server.address().port, {
       method: "POST",
       body,
       headers: {
@@ -25,7 +25,7 @@ const script = `
         Connection: "close",
       },
     });
-    console.log(answer.status, await answer.text());
+    console.log(response.status, await response.text());
     server.close(() => console.log("closed"));
   });
 `;

@@ -9,21 +9,21 @@ import {
 } from "./support/readme.js";
 import { publicPackages } from "./support/workspace.js";
 
-// Exists on Workers only.
+// The module exists only on Workers.
 vi.mock("cloudflare:workers", () => ({ DurableObject: Object }));
 
 const files = [...readmes(), ...sources()];
 const blocks = files.flatMap(codeBlocks);
 const { errorsIn, otherErrors, run } = await compileBlocks(blocks);
 
-/** A module of Workers imports `cloudflare:workers`, which Node does not have. */
+/** `@svc-webhooks/cloudflare` imports `cloudflare:workers`, which Node does not have. */
 const runsHere = ({ code }: CodeBlock) => !code.includes('"@svc-webhooks/cloudflare"');
 
 test.each(blocks)("$name compiles", (block) => {
   expect(errorsIn(block)).toEqual([]);
 });
 
-test.each(blocks.filter(runsHere))("$name runs to its end", async (block) => {
+test.each(blocks.filter(runsHere))("$name runs without an error", async (block) => {
   expect(await run(block)).toMatchObject({ exitCode: 0, stderr: "" });
 });
 
@@ -31,7 +31,7 @@ test("the files around the blocks compile", () => {
   expect(otherErrors).toEqual([]);
 });
 
-// It would overlook a block that is indented, or fenced in another way.
+// The pattern would miss a block that is indented or fenced differently.
 test("every block of TypeScript or JavaScript is found", () => {
   const fences = files.flatMap((file) =>
     Array.from(
@@ -42,7 +42,7 @@ test("every block of TypeScript or JavaScript is found", () => {
   expect(blocks).toHaveLength(fences.length);
 });
 
-/** The public functions, which unlike classes have lower-case names, as `[package, entry, function]`. */
+/** The public functions as `[package, entry, function]`. Unlike classes, their names start in lower case. */
 const functions = await Promise.all(
   publicPackages.flatMap(({ folder, entries }) =>
     entries.map(async (entry) => {

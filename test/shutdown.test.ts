@@ -10,21 +10,21 @@ import { codeBlocks } from "./support/readme.js";
 interface Script {
   readonly handlerTimeoutMs?: number;
   readonly deadlineMs?: number;
-  /** How many completions the store refuses first. */
-  readonly refusals?: number;
-  /** What comes before the drain. */
+  /** How many completions the store rejects first. */
+  readonly rejections?: number;
+  /** Code that runs before the drain. */
   readonly lead?: string;
-  /** What follows the drain. */
+  /** Code that runs after the drain. */
   readonly exit: string;
   /** What happens on SIGTERM, instead of all of the above. */
   readonly shutdown?: string;
 }
 
-/** A server whose handler waits for a word of its parent, and which drains on SIGTERM. */
+/** A server whose handler awaits a message from its parent, and which drains on SIGTERM. */
 const script = ({
   handlerTimeoutMs = 10_000,
   deadlineMs = 20_000,
-  refusals = 0,
+  rejections = 0,
   lead = "",
   exit,
   shutdown = `
@@ -42,14 +42,14 @@ const script = ({
   import { webhooks } from "@svc-webhooks/node";
 
   const store = memoryStore();
-  let refusals = ${refusals};
+  let rejections = ${rejections};
   const receiver = createReceiver({
     secret: "whsec_test",
     handlerTimeoutMs: ${handlerTimeoutMs},
     store: {
       ...store,
       async complete(...call) {
-        if (refusals-- > 0) throw new Error("away");
+        if (rejections-- > 0) throw new Error("unavailable");
         const result = await store.complete(...call);
         console.log("recorded", result);
         return result;
@@ -68,21 +68,21 @@ const script = ({
   server.listen(0, "127.0.0.1", () => console.log("port", server.address().port));
 `;
 
-/** Without its parent's channel and its server, nothing but the receiver could keep the process. */
-const byItself = "process.disconnect();";
+/** Without its parent's channel and its server, only the receiver could keep the process alive. */
+const disconnect = "process.disconnect();";
 const exits: readonly (readonly [string, string])[] = [
-  ["exits by itself", byItself],
-  ["is told to exit", "process.exit();"],
+  ["exits by itself", disconnect],
+  ["calls process.exit", "process.exit();"],
 ];
 
 interface Server {
   readonly child: ChildProcess;
   readonly port: number;
-  /** What it has printed since it listens. */
+  /** The lines printed since the server started to listen. */
   readonly lines: readonly string[];
-  /** Resolves once it has printed this. */
+  /** Resolves once the line has been printed. */
   readonly printed: (line: string) => Promise<void>;
-  /** Its exit code and the signal that ended it, with all of its output read. */
+  /** Resolves with the exit code and signal, once all output has been read. */
   readonly closed: Promise<unknown[]>;
 }
 
@@ -94,7 +94,7 @@ async function serve(options: Script): Promise<Server> {
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: string[] = [];
   const closed = once(child, "close");
-  if (!child.stdout) throw new Error("the child has no output");
+  if (!child.stdout) throw new Error("The child process must have a stdout pipe.");
   const output = createInterface(child.stdout);
   const [listening] = (await once(output, "line")) as [string];
   output.on("line", (line) => lines.push(line));
@@ -110,7 +110,7 @@ async function serve(options: Script): Promise<Server> {
 }
 
 describe.each(exits)("a server that drains on SIGTERM and then %s", (_how, exit) => {
-  test("finishes the handler that runs, records it, answers, and exits with 0", async () => {
+  test("finishes the running handler, records it, responds and exits with 0", async () => {
     const { child, port, lines, printed, closed } = await serve({ exit });
     const reply = send(port, await signed());
     await printed("started");
@@ -123,7 +123,7 @@ describe.each(exits)("a server that drains on SIGTERM and then %s", (_how, exit)
     expect(lines).toEqual(["started", "draining", "effect", "recorded owner", "left 0"]);
   });
 
-  test("waits for a run that has outlived its answer, too", async () => {
+  test("also waits for a run that continues after its response", async () => {
     const { child, port, lines, printed, closed } = await serve({ exit, handlerTimeoutMs: 1 });
     expect(await send(port, await signed())).toMatchObject({ code: "handler_timeout" });
     child.kill("SIGTERM");
@@ -134,14 +134,14 @@ describe.each(exits)("a server that drains on SIGTERM and then %s", (_how, exit)
     expect(lines).toEqual(["started", "draining", "effect", "recorded owner", "left 0"]);
   });
 
-  test("exits with 0 at once where nothing runs", async () => {
+  test("exits with 0 immediately if no handler runs", async () => {
     const { child, lines, closed } = await serve({ exit });
     child.kill("SIGTERM");
     expect(await closed).toEqual([0, null]);
     expect(lines).toEqual(["draining", "left 0"]);
   });
 
-  test("goes without a handler that is not done at the deadline, and says so", async () => {
+  test("exits at the deadline without an unfinished handler, and reports it", async () => {
     const { child, port, lines, closed } = await serve({
       exit,
       handlerTimeoutMs: 1,
@@ -154,11 +154,11 @@ describe.each(exits)("a server that drains on SIGTERM and then %s", (_how, exit)
   });
 });
 
-test("a drain keeps the process until a completion that failed has been recorded", async () => {
+test("a drain keeps the process alive until a failed completion has been recorded", async () => {
   const { child, port, lines, printed, closed } = await serve({
-    refusals: 1,
-    // Nothing but the drain is left to stay for: what waits to be tried again keeps no process.
-    lead: "process.disconnect();",
+    rejections: 1,
+    // Leaves only the drain, because a pending retry does not keep the process alive.
+    lead: disconnect,
     exit: "",
   });
   const reply = send(port, await signed());

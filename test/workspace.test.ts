@@ -24,9 +24,9 @@ describe.each(publicPackages)("$name", ({ folder, manifest }) => {
   });
 });
 
-test("one changeset names all packages that have not been released", () => {
+test("one changeset names all unreleased packages", () => {
   const unreleased = publicPackages
-    // Changesets writes a package's changelog when it releases it.
+    // Changesets writes a package's changelog at its first release.
     .filter(({ folder }) => !existsSync(join(root, folder, "CHANGELOG.md")))
     .map(({ name }) => name);
   const missing = readdirSync(join(root, ".changeset"))
@@ -37,7 +37,7 @@ test("one changeset names all packages that have not been released", () => {
   expect(missing[0] ?? unreleased).toEqual([]);
 });
 
-/** The core and what it is used with, then adapters, then stores. */
+/** The core and its companions, then adapters, then stores. */
 function inReadingOrder(): readonly WorkspacePackage[] {
   const kinds = (["adapter", "store"] as const).map((kind) =>
     packagesOfKind(kind).filter((one) => publicPackages.includes(one)),
@@ -46,7 +46,7 @@ function inReadingOrder(): readonly WorkspacePackage[] {
   return [others, ...kinds].flat();
 }
 
-test("README lists all packages; npx vitest run test/workspace.test.ts -u writes the list", async () => {
+test("README lists all packages (npx vitest run test/workspace.test.ts -u writes the list)", async () => {
   const rows = inReadingOrder().map(
     ({ name, folder, manifest }) => `| [\`${name}\`](${folder}) | ${manifest.description} |\n`,
   );

@@ -6,7 +6,7 @@ type Send = (request: Request) => Promise<Response>;
 
 let deliveries = 0;
 
-/** Sends a signed delivery of an event and tells the answer: `200 {"status":"processed"}`. */
+/** Sends a signed delivery of an event and resolves with the response: `200 {"status":"processed"}`. */
 export async function deliver(
   send: Send,
   type: string,

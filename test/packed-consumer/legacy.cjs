@@ -15,7 +15,7 @@ const receiver = createReceiver({
 express().post("/webhooks", expressAdapter.webhooks(receiver));
 http.createServer(nodeAdapter.webhooks(receiver));
 
-// @ts-expect-error: what is required has its types
+// @ts-expect-error: required modules have types
 exports.notAny = () => createReceiver({ secret, on: {}, events: emailEvents, dedupeBy: "luck" });
 
 void deliver(receiver.fetch, "email.delivered").then(console.log);

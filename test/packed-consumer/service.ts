@@ -47,15 +47,15 @@ const receiver: Receiver = createReceiver({
   },
 });
 
-/** Types that have come out as `any` let everything through. */
+/** Would compile without errors if the types were `any`. */
 export const notAny = (outcome: Outcome): unknown => [
-  // @ts-expect-error: the service sends no such event
+  // @ts-expect-error: the service does not send this event
   createReceiver({ secret, events: emailEvents, on: { "email.deliverd": () => {} } }),
   // @ts-expect-error: no outcome has this code
   outcome.code === "precessed",
-  // @ts-expect-error: an adapter takes receivers
+  // @ts-expect-error: an adapter requires a receiver
   webhooks({}),
-  // @ts-expect-error: an adapter takes receivers
+  // @ts-expect-error: an adapter requires a receiver
   expressWebhooks({}),
 ];
 
@@ -63,10 +63,10 @@ async function served(server: Server): Promise<string> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const told = await deliver(fetch, "email.delivered", `http://127.0.0.1:${port}/webhooks`);
+  const result = await deliver(fetch, "email.delivered", `http://127.0.0.1:${port}/webhooks`);
   server.close();
   server.closeAllConnections();
-  return told;
+  return result;
 }
 
 for (const type of ["email.delivered", "email.sent", "domain.updated", "contact.created"]) {
