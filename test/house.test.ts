@@ -58,3 +58,37 @@ test("no import cycle exists", () => {
   expect(imports.size).toBeGreaterThan(100);
   expect(cycles).toEqual([]);
 });
+
+/** What the project's texts say in place of the words that its language avoids. */
+const plainWords: Readonly<Record<string, RegExp>> = {
+  fix: /\bmend(?:s|ed|ing)?\b/,
+  again: /\banew\b/,
+  expensive: /\bdear\b/,
+  unnecessarily: /\bin vain\b/,
+  "hand-written": /\bby hand\b/,
+  "reports, states, notifies": /\btells?\b|\b(?:is|are|was|were|been) told\b|\bhears? of\b/,
+  "pending work": /\bunder way\b/,
+  immediately: /\bat once\b/,
+  "next to": /\bbeside\b/,
+  continue: /\bgo(?:es|ing)? on\b|\bwent on\b/,
+  "released, cleared": /\blet(?:s|ting)? go\b/,
+  unavailable: /\b(?:sender|store|server) is away\b/,
+  "a caller of, the next": /\bwho (?:drains|comes first)\b/,
+};
+
+test("comments, pages and printed texts use plain words", () => {
+  const texts = files.filter(
+    // This file has the list.
+    (file) => /\.(?:[jt]sx?|md)$/.test(file) && file !== "test/house.test.ts",
+  );
+  const found = texts.flatMap((file) =>
+    text(file)
+      .split("\n")
+      .flatMap((line, index) =>
+        Object.entries(plainWords)
+          .filter(([, words]) => words.test(line))
+          .map(([plain]) => `${file}:${index + 1}: say "${plain}": ${line.trim()}`),
+      ),
+  );
+  expect(found).toEqual([]);
+});

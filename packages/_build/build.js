@@ -8,6 +8,9 @@ import { rolldown } from "rolldown";
  * Builds the package in the current folder: declarations as tsc emits them, and one JavaScript file
  * per entry of its `exports` and `imports`, because a process that starts pays for each module it
  * loads. What the package depends on, and its own `imports`, stay imports.
+ *
+ * With `--modules` every module stays a file: for a package of which some parts run where others
+ * cannot be loaded.
  */
 
 /** Every path under `dist` that a package.json field names, whatever its conditions. */
@@ -44,5 +47,11 @@ for (const [name, source] of Object.entries(input)) {
     tsconfig: "tsconfig.build.json",
     resolve: { extensionAlias: { ".js": [".ts"] } },
   });
-  await bundle.write({ dir: "dist", format: "esm", comments: { legal: true } });
+  await bundle.write({
+    dir: "dist",
+    format: "esm",
+    comments: { legal: true },
+    preserveModules: process.argv.includes("--modules"),
+    preserveModulesRoot: "src",
+  });
 }

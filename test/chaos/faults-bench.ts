@@ -228,15 +228,15 @@ export const outcomesOf = (answers: readonly Answered[]): readonly string[] => [
 ];
 
 /**
- * The one thing here that is about time: a sender has its answer by the deadline, the median within
- * 100 ms of it, the worst within 500 ms.
+ * The only assertion about time: a sender has its response by the deadline, the median within 500 ms of
+ * it, the worst within 2 s, also on a loaded machine. A client with its defaults takes minutes.
  */
 export function expectAnsweredBy(deadlineMs: number, answers: readonly Answered[]): void {
   const sorted = answers.map(({ ms }) => ms).toSorted((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)];
   const worst = sorted.at(-1);
-  expect(median, "median answer time in ms").toBeLessThan(deadlineMs + 100);
-  expect(worst, "worst answer time in ms").toBeLessThan(deadlineMs + 500);
+  expect(median, "median answer time in ms").toBeLessThan(deadlineMs + 500);
+  expect(worst, "worst answer time in ms").toBeLessThan(deadlineMs + 2_000);
 }
 
 const haste = 20;

@@ -183,7 +183,7 @@ describeWithRedis("a Redis", () => {
       proxy.forwardTo(replica.port);
       await until(async () => {
         expect(await deliver("new")).toMatchObject({ code: "store_unavailable" });
-        return all.lines.at(-1)?.includes("READONLY") === true;
+        return (await admin.info("errorstats")).includes("errorstat_READONLY");
       }, "the client has found the replica");
       await admin.replicaof("NO", "ONE");
       handler.open();

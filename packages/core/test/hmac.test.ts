@@ -135,8 +135,10 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
   });
 
   test("detect any single bit flipped in body, key or signature", async () => {
-    // Keys of zeros are refused.
-    const some = fc.uint8Array({ minLength: 1, maxLength: 100 }).filter((key) => key.some(Boolean));
+    // Keys of zeros are rejected: one bit must not make one.
+    const some = fc
+      .uint8Array({ minLength: 2, maxLength: 100 })
+      .filter((key) => key.filter(Boolean).length > 1);
     await fc.assert(
       fc.asyncProperty(some, some, fc.nat(), async (body, key, position) => {
         const signature = await lib.sign(body, key);

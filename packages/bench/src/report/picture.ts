@@ -8,7 +8,7 @@ const column = { what: 24, mark: 728, measured: 846, bar: 916, aim: 976 };
 /** Where "half as good as promised", "as promised" and "twice as good" are drawn. */
 const [left, middle, right] = [400, 550, 700];
 
-// Readers with any kind of colour vision tell the two colours apart (Okabe and Ito, 2008).
+// Readers with any kind of colour vision can distinguish the two colours (Okabe and Ito, 2008).
 const style = `text { font: 13px system-ui, "Segoe UI", Roboto, sans-serif; fill: #1f2328 }
 .title { font-size: 14px; font-weight: 600 } .small { font-size: 11px } .pale { fill: #59636e }
 .end { text-anchor: end } .center { text-anchor: middle }

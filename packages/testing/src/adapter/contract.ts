@@ -1,5 +1,5 @@
 import type { Receiver } from "@svc-webhooks/core";
-import type { TestRunner } from "../test-runner.js";
+import type { TestRunner } from "../runner.js";
 import { adapterCases } from "./cases.js";
 import type { BodyMiddleware } from "./body-middleware.js";
 import { contractReceiver } from "./contract-receiver.js";

@@ -1,4 +1,4 @@
-import type { TestRunner } from "../test-runner.js";
+import type { TestRunner } from "../runner.js";
 import { storeCases } from "./cases.js";
 import { StoreProbe, type StoreUnderTest } from "./probe.js";
 
