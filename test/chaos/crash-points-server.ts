@@ -10,7 +10,7 @@ import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import { secret, type TestDelivery } from "../support/deliveries.js";
 import { gate, type Gate } from "../support/gate.js";
 
-/** Where a fault can strike a delivery, in the order in which it gets there. */
+/** The points of a delivery at which a fault can strike, in order. */
 export const points = [
   "before the claim is sent",
   "claim sent, not executed",
@@ -28,21 +28,21 @@ export const points = [
 
 export type Point = (typeof points)[number];
 
-/** How long every run of the handler takes where that matters: longer than a lease, longer than `maxRunMs`. */
+/** The duration of each handler run at the points that need one: longer than a lease, or than `maxRunMs`. */
 const longHandlers: { readonly [point in Point]?: number } = {
   "5 s into a handler of 90 s": 90_000,
   "5 s into a handler of 16 min": 16 * 60_000,
 };
 
-/** What processes share. */
+/** The state that processes share. */
 export class World {
   readonly point: Point;
   readonly handlerMs: number;
   readonly clock: FakeClock = fakeClock();
   readonly store: DeliveryStore = memoryStore({ clock: this.clock });
-  /** For every process. */
+  /** Applies to every process. */
   storeIsUnavailable = false;
-  /** What handlers have done, in its order. */
+  /** The effects of handlers, in order. */
   readonly effects: { readonly fence: number; readonly idempotencyKey: string }[] = [];
 
   constructor(point: Point) {
@@ -51,7 +51,7 @@ export class World {
   }
 }
 
-/** A process can be stopped, and all that it would do next waits: for ever if it is dead. */
+/** A process whose work can be suspended: until `thaw`, or for ever if it is dead. */
 export class Process {
   #stop: Gate | undefined;
   readonly #overdue: (() => void)[] = [];
@@ -60,7 +60,7 @@ export class Process {
     this.#stop = gate();
   }
 
-  /** Timers that came due meanwhile fire first, then replies in sockets are read: observed in Node 20 after SIGCONT. */
+  /** Overdue timers fire first, then replies in sockets are read, as observed in Node 20 after SIGCONT. */
   thaw(): void {
     const stop = this.#stop;
     this.#stop = undefined;
@@ -93,10 +93,10 @@ export class Process {
   }
 }
 
-/** Takes a delivery; the response as its sender sees it. */
+/** Receives a delivery and resolves with the response that its sender gets. */
 export type Receive = (delivery: TestDelivery) => Promise<string>;
 
-/** A receiver in a process of its own; `reached` is told of each point that a delivery gets to. */
+/** A receiver in its own process. `reached` is called at each point that a delivery reaches. */
 export function serve(
   world: World,
   reached: (point: Point, process: Process) => void = () => {},
@@ -114,9 +114,9 @@ export function serve(
     secret,
     store: distantStore(world, at),
     clock,
-    // A process that wakes up after its lease does not start its handler, and reports that.
+    // A process that wakes up after its lease does not start its handler, and reports an error.
     onHandlerError: () => {},
-    // A schema is the one code of a user's that runs between the claim and the handler.
+    // A schema is the only user code that runs between the claim and the handler.
     events: { "email.sent": schema(() => at("claimed, handler not started")) },
     on: {
       "email.sent": async (_event, { fence = 0, idempotencyKey }) => {
@@ -136,13 +136,13 @@ export function serve(
   return async (delivery) => {
     const { code, status } = await receiver.receive(delivery);
     await at("after complete, before the response");
-    // The response has left: what strikes now does not stop it.
+    // The response has been sent, so a fault no longer stops it.
     void at("after the response");
     return `${status} ${code}`;
   };
 }
 
-/** The shared store over a link. What is on its way when the store becomes unavailable is lost without a reply. */
+/** The shared store over a network. A call in transit when the store becomes unavailable is lost without a reply. */
 function distantStore(world: World, at: (point: Point) => Promise<void>): DeliveryStore {
   const { store } = world;
   const reach = () => {
@@ -177,7 +177,7 @@ function distantStore(world: World, at: (point: Point) => Promise<void>): Delive
   };
 }
 
-/** Only a deadline ends the wait for it. */
+/** A reply that never arrives. */
 const never = new Promise<never>(() => {});
 
 const schema = (before: () => Promise<void>): StandardSchemaV1 => ({

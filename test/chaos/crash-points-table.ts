@@ -13,19 +13,19 @@ const row = (...cells: readonly (string | number)[]) => `| ${cells.join(" | ")} 
 const rule = (cells: number) => row(...Array<string>(cells).fill("---"));
 
 /** `12 × 503 store_unavailable, 200 processed` */
-function inShort(answers: readonly string[]): string {
-  const groups: { answer: string; count: number }[] = [];
-  for (const answer of answers) {
+function summaryOf(responses: readonly string[]): string {
+  const groups: { response: string; count: number }[] = [];
+  for (const response of responses) {
     const last = groups.at(-1);
-    if (last?.answer === answer) last.count += 1;
-    else groups.push({ answer, count: 1 });
+    if (last?.response === response) last.count += 1;
+    else groups.push({ response, count: 1 });
   }
   return groups
-    .map(({ answer, count }) => (count === 1 ? answer : `${count} × ${answer}`))
+    .map(({ response, count }) => (count === 1 ? response : `${count} × ${response}`))
     .join(", ");
 }
 
-/** The last effect is that of an older run. */
+/** Whether the last effect is that of an older run. */
 export const endsLate = ({ effects }: Story): boolean =>
   effects.some(({ fence }) => fence > (effects.at(-1)?.fence ?? 0));
 
@@ -35,7 +35,7 @@ function effectsOf(story: Story): string {
   return `${length}, the last one with a ${endsLate(story) ? "lower" : "higher"} fence`;
 }
 
-/** The result of each delivery, fault by point, in short and in full. */
+/** The result of each fault at each point, as a summary table and in full. */
 export function tableOf(stories: readonly Story[]): string {
   const verdictAt = (point: string, fault: string) => {
     const story = stories.find((one) => one.point === point && one.fault === fault);
@@ -59,7 +59,7 @@ export function tableOf(stories: readonly Story[]): string {
     row(...full),
     rule(full.length),
     ...stories.map((story) =>
-      row(story.point, story.fault, effectsOf(story), inShort(story.seen), story.redelivery),
+      row(story.point, story.fault, effectsOf(story), summaryOf(story.seen), story.redelivery),
     ),
     "",
   ].join("\n");

@@ -5,7 +5,7 @@ import { playAll, type Story, type Verdict } from "./crash-points.js";
 
 const tableFile = fileURLToPath(new URL("../../docs/guarantees-table.md", import.meta.url));
 
-// Pauses between tries have jitter, and the table has to be the same on every run.
+// Retry delays have jitter, and the table must be the same on every run.
 vi.spyOn(Math, "random").mockReturnValue(0.5);
 
 const stories = await playAll();
@@ -18,7 +18,7 @@ const endingAs = (verdict: Verdict, among: readonly Story[] = stories) =>
 const afterMaxRunMs = "5 s into a handler of 16 min: ";
 const doubled = endingAs("doubled").filter((cell) => !cell.startsWith(afterMaxRunMs));
 
-describe("whatever fails, at whichever point of a delivery,", () => {
+describe("for every fault at every point of a delivery,", () => {
   test("no event is lost", () => {
     expect(endingAs("lost")).toEqual([]);
   });
@@ -54,14 +54,14 @@ describe("whatever fails, at whichever point of a delivery,", () => {
     ]);
   });
 
-  test("a handler longer than maxRunMs runs an event twice, also if nothing fails", () => {
+  test("a handler longer than maxRunMs runs an event twice, even if nothing fails", () => {
     const long = stories.map(cellOf).filter((cell) => cell.startsWith(afterMaxRunMs));
     expect(endingAs("doubled")).toEqual(expect.arrayContaining(long));
     expect(long).toContain(`${afterMaxRunMs}nothing fails`);
     expect(doubled.filter((cell) => cell.endsWith("nothing fails"))).toEqual([]);
   });
 
-  test("all effects of an event carry the same idempotency key, and within maxRunMs there are two at most", () => {
+  test("all effects of an event have the same idempotency key, and there are at most two within maxRunMs", () => {
     for (const story of stories) {
       const { effects } = story;
       expect(new Set(effects.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
@@ -69,7 +69,7 @@ describe("whatever fails, at whichever point of a delivery,", () => {
     }
   });
 
-  test("an effect that comes after that of a newer run has the lower fence", () => {
+  test("an effect that follows that of a newer run has a lower fence", () => {
     expect(stories.filter(endsLate).map(cellOf)).toEqual([
       "in the handler, before the effect: the process freezes for 60 s",
       "5 s into a handler of 90 s: the process freezes for 60 s",
@@ -77,11 +77,11 @@ describe("whatever fails, at whichever point of a delivery,", () => {
   });
 });
 
-test("events would be lost if copies in flight got 200", async () => {
+test("events are lost if copies in flight get 200", async () => {
   expect(endingAs("lost", await playAll("200 in_flight"))).toEqual([
     "claim executed, reply not read: the process dies",
     "claim executed, reply not read: the process freezes for 60 s",
-    // A claim is released once the store is back, so copies are in flight meanwhile.
+    // A claim is released only once the store is back, so copies are in flight until then.
     "claim executed, reply not read: the store is unavailable for 5 s",
     "claimed, handler not started: the process dies",
     "claimed, handler not started: the process freezes for 60 s",
@@ -91,6 +91,6 @@ test("events would be lost if copies in flight got 200", async () => {
   ]);
 });
 
-test("the table in the documents is what these tests observe", async () => {
+test("the documented table matches the observed results", async () => {
   await expect(tableOf(stories)).toMatchFileSnapshot(tableFile);
 });

@@ -13,7 +13,7 @@ interface Fault {
   readonly strike: (process: Process, world: World) => void;
 }
 
-/** Of leases that last 30 s. */
+/** With leases of 30 s. */
 export const faults: readonly Fault[] = [
   { name: "nothing fails", strike: () => {} },
   { name: "the process dies", strike: (process) => process.freeze() },
@@ -26,43 +26,43 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the store is unavailable for 5 s",
-    strike: (_process, world) => takeStore(world, 5_000),
+    strike: (_process, world) => disconnectStore(world, 5_000),
   },
   {
     name: "the store is unavailable for 60 s",
-    strike: (_process, world) => takeStore(world, 60_000),
+    strike: (_process, world) => disconnectStore(world, 60_000),
   },
 ];
 
-function takeStore(world: World, ms: number): void {
+function disconnectStore(world: World, ms: number): void {
   world.storeIsUnavailable = true;
   world.clock.after(ms, () => (world.storeIsUnavailable = false));
 }
 
 export type Verdict = "clean" | "clean until redelivered" | "doubled" | "lost";
 
-/** What became of one delivery. */
+/** The result of one delivery. */
 export interface Story {
   readonly point: Point;
   readonly fault: string;
   readonly verdict: Verdict;
-  /** Attempt by attempt, up to the first 2xx. */
+  /** The response to each attempt, up to the first 2xx. */
   readonly seen: readonly string[];
   /** The fence and the idempotency key of each effect, in the order of the effects. */
   readonly effects: World["effects"];
-  /** The response to one more copy, sent when all is over. */
+  /** The response to one more copy, sent after all other work has ended. */
   readonly redelivery: string;
 }
 
 const giveUpMs = 15_000;
 const retryMs = 5_000;
 
-/** The response to a copy of a delivery that runs. 200 is the mistake that loses events. */
+/** The response to a copy of a running delivery. 200 is the mistake that loses events. */
 export type InFlight = "503 in_flight" | "200 in_flight";
 
 /**
- * Sends a delivery to a process that a fault strikes at a point, then to another one until it is
- * acknowledged, and one copy more.
+ * Sends a delivery to a process that a fault strikes at `point`, then to another process until it is
+ * acknowledged, and finally one more copy.
  */
 async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Story> {
   const world = new World(point);
@@ -75,7 +75,7 @@ async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Sto
   });
   const second = serve(world);
 
-  /** One attempt of the sender, which awaits its response no longer than senders do. */
+  /** One attempt of the sender, which gives up after 15 s. */
   const attempt = async (receive: Receive, number: number): Promise<string> => {
     const delivery = await signed(eventBody(), { "x-svc-attempt": String(number) });
     const responses: string[] = [];
@@ -89,11 +89,11 @@ async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Sto
 
   const seen = [await attempt(first, 1)];
   while (!seen.at(-1)?.startsWith("200")) {
-    if (seen.length > 300) throw new Error(`never acknowledged: ${seen.join(", ")}`);
+    if (seen.length > 300) throw new Error(`300 attempts got no 2xx: ${seen.join(", ")}`);
     await clock.advance(retryMs);
     seen.push(await attempt(second, seen.length + 1));
   }
-  // The frozen process continues, the store is back, and every handler that still runs ends.
+  // Until the frozen process continues, the store is back, and every running handler has ended.
   await clock.advance(300_000 + 2 * handlerMs);
 
   const before = [...effects];

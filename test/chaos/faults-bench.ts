@@ -8,58 +8,58 @@ import { redisServer, type RedisServer } from "../support/redis-server.js";
 import type { ClientKind, TestClient } from "./faults-clients.js";
 import { tcpProxy, type Fault, type TcpProxy } from "./tcp-proxy.js";
 
-/** How a delivery was answered. */
-export interface Answered {
+/** The outcome of a delivery. */
+export interface Received {
   readonly code: OutcomeCode;
   readonly status: number;
   readonly warnings: Outcome["warnings"];
   readonly ms: number;
-  /** In the time of `performance.now()`. */
+  /** A time of `performance.now()`. */
   readonly at: number;
 }
 
 /** A receiver with a Redis, a proxy between them, and a sender in front of it. */
 export interface Bench extends ObservedReceiver {
   readonly server: RedisServer;
-  /** Starts the server again after its end. */
+  /** Kills the server if it still runs, and starts it again. */
   readonly restart: () => Promise<void>;
   readonly proxy: TcpProxy;
   readonly client: TestClient;
-  /** Ends a fault that has cost the client its connection, and waits until it has another. */
+  /** Ends a fault that broke the client's connection, and resolves when the client has reconnected. */
   readonly heal: () => Promise<void>;
-  /** The id of each event to which the handler's effects were applied, as often as they were. */
+  /** The event id of each applied effect. */
   readonly applied: readonly string[];
   /** `<id> <run>` for each start of a handler. */
   readonly runs: readonly string[];
-  /** The record's key by the event's id, of each event that was run. */
+  /** The record keys of all events that ran, by event id. */
   readonly keys: ReadonlyMap<string, string>;
-  /** What the store answered, also to those who waited no more. */
+  /** The store's replies, including those after their deadline. */
   readonly completions: readonly CompleteResult[];
   readonly extensions: readonly boolean[];
   /** One attempt. */
-  readonly deliver: (id: string) => Promise<Answered>;
-  /** One attempt for each, all at once. */
-  readonly deliverAll: (ids: readonly string[]) => Promise<readonly Answered[]>;
-  /** Attempts until one is answered 2xx, as the service makes them but sooner; the codes of all. */
+  readonly deliver: (id: string) => Promise<Received>;
+  /** One concurrent attempt for each. */
+  readonly deliverAll: (ids: readonly string[]) => Promise<readonly Received[]>;
+  /** Retries until a 2xx as the service does, but sooner. Resolves with the codes of all attempts. */
   readonly insist: (id: string) => Promise<readonly OutcomeCode[]>;
   readonly insistAll: (ids: readonly string[]) => Promise<void>;
-  /** Straight to the server, whatever the proxy does. */
+  /** A connection to the server that bypasses the proxy. */
   readonly admin: Redis;
-  /** How many records are in which state, by its first letter. */
+  /** The number of records in each state, by the state's first letter. */
   readonly states: () => Promise<Readonly<Record<string, number>>>;
-  /** What was answered 2xx was applied, and each of these was answered 2xx. */
+  /** Checks that all acknowledged events were applied, and that these events were acknowledged. */
   readonly expectNothingLost: (ids: readonly string[]) => void;
 }
 
 export interface BenchOptions extends Partial<ReceiverOptions> {
   readonly kind: ClientKind;
-  /** Options of the server. */
+  /** Command-line options of the server. */
   readonly redis?: readonly string[];
-  /** Or servers that are there already: one, or the nodes of a cluster, which no proxy can stand before. */
+  /** Existing servers instead: one, or the nodes of a cluster, which are used without the proxy. */
   readonly servers?: readonly RedisServer[];
-  /** What happens within a run before its effects are applied. */
+  /** Called in each run before its effect is applied. */
   readonly during?: (id: string, run: number) => unknown;
-  /** The network is like that before the client is made. */
+  /** The network fault before the client is created. */
   readonly faultAtStart?: Fault;
 }
 
@@ -70,8 +70,8 @@ const benchTest = plainTest.extend<{ bench: (options: BenchOptions) => Promise<B
 });
 
 /**
- * `test` with a `bench` to set up, which is taken down when the test ends. One after the other also
- * in a concurrent suite: what is concurrent are the suites.
+ * `test` with a `bench`, which is closed when the test ends. Tests are sequential even in a
+ * concurrent suite: only the suites are concurrent.
  */
 export const test = benchTest.sequential;
 
@@ -121,7 +121,7 @@ async function setUp(
     },
     on: {
       "*": async (event, { run = 0, idempotencyKey }) => {
-        // As the deliveries below are.
+        // `attempt` sends events with an id.
         const { id } = event as unknown as { readonly id: string };
         runs.push(`${id} ${run}`);
         keys.set(id, `svc-webhooks:${idempotencyKey}`);
@@ -132,10 +132,10 @@ async function setUp(
     ...options,
   });
 
-  /** The delivery is signed beforehand: what is measured is the receiver. */
+  /** Signs the delivery first, so that only the receiver's time is measured. */
   const attempt = async (id: string) => {
     const delivery = await signed(eventBody("email.sent", { id }), { "x-svc-delivery-id": id });
-    return async (): Promise<Answered> => {
+    return async (): Promise<Received> => {
       const startedAt = performance.now();
       const { code, status, warnings } = await observed.receiver.receive(delivery);
       const at = performance.now();
@@ -151,7 +151,7 @@ async function setUp(
       const { code, status } = await receive();
       codes.push(code);
       return status === 200;
-    }, `${id} is answered 2xx`);
+    }, `${id} gets a 2xx`);
     return codes;
   };
 
@@ -191,19 +191,19 @@ async function setUp(
   };
 }
 
-/** Looks again and again until it is so; fails after 10 s. */
+/** Resolves when the condition is true. Rejects after 10 s. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
 ): Promise<void> {
   const end = performance.now() + 10_000;
   while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`not within 10 s: ${what}`);
+    if (performance.now() > end) throw new Error(`This did not happen within 10 s: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-/** What a server holds. */
+/** The records on a server. */
 export async function recordsOf(redis: Redis): Promise<readonly string[]> {
   const keys = await redis.keys("svc-webhooks:*");
   return keys.length > 0 ? (await redis.mget(keys)).map(String) : [];
@@ -218,36 +218,36 @@ function countsOf(words: readonly string[]): Readonly<Record<string, number>> {
   return counts;
 }
 
-/** How often each code was answered. */
-export const codesOf = (answers: readonly Answered[]): Readonly<Record<string, number>> =>
-  countsOf(answers.map(({ code }) => code));
+/** The number of outcomes with each code. */
+export const codesOf = (outcomes: readonly Received[]): Readonly<Record<string, number>> =>
+  countsOf(outcomes.map(({ code }) => code));
 
-/** `<code> <status> <warnings>`, each once. */
-export const outcomesOf = (answers: readonly Answered[]): readonly string[] => [
-  ...new Set(answers.map(({ code, status, warnings }) => [code, status, ...warnings].join(" "))),
+/** The distinct outcomes, as `<code> <status> <warnings>`. */
+export const outcomesOf = (outcomes: readonly Received[]): readonly string[] => [
+  ...new Set(outcomes.map(({ code, status, warnings }) => [code, status, ...warnings].join(" "))),
 ];
 
 /**
  * The only assertion about time: a sender has its response by the deadline, the median within 500 ms of
  * it, the worst within 2 s, also on a loaded machine. A client with its defaults takes minutes.
  */
-export function expectAnsweredBy(deadlineMs: number, answers: readonly Answered[]): void {
-  const sorted = answers.map(({ ms }) => ms).toSorted((a, b) => a - b);
+export function expectOutcomesBy(deadlineMs: number, outcomes: readonly Received[]): void {
+  const sorted = outcomes.map(({ ms }) => ms).toSorted((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)];
   const worst = sorted.at(-1);
   expect(median, "median answer time in ms").toBeLessThan(deadlineMs + 500);
   expect(worst, "worst answer time in ms").toBeLessThan(deadlineMs + 2_000);
 }
 
-const haste = 20;
+const speed = 20;
 
-/** A clock on which everything takes a twentieth of its time. */
-export const hastyClock = {
-  haste,
+/** A clock that is 20 times as fast as real time. */
+export const fastClock = {
+  speed,
   now: () => Date.now(),
-  monotonic: () => performance.now() * haste,
+  monotonic: () => performance.now() * speed,
   after(delayMs: number, run: () => void) {
-    const timer = setTimeout(run, delayMs / haste);
+    const timer = setTimeout(run, delayMs / speed);
     return () => clearTimeout(timer);
   },
 };

@@ -4,29 +4,29 @@ import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { createClient, createCluster } from "redis";
 import { vi } from "vitest";
 
-/** A client as an application has it, with what tests want to know of it. */
+/** A client as an application uses it, with its state for tests. */
 export interface TestClient {
   readonly client: RedisClient;
   readonly isReady: () => boolean;
-  /** How often it was given a script to run. */
+  /** The number of scripts that it was called with. */
   readonly calls: () => number;
-  /** How many of those wait in it, for an answer or for a connection. */
-  readonly waiting: () => number;
-  /** Of a cluster: its connections are such that replicas serve them, as with `useReplicas`. */
+  /** The number of pending calls, which await a reply or a connection. */
+  readonly pending: () => number;
+  /** For a cluster: sends READONLY on its connections, as `useReplicas` does. */
   readonly readReplicas?: () => Promise<unknown>;
   readonly close: () => void;
 }
 
 export interface ClientKind {
   readonly name: string;
-  /** Sends again by itself what was under way when the connection broke. */
+  /** Resends pending commands after the connection broke. */
   readonly resends: boolean;
-  /** With the options it has by itself; it connects in its own time. */
+  /** Creates a client with its default options. It may connect later. */
   readonly open: (ports: readonly number[]) => TestClient | Promise<TestClient>;
 }
 
 function overIoredis(either: Redis | Cluster): TestClient {
-  // What is used here they have both.
+  // Both classes have the members used here.
   const client = either as Redis;
   client.on("error", () => {});
   const evalsha = vi.spyOn(client, "evalsha");
@@ -34,7 +34,7 @@ function overIoredis(either: Redis | Cluster): TestClient {
     client,
     isReady: () => client.status === "ready",
     calls: () => evalsha.mock.calls.length,
-    waiting: () => Math.max(incomplete(evalsha), client["offlineQueue"].length),
+    pending: () => Math.max(incomplete(evalsha), client["offlineQueue"].length),
     close: () => client.disconnect(),
   };
 }
@@ -51,7 +51,7 @@ function overNodeRedis(client: SomeNodeRedis): TestClient {
     client,
     isReady: () => client.isReady === true,
     calls: () => evalSha.mock.calls.length,
-    waiting: () => incomplete(evalSha),
+    pending: () => incomplete(evalSha),
     close: () => client.destroy(),
   };
 }
@@ -62,7 +62,7 @@ const incomplete = ({ mock }: { mock: { settledResults: readonly { type: string 
 const host = "127.0.0.1";
 const urlOf = (port: number) => `redis://${host}:${port}`;
 
-// Classes with private members are types of their own; for what is used here those of 6 are true of 5.
+// Private members make the classes incompatible. For the members used here, the types of 6 fit 5.
 const ioredisVersions = [
   { name: "ioredis 6", Redis, Cluster },
   {
@@ -72,7 +72,7 @@ const ioredisVersions = [
   },
 ] as const;
 
-/** Clients of one server: the first of the ports. */
+/** Clients of one server, at the first of the ports. */
 export const clientKinds: readonly ClientKind[] = [
   ...ioredisVersions.map((version) => ({
     name: version.name,
@@ -84,7 +84,7 @@ export const clientKinds: readonly ClientKind[] = [
     resends: false,
     open([port = 0]) {
       const client = createClient({ url: urlOf(port) });
-      // Fails where it is closed before it has ever connected.
+      // Rejects if the client is closed before it has connected.
       client.connect().catch(() => {});
       return overNodeRedis(client);
     },

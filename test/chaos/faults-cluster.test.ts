@@ -8,18 +8,18 @@ import {
 } from "../support/redis-server.js";
 import {
   codesOf,
-  expectAnsweredBy,
+  expectOutcomesBy,
   idsOf,
   test,
   until,
-  type Answered,
+  type Received,
   type Bench,
 } from "./faults-bench.js";
 import { clusterKinds } from "./faults-clients.js";
 
 const deadlineMs = 120;
 
-/** Which of the events have their records on this server. */
+/** The ids of the events whose records are on this server. */
 async function idsOn({ port }: RedisServer, { keys }: Bench): Promise<readonly string[]> {
   const redis = new Redis(port, "127.0.0.1");
   const found = await redis.keys("*");
@@ -28,15 +28,15 @@ async function idsOn({ port }: RedisServer, { keys }: Bench): Promise<readonly s
 }
 
 describeWithRedis("a cluster", () => {
-  // Not concurrent: a cluster that fails over keeps both cores busy, and answer times are measured.
+  // Not concurrent: a failover keeps both cores busy, and response times are measured.
   describe.each(clusterKinds)("behind $name", (kind) => {
-    test("serves; without one of its masters all but the slots of that; and all again when it is back", async ({
+    test("serves all slots but those of an unavailable master, and all of them when it is back", async ({
       bench,
       onTestFinished,
     }) => {
       const servers = await redisCluster();
       let [doomed] = servers;
-      if (!doomed) throw new Error("no cluster");
+      if (!doomed) throw new Error("`redisCluster` returned no servers.");
       onTestFinished(async () => {
         for (const server of [doomed, ...servers]) await server?.close();
       });
@@ -55,35 +55,35 @@ describeWithRedis("a cluster", () => {
       const fail = (id: string) =>
         until(async () => (await all.deliver(id)).code === "handler_failed", `${id} has failed`);
       await Promise.all(failed.map(fail));
-      const gone = new Set(await idsOn(doomed, all));
-      const isThere = (id: string) => !gone.has(id);
+      const lost = new Set(await idsOn(doomed, all));
+      const isAvailable = (id: string) => !lost.has(id);
 
-      const [first, second, third] = [0, 10, 20].map((start) => [...gone].slice(start, start + 10));
+      const [first, second, third] = [0, 10, 20].map((start) => [...lost].slice(start, start + 10));
       for (const signal of ["SIGSTOP", "SIGKILL"] as const) {
         doomed.process.kill(signal);
-        const refused: Answered[] = [];
-        // So that one pause of this machine is not in all times that are measured.
+        const refused: Received[] = [];
+        // In groups, so that one pause of this machine does not affect all measured times.
         for (const ids of [first, second, third]) {
           refused.push(...(await all.deliverAll(ids ?? [])));
         }
         expect(codesOf(refused)).toEqual({ store_unavailable: 30 });
-        expectAnsweredBy(deadlineMs, refused);
+        expectOutcomesBy(deadlineMs, refused);
       }
-      const answeredBefore = all.reports.length;
-      await all.insistAll([...done, ...failed].filter(isThere));
-      const codes = all.codes().slice(answeredBefore);
+      const reportsBefore = all.reports.length;
+      await all.insistAll([...done, ...failed].filter(isAvailable));
+      const codes = all.codes().slice(reportsBefore);
       expect(codes).toContain("duplicate");
       expect(codes).toContain("processed");
 
       doomed = await doomed.restart();
       await all.insistAll([...done, ...failed]);
       all.expectNothingLost([...done, ...failed]);
-      // It came back with nothing.
-      const twice = [...gone].filter((id) => id.startsWith("done"));
+      // The master came back empty.
+      const twice = [...lost].filter((id) => id.startsWith("done"));
       expect(all.applied.toSorted()).toEqual([...done, ...failed, ...twice].toSorted());
     });
 
-    test("a demoted master keeps its connections, which read from replicas: the client leaves it, and every event is applied once", async ({
+    test("the client leaves a demoted master that keeps its read-only connections, and every event is applied once", async ({
       bench,
       onTestFinished,
     }) => {
@@ -103,8 +103,8 @@ describeWithRedis("a cluster", () => {
       await direct.cluster("FAILOVER");
       await until(async () => (await all.admin.role())[0] === "slave", "the master is demoted");
       const after = idsOf(100, "after");
-      const answers = await all.deliverAll(after);
-      expect(new Set(Object.keys(codesOf(answers)))).toContain("store_unavailable");
+      const outcomes = await all.deliverAll(after);
+      expect(new Set(Object.keys(codesOf(outcomes)))).toContain("store_unavailable");
       expect(all.lines.join()).toContain("READONLY");
       await all.insistAll(after);
       expect(all.applied.toSorted()).toEqual([...before, ...after].toSorted());

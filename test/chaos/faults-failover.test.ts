@@ -4,12 +4,12 @@ import { test, until } from "./faults-bench.js";
 import { clientKinds } from "./faults-clients.js";
 
 const options = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
-/** A port that nobody may listen on. */
-const nobody = 1;
+/** A privileged port with no listener. */
+const unusedPort = 1;
 
 describeWithRedis("a planned failover that keeps connections", () => {
   describe.concurrent.each(clientKinds)("with $name", (kind) => {
-    test("under load: 503 from the demoted primary, then the client leaves it, and every event is applied once", async ({
+    test("under load, the client leaves the demoted primary after a 503, and every event is applied once", async ({
       bench,
       onTestFinished,
     }) => {
@@ -19,7 +19,7 @@ describeWithRedis("a planned failover that keeps connections", () => {
       const successor = await redisServer([...options, ...source]);
       onTestFinished(() => successor.close());
       await until(
-        // The replica's own `master_link_status:up` comes earlier, and FAILOVER may still refuse it.
+        // The replica reports `master_link_status:up` earlier, when FAILOVER may still reject it.
         async () => (await admin.info("replication")).includes("state=online"),
         "the replica is online",
       );
@@ -39,16 +39,16 @@ describeWithRedis("a planned failover that keeps connections", () => {
         await until(() => all.applied.length > enough, "events are processed");
       };
       await someMore();
-      // The address moves some time after the primary has been demoted.
-      proxy.divertTo(nobody);
+      // The address moves some time after the demotion.
+      proxy.divertTo(unusedPort);
       await admin.call("FAILOVER", "TO", "127.0.0.1", String(successor.port));
-      // As the server counts them: the receiver reports none that comes after its call's deadline, and
-      // a primary that hands over pauses writes for seconds where the machine is busy.
+      // Uses the server's count: the receiver does not report an error after its call's deadline, and
+      // during the failover, the primary pauses writes for seconds if the machine is busy.
       await until(
         async () => (await admin.info("errorstats")).includes("errorstat_READONLY"),
-        "a write is refused",
+        "a write is rejected",
       );
-      await until(() => all.codes().includes("store_unavailable"), "a delivery is refused");
+      await until(() => all.codes().includes("store_unavailable"), "a delivery is rejected");
       proxy.divertTo(successor.port);
       await someMore();
       over.abort();

@@ -9,7 +9,7 @@ import { ManualClock } from "../support/manual-clock.js";
 import { describeWithRedis } from "../support/redis-server.js";
 import { listen } from "../support/servers.js";
 import { settled } from "../support/settled.js";
-import { codesOf, idsOf, test, until, type Answered, type Bench } from "./faults-bench.js";
+import { codesOf, idsOf, test, until, type Received, type Bench } from "./faults-bench.js";
 import { clientKinds } from "./faults-clients.js";
 
 setFlagsFromString("--expose-gc");
@@ -20,19 +20,19 @@ const second = 1_000;
 const claimMs = 1_500;
 const mebibyte = 2 ** 20;
 
-/** What garbage collection leaves on the heap and outside of it. */
+/** The heap and external memory in use after garbage collection. */
 async function heldBytes(): Promise<number> {
   await settled();
   collectGarbage();
-  // What the first collection has finalized.
+  // Collects what the first collection has finalized.
   await settled();
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-/** Sends deliveries of 200 kB over HTTP, by fifties; each is refused once its claim takes too long. */
-async function refuseLarge(
+/** Sends deliveries of 200 kB over HTTP in groups of 50. Each is rejected when its claim times out. */
+async function rejectLarge(
   { receiver, client }: Bench,
   clock: ManualClock,
   ids: readonly string[],
@@ -58,32 +58,32 @@ async function refuseLarge(
   return refs;
 }
 
-/** How many scripts the server was asked for, also those that it did not know or refused. */
+/** The number of script calls that the server received, including unknown and rejected ones. */
 async function commandsOf({ admin }: Bench): Promise<number> {
   const stats = await admin.info("commandstats");
   const lines = stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+),.*rejected_calls=(\d+)/gm);
   return [...lines].reduce((sum, [, calls, rejected]) => sum + Number(calls) + Number(rejected), 0);
 }
 
-/** Deliveries that are refused during 20 s of the receiver's time. */
-async function refuse(
+/** Sends deliveries that are rejected during 20 s of the receiver's time. */
+async function reject(
   { deliver }: Bench,
   clock: ManualClock,
   ids: readonly string[],
-): Promise<readonly Answered[]> {
-  const answers: Promise<Answered>[] = [];
+): Promise<readonly Received[]> {
+  const outcomes: Promise<Received>[] = [];
   for (let wave = 0; wave < 20; wave += 1) {
     const share = ids.length / 20;
-    for (const id of ids.slice(wave * share, (wave + 1) * share)) answers.push(deliver(id));
+    for (const id of ids.slice(wave * share, (wave + 1) * share)) outcomes.push(deliver(id));
     await clock.advance(second);
   }
   await clock.advance(claimMs);
-  return Promise.all(answers);
+  return Promise.all(outcomes);
 }
 
 interface Outage {
   readonly begin: (all: Bench) => unknown;
-  /** After 20 s and half of the deliveries; the other half follows. */
+  /** Called after 20 s and half of the deliveries; the other half follows. */
   readonly worsen?: (all: Bench) => unknown;
   readonly end: (all: Bench) => unknown;
 }
@@ -99,65 +99,65 @@ const restart = async (all: Bench) => {
 };
 
 const outages: readonly (readonly [string, Outage])[] = [
-  ["stands still", { begin: stop, end: ({ server }) => server.process.kill("SIGCONT") }],
-  ["is gone", { begin: kill, end: restart }],
-  ["stands still, then is gone", { begin: stop, worsen: kill, end: restart }],
+  ["is frozen", { begin: stop, end: ({ server }) => server.process.kill("SIGCONT") }],
+  ["is down", { begin: kill, end: restart }],
+  ["is frozen, then down", { begin: stop, worsen: kill, end: restart }],
   [
     "is behind a black hole",
     { begin: ({ proxy }) => proxy.set("black hole"), end: ({ heal }) => heal() },
   ],
 ];
 
-// ioredis 5 queues and resends as 6 does.
+// ioredis 5 queues and resends commands as 6 does.
 const kinds = clientKinds.filter(({ name }) => name !== "ioredis 5");
 
 describeWithRedis("while Redis", () => {
   describe.each(kinds)("(with $name)", (kind) => {
-    test("hangs, nothing of 1,000 refused deliveries of 200 kB is held after their responses", async ({
+    test("hangs, no memory of 1,000 rejected deliveries of 200 kB is held after their responses", async ({
       bench,
     }) => {
       const clock = new ManualClock();
       const all = await bench({ kind, clock });
       await all.insist("first");
       await all.proxy.set("hold");
-      await refuseLarge(all, clock, idsOf(50, "warmup"));
+      await rejectLarge(all, clock, idsOf(50, "warmup"));
 
       const before = await heldBytes();
-      const refs = await refuseLarge(all, clock, idsOf(1_000));
+      const refs = await rejectLarge(all, clock, idsOf(1_000));
       const heldMiB = ((await heldBytes()) - before) / mebibyte;
       expect(refs).toHaveLength(1_000);
       expect(refs.filter((ref) => ref.deref()).length).toBe(0);
-      // Of 191 MiB of bodies. 15 MiB were measured: reports, calls that are pending, spies.
+      // The bodies take 191 MiB. 15 MiB were measured, for reports, pending calls and spies.
       expect(heldMiB).toBeLessThan(50);
-      // A claim and a release of each delivery.
-      expect(all.client.waiting()).toBe(2 * 1_050);
+      // A claim and a release for each delivery.
+      expect(all.client.pending()).toBe(2 * 1_050);
     });
 
     test.for(outages)(
-      "%s for 20 s, 2,000 refused deliveries cause at most 3 commands each when it is back",
+      "%s for 20 s, 2,000 rejected deliveries cause at most 3 commands each when it is back",
       async ([, { begin, worsen, end }], { bench }) => {
         const clock = new ManualClock();
         const all = await bench({ kind, clock });
         await all.insist("first");
-        // A restart sets it to zero as well.
+        // A restart also resets the statistics.
         await all.admin.config("RESETSTAT");
         await begin(all);
         const ids = idsOf(2_000);
         const [early, late] = worsen ? [ids.slice(0, 1_000), ids.slice(1_000)] : [ids, []];
-        const answers = [...(await refuse(all, clock, early))];
+        const outcomes = [...(await reject(all, clock, early))];
         if (worsen) {
           await worsen(all);
-          answers.push(...(await refuse(all, clock, late)));
+          outcomes.push(...(await reject(all, clock, late)));
         }
-        expect(codesOf(answers)).toEqual({ store_unavailable: ids.length });
+        expect(codesOf(outcomes)).toEqual({ store_unavailable: ids.length });
 
         await end(all);
-        // Everything that is still tried, until a lease has passed.
+        // Waits for all retries, until a lease has passed.
         for (let ms = 0; ms <= 40 * second; ms += 500) {
-          await until(() => all.client.waiting() === 0, "nothing is pending");
+          await until(() => all.client.pending() === 0, "nothing is pending");
           await clock.advance(500);
         }
-        // A claim and a release; and the release once more where the server does not know its script.
+        // A claim and a release, and a second release if the server does not know its script.
         expect(await commandsOf(all)).toBeLessThanOrEqual(3 * ids.length);
 
         expect(codesOf(await all.deliverAll(ids))).toEqual({ processed: ids.length });
@@ -166,22 +166,22 @@ describeWithRedis("while Redis", () => {
       },
     );
 
-    test("hangs, drain does not wait for releases that are pending", async ({ bench }) => {
+    test("hangs, drain does not wait for pending releases", async ({ bench }) => {
       const clock = new ManualClock();
       const all = await bench({ kind, clock });
       await all.insist("first");
       stop(all);
-      const refused = all.deliverAll(idsOf(100));
-      await until(() => all.client.waiting() === 100, "all claims are sent");
+      const rejected = all.deliverAll(idsOf(100));
+      await until(() => all.client.pending() === 100, "all claims are sent");
       await clock.advance(claimMs);
-      expect(codesOf(await refused)).toEqual({ store_unavailable: 100 });
+      expect(codesOf(await rejected)).toEqual({ store_unavailable: 100 });
 
       const left: number[] = [];
       void all.receiver.drain({ deadlineMs: 5 * second }).then((count) => left.push(count));
-      // The clock stands still: a drain that waits for anything would not resolve.
+      // The clock stands still, so a drain that waits would not resolve.
       await settled();
       expect(left).toEqual([0]);
-      expect(all.client.waiting()).toBe(200);
+      expect(all.client.pending()).toBe(200);
     });
   });
 });

@@ -8,9 +8,9 @@ import { clientKinds } from "./faults-clients.js";
 const deadlineMs = 120;
 const batch = idsOf(40);
 
-describeWithRedis("a receiver comes through when", () => {
+describeWithRedis("a receiver recovers when", () => {
   describe.concurrent.each(clientKinds)("with $name", (kind) => {
-    test("nobody has ever listened: deliveries are refused at once, and go through when somebody does", async ({
+    test("no server was listening from the start: rejects deliveries immediately, and processes them once one is", async ({
       bench,
     }) => {
       const { deliver, insist, applied, proxy } = await bench({ kind, faultAtStart: "refuse" });
@@ -20,7 +20,9 @@ describeWithRedis("a receiver comes through when", () => {
       expect(applied).toEqual(["evt"]);
     });
 
-    test("connections are reset as soon as they are made: the same", async ({ bench }) => {
+    test("each connection is reset when it opens: rejects deliveries, and processes them after the fault", async ({
+      bench,
+    }) => {
       const { deliver, insist, applied, proxy, client, receiver } = await bench({ kind });
       await proxy.set("reset");
       await until(() => !client.isReady(), "the client has noticed");
@@ -31,44 +33,44 @@ describeWithRedis("a receiver comes through when", () => {
       expect(await receiver.drain({ deadlineMs: 10_000 })).toBe(0);
     });
 
-    test("nobody listens and the receiver may do without: the event runs unverified, and is known when somebody does", async ({
+    test("no server is listening and onStoreError is process: runs events without dedupe, and records them later", async ({
       bench,
     }) => {
       const all = await bench({ kind, onStoreError: "process" });
       await all.proxy.set("refuse");
       await until(() => !all.client.isReady(), "the client has noticed");
-      const answers = await all.deliverAll(batch);
-      expect(outcomesOf(answers)).toEqual(["processed 200 complete_failed"]);
+      const outcomes = await all.deliverAll(batch);
+      expect(outcomesOf(outcomes)).toEqual(["processed 200 complete_failed"]);
       expect(new Set(all.reports.map(({ dedupe }) => dedupe))).toEqual(new Set(["unverified"]));
 
       await all.heal();
-      await until(() => all.completions.length === batch.length, "all completions are told");
+      await until(() => all.completions.length === batch.length, "all completions are recorded");
       expect(new Set(all.completions)).toEqual(new Set(["restored"]));
       expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
       expect(all.applied).toHaveLength(batch.length);
     });
 
-    test("a claim that the server took but could not tell of is given back for others to run", async ({
+    test("replies to claims are held: releases the claims, and another receiver runs the events", async ({
       bench,
     }) => {
-      const deaf = await bench({
+      const cutOff = await bench({
         kind,
         storeTimeouts: { claim: deadlineMs },
         during(id, run) {
           if (id === "first" && run === 1) throw new Error("no");
         },
       });
-      const other = await bench({ kind, servers: [deaf.server], maxRuns: 1, onParked: () => {} });
-      await deaf.insist("first");
-      await deaf.proxy.set("hold replies");
-      expect(outcomesOf(await deaf.deliverAll(batch))).toEqual(["store_unavailable 503"]);
-      await until(async () => (await deaf.states())["f"] === batch.length, "all are given back");
+      const other = await bench({ kind, servers: [cutOff.server], maxRuns: 1, onParked: () => {} });
+      await cutOff.insist("first");
+      await cutOff.proxy.set("hold replies");
+      expect(outcomesOf(await cutOff.deliverAll(batch))).toEqual(["store_unavailable 503"]);
+      await until(async () => (await cutOff.states())["f"] === batch.length, "all are released");
       expect(codesOf(await other.deliverAll(batch))).toEqual({ processed: batch.length });
-      expect(deaf.applied).toEqual(["first"]);
+      expect(cutOff.applied).toEqual(["first"]);
       expect(other.runs.toSorted()).toEqual(batch.map((id) => `${id} 1`).toSorted());
     });
 
-    test("the reply to a claim is lost: the event runs once, as its first run", async ({
+    test("the reply to a claim is lost: runs the event once, as its first run", async ({
       bench,
     }) => {
       const all = await bench({ kind, maxRuns: 1, onParked: () => {} });
@@ -76,14 +78,14 @@ describeWithRedis("a receiver comes through when", () => {
       const lost = all.proxy.loseReply();
       const codes = await all.insist("evt");
       await lost;
-      // Sent again by the client it is no stranger's; otherwise it is given back as soon as that works.
+      // If the client resends the claim, its token matches. Otherwise, the claim is released.
       if (kind.resends) expect(codes).toEqual(["processed"]);
       else expect([codes[0], codes.at(-1)]).toEqual(["store_unavailable", "processed"]);
       expect(all.runs).toEqual(["first 1", "evt 1"]);
       all.expectNothingLost(["evt"]);
     });
 
-    test("the reply to a claim is lost, and the server with it for longer than the deadline: the same", async ({
+    test("the reply to a claim is lost and the server is unreachable past the deadline: runs the event once, as its first run", async ({
       bench,
     }) => {
       const all = await bench({
@@ -105,11 +107,13 @@ describeWithRedis("a receiver comes through when", () => {
   });
 
   describe.concurrent.each(clientKinds)("with $name", (kind) => {
-    test("an extension that is lost costs nothing if the next one arrives", async ({ bench }) => {
+    test("an extension is lost: keeps the lease if the next extension arrives", async ({
+      bench,
+    }) => {
       const clock = new ManualClock();
       const handler = gate();
       const all = await bench({ kind, clock, during: () => handler.opened });
-      const answering = all.deliver("evt");
+      const outcome = all.deliver("evt");
       await until(() => all.runs.length === 1, "the handler has started");
 
       await all.proxy.set("black hole");
@@ -118,15 +122,15 @@ describeWithRedis("a receiver comes through when", () => {
       await until(() => all.client.calls() > sent, "the lease is extended");
       await clock.advance(2_000);
       expect(all.internalErrors).toHaveLength(1);
-      expect(await answering).toMatchObject({ code: "handler_timeout" });
+      expect(await outcome).toMatchObject({ code: "handler_timeout" });
 
       await all.heal();
       const late = kind.resends ? [true] : [];
-      await until(() => all.extensions.length === late.length, "what was sent again is answered");
+      await until(() => all.extensions.length === late.length, "resent calls get their replies");
       await clock.advance(8_000);
       await until(() => all.extensions.length > late.length, "the lease is extended");
       expect(all.extensions).toEqual([...late, true]);
-      // Beyond the end of the first lease.
+      // Past the end of the first lease.
       await clock.advance(15_000);
       handler.open();
       const report = await all.reported("processed");
@@ -134,7 +138,9 @@ describeWithRedis("a receiver comes through when", () => {
       expect(await all.deliver("evt")).toMatchObject({ code: "duplicate" });
     });
 
-    test("the reply to complete is lost: 200, and a duplicate from then on", async ({ bench }) => {
+    test("the reply to complete is lost: returns 200, and copies are duplicates", async ({
+      bench,
+    }) => {
       const all: Bench = await bench({
         kind,
         during: (id) => void (id === "evt" && all.proxy.loseReply()),
@@ -142,13 +148,15 @@ describeWithRedis("a receiver comes through when", () => {
       await all.insist("first");
       const warning = kind.resends ? "" : " complete_failed";
       expect(outcomesOf([await all.deliver("evt")])).toEqual([`processed 200${warning}`]);
-      await until(() => all.completions.length === 2, "the completion is told");
+      await until(() => all.completions.length === 2, "the completion is recorded");
       expect(all.completions).toEqual(["owner", "already"]);
       expect(await all.deliver("evt")).toMatchObject({ code: "duplicate" });
       expect(all.applied).toEqual(["first", "evt"]);
     });
 
-    test("the reply to release is lost: 500, and the next attempt runs", async ({ bench }) => {
+    test("the reply to release is lost: returns 500, and the next attempt runs", async ({
+      bench,
+    }) => {
       const all: Bench = await bench({
         kind,
         during(id, run) {
@@ -157,7 +165,7 @@ describeWithRedis("a receiver comes through when", () => {
           throw new Error("no");
         },
       });
-      // The server knows the script from then on: what is lost is what it did, not that it did not know it.
+      // Loads the script first, so that the lost reply is not the error for an unknown script.
       await all.insist("first");
       expect(outcomesOf([await all.deliver("evt")])).toEqual(["handler_failed 500"]);
       expect(all.internalErrors).toHaveLength(kind.resends ? 0 : 1);
@@ -166,7 +174,7 @@ describeWithRedis("a receiver comes through when", () => {
       all.expectNothingLost(["evt"]);
     });
 
-    test("one byte at a time: slow, and otherwise as ever", async ({ bench }) => {
+    test("bytes arrive one at a time: behaves as usual, but slowly", async ({ bench }) => {
       const all = await bench({
         kind,
         storeTimeouts: { claim: 10_000, complete: 10_000, release: 10_000 },
@@ -184,7 +192,7 @@ describeWithRedis("a receiver comes through when", () => {
   });
 
   describe.concurrent.each(clientKinds)("with $name", (kind) => {
-    test("one fault after the other under load, and two processes: every event is applied exactly once", async ({
+    test("two receivers are under load during successive faults: applies every event exactly once", async ({
       bench,
     }) => {
       const timeouts = { claim: deadlineMs, complete: deadlineMs, release: deadlineMs };
@@ -202,13 +210,13 @@ describeWithRedis("a receiver comes through when", () => {
             attempts += 1;
             const { deliver } = attempts % 2 === 0 ? left : right;
             return (await deliver(id)).status === 200;
-          }, `${id} is answered 2xx`);
+          }, `${id} gets a 2xx`);
         }
       };
       const senders = Array.from({ length: 5 }, send);
       const someAttempts = async () => {
         const enough = attempts + 20;
-        await until(() => attempts > enough, "the senders go on");
+        await until(() => attempts > enough, "the senders continue");
       };
 
       const faults = [

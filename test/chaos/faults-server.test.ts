@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { describe, expect } from "vitest";
 import { gate } from "../support/gate.js";
 import { describeWithRedis, redisServer } from "../support/redis-server.js";
-import { codesOf, expectAnsweredBy, idsOf, recordsOf, test, until } from "./faults-bench.js";
+import { codesOf, expectOutcomesBy, idsOf, recordsOf, test, until } from "./faults-bench.js";
 import { clientKinds } from "./faults-clients.js";
 import { tcpProxy } from "./tcp-proxy.js";
 
@@ -12,7 +12,7 @@ const unreplicated = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-
 
 describeWithRedis("a Redis", () => {
   describe.concurrent.each(clientKinds)("behind $name", (kind) => {
-    test("is killed and comes back with its append-only file: what was done and what runs is known", async ({
+    test("is killed and restarts with its append-only file: done and running records are kept", async ({
       bench,
     }) => {
       const handler = gate();
@@ -29,9 +29,9 @@ describeWithRedis("a Redis", () => {
       await all.server.kill();
       await until(() => !client.isReady(), "the client has noticed");
       const late = idsOf(40, "late");
-      const answers = await deliverAll(late);
-      expect(codesOf(answers)).toEqual({ store_unavailable: late.length });
-      expectAnsweredBy(0, answers);
+      const outcomes = await deliverAll(late);
+      expect(codesOf(outcomes)).toEqual({ store_unavailable: late.length });
+      expectOutcomesBy(0, outcomes);
 
       await all.restart();
       await all.insistAll(late);
@@ -46,7 +46,7 @@ describeWithRedis("a Redis", () => {
       all.expectNothingLost([...batch, ...late, "running"]);
     });
 
-    test("is killed and comes back with nothing: what was done may run again, nothing is lost", async ({
+    test("is killed and restarts empty: done events may run again, and none is lost", async ({
       bench,
     }) => {
       const handler = gate();
@@ -76,7 +76,7 @@ describeWithRedis("a Redis", () => {
       all.expectNothingLost([...batch, "running"]);
     });
 
-    test("is killed again and again under load: with its append-only file every event is applied once", async ({
+    test("is killed repeatedly under load: with its append-only file, every event is applied once", async ({
       bench,
     }) => {
       const all = await bench({ kind, redis: durable, maxRuns: 1, onParked: () => {} });
@@ -93,7 +93,7 @@ describeWithRedis("a Redis", () => {
       all.expectNothingLost(events);
     });
 
-    test("forgets its scripts again and again: nobody notices", async ({ bench }) => {
+    test("loses its scripts repeatedly: no outcome changes", async ({ bench }) => {
       const all = await bench({ kind, during: () => all.admin.script("FLUSH") });
       expect(codesOf(await all.deliverAll(batch))).toEqual({ processed: batch.length });
       await all.admin.script("FLUSH");
@@ -102,7 +102,7 @@ describeWithRedis("a Redis", () => {
       expect(all.internalErrors).toEqual([]);
     });
 
-    test("has no memory left: what is new is refused, what is done is known, and all goes on when it has", async ({
+    test("is out of memory: new events are rejected, done ones are duplicates, and processing continues later", async ({
       bench,
     }) => {
       const handler = gate();
@@ -116,13 +116,13 @@ describeWithRedis("a Redis", () => {
       await until(() => all.runs.length === 3, "the handlers have started");
 
       await admin.config("SET", "maxmemory", "1");
-      const answers = await deliverAll(batch);
-      expect(codesOf(answers)).toEqual({ store_unavailable: batch.length });
+      const outcomes = await deliverAll(batch);
+      expect(codesOf(outcomes)).toEqual({ store_unavailable: batch.length });
       expect(all.lines.at(-1)).toContain("OOM");
       expect(await deliver("done")).toMatchObject({ code: "duplicate" });
       handler.open();
-      for (const answer of await running) {
-        expect(answer).toMatchObject({ code: "processed", warnings: ["complete_failed"] });
+      for (const outcome of await running) {
+        expect(outcome).toMatchObject({ code: "processed", warnings: ["complete_failed"] });
       }
 
       await admin.config("SET", "maxmemory", "0");
@@ -132,20 +132,20 @@ describeWithRedis("a Redis", () => {
       all.expectNothingLost(["done", "running", ...batch]);
     });
 
-    test("is flushed while handlers run: completion restores what was lost", async ({ bench }) => {
+    test("is flushed while handlers run: completion restores the records", async ({ bench }) => {
       const handlers = gate();
       const all = await bench({ kind, during: () => handlers.opened });
-      const answering = all.deliverAll(batch);
+      const outcomes = all.deliverAll(batch);
       await until(() => all.runs.length === batch.length, "all handlers have started");
       await all.admin.flushall();
       handlers.open();
-      expect(codesOf(await answering)).toEqual({ processed: batch.length });
+      expect(codesOf(await outcomes)).toEqual({ processed: batch.length });
       expect(new Set(all.completions)).toEqual(new Set(["restored"]));
       expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
       expect(all.applied).toHaveLength(batch.length);
     });
 
-    test("dies before its replica has heard all: what the replica knows is a duplicate, the rest runs again", async ({
+    test("dies before its replica has all records: replicated events are duplicates, the rest run again", async ({
       bench,
       onTestFinished,
     }) => {
@@ -169,13 +169,13 @@ describeWithRedis("a Redis", () => {
         async () => (await admin.info("replication")).includes("master_link_status:up"),
         "the replica is in step",
       );
-      expect(await deliver("heard")).toMatchObject({ code: "processed" });
+      expect(await deliver("replicated")).toMatchObject({ code: "processed" });
       await until(
         async () => (await recordsOf(admin)).join("") === "d",
-        "the replica has heard of it",
+        "the record is replicated",
       );
       await link.set("black hole");
-      expect(await deliver("unheard")).toMatchObject({ code: "processed" });
+      expect(await deliver("unreplicated")).toMatchObject({ code: "processed" });
       const running = deliver("running");
       await until(() => all.runs.length === 3, "the handler has started");
 
@@ -188,17 +188,17 @@ describeWithRedis("a Redis", () => {
       await admin.replicaof("NO", "ONE");
       handler.open();
       expect(await running).toMatchObject({ code: "processed" });
-      // Tried again where the client was about to leave the replica.
+      // Completion is retried if the client was about to leave the replica.
       await until(() => all.completions.includes("restored"), "the completion is restored");
 
       await all.insist("new");
-      await all.insist("heard");
-      await all.insist("unheard");
+      await all.insist("replicated");
+      await all.insist("unreplicated");
       expect(await deliver("running")).toMatchObject({ code: "duplicate" });
       expect(all.applied.toSorted()).toEqual(
-        ["heard", "new", "running", "unheard", "unheard"].toSorted(),
+        ["replicated", "new", "running", "unreplicated", "unreplicated"].toSorted(),
       );
-      all.expectNothingLost(["heard", "unheard", "running", "new"]);
+      all.expectNothingLost(["replicated", "unreplicated", "running", "new"]);
     });
   });
 });

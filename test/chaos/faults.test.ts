@@ -3,13 +3,13 @@ import { gate } from "../support/gate.js";
 import { describeWithRedis } from "../support/redis-server.js";
 import {
   codesOf,
-  expectAnsweredBy,
-  hastyClock,
+  expectOutcomesBy,
+  fastClock,
   idsOf,
   outcomesOf,
   test,
   until,
-  type Answered,
+  type Received,
   type Bench,
   type BenchOptions,
 } from "./faults-bench.js";
@@ -18,15 +18,15 @@ import { clientKinds, type ClientKind } from "./faults-clients.js";
 const deadlineMs = 100;
 const batch = idsOf(40);
 
-/** So that one pause of this machine is not in all times that are measured. */
+/** In quarters, so that one pause of this machine does not affect all measured times. */
 const quarters = [0, 10, 20, 30].map((start) => batch.slice(start, start + 10));
 
-/** The network breaks while first runs are under way, then they end: how their deliveries are answered from there. */
-async function brokenUnderWay(
+/** Breaks the network during first runs, then ends the runs. Times are measured from their end. */
+async function brokenDuringRuns(
   bench: (options: BenchOptions) => Promise<Bench>,
   kind: ClientKind,
   end: "finish" | "fail",
-): Promise<Bench & { readonly answers: readonly Answered[] }> {
+): Promise<Bench & { readonly outcomes: readonly Received[] }> {
   const waves = quarters.map((ids) => ({ ids, handlers: gate() }));
   const all = await bench({
     kind,
@@ -34,24 +34,24 @@ async function brokenUnderWay(
     during: (id, run) =>
       run === 1 ? waves.find(({ ids }) => ids.includes(id))?.handlers.opened : undefined,
   });
-  const answering = waves.map(({ ids }) => all.deliverAll(ids));
+  const delivering = waves.map(({ ids }) => all.deliverAll(ids));
   await until(() => all.runs.length === batch.length, "all handlers have started");
   await all.proxy.set("black hole");
-  const answers: Answered[] = [];
+  const outcomes: Received[] = [];
   for (const [index, { handlers }] of waves.entries()) {
     const endedAt = performance.now();
     if (end === "finish") handlers.open();
     else handlers.fail(new Error("no"));
-    const wave = await answering[index];
-    for (const answer of wave ?? []) answers.push({ ...answer, ms: answer.at - endedAt });
+    const wave = await delivering[index];
+    for (const outcome of wave ?? []) outcomes.push({ ...outcome, ms: outcome.at - endedAt });
   }
-  return { ...all, answers };
+  return { ...all, outcomes };
 }
 
 describeWithRedis("between a receiver and its Redis", () => {
-  // Not beside others: so many deliveries at once hold up theirs.
+  // Not concurrent, because so many deliveries would delay those of other tests.
   describe.each(clientKinds)("with $name", (kind) => {
-    test("nobody listens: every delivery is refused at once, nothing queues, and the same client recovers", async ({
+    test("no server listens: every delivery is rejected immediately, nothing queues, and the client recovers", async ({
       bench,
     }) => {
       const all = await bench({ kind, maxRuns: 1, onParked: () => {} });
@@ -62,12 +62,12 @@ describeWithRedis("between a receiver and its Redis", () => {
       await proxy.set("refuse");
       await until(() => !client.isReady(), "the client has noticed");
       const outage = idsOf(1_000);
-      const answers: Answered[] = [];
-      for (const id of outage.slice(0, 40)) answers.push(await deliver(id));
-      expectAnsweredBy(0, answers);
-      answers.push(...(await deliverAll(outage.slice(40))));
-      expect(outcomesOf(answers)).toEqual(["store_unavailable 503"]);
-      expect(client.waiting()).toBe(0);
+      const outcomes: Received[] = [];
+      for (const id of outage.slice(0, 40)) outcomes.push(await deliver(id));
+      expectOutcomesBy(0, outcomes);
+      outcomes.push(...(await deliverAll(outage.slice(40))));
+      expect(outcomesOf(outcomes)).toEqual(["store_unavailable 503"]);
+      expect(client.pending()).toBe(0);
       expect(client.calls()).toBe(callsBefore);
 
       await heal();
@@ -78,10 +78,10 @@ describeWithRedis("between a receiver and its Redis", () => {
     });
   });
 
-  describe("answers by the deadline:", () => {
+  describe("outcomes by the deadline:", () => {
     describe.concurrent.each(clientKinds)("with $name", (kind) => {
       test.for(["black hole", "hold", "hold replies"] as const)(
-        "a %s at claim: 503 by the deadline, and no run is counted that never was",
+        "a %s at claim: 503 by the deadline, and no run is counted",
         async (fault, { bench }) => {
           const all = await bench({
             kind,
@@ -92,28 +92,28 @@ describeWithRedis("between a receiver and its Redis", () => {
           const { client, deliverAll, insist, insistAll, proxy, runs } = all;
           await insist("first");
           await proxy.set(fault);
-          const answers: Answered[] = [];
-          for (const ids of quarters) answers.push(...(await deliverAll(ids)));
-          expect(outcomesOf(answers)).toEqual(["store_unavailable 503"]);
-          expectAnsweredBy(deadlineMs, answers);
+          const outcomes: Received[] = [];
+          for (const ids of quarters) outcomes.push(...(await deliverAll(ids)));
+          expect(outcomesOf(outcomes)).toEqual(["store_unavailable 503"]);
+          expectOutcomesBy(deadlineMs, outcomes);
           expect(runs).toEqual(["first 1"]);
 
           await proxy.set("none");
           await insistAll(batch);
           expect(runs.toSorted()).toEqual(["first", ...batch].map((id) => `${id} 1`).toSorted());
           all.expectNothingLost(batch);
-          await until(() => client.waiting() === 0, "nothing waits any more");
+          await until(() => client.pending() === 0, "no call is pending");
         },
       );
     });
 
     describe.concurrent.each(clientKinds)("with $name", (kind) => {
-      test("a black hole at complete: 200 by the deadline with a warning, told to the store when it is back", async ({
+      test("a black hole at complete: 200 by the deadline with a warning, recorded when the store is back", async ({
         bench,
       }) => {
-        const all = await brokenUnderWay(bench, kind, "finish");
-        expect(outcomesOf(all.answers)).toEqual(["processed 200 complete_failed"]);
-        expectAnsweredBy(deadlineMs, all.answers);
+        const all = await brokenDuringRuns(bench, kind, "finish");
+        expect(outcomesOf(all.outcomes)).toEqual(["processed 200 complete_failed"]);
+        expectOutcomesBy(deadlineMs, all.outcomes);
         expect(await all.states()).toEqual({ r: batch.length });
 
         await all.proxy.set("none");
@@ -127,9 +127,9 @@ describeWithRedis("between a receiver and its Redis", () => {
       test("a black hole at release: 500 by the deadline, released when the store is back, then run again", async ({
         bench,
       }) => {
-        const all = await brokenUnderWay(bench, kind, "fail");
-        expect(outcomesOf(all.answers)).toEqual(["handler_failed 500"]);
-        expectAnsweredBy(deadlineMs, all.answers);
+        const all = await brokenDuringRuns(bench, kind, "fail");
+        expect(outcomesOf(all.outcomes)).toEqual(["handler_failed 500"]);
+        expectOutcomesBy(deadlineMs, all.outcomes);
         expect(all.applied).toEqual([]);
 
         await all.proxy.set("none");
@@ -139,7 +139,7 @@ describeWithRedis("between a receiver and its Redis", () => {
         all.expectNothingLost(batch);
       });
 
-      test("a black hole at extend: 503 when the handler's time is up, the lost lease is told, and the run completes", async ({
+      test("a black hole at extend: 503 at the handler's timeout, the lost lease is reported, and the run completes", async ({
         bench,
       }) => {
         const handlers = gate();
@@ -147,25 +147,25 @@ describeWithRedis("between a receiver and its Redis", () => {
         const handlerTimeoutMs = 5_000;
         const all = await bench({
           kind,
-          clock: hastyClock,
+          clock: fastClock,
           leaseMs,
           handlerTimeoutMs,
           storeTimeouts: { extend: 2_000, claim: 10_000, complete: 10_000 },
           during: () => handlers.opened,
         });
-        const answering = all.deliverAll(batch);
+        const delivering = all.deliverAll(batch);
         await until(() => all.runs.length === batch.length, "all handlers have started");
         const startedAt = performance.now();
-        const leaseEndsAt = hastyClock.monotonic() + leaseMs;
+        const leaseEndsAt = fastClock.monotonic() + leaseMs;
         await all.proxy.set("black hole");
-        const answers = (await answering).map((answer) => ({
-          ...answer,
-          ms: answer.at - startedAt,
+        const outcomes = (await delivering).map((outcome) => ({
+          ...outcome,
+          ms: outcome.at - startedAt,
         }));
-        expect(outcomesOf(answers)).toEqual(["handler_timeout 503"]);
-        expectAnsweredBy(handlerTimeoutMs / hastyClock.haste, answers);
+        expect(outcomesOf(outcomes)).toEqual(["handler_timeout 503"]);
+        expectOutcomesBy(handlerTimeoutMs / fastClock.speed, outcomes);
 
-        await until(() => hastyClock.monotonic() > leaseEndsAt, "the lease has ended");
+        await until(() => fastClock.monotonic() > leaseEndsAt, "the lease has ended");
         expect([...new Set(all.internalErrors.map(String))]).toEqual([
           "Error: store.extend took longer than 2000 ms",
         ]);
