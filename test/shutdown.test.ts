@@ -193,7 +193,7 @@ describe("the shutdown in the README of the core", () => {
     const { child, port, closed } = await serveRecipe(300);
     const stranger = dial(port);
     stranger.write(requestHead({ "transfer-encoding": "chunked" }));
-    expect(await stranger.answer).toContain("signature_missing");
+    expect(await stranger.response).toContain("signature_missing");
     // Node would close a silent connection after its keep-alive timeout.
     const dribble = setInterval(() => stranger.write("1\r\nx\r\n"), 100);
     onTestFinished(() => clearInterval(dribble));
