@@ -6,7 +6,7 @@ import { nothingWrong } from "./process-verdict.js";
 const { CHAOS_SEED: seed = String(Date.now() % 100_000) } = process.env;
 
 describeWithRedis("receivers that are killed and frozen at random", () => {
-  test(`lose no event and run none twice without need (CHAOS_SEED=${seed} repeats it)`, async ({
+  test(`lose no event and run none twice unnecessarily (CHAOS_SEED=${seed} repeats it)`, async ({
     signal,
   }) => {
     const { verdict, summary } = await runChaos({ seed, events: 400, lanes: 32, signal });

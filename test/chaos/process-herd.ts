@@ -4,24 +4,24 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import type { ReceiverSettings } from "./receiver-process.js";
 
-/** A place for a receiver's process; another process may take it later. */
+/** A slot for a receiver's process, which another process may fill later. */
 export interface Place {
   readonly process: ChildProcess;
   readonly port: number;
-  /** Ends the process as a crash would. */
+  /** Ends the process with SIGKILL. */
   readonly kill: () => Promise<void>;
-  /** Starts another one, on the same port or on any. */
+  /** Starts another process on this port, or on any if it is 0. */
   readonly start: (port: number) => Promise<void>;
 }
 
 export interface Herd {
   readonly places: readonly Place[];
-  /** Lets all finish what they run. */
+  /** Sends SIGTERM to all processes, and resolves when they have finished their runs and exited. */
   readonly drain: () => Promise<void>;
   readonly killAll: () => void;
 }
 
-/** Starts receivers in processes of their own. */
+/** Starts receivers, each in its own process. */
 export async function startHerd(
   size: number,
   settings: Omit<ReceiverSettings, "port">,
@@ -51,7 +51,9 @@ async function place(script: string, settings: Omit<ReceiverSettings, "port">): 
     const child = spawn(process.execPath, [script, JSON.stringify(argument)], {
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
-    const ended = once(child, "exit").then(() => Promise.reject(new Error("it never listened")));
+    const ended = once(child, "exit").then(() =>
+      Promise.reject(new Error("The receiver exited before it listened.")),
+    );
     const [port] = (await Promise.race([once(child, "message"), ended])) as [number];
     return { child, port };
   };

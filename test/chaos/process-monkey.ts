@@ -6,15 +6,15 @@ import type { Strike } from "./process-verdict.js";
 
 export interface Monkey {
   readonly strikes: readonly Strike[];
-  /** Lets go, and resolves when all processes run again. */
+  /** Stops striking, and resolves when all processes run again. */
   readonly stop: () => Promise<void>;
 }
 
-/** Kills and freezes processes, several at a time, and starts what it has killed anew. */
+/** Kills and freezes up to two processes at a time, and restarts those that it killed. */
 export function unleash(herd: Herd, seed: string): Monkey {
   const random = seeded(`${seed}/monkey`);
   const strikes: Strike[] = [];
-  const underWay = new Map<Place, Promise<void>>();
+  const pending = new Map<Place, Promise<void>>();
   const stopped = new AbortController();
 
   const strike = async (kind: Strike["kind"], pid = 0, act: () => Promise<void>) => {
@@ -23,7 +23,7 @@ export function unleash(herd: Herd, seed: string): Monkey {
     strikes.push({ kind, pid, from, to: now() });
   };
 
-  /** All choices of one strike, drawn whether or not it can be carried out. */
+  /** Draws all choices of one strike, even if it cannot be carried out, so that the seed repeats them. */
   const choose = () => ({
     place: random.pick(herd.places),
     what: random.pick(["kill", "kill", "freeze", "freeze", "freeze and kill"]),
@@ -51,12 +51,12 @@ export function unleash(herd: Herd, seed: string): Monkey {
     while (!stopped.signal.aborted) {
       await pause(random.between(100, 500));
       const choice = choose();
-      // One is left alone: while all are out, nothing can go wrong.
-      if (underWay.has(choice.place) || underWay.size > 1) continue;
-      const work = carryOut(choice).finally(() => underWay.delete(choice.place));
-      underWay.set(choice.place, work);
+      // At least one of the three keeps running: with all of them out, no mistake can happen.
+      if (pending.has(choice.place) || pending.size > 1) continue;
+      const work = carryOut(choice).finally(() => pending.delete(choice.place));
+      pending.set(choice.place, work);
     }
-    await Promise.all(underWay.values());
+    await Promise.all(pending.values());
   };
   const raging = rage();
 

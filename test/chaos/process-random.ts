@@ -1,4 +1,4 @@
-/** Choices that a seed repeats. */
+/** Random choices that a seed repeats. */
 export interface Random {
   readonly between: (min: number, max: number) => number;
   readonly chance: (probability: number) => boolean;
@@ -6,11 +6,11 @@ export interface Random {
 }
 
 /**
- * Whoever draws has a stream of its own (`seeded("7/monkey")`), so that nobody's choices depend on
- * how fast others draw.
+ * Each consumer has its own stream (`seeded("7/monkey")`), so that its choices do not depend on how
+ * fast others draw.
  */
 export function seeded(stream: string): Random {
-  // FNV-1a makes a number of the name, mulberry32 makes more of it.
+  // FNV-1a hashes the name to the initial state of mulberry32.
   let state = 0x811c9dc5;
   for (const byte of Buffer.from(stream)) state = Math.imul(state ^ byte, 0x01000193);
   const next = () => {
@@ -24,7 +24,7 @@ export function seeded(stream: string): Random {
     chance: (probability) => next() < probability,
     pick(list) {
       const index = Math.floor(next() * list.length);
-      // Only an empty list has nothing at this index.
+      // The index is valid unless the list is empty.
       return list[index] as (typeof list)[number];
     },
   };

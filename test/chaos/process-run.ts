@@ -11,17 +11,17 @@ import { judge, type Effect, type Verdict } from "./process-verdict.js";
 
 export interface ChaosRun extends Load {
   readonly seed: string;
-  /** How copies of a delivery that runs are answered. Default 503; 200 is the mistake that loses events. */
+  /** The status for copies of a running delivery. Default 503; 200 is the mistake that loses events. */
   readonly inFlight?: 200 | 503;
 }
 
 export interface ChaosResult {
   readonly verdict: Verdict;
-  /** The figures, to be printed. */
+  /** The figures to print. */
   readonly summary: string;
 }
 
-/** Three receivers on one Redis, a sender, and a monkey among them. */
+/** Runs three receivers on one Redis with a sender, while a monkey kills and freezes them. */
 export async function runChaos({ seed, inFlight = 503, ...load }: ChaosRun): Promise<ChaosResult> {
   const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-chaos-"));
   const effectLog = join(folder, "effects.jsonl");
@@ -37,7 +37,7 @@ export async function runChaos({ seed, inFlight = 503, ...load }: ChaosRun): Pro
   const epoch = Date.now() - now();
   const startedAt = now();
   const monkey = unleash(herd, seed);
-  const { acks, answers, done } = send(herd.places, seed, load);
+  const { acks, results, done } = send(herd.places, seed, load);
   await done.finally(monkey.stop);
   await herd.drain();
   const seconds = (now() - startedAt) / 1_000;
@@ -52,8 +52,8 @@ export async function runChaos({ seed, inFlight = 503, ...load }: ChaosRun): Pro
   const freezes = strikes.filter(({ kind }) => kind === "freeze");
   const longFreezes = freezes.filter(({ from, to }) => to - from > realLeaseMs);
   const summary = [
-    `seed ${seed}: ${load.events} events in ${seconds.toFixed(0)} s, copies in flight answered ${inFlight}`,
-    `attempts: ${Array.from(answers, ([answer, count]) => `${count} ${answer}`).join(", ")}`,
+    `seed ${seed}: ${load.events} events in ${seconds.toFixed(0)} s, copies in flight got ${inFlight}`,
+    `attempts: ${Array.from(results, ([result, count]) => `${count} ${result}`).join(", ")}`,
     `kills: ${kills.length}; freezes: ${freezes.length}, ${longFreezes.length} of them past the lease`,
     `effects: ${effects.length}; double runs: ${killed} after a kill, ${frozen} after a freeze, ${unexplained.length} unexplained`,
     `lost: ${verdict.lost.length}; acknowledged too early: ${verdict.early.length}`,

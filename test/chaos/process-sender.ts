@@ -7,30 +7,30 @@ import type { Ack } from "./process-verdict.js";
 
 export interface Sender {
   readonly acks: readonly Ack[];
-  /** How many of its requests were answered what. */
-  readonly answers: ReadonlyMap<string, number>;
+  /** The number of requests with each outcome code, or `no response`. */
+  readonly results: ReadonlyMap<string, number>;
   /** Resolves when every event has been acknowledged. */
   readonly done: Promise<unknown>;
 }
 
 export interface Load {
   readonly events: number;
-  /** How many are under way at a time. */
+  /** The maximum number of concurrent deliveries. */
   readonly lanes: number;
-  /** Ends it early. */
+  /** Stops the sender early. */
   readonly signal: AbortSignal;
 }
 
 const giveUpMs = realLeaseMs * 0.6;
 
 /**
- * Sends as the service does: whatever gets no 2xx in time is tried again, a little later each time,
- * for as long as it takes. Now and then two copies go to two receivers at once.
+ * Sends as the service does: a delivery without a timely 2xx is retried with growing delays until it
+ * gets one. 15 % of the attempts send copies to two receivers concurrently.
  */
 export function send(places: readonly Place[], seed: string, load: Load): Sender {
   const acks: Ack[] = [];
-  const answers = new Map<string, number>();
-  const count = (answer: string) => answers.set(answer, (answers.get(answer) ?? 0) + 1);
+  const results = new Map<string, number>();
+  const count = (result: string) => results.set(result, (results.get(result) ?? 0) + 1);
 
   const attempt = async ({ port }: Place, deliveryId: string, event: object, number: number) => {
     const delivery = await signedDelivery(event, { deliveryId, attempt: number });
@@ -38,12 +38,12 @@ export function send(places: readonly Place[], seed: string, load: Load): Sender
     try {
       const response = await fetch(`http://127.0.0.1:${port}`, { ...delivery, signal });
       if (response.ok) acks.push({ deliveryId, at: now() });
-      const { status, error } = (await response.json()) as Answer;
+      const { status, error } = (await response.json()) as ResponseBody;
       count(status ?? error?.code ?? "nothing");
       return response.ok;
     } catch {
-      // Refused, reset or too late: a sender does not care.
-      count("no answer");
+      // The connection was refused or reset, or the response was late.
+      count("no response");
       return false;
     }
   };
@@ -59,10 +59,10 @@ export function send(places: readonly Place[], seed: string, load: Load): Sender
       const first = random.pick(places);
       const others = places.filter((place) => place !== first);
       const targets = random.chance(0.15) ? [first, random.pick(others)] : [first];
-      const results = await Promise.all(
+      const accepted = await Promise.all(
         targets.map((place) => attempt(place, deliveryId, event, number)),
       );
-      if (results.includes(true)) return;
+      if (accepted.includes(true)) return;
       load.signal.throwIfAborted();
       await pause(Math.min(20 * 2 ** number, 400) * (random.between(50, 150) / 100));
     }
@@ -76,10 +76,10 @@ export function send(places: readonly Place[], seed: string, load: Load): Sender
       await deliver(id, random);
     }
   };
-  return { acks, answers, done: Promise.all(Array.from({ length: load.lanes }, lane)) };
+  return { acks, results, done: Promise.all(Array.from({ length: load.lanes }, lane)) };
 }
 
-interface Answer {
+interface ResponseBody {
   readonly status?: string;
   readonly error?: { readonly code: string };
 }

@@ -1,14 +1,14 @@
 /**
- * Leases last 10 s at least, and a chaos run should see hundreds of them end. So the receivers live
- * ten times as fast as the clock on the wall: the shortest lease takes 1 s.
+ * Leases last at least 10 s, and hundreds of them should end in a chaos run. The receivers' clocks
+ * therefore run ten times as fast as real time, so that the shortest lease takes 1 s.
  */
 export const speed = 10;
 
-/** As the receivers are told. */
+/** The lease in the receivers' time. */
 export const leaseMs = 10_000;
 
-/** As it takes. */
+/** The lease in real time. */
 export const realLeaseMs: number = leaseMs / speed;
 
-/** Milliseconds on a clock that never jumps and that all processes of one machine share. */
+/** Milliseconds on a monotonic clock that all processes of one machine share. */
 export const now = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { judge, type Effect, type History, type Strike } from "./process-verdict.js";
 
-/** The wall clock says 100,000 when the shared one says 0. A lease takes 1,000. */
+/** The wall clock at 0 ms of the shared clock. A lease takes 1,000 ms. */
 const epoch = 100_000;
 const first: Effect = { deliveryId: "dlv_1", run: 1, fence: epoch + 50, pid: 11, at: 55 };
 const second: Effect = { deliveryId: "dlv_1", run: 2, fence: epoch + 1_200, pid: 12, at: 1_205 };
@@ -10,7 +10,7 @@ const judged = (history: Partial<History>) =>
   judge({ effects: [first], acks: [], strikes: [], epoch, ...history });
 
 describe("the judge of a chaos run", () => {
-  test("has nothing against what was applied and then acknowledged", () => {
+  test("accepts an event that was applied and then acknowledged", () => {
     expect(judged({ acks: [{ deliveryId: "dlv_1", at: 60 }] })).toEqual({
       lost: [],
       early: [],
@@ -19,25 +19,25 @@ describe("the judge of a chaos run", () => {
     });
   });
 
-  test("finds what was acknowledged and never applied", () => {
+  test("finds an event that was acknowledged and never applied", () => {
     expect(judged({ acks: [{ deliveryId: "dlv_2", at: 60 }] }).lost).toEqual(["dlv_2"]);
   });
 
-  test("finds what was acknowledged first and applied later", () => {
+  test("finds an event that was acknowledged before it was applied", () => {
     const acks = [54, 60].map((at) => ({ deliveryId: "dlv_1", at }));
     expect(judged({ acks }).early).toEqual(["dlv_1"]);
   });
 
   test.for([
     ["whose fence is not higher", { ...second, fence: first.fence }],
-    ["with the number of another one", { ...second, run: 1 }],
+    ["with the number of another run", { ...second, run: 1 }],
   ] as const)("finds a run %s", ([_what, effect]) => {
     expect(judged({ effects: [effect, first] }).fenceFell).toEqual(["dlv_1"]);
   });
 
   test.for<[string, Strike, "killed" | "frozen" | "unexplained"]>([
     ["a kill after the effect", { kind: "kill", pid: 11, from: 56, to: 57 }, "killed"],
-    ["a kill before it", { kind: "kill", pid: 11, from: 40, to: 41 }, "unexplained"],
+    ["a kill before the effect", { kind: "kill", pid: 11, from: 40, to: 41 }, "unexplained"],
     ["a kill of another process", { kind: "kill", pid: 12, from: 56, to: 57 }, "unexplained"],
     [
       "a kill after the second claim",
@@ -45,7 +45,7 @@ describe("the judge of a chaos run", () => {
       "unexplained",
     ],
     ["a freeze past the lease", { kind: "freeze", pid: 11, from: 52, to: 1_300 }, "frozen"],
-    ["a freeze within it", { kind: "freeze", pid: 11, from: 52, to: 552 }, "unexplained"],
+    ["a freeze within the lease", { kind: "freeze", pid: 11, from: 52, to: 552 }, "unexplained"],
     ["a freeze before the claim", { kind: "freeze", pid: 11, from: -2_000, to: 49 }, "unexplained"],
     [
       "a freeze from which the process woke just before the second claim",
@@ -67,7 +67,7 @@ describe("the judge of a chaos run", () => {
       { kind: "kill", pid: 11, from: 400, to: 401 },
       "unexplained",
     ],
-  ])("takes a double run with %s", ([_what, strike, expected]) => {
+  ])("classifies a double run with %s", ([_what, strike, expected]) => {
     const { doubles } = judged({ effects: [first, second], strikes: [strike] });
     expect({ ...doubles, unexplained: doubles.unexplained.length }).toEqual({
       killed: 0,
@@ -78,14 +78,18 @@ describe("the judge of a chaos run", () => {
   });
 
   test.for<[string, readonly Strike[], number]>([
-    ["when it woke", [], 1],
+    ["when it wakes", [], 1],
     [
-      "when it woke, after a freeze long ago",
+      "when it wakes, after a freeze long ago",
       [{ kind: "freeze", pid: 11, from: -900, to: -800 }],
       1,
     ],
-    ["when it woke among requests", [{ kind: "freeze", pid: 11, from: -50, to: 40 }], 0],
-  ])("takes a process that claims its own event %s", ([_what, before, unexplained]) => {
+    [
+      "when it wakes again among pending requests",
+      [{ kind: "freeze", pid: 11, from: -50, to: 40 }],
+      0,
+    ],
+  ])("classifies a process that claims its own event %s", ([_what, before, unexplained]) => {
     const strikes: Strike[] = [...before, { kind: "freeze", pid: 11, from: 56, to: 1_190 }];
     const { doubles } = judged({ effects: [first, { ...second, pid: 11 }], strikes });
     expect(doubles.unexplained).toHaveLength(unexplained);
@@ -94,7 +98,7 @@ describe("the judge of a chaos run", () => {
   const late: Effect = { ...first, at: 1_160 };
   test.for<[string, readonly Strike[], "frozen" | "unexplained"]>([
     [
-      "woke before its effect and long before the second claim, so that its lease could be won back",
+      "woke before its effect and long before the second claim, so that it could extend its lease",
       [{ kind: "freeze", pid: 11, from: 52, to: 900 }],
       "unexplained",
     ],
@@ -114,7 +118,7 @@ describe("the judge of a chaos run", () => {
       ],
       "unexplained",
     ],
-  ])("takes a double run whose first process %s", ([_what, strikes, expected]) => {
+  ])("classifies a double run whose first process %s", ([_what, strikes, expected]) => {
     const { doubles } = judged({ effects: [late, second], strikes });
     expect({ frozen: doubles.frozen, unexplained: doubles.unexplained.length }).toEqual({
       frozen: 0,

@@ -1,10 +1,10 @@
 import { realLeaseMs } from "./process-time.js";
 
-/** A line in the log of effects. Times are those of `now()`. */
+/** A line in the log of effects. `at` is a time of `now()`. */
 export interface Effect {
   readonly deliveryId: string;
   readonly run: number;
-  /** Of a fresh claim: when it was made, in epoch milliseconds of the store's clock. */
+  /** The time of the claim, in epoch milliseconds of the store's clock. */
   readonly fence: number;
   readonly pid: number;
   readonly at: number;
@@ -16,7 +16,7 @@ export interface Ack {
   readonly at: number;
 }
 
-/** What was done to a process: killed with SIGKILL, or stopped for a while with SIGSTOP. */
+/** A fault of a process: killed with SIGKILL, or stopped for a while with SIGSTOP. */
 export interface Strike {
   readonly kind: "kill" | "freeze";
   readonly pid: number;
@@ -28,18 +28,18 @@ export interface History {
   readonly effects: readonly Effect[];
   readonly acks: readonly Ack[];
   readonly strikes: readonly Strike[];
-  /** What the clock on the wall says when `now()` says 0. */
+  /** The wall clock's time when `now()` is 0. */
   readonly epoch: number;
 }
 
 export interface Verdict {
-  /** Acknowledged, and never applied. */
+  /** Ids that were acknowledged and never applied. */
   readonly lost: readonly string[];
-  /** Acknowledged before they were applied. */
+  /** Ids that were acknowledged before they were applied. */
   readonly early: readonly string[];
-  /** A later run has no higher fence. */
+  /** Ids of which a later run does not have a higher fence. */
   readonly fenceFell: readonly string[];
-  /** Second effects of a delivery, by what made them necessary. */
+  /** Second effects of a delivery, by their cause. */
   readonly doubles: {
     readonly killed: number;
     readonly frozen: number;
@@ -47,7 +47,7 @@ export interface Verdict {
   };
 }
 
-/** What a verdict has to say of a receiver that keeps its promise. */
+/** The verdict on a correct receiver. */
 export const nothingWrong = {
   lost: [],
   early: [],
@@ -58,22 +58,22 @@ export const nothingWrong = {
 /** Clocks are read in milliseconds, and a signal takes a moment to arrive. */
 const slackMs = 10;
 
-/** Leases are renewed every third of their length, so less of a freeze ends none. */
+/** Leases are renewed every third of their length, so a shorter freeze cannot end one. */
 const longFreezeMs = (realLeaseMs * 2) / 3 - slackMs;
 
 /**
- * A process that runs for so long extends its lease, or completes what it has finished: the store is
- * always reachable here. The longest that one took was 96 ms, on a machine with other work.
+ * A process that runs this long extends its lease or completes its record, because the store is
+ * always reachable here. The longest time measured was 96 ms, on a machine under load.
  */
 const enoughMs = realLeaseMs / 4;
 
 export function judge({ effects, acks, strikes, epoch }: History): Verdict {
   /**
-   * A second run is explained by a strike only if the process has not run for long enough between
-   * its effect, or the strike where that came first, and the second claim. If it made that claim
+   * A strike explains a second run only if the process did not run for `enoughMs` between its effect
+   * (or the strike, if that was earlier) and the second claim. If the process made the second claim
    * itself, it was running: timers fire before sockets are read, so it should have extended its lease
-   * first. Only a process that freezes again among the requests it found when it woke continues with
-   * these.
+   * first. The exception is a process that froze again while reading the requests that had arrived
+   * during the first freeze.
    */
   const why = (first: Effect, second: Effect): "killed" | "frozen" | undefined => {
     const claimedAt = first.fence - epoch;
@@ -112,7 +112,7 @@ export function judge({ effects, acks, strikes, epoch }: History): Verdict {
   };
 }
 
-/** For how long at a stretch a process ran between two times, given all strikes at it. */
+/** The longest uninterrupted time for which a process ran between two times, given its strikes. */
 function longestRun(strikes: readonly Strike[], start: number, end: number): number {
   let longest = 0;
   let runsFrom = start;
@@ -123,9 +123,9 @@ function longestRun(strikes: readonly Strike[], start: number, end: number): num
   return Math.max(longest, end - runsFrom);
 }
 
-function earliest(facts: readonly (Ack | Effect)[]): Map<string, number> {
+function earliest(records: readonly (Ack | Effect)[]): Map<string, number> {
   const times = new Map<string, number>();
-  for (const { deliveryId, at } of facts) {
+  for (const { deliveryId, at } of records) {
     times.set(deliveryId, Math.min(at, times.get(deliveryId) ?? at));
   }
   return times;

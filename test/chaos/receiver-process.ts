@@ -15,14 +15,14 @@ import { Redis } from "ioredis";
 import { leaseMs, now, speed } from "./process-time.js";
 import type { Effect } from "./process-verdict.js";
 
-/** What the parent says, as JSON in the first argument. */
+/** The settings from the parent, as JSON in the first argument. */
 export interface ReceiverSettings {
   readonly redisPort: number;
-  /** 0: any. */
+  /** 0 means any free port. */
   readonly port: number;
-  /** The file that all effects are appended to. */
+  /** The file to which all effects are appended. */
   readonly effectLog: string;
-  /** 200 is the mistake that loses events. */
+  /** The status for copies of a running delivery. 200 is the mistake that loses events. */
   readonly inFlight: 200 | 503;
 }
 
@@ -39,7 +39,7 @@ const fastClock: Clock = {
   },
 };
 
-/** Redis judges leases by its own clock, which is not as fast: it gets them as long as they shall take. */
+/** Redis measures leases by its own clock, in real time, so its durations are divided by `speed`. */
 function fastStore(store: DeliveryStore): DeliveryStore {
   const short = <Request extends ClaimRequest>(request: Request): Request => ({
     ...request,
@@ -68,17 +68,17 @@ const receiver = createReceiver({
   leaseMs,
   on: {
     "*": async ({ beforeMs, afterMs }, { deliveryId, run = 0, fence = 0 }) => {
-      // In steps: a handler that was frozen has work left when it wakes, and needs its lease back.
+      // In steps, so that a handler that was frozen still has work when it wakes, and needs its lease.
       for (let leftMs = Number(beforeMs); leftMs > 0; leftMs -= stepMs) {
         await pause(Math.min(leftMs, stepMs));
       }
       const effect: Effect = { deliveryId, run, fence, pid: process.pid, at: now() };
-      // One write to a file opened with O_APPEND: lines of several processes do not mix.
+      // A single write with O_APPEND, so that lines of several processes do not mix.
       appendFileSync(settings.effectLog, `${JSON.stringify(effect)}\n`);
       await pause(Number(afterMs));
     },
   },
-  // Stores that a frozen process could not reach in time are what this is about.
+  // Store timeouts after a freeze are expected.
   log: () => {},
 });
 
@@ -90,7 +90,7 @@ const receive: Receiver["receive"] = async (delivery, options) => {
 };
 
 const server = createServer(webhooks({ receive }));
-// Somebody else may have got the port of a process that was killed.
+// Another process may have taken the port of a killed process.
 server.once("error", () => server.listen(0, "127.0.0.1"));
 server.listen(settings.port, "127.0.0.1");
 server.on("listening", () => process.send?.((server.address() as AddressInfo).port));
@@ -100,5 +100,5 @@ process.once("SIGTERM", async () => {
   await receiver.drain({ deadlineMs: leaseMs * 2 });
   process.exit();
 });
-// The parent is gone.
+// The parent has exited.
 process.once("disconnect", () => process.exit());

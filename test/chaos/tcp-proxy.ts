@@ -2,36 +2,36 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 
-/** What is wrong with the network between a client and its server. */
+/** A fault of the network between a client and its server. */
 export type Fault =
   | "none"
-  /** Nobody listens: connections are reset, new ones refused. */
+  /** The port is closed: existing connections are reset, new ones refused. */
   | "refuse"
-  /** Somebody listens who resets what connects. */
+  /** All connections are reset, new ones as soon as they open. */
   | "reset"
-  /** Bytes are taken and lost; a connection that has lost some is reset when the fault ends. */
+  /** Bytes are accepted and dropped. A connection that lost bytes is reset when the fault ends. */
   | "black hole"
-  /** Bytes of both directions are late: they arrive when the fault ends. */
+  /** Bytes in both directions arrive when the fault ends. */
   | "hold"
-  /** What the server answers is late: it arrives when the fault ends. */
+  /** The server's replies arrive when the fault ends. */
   | "hold replies"
-  /** One byte at a time, in both directions. */
+  /** Bytes arrive one at a time, in both directions. */
   | "drip";
 
 export interface TcpProxy {
   readonly port: number;
-  /** From now on, for all connections. */
+  /** Sets the fault for existing and new connections. */
   readonly set: (fault: Fault) => Promise<void>;
   /**
-   * The next reply is not forwarded: the server has executed what was asked, and the client, whose
-   * connections are reset, does not know. Then `next` is the fault. Resolves when it has happened.
+   * Drops the next reply and resets all connections: the server has executed the command, but the
+   * client gets no reply. Then sets the fault `next`. Resolves when that is done.
    */
   readonly loseReply: (next?: Fault) => Promise<void>;
-  /** New connections go to another server; those that exist are reset. */
+  /** Connects new connections to another server, and resets existing ones. */
   readonly forwardTo: (port: number) => void;
-  /** New connections go to another server; those that exist stay where they are. */
+  /** Connects new connections to another server, and keeps existing ones. */
   readonly divertTo: (port: number) => void;
-  /** How many connections there have been. */
+  /** The number of accepted connections. */
   readonly accepted: () => number;
   readonly close: () => Promise<void>;
 }
@@ -41,7 +41,7 @@ interface Link {
   hasLostBytes: boolean;
 }
 
-/** A proxy on a free port of this machine, whose faults are switched while it runs. */
+/** Starts a proxy on a free local port, without a fault. */
 export async function tcpProxy(target: number): Promise<TcpProxy> {
   const links = new Set<Link>();
   const waiting = new Set<() => void>();
@@ -87,7 +87,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
     if (fault === "reset") return void client.resetAndDestroy();
     accepted += 1;
     const server = connect({ port: targetPort, host: "127.0.0.1", noDelay: true });
-    // What is written to a side that is gone is lost, as on a wire.
+    // Writes to a closed side are lost, as on a real network.
     for (const socket of [client, server]) socket.on("error", () => {});
     const link: Link = {
       hasLostBytes: false,
@@ -100,7 +100,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
     links.add(link);
     const requests = carry(client, server, link, false);
     const replies = carry(server, client, link, true);
-    // However one side ends, the other one learns of it.
+    // When one side ends, the other side is closed too.
     return void Promise.race([requests, replies]).then(link.reset, link.reset);
   });
 
