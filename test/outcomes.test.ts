@@ -411,14 +411,14 @@ const cases: Readonly<Record<OutcomeCode, readonly Case[]>> = {
         const running = post(mounted, await signed());
         await started.opened;
         const drained = receiver()?.drain({ deadlineMs: 60_000 });
-        const refused = await post(
+        const rejected = await post(
           mounted,
           await signed(eventBody(), { "x-svc-delivery-id": "dlv_2" }),
         );
         finish.open();
         expect((await running).status).toBe(200);
         expect(await drained).toBe(0);
-        return refused;
+        return rejected;
       },
     },
   ],

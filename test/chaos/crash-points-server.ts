@@ -51,7 +51,7 @@ export class World {
   }
 }
 
-/** A process whose work can be suspended: until `thaw`, or for ever if it is dead. */
+/** A process whose work can be suspended: until `thaw`, or permanently if it is dead. */
 export class Process {
   #stop: Gate | undefined;
   readonly #overdue: (() => void)[] = [];

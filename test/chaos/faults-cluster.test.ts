@@ -61,13 +61,13 @@ describeWithRedis("a cluster", () => {
       const [first, second, third] = [0, 10, 20].map((start) => [...lost].slice(start, start + 10));
       for (const signal of ["SIGSTOP", "SIGKILL"] as const) {
         doomed.process.kill(signal);
-        const refused: Received[] = [];
+        const rejected: Received[] = [];
         // In groups, so that one pause of this machine does not affect all measured times.
         for (const ids of [first, second, third]) {
-          refused.push(...(await all.deliverAll(ids ?? [])));
+          rejected.push(...(await all.deliverAll(ids ?? [])));
         }
-        expect(codesOf(refused)).toEqual({ store_unavailable: 30 });
-        expectOutcomesBy(deadlineMs, refused);
+        expect(codesOf(rejected)).toEqual({ store_unavailable: 30 });
+        expectOutcomesBy(deadlineMs, rejected);
       }
       const reportsBefore = all.reports.length;
       await all.insistAll([...done, ...failed].filter(isAvailable));

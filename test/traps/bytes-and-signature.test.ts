@@ -253,9 +253,9 @@ test("trap 8: a response does not reveal how many keys exist or which one matche
   const first = await responseTo("whsec_first", "dlv_first");
   expect(first.code).toBe("processed");
   expect(await responseTo("whsec_third", "dlv_third")).toEqual(first);
-  const refused = await responseTo("whsec_unknown", "dlv_unknown");
+  const rejected = await responseTo("whsec_unknown", "dlv_unknown");
   const alone = await send(singlePort, await signed(eventBody(), {}, "whsec_unknown"));
-  expect({ ...alone, headers: { ...alone.headers, date: "" } }).toEqual(refused);
+  expect({ ...alone, headers: { ...alone.headers, date: "" } }).toEqual(rejected);
 });
 
 const threeSecrets = [

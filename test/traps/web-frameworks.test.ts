@@ -96,7 +96,7 @@ describe.each(hosts)("Hono, $host", ({ serve }) => {
 });
 
 describe("Hono on a Node server with insecureHTTPParser", () => {
-  // Node's default parser refuses such a request; this one lets both headers through.
+  // Node's default parser rejects such a request. This one accepts both headers.
   test("a Content-Length next to Transfer-Encoding does not lift maxBodyBytes", async () => {
     const { receiver, codes } = observedReceiver({ maxBodyBytes: 1_000 });
     const app = new Hono().post("/webhooks", webhooks(receiver));
