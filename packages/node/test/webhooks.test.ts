@@ -44,7 +44,7 @@ test("ignores a signature in the trailers of a request", async () => {
   client.write(
     `${body.length.toString(16)}\r\n${body}\r\n0\r\nx-svc-signature: ${String(signature)}\r\n\r\n`,
   );
-  expect(await client.answer).toMatch(/^HTTP\/1.1 401 [^]*"signature_missing"/);
+  expect(await client.response).toMatch(/^HTTP\/1.1 401 [^]*"signature_missing"/);
 });
 
 test.each([
