@@ -45,8 +45,8 @@ test.each<[string, MiniflareOptions]>([
 test("a Content-Length with Transfer-Encoding does not lift maxBodyBytes on a Worker", async () => {
   const { port } = await start();
   const { headers } = await signed(" ", { "content-length": "5", "transfer-encoding": "chunked" });
-  const { write, answer } = dial(Number(port));
+  const { write, response } = dial(Number(port));
   // The body never ends: only a reader that counts bytes responds before `bodyTimeoutMs`.
   write(`${requestHead(headers)}400\r\n${" ".repeat(1_024)}\r\n`);
-  expect(await answer).toMatch(/^HTTP\/1\.1 413 /);
+  expect(await response).toMatch(/^HTTP\/1\.1 413 /);
 });
