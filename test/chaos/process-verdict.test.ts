@@ -77,6 +77,32 @@ describe("the judge of a chaos run", () => {
     });
   });
 
+  test.for<[string, Strike, "frozen" | "unexplained"]>([
+    [
+      "a freeze past the lease, although the process woke long before the later claim",
+      { kind: "freeze", pid: 11, from: 56, to: 1_100 },
+      "frozen",
+    ],
+    ["a freeze within the lease", { kind: "freeze", pid: 11, from: 52, to: 552 }, "unexplained"],
+    [
+      "a kill so long after the effect that its completion could arrive",
+      { kind: "kill", pid: 11, from: 400, to: 401 },
+      "unexplained",
+    ],
+  ])(
+    "classifies a double run with a run in between that had no effect and %s",
+    ([, strike, expected]) => {
+      const later: Effect = { ...second, run: 3, fence: epoch + 2_400, at: 2_405 };
+      const { doubles } = judged({ effects: [first, later], strikes: [strike] });
+      expect({ ...doubles, unexplained: doubles.unexplained.length }).toEqual({
+        killed: 0,
+        frozen: 0,
+        unexplained: 0,
+        [expected]: 1,
+      });
+    },
+  );
+
   test.for<[string, readonly Strike[], number]>([
     ["when it wakes", [], 1],
     [

@@ -73,16 +73,20 @@ export function judge({ effects, acks, strikes, epoch }: History): Verdict {
    * (or the strike, if that was earlier) and the second claim. If the process made the second claim
    * itself, it was running: timers fire before sockets are read, so it should have extended its lease
    * first. The exception is a process that froze again while reading the requests that had arrived
-   * during the first freeze.
+   * during the first freeze. If a run in between had no effect, its claim came before the second one,
+   * at an unknown time, and refused every extension: only the strike itself can be checked.
    */
   const why = (first: Effect, second: Effect): "killed" | "frozen" | undefined => {
     const claimedAt = first.fence - epoch;
     const claimedAgainAt = second.fence - epoch + slackMs;
     const own = strikes.filter(({ pid, from }) => pid === first.pid && from <= claimedAgainAt);
+    const hasRunBetween = second.run > first.run + 1;
     const explains = ({ kind, from, to }: Strike) =>
       (kind === "kill" ? to >= first.at : to >= claimedAt && to - from >= longFreezeMs) &&
-      longestRun(own, Math.min(from, first.at), claimedAgainAt) < enoughMs &&
-      (first.pid !== second.pid || own.some((one) => one.to <= from && from - one.to < enoughMs));
+      ((kind === "freeze" && hasRunBetween) ||
+        (longestRun(own, Math.min(from, first.at), claimedAgainAt) < enoughMs &&
+          (first.pid !== second.pid ||
+            own.some((one) => one.to <= from && from - one.to < enoughMs))));
     const kinds = new Set(own.filter(explains).map(({ kind }) => kind));
     if (kinds.has("kill")) return "killed";
     return kinds.has("freeze") ? "frozen" : undefined;
