@@ -16,6 +16,8 @@ import type { HmacKey } from "./hmac.js";
  */
 export interface KnownSecret {
   readonly id: string;
+  /** As it was given. */
+  readonly key: SecretKey;
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   hmac?: HmacKey;
@@ -33,14 +35,10 @@ const earliestExpiryMs = 1e11;
  */
 export function secretReader(source: SecretSource, clock: Clock): SecretReader {
   const isFunction = typeof source === "function";
-  let known: readonly KnownSecret[];
+  let known: readonly KnownSecret[] = [];
   let last: readonly unknown[] | undefined;
-  const copies = new Map<SecretKey, Uint8Array>();
-  const copyOf = (key: SecretKey) => {
-    const bytes = copies.get(key) ?? keyBytes(key);
-    copies.set(key, bytes);
-    return bytes;
-  };
+  const copyOf = (key: SecretKey) =>
+    known.find((secret) => secret.key === key)?.bytes ?? keyBytes(key);
   const active = (secrets: Secrets) => {
     // A list may be changed in place, so its values are compared. Bytes passed when the receiver was
     // built are compared by identity, because their owner may have wiped them since.
@@ -79,7 +77,7 @@ export function parseSecrets(
 ): readonly KnownSecret[] {
   const known = listOf(secrets).map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
     assertNoRest(rest);
-    return { id, bytes: bytesOf(key), expiresAt: Number(expiresAt) };
+    return { id, key, bytes: bytesOf(key), expiresAt: Number(expiresAt) };
   });
   assertOption(
     known.length > 0 &&
