@@ -1,4 +1,5 @@
 import type { Clock } from "@svc-webhooks/core";
+import { settled } from "./settled.js";
 
 interface Timer {
   readonly at: number;
@@ -52,9 +53,4 @@ export class ManualClock implements Clock {
   #remove(timer: Timer): void {
     this.#timers = this.#timers.filter((other) => other !== timer);
   }
-}
-
-/** Resolves after all work that needs neither time nor input. */
-export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
