@@ -11,5 +11,7 @@ export default defineConfig({
   test: {
     include: ["{packages,examples}/*/test/**/*.test.ts", "test/**/*.test.ts"],
     testTimeout: 30_000,
+    // By default one core stays idle.
+    maxWorkers: "100%",
   },
 });

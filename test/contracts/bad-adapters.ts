@@ -12,7 +12,7 @@ import {
   type OutcomeCode,
 } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
-import type { TouchedRequest } from "../support/servers.js";
+import type { TouchedRequest } from "@svc-webhooks/kit/servers";
 import { goodAdapter, type Adapter } from "./good-adapter.js";
 
 type Matches = (request: TouchedRequest) => boolean;

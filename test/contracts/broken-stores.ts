@@ -7,7 +7,7 @@ import {
   type ReleaseRequest,
 } from "@svc-webhooks/core";
 import { fakeClock, type FakeClock, type StoreUnderTest } from "@svc-webhooks/testing";
-import { call } from "../support/receivers.js";
+import { call } from "@svc-webhooks/kit/receivers";
 
 export interface BrokenStore {
   /** Completes "a store that …". */

@@ -10,7 +10,7 @@ import {
 } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
 import type { BodyMiddleware } from "@svc-webhooks/testing";
-import type { TouchedRequest } from "../support/servers.js";
+import type { TouchedRequest } from "@svc-webhooks/kit/servers";
 
 /** A delivery with an unread body. */
 export type UnreadDelivery = Delivery & { readonly body: BodyReader };

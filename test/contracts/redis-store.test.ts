@@ -2,13 +2,13 @@ import { redisStore } from "@svc-webhooks/redis";
 import { storeContract } from "@svc-webhooks/testing";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { clientKinds, clusterKinds, type TestClient } from "../chaos/faults-clients.js";
+import { clientKinds, clusterKinds, type TestClient } from "../faults/redis/clients.js";
 import {
   describeWithRedis,
   redisCluster,
   redisServer,
   type RedisServer,
-} from "../support/redis-server.js";
+} from "@svc-webhooks/kit/redis-server";
 
 /**
  * A server's clock cannot be set, so this script ages the records instead: it brings the ends of their

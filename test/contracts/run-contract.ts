@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { adapterContract } from "@svc-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Served } from "../runtimes/launch.js";
+import type { Served } from "@svc-webhooks/kit/launch";
 import type { Platform } from "../runtimes/platforms.js";
 
 /** Adapter × runtime, with the number of passed cases. */

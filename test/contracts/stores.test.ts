@@ -1,7 +1,7 @@
 import { memoryStore } from "@svc-webhooks/core";
 import { fakeClock, storeContract } from "@svc-webhooks/testing";
 import { describe, it } from "vitest";
-import { seeded } from "../chaos/process-random.js";
+import { seeded } from "@svc-webhooks/kit/random";
 
 storeContract(
   { describe, it },

@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { bundled, spawned, type Served } from "@svc-webhooks/kit/launch";
 import { createHandler, EdgeRuntime } from "edge-runtime";
 import { Miniflare } from "miniflare";
 import { rolldown } from "rolldown";
@@ -12,71 +11,12 @@ import { rolldown } from "rolldown";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const require = createRequire(import.meta.url);
 
-export interface Served {
-  readonly origin: string;
-  readonly close: () => Promise<unknown>;
-}
-
 /** Bundles a `serve/*.ts` into one script, for runtimes that resolve packages by themselves. */
 async function script(name: string): Promise<string> {
   const bundle = await rolldown({ input: `${here}serve/${name}.ts`, external: /^[^./]/ });
   const file = `${here}.build/${name}.mjs`;
   await bundle.write({ file });
   return file;
-}
-
-/** The code of a module with all its packages, as it is deployed to an edge. */
-export async function bundled(input: string, condition: "workerd" | "edge-light"): Promise<string> {
-  const bundle = await rolldown({
-    input,
-    resolve: { conditionNames: [condition, "worker", "browser", "import"] },
-    platform: "browser",
-    // Tree shaking leaves only the used parts of the testing package, which need nothing of Node.
-    external: /^(?:node|cloudflare):/,
-  });
-  const format = condition === "workerd" ? "esm" : "iife";
-  const { output } = await bundle.generate({ format });
-  return output[0].code;
-}
-
-/** The environment of a shell: the tests' own `NODE_ENV` is neither development nor production. */
-const environment = () => ({
-  ...process.env,
-  NODE_ENV: undefined,
-  NEXT_TELEMETRY_DISABLED: "1",
-});
-
-/** Starts a server that prints its port at the end of a line. */
-export async function spawned(command: string, ...args: readonly string[]): Promise<Served> {
-  const child = spawn(command, args, {
-    stdio: ["ignore", "pipe", "inherit"],
-    env: environment(),
-    // In its own process group: a command that npm installs often only starts the real one.
-    detached: true,
-  });
-  const exited = once(child, "exit");
-  const ended = exited.then(([code]) => {
-    throw new Error(`${command} ${args.join(" ")} exited with code ${String(code)}.`);
-  });
-  const listening = async () => {
-    for await (const line of createInterface(child.stdout)) {
-      const port = /(?:^|:)(\d+)$/.exec(line)?.[1];
-      if (port) return port;
-    }
-    return ended;
-  };
-  const port = await Promise.race([listening(), ended]);
-  ended.catch(() => {});
-  child.stdout.resume();
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    close() {
-      // A process that a signal ended has no exit code. Its group id may be unused or belong to another process.
-      const isRunning = child.exitCode === null && child.signalCode === null;
-      if (child.pid && isRunning) process.kill(-child.pid, "SIGKILL");
-      return exited;
-    },
-  };
 }
 
 export const hostNode = async (): Promise<Served> =>
@@ -127,30 +67,3 @@ export async function edge(): Promise<Served> {
     },
   };
 }
-
-/** The command line of the Next.js that an app uses. */
-const next = (command: string, folder: string) => {
-  const bin = createRequire(`${folder}/`).resolve("next/dist/bin/next");
-  return [process.execPath, bin, command, folder] as const;
-};
-
-const anyPort = ["--hostname", "127.0.0.1", "--port", "0"];
-
-/** Builds an app for production and serves it. No secret is set, as on a build machine. */
-export async function nextStart(folder = `${here}next`): Promise<Served> {
-  const [command, ...args] = next("build", folder);
-  const build = spawn(command, [...args, "--turbopack"], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...environment(), SVC_WEBHOOK_SECRET: undefined },
-  });
-  const output: string[] = [];
-  build.stdout.on("data", (chunk) => output.push(String(chunk)));
-  build.stderr.on("data", (chunk) => output.push(String(chunk)));
-  const [code] = await once(build, "close");
-  if (code !== 0) throw new Error(`next build failed:\n${output.join("")}`);
-  return spawned(...next("start", folder), ...anyPort);
-}
-
-/** Serves an app in development mode. */
-export const nextDev = (folder = `${here}next`): Promise<Served> =>
-  spawned(...next("dev", folder), ...anyPort);

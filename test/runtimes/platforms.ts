@@ -1,4 +1,6 @@
 import { deepEqual, match } from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { nextDev, nextStart, type Served } from "@svc-webhooks/kit/launch";
 import { signedRequest } from "@svc-webhooks/testing";
 import * as launch from "./launch.js";
 import { next15Project } from "./next15.js";
@@ -14,7 +16,7 @@ export interface Platform {
   readonly runtime: string;
   /** The path of each adapter, by the adapter's name. */
   readonly adapters: Readonly<Record<string, string>>;
-  readonly start: () => Promise<launch.Served>;
+  readonly start: () => Promise<Served>;
   /** Whether it needs a download or takes long, so that only the matrix runs it. */
   readonly onlyInMatrix?: boolean;
   /** More checks of its server. */
@@ -33,6 +35,7 @@ const nextRouters = {
   "Next.js App Router, edge": "next-edge",
   "Next.js Pages Router": "api/next-pages",
 };
+const nextApp = fileURLToPath(new URL("next", import.meta.url));
 const onlyInMatrix = true;
 
 const core: Check = {
@@ -78,20 +81,20 @@ export const platforms: readonly Platform[] = [
   {
     runtime: "next start",
     adapters: nextRouters,
-    start: () => launch.nextStart(),
+    start: () => nextStart(nextApp),
     checks: [largeBody],
   },
   {
     runtime: "next dev",
     adapters: nextRouters,
-    start: () => launch.nextDev(),
+    start: () => nextDev(nextApp),
     checks: [largeBody],
     onlyInMatrix,
   },
   {
     runtime: "next start (15)",
     adapters: nextRouters,
-    start: async () => launch.nextStart(await next15Project()),
+    start: async () => nextStart(await next15Project()),
     checks: [largeBody],
     onlyInMatrix,
   },

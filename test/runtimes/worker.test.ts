@@ -6,9 +6,9 @@ import { signedDelivery } from "@svc-webhooks/testing";
 import { Miniflare } from "miniflare";
 import { rolldown, type OutputChunk } from "rolldown";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { gate } from "../support/gate.js";
-import { codeOf } from "../support/web.js";
-import { bundled } from "./launch.js";
+import { gate } from "@svc-webhooks/kit/gate";
+import { codeOf } from "@svc-webhooks/kit/web";
+import { bundled } from "@svc-webhooks/kit/launch";
 
 // Workers without the Node compatibility flag, in Cloudflare's own runtime.
 

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { Miniflare } from "miniflare";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { bundled, spawned } from "../../../test/runtimes/launch.js";
-import { exampleEvent, exampleSecret } from "../../../test/support/examples.js";
+import { bundled, spawned } from "@svc-webhooks/kit/launch";
+import { exampleEvent, exampleSecret } from "@svc-webhooks/kit/examples";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 

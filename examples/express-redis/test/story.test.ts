@@ -7,8 +7,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { expect, test, type TestContext } from "vitest";
-import { root } from "../../../test/support/package-tools.js";
-import { describeWithRedis, redisServer } from "../../../test/support/redis-server.js";
+import { root } from "@svc-webhooks/kit/programs";
+import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
 
 const story = fileURLToPath(new URL("../dist/start.js", import.meta.url));
 const direct = [process.execPath, story] as const;

@@ -12,7 +12,7 @@ import {
   exampleSecret,
   expectedAnswers,
   testReadmeCurl,
-} from "../../../test/support/examples.js";
+} from "@svc-webhooks/kit/examples";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { vi } from "vitest";
-import { spawned } from "../../../test/runtimes/launch.js";
-import { testExample } from "../../../test/support/examples.js";
+import { spawned } from "@svc-webhooks/kit/launch";
+import { testExample } from "@svc-webhooks/kit/examples";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { nextStart } from "../../../test/runtimes/launch.js";
-import { testExample } from "../../../test/support/examples.js";
+import { nextStart } from "@svc-webhooks/kit/launch";
+import { testExample } from "@svc-webhooks/kit/examples";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 

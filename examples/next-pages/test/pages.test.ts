@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { nextDev } from "../../../test/runtimes/launch.js";
-import { testExample } from "../../../test/support/examples.js";
+import { nextDev } from "@svc-webhooks/kit/launch";
+import { testExample } from "@svc-webhooks/kit/examples";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 

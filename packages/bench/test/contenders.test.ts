@@ -2,10 +2,10 @@ import type { RequestListener } from "node:http";
 import { verify } from "@svc-webhooks/core";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { gate } from "../../../test/support/gate.js";
-import { oneRedis } from "../../../test/support/one-redis.js";
-import { describeWithRedis } from "../../../test/support/redis-server.js";
-import { listen } from "../../../test/support/servers.js";
+import { gate } from "@svc-webhooks/kit/gate";
+import { oneRedis } from "@svc-webhooks/kit/one-redis";
+import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
+import { listen } from "@svc-webhooks/kit/servers";
 import { bodyOf, deliveriesOf, eventType, secret } from "../src/deliveries.js";
 import {
   handWrittenReceiver,

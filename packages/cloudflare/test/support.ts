@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { DeliveryStore } from "@svc-webhooks/core";
 import { Miniflare } from "miniflare";
-import { bundled } from "../../../test/runtimes/launch.js";
+import { bundled } from "@svc-webhooks/kit/launch";
 import type { Command } from "./worker.js";
 
 const script = await bundled(fileURLToPath(new URL("worker.ts", import.meta.url)), "workerd");

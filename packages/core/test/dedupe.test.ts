@@ -1,3 +1,5 @@
+import { eventBody } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
 import { describe, expect, test } from "vitest";
 import {
   answer,
@@ -6,16 +8,7 @@ import {
   type DeliveryStore,
   type ReceiverOptions,
 } from "../src/index.js";
-import {
-  eventBody,
-  gate,
-  noting,
-  observed,
-  send,
-  timed,
-  type NotedCall,
-  type Observed,
-} from "./support.js";
+import { noting, observed, send, timed, type NotedCall, type Observed } from "./support.js";
 
 const byEvent: Partial<ReceiverOptions> = {
   dedupeBy: "event",

@@ -1,8 +1,12 @@
+import { eventBody, secret } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
+import { fakeClock } from "@svc-webhooks/testing";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { answer, sign, type OutcomeCode } from "../src/index.js";
-import { eventBody, FakeClock, gate, observed, secret, send, settled } from "./support.js";
+import { observed, send } from "./support.js";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -225,7 +229,7 @@ describe("a body in chunks", () => {
   });
 
   test("that does not end within bodyTimeoutMs is cancelled, and its buffer is released", async () => {
-    const clock = new FakeClock();
+    const clock = fakeClock();
     const { receiver, lines } = observed({ clock, maxBodyBytes: 2_000_000 });
     const before = await bytesInBuffers();
     const streams = Array.from({ length: 20 }, () => {
@@ -265,7 +269,7 @@ describe("a body in chunks", () => {
     const note = (error: unknown) => void unhandled.push(error);
     process.on("unhandledRejection", note);
     onTestFinished(() => void process.off("unhandledRejection", note));
-    const { receiver } = observed({ clock: new FakeClock(), maxBodyBytes: limit });
+    const { receiver } = observed({ clock: fakeClock(), maxBodyBytes: limit });
     const stream = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(limit + 1)),
       cancel,

@@ -1,3 +1,6 @@
+import { eventBody, secret } from "@svc-webhooks/kit/deliveries";
+import { settled } from "@svc-webhooks/kit/settled";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
@@ -12,7 +15,7 @@ import {
   type OutcomeCode,
   type ReceiverOptions,
 } from "../src/index.js";
-import { eventBody, FakeClock, never, secret, settled, timed } from "./support.js";
+import { never, timed } from "./support.js";
 
 /** Semantics, section 4. */
 const statuses: Readonly<Record<OutcomeCode, number>> = {
@@ -320,7 +323,7 @@ test("faulty hooks and resolvers end with a code of the list", async () => {
   const headers = { "x-svc-signature": await sign(body, secret), "x-svc-delivery-id": "dlv_1" };
   await fc.assert(
     fc.asyncProperty(hooks, misbehaving, async (options, handler) => {
-      const clock = new FakeClock();
+      const clock = fakeClock();
       const receiver = createReceiver({
         ...quiet,
         secret,

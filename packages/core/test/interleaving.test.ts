@@ -1,3 +1,5 @@
+import { secret, signed } from "@svc-webhooks/kit/deliveries";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -10,7 +12,6 @@ import {
   type DeliveryStore,
   type Outcome,
 } from "../src/index.js";
-import { FakeClock, secret, signed } from "./support.js";
 
 const leaseMs = 30_000;
 
@@ -118,7 +119,7 @@ interface Plan {
 }
 
 async function play({ scheduler, resolves, passing, losses }: Plan) {
-  const clock = new FakeClock();
+  const clock = fakeClock();
   const witness = new Witness(clock);
   const reports: DeliveryReport[] = [];
   let results = 0;

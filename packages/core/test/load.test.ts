@@ -1,8 +1,11 @@
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { memoryStore, type Outcome, type OutcomeCode } from "../src/index.js";
-import { eventBody, gate, observed, settled, signed } from "./support.js";
+import { observed } from "./support.js";
 
 function countCodes(outcomes: readonly Outcome[]): Partial<Record<OutcomeCode, number>> {
   const counts: Partial<Record<OutcomeCode, number>> = {};

@@ -1,7 +1,7 @@
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { memoryStore, type DeliveryStore } from "../src/index.js";
-import { FakeClock } from "./support.js";
 
 const leaseMs = 30_000;
 const retainMs = 100_000;
@@ -188,7 +188,7 @@ test("the memory store follows the transition table, also at the limits of lease
       ),
       (commands) => {
         fc.modelRun(() => {
-          const clock = new FakeClock();
+          const clock = fakeClock();
           const pair = { model: new Model(clock), store: memoryStore({ clock }), clock };
           return { model: pair, real: pair };
         }, commands);

@@ -1,13 +1,13 @@
+import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
 import { memoryStore, type DeliveryStore, type ReleaseRequest } from "../src/index.js";
-import { FakeClock } from "./support.js";
 
 const leaseMs = 30_000;
 const retainMs = 1_000_000;
 const call = { signal: new AbortController().signal };
 
 function make(maxRecords: number) {
-  const clock = new FakeClock();
+  const clock = fakeClock();
   return { clock, store: memoryStore({ maxRecords, clock }) };
 }
 
@@ -106,7 +106,7 @@ test("expired records are removed before any other is evicted", async () => {
 
 test("the fence never decreases, even if the wall clock is set back", async () => {
   let wall = 5_000;
-  const clock = new FakeClock();
+  const clock = fakeClock();
   const store = memoryStore({
     clock: { now: () => wall, monotonic: () => clock.monotonic(), after: () => () => {} },
   });

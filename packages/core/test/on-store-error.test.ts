@@ -1,3 +1,6 @@
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
 import {
   memoryStore,
@@ -8,15 +11,12 @@ import {
   type ReceiverOptions,
 } from "../src/index.js";
 import {
-  FakeClock,
-  gate,
   never,
   noting,
   observed,
   operationsOf,
   pause,
   send,
-  settled,
   timed,
   type NotedCall,
 } from "./support.js";
@@ -268,7 +268,7 @@ describe('with onStoreError "process"', () => {
   });
 
   test("a full memory store counts as unavailable", async () => {
-    const clock = new FakeClock();
+    const clock = fakeClock();
     const { opened, open } = gate();
     const contexts: DeliveryContext[] = [];
     const { receiver } = observed({

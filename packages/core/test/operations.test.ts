@@ -1,3 +1,6 @@
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { gate, type Gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, test } from "vitest";
 import {
   PermanentError,
@@ -7,19 +10,7 @@ import {
   type ReceiverOptions,
   type StoredDelivery,
 } from "../src/index.js";
-import {
-  eventBody,
-  gate,
-  never,
-  observed,
-  send,
-  settled,
-  signed,
-  timed,
-  noting,
-  type NotedCall,
-  type Gate,
-} from "./support.js";
+import { never, observed, send, timed, noting, type NotedCall } from "./support.js";
 
 const second = 1_000;
 const bytes = (text: string) => new TextEncoder().encode(text);

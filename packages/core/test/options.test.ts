@@ -1,3 +1,4 @@
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import {
@@ -7,7 +8,7 @@ import {
   type ReceiverConfigErrorCode,
   type ReceiverOptions,
 } from "../src/index.js";
-import { eventBody, noting, send, signed, type NotedCall } from "./support.js";
+import { noting, send, type NotedCall } from "./support.js";
 
 const secret = "whsec_do_not_show";
 const on = { "*": () => {} };

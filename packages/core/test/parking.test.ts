@@ -1,3 +1,6 @@
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
 import {
   answer,
@@ -9,8 +12,6 @@ import {
   type ReceiverOptions,
 } from "../src/index.js";
 import {
-  FakeClock,
-  gate,
   never,
   noting,
   observed,
@@ -18,7 +19,6 @@ import {
   pause,
   schemaBy,
   send,
-  settled,
   timed,
   type NotedCall,
 } from "./support.js";
@@ -440,7 +440,7 @@ describe("maxRuns", () => {
 
   test("counts runs whose lease expired without a release", async () => {
     const { parked, onParked } = parkingLot();
-    const clock = new FakeClock();
+    const clock = fakeClock();
     const store = memoryStore({ clock });
     const runs: unknown[] = [];
     for (const _ of ["first", "second"]) {

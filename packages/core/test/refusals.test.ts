@@ -1,6 +1,7 @@
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { describe, expect, test } from "vitest";
 import type { DeliveryHeaders, HeaderValue, StoredDelivery } from "../src/index.js";
-import { eventBody, observed, send, signed } from "./support.js";
+import { observed, send } from "./support.js";
 
 const bytes = (...parts: (string | number[])[]) =>
   Uint8Array.from(

@@ -1,3 +1,7 @@
+import { eventBody, secret, signed } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
+import { type FakeClock } from "@svc-webhooks/testing";
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from "vitest";
 import {
   BodyError,
@@ -6,18 +10,7 @@ import {
   type DeliveryReport,
   type ReceiverOptions,
 } from "../src/index.js";
-import {
-  eventBody,
-  gate,
-  observed,
-  pause,
-  secret,
-  send,
-  settled,
-  signed,
-  timed,
-  type FakeClock,
-} from "./support.js";
+import { observed, pause, send, timed } from "./support.js";
 
 const inject = "\r\n\u001B[31mFORGED\u2028\u0007é";
 

@@ -1,3 +1,7 @@
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
+import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import {
   memoryStore,
@@ -9,20 +13,7 @@ import {
   type ReceiverOptions,
   type StoredDelivery,
 } from "../src/index.js";
-import {
-  eventBody,
-  FakeClock,
-  gate,
-  never,
-  noting,
-  observed,
-  operationsOf,
-  send,
-  settled,
-  signed,
-  timed,
-  type NotedCall,
-} from "./support.js";
+import { never, noting, observed, operationsOf, send, timed, type NotedCall } from "./support.js";
 
 const second = 1_000;
 const eventId: ReceiverOptions["eventId"] = ({ id }) => id as string | undefined;
@@ -257,7 +248,7 @@ describe("dedupe", () => {
 
 test("one memory store in two receivers without names is rejected like a shared store", () => {
   const store = memoryStore();
-  const clock = new FakeClock();
+  const clock = fakeClock();
   const build = (name?: string) => observed({ store, clock, name });
   build("billing");
   build(undefined);

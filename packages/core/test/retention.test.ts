@@ -1,8 +1,10 @@
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { settled } from "@svc-webhooks/kit/settled";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import type { DeliveryStore } from "../src/index.js";
-import { eventBody, settled, signed, timed } from "./support.js";
+import { timed } from "./support.js";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;

@@ -1,3 +1,7 @@
+import { eventBody, secret, signed } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
+import { type FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test, vi } from "vitest";
 import {
   createReceiver,
@@ -7,20 +11,14 @@ import {
   type StoredDelivery,
 } from "../src/index.js";
 import {
-  eventBody,
-  gate,
   never,
   noting,
   observed,
   operationsOf,
   pause,
   schemaBy,
-  secret,
   send,
-  settled,
-  signed,
   timed,
-  type FakeClock,
   type NotedCall,
 } from "./support.js";
 
@@ -705,7 +703,7 @@ describe("the context of a handler", () => {
       bodyBytes,
       warnings: [],
     });
-    expect(stored[1]).toEqual(delivery);
+    expect(stored[1]).toEqual({ ...delivery, body: new Uint8Array(delivery.body) });
   });
 });
 

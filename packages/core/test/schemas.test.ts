@@ -1,18 +1,18 @@
+import { eventBody } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
 import { type } from "arktype";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { DeliveryContext, EventSchemas, StandardSchemaResult } from "../src/index.js";
 import {
-  eventBody,
-  gate,
   never,
   noting,
   observed,
   operationsOf,
   schemaBy,
   send,
-  settled,
   timed,
   type NotedCall,
 } from "./support.js";

@@ -1,17 +1,9 @@
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { fakeClock } from "@svc-webhooks/testing";
 import { inspect } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { createReceiver, type Secret, type Secrets, type SecretSource } from "../src/index.js";
-import {
-  eventBody,
-  FakeClock,
-  never,
-  observed,
-  pause,
-  send,
-  signed,
-  timed,
-  type Observed,
-} from "./support.js";
+import { never, observed, pause, send, timed, type Observed } from "./support.js";
 
 const tried = vi.hoisted((): string[] => []);
 
@@ -161,7 +153,7 @@ test.each([
 });
 
 test("an expiry in seconds is rejected", () => {
-  const expiresAt = new FakeClock().now() / 1_000 + 3_600;
+  const expiresAt = fakeClock().now() / 1_000 + 3_600;
   expect(() => observed({ secret: [{ ...current, expiresAt }] })).toThrow(
     expect.objectContaining({
       code: "invalid_secret",
@@ -172,7 +164,7 @@ test("an expiry in seconds is rejected", () => {
 
 describe("a key that expires", () => {
   const expiringIn = (ms: number, form: (epochMs: number) => Date | number) => {
-    const expiresAt = form(new FakeClock().now() + ms);
+    const expiresAt = form(fakeClock().now() + ms);
     return timed({ secret: [current, { ...previous, expiresAt }] });
   };
 
@@ -200,7 +192,7 @@ describe("a key that expires", () => {
   });
 
   test("makes the next key the current one, without a warning", async () => {
-    const clock = new FakeClock();
+    const clock = fakeClock();
     const { receiver } = observed({
       clock,
       secret: [{ ...current, expiresAt: clock.now() + 1_000 }, previous],
@@ -213,7 +205,7 @@ describe("a key that expires", () => {
   });
 
   test("as the last one leaves the receiver misconfigured, with a printed line", async () => {
-    const clock = new FakeClock();
+    const clock = fakeClock();
     const { receiver, lines } = observed({
       clock,
       secret: [{ ...current, expiresAt: clock.now() + 1_000 }],
@@ -309,7 +301,7 @@ describe("a function for secrets", () => {
   });
 
   test("has a deadline of 1.5 s", async () => {
-    const clock = new FakeClock();
+    const clock = fakeClock();
     const { receiver, reports } = observed({
       clock,
       secret: () => pause(clock, 1_499).then(() => "whsec_current"),

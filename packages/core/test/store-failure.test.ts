@@ -1,18 +1,10 @@
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { gate, type Gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
+import { type FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
 import type { ClaimResult, DeliveryStore, StoreCall } from "../src/index.js";
-import {
-  eventBody,
-  gate,
-  never,
-  noting,
-  send,
-  settled,
-  signed,
-  timed,
-  type FakeClock,
-  type Gate,
-  type NotedCall,
-} from "./support.js";
+import { never, noting, send, timed, type NotedCall } from "./support.js";
 
 const second = 1_000;
 

@@ -1,7 +1,8 @@
+import { secret, signed } from "@svc-webhooks/kit/deliveries";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import {
   createReceiver,
   memoryStore,
-  sign,
   type ClaimRequest,
   type Clock,
   type DeliveryReport,
@@ -12,83 +13,7 @@ import {
   type ReleaseRequest,
   type StandardSchemaResult,
   type StandardSchemaV1,
-  type StoredDelivery,
 } from "../src/index.js";
-
-export const secret = "whsec_test";
-
-/** A clock that only `advance` and `jump` move. */
-export class FakeClock implements Clock {
-  #now = 1_700_000_000_000;
-  #timers: { readonly at: number; readonly run: () => void }[] = [];
-
-  now(): number {
-    return this.#now;
-  }
-
-  monotonic(): number {
-    return this.#now;
-  }
-
-  after(delayMs: number, run: () => void): () => void {
-    const timer = { at: this.#now + delayMs, run };
-    this.#timers.push(timer);
-    return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer);
-    };
-  }
-
-  /** The number of pending timers. */
-  get timers(): number {
-    return this.#timers.length;
-  }
-
-  /** Moves time, fires due timers in order, and lets pending promise reactions run. */
-  async advance(ms: number): Promise<void> {
-    const end = this.#now + ms;
-    for (;;) {
-      await settled();
-      const [next] = this.#timers.filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at);
-      if (!next) break;
-      this.#timers = this.#timers.filter((timer) => timer !== next);
-      this.#now = Math.max(this.#now, next.at);
-      next.run();
-    }
-    this.#now = end;
-    await settled();
-  }
-
-  /** Moves time without firing timers, like a blocked event loop or a frozen process. */
-  jump(ms: number): void {
-    this.#now += ms;
-  }
-}
-
-/** Lets all work finish that needs neither time nor input. */
-export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
-
-export const eventBody = (type = "email.sent", more: object = {}): string =>
-  JSON.stringify({ type, ...more });
-
-/** A signed delivery, as an adapter passes it. */
-export async function signed(
-  body: string | Uint8Array = eventBody(),
-  headers: Readonly<Record<string, string>> = {},
-  key: string | Uint8Array = secret,
-): Promise<StoredDelivery> {
-  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  return {
-    method: "POST",
-    headers: {
-      "x-svc-signature": await sign(bytes, key),
-      "x-svc-delivery-id": "dlv_1",
-      ...headers,
-    },
-    body: bytes,
-  };
-}
 
 export interface Observed {
   readonly receiver: Receiver;
@@ -113,23 +38,6 @@ export function observed(options: Partial<ReceiverOptions> = {}): Observed {
   return { receiver, reports, lines };
 }
 
-/** A promise that a test settles. */
-export interface Gate {
-  readonly opened: Promise<void>;
-  readonly open: () => void;
-  readonly fail: (error: unknown) => void;
-}
-
-export function gate(): Gate {
-  let open = () => {};
-  let fail: (error: unknown) => void = () => {};
-  const opened = new Promise<void>((resolve, reject) => {
-    open = resolve;
-    fail = reject;
-  });
-  return { opened, open, fail };
-}
-
 /** Signs a delivery and passes it to the receiver. */
 export const send = async (
   receiver: Receiver,
@@ -146,7 +54,7 @@ export function timed(
   options: Partial<ReceiverOptions> = {},
   faults: (store: DeliveryStore, clock: FakeClock) => Partial<DeliveryStore> = () => ({}),
 ): Timed {
-  const clock = new FakeClock();
+  const clock = fakeClock();
   const working = memoryStore({ clock });
   const store = { ...working, ...faults(working, clock) };
   return { clock, store, ...observed({ clock, store, ...options }) };

@@ -1,3 +1,4 @@
+import { secret } from "@svc-webhooks/kit/deliveries";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as v from "valibot";
 import { type } from "arktype";
@@ -15,7 +16,6 @@ import {
   type ReceiverOptions,
   type UnknownEvent,
 } from "../src/index.js";
-import { secret } from "./support.js";
 
 // tsc checks these tests; running them too keeps their code correct.
 

@@ -3,10 +3,10 @@ import type { RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
 import { webhooks } from "@svc-webhooks/express";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { send } from "../../../test/support/clients.js";
-import { eventBody, signed, unsigned } from "../../../test/support/deliveries.js";
-import { observedReceiver, type ObservedReceiver } from "../../../test/support/receivers.js";
-import { expresses, listen } from "../../../test/support/servers.js";
+import { send } from "@svc-webhooks/kit/clients";
+import { eventBody, signed, unsigned } from "@svc-webhooks/kit/deliveries";
+import { observedReceiver, type ObservedReceiver } from "@svc-webhooks/kit/receivers";
+import { expresses, listen } from "@svc-webhooks/kit/servers";
 
 const fix =
   "mount webhooks() before express.json() and other body parsers, or let the parser keep the bytes: " +

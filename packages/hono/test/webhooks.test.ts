@@ -18,11 +18,11 @@ import {
   signed,
   unsigned,
   type TestDelivery,
-} from "../../../test/support/deliveries.js";
-import { gate } from "../../../test/support/gate.js";
-import { observedReceiver, type ObservedReceiver } from "../../../test/support/receivers.js";
-import { listen } from "../../../test/support/servers.js";
-import { codeOf, hosts, initOf, type Ask } from "../../../test/support/web.js";
+} from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { observedReceiver, type ObservedReceiver } from "@svc-webhooks/kit/receivers";
+import { listen } from "@svc-webhooks/kit/servers";
+import { codeOf, hosts, initOf, type Ask } from "@svc-webhooks/kit/web";
 
 const fix =
   "mount webhooks() before middleware that reads the body, or make the middleware read it with c.req.arrayBuffer()";

@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { Miniflare, type MiniflareOptions } from "miniflare";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { bundled } from "../../../test/runtimes/launch.js";
-import { dial, requestHead } from "../../../test/support/clients.js";
-import { signed } from "../../../test/support/deliveries.js";
-import { codeOf, initOf } from "../../../test/support/web.js";
+import { bundled } from "@svc-webhooks/kit/launch";
+import { dial, requestHead } from "@svc-webhooks/kit/clients";
+import { signed } from "@svc-webhooks/kit/deliveries";
+import { codeOf, initOf } from "@svc-webhooks/kit/web";
 
 const script = await bundled(fileURLToPath(new URL("worker.ts", import.meta.url)), "workerd");
 

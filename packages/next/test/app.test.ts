@@ -8,10 +8,10 @@ import {
   signed,
   unsigned,
   type TestDelivery,
-} from "../../../test/support/deliveries.js";
-import { gate } from "../../../test/support/gate.js";
-import { observedReceiver } from "../../../test/support/receivers.js";
-import { codeOf, initOf } from "../../../test/support/web.js";
+} from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { observedReceiver } from "@svc-webhooks/kit/receivers";
+import { codeOf, initOf } from "@svc-webhooks/kit/web";
 
 vi.mock("next/server.js", async (importOriginal) => {
   const server = await importOriginal<{ readonly after: typeof after }>();

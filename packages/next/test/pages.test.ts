@@ -2,10 +2,10 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { webhooks } from "@svc-webhooks/next/pages";
 import type { NextApiHandler, NextApiRequest, NextApiResponse } from "next";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { send } from "../../../test/support/clients.js";
-import { eventBody, signed, unsigned } from "../../../test/support/deliveries.js";
-import { observedReceiver, type ObservedReceiver } from "../../../test/support/receivers.js";
-import { listen } from "../../../test/support/servers.js";
+import { send } from "@svc-webhooks/kit/clients";
+import { eventBody, signed, unsigned } from "@svc-webhooks/kit/deliveries";
+import { observedReceiver, type ObservedReceiver } from "@svc-webhooks/kit/receivers";
+import { listen } from "@svc-webhooks/kit/servers";
 
 const fix =
   "export const config = { api: { bodyParser: false } } from the page itself; " +

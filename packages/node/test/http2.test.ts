@@ -12,15 +12,10 @@ import { text as streamToText } from "node:stream/consumers";
 import { webhooks } from "@svc-webhooks/node";
 import { fakeClock } from "@svc-webhooks/testing";
 import { expect, onTestFinished, test } from "vitest";
-import {
-  eventBody,
-  signed,
-  unsigned,
-  type TestDelivery,
-} from "../../../test/support/deliveries.js";
-import { gate } from "../../../test/support/gate.js";
-import { observedReceiver } from "../../../test/support/receivers.js";
-import { settled } from "../../../test/support/settled.js";
+import { eventBody, signed, unsigned, type TestDelivery } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { observedReceiver } from "@svc-webhooks/kit/receivers";
+import { settled } from "@svc-webhooks/kit/settled";
 
 /** Serves a receiver with `node:http2`, behind the middleware `before`, and opens one session to it. */
 async function serve(

@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { readRawBody } from "@svc-webhooks/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { dial, requestHead, send } from "../../../test/support/clients.js";
-import { gate } from "../../../test/support/gate.js";
-import { listen, type TouchedRequest } from "../../../test/support/servers.js";
-import { settled } from "../../../test/support/settled.js";
+import { dial, requestHead, send } from "@svc-webhooks/kit/clients";
+import { gate } from "@svc-webhooks/kit/gate";
+import { listen, type TouchedRequest } from "@svc-webhooks/kit/servers";
+import { settled } from "@svc-webhooks/kit/settled";
 import { collectGarbage } from "./collect-garbage.js";
 
 interface Reading {

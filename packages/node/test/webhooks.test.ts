@@ -2,12 +2,12 @@ import { createServer } from "node:http";
 import { webhooks } from "@svc-webhooks/node";
 import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { dial, oneConnection, requestHead, send } from "../../../test/support/clients.js";
-import { eventBody, signed, unsigned } from "../../../test/support/deliveries.js";
-import { gate } from "../../../test/support/gate.js";
-import { observedReceiver } from "../../../test/support/receivers.js";
-import { listen, platforms, type Middleware } from "../../../test/support/servers.js";
-import { settled } from "../../../test/support/settled.js";
+import { dial, oneConnection, requestHead, send } from "@svc-webhooks/kit/clients";
+import { eventBody, signed, unsigned } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { observedReceiver } from "@svc-webhooks/kit/receivers";
+import { listen, platforms, type Middleware } from "@svc-webhooks/kit/servers";
+import { settled } from "@svc-webhooks/kit/settled";
 import { collectGarbage } from "./collect-garbage.js";
 
 const large = "x".repeat(300_000);

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { signed } from "../../../test/support/deliveries.js";
-import { call, claimBy, observedReceiver } from "../../../test/support/receivers.js";
-import { oneRedis } from "../../../test/support/one-redis.js";
-import { describeWithRedis, type RedisServer } from "../../../test/support/redis-server.js";
+import { signed } from "@svc-webhooks/kit/deliveries";
+import { call, claimBy, observedReceiver } from "@svc-webhooks/kit/receivers";
+import { oneRedis } from "@svc-webhooks/kit/one-redis";
+import { describeWithRedis, type RedisServer } from "@svc-webhooks/kit/redis-server";
 import { redisStore } from "../src/index.js";
 import { clientKinds, type ClientKind, type ClientOptions } from "./redis-clients.js";
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { oneRedis } from "../../../test/support/one-redis.js";
-import { call, claimBy } from "../../../test/support/receivers.js";
-import { describeWithRedis } from "../../../test/support/redis-server.js";
+import { oneRedis } from "@svc-webhooks/kit/one-redis";
+import { call, claimBy } from "@svc-webhooks/kit/receivers";
+import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { redisStore } from "../src/index.js";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");

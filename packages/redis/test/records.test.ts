@@ -1,10 +1,10 @@
 import { Redis } from "ioredis";
 import { Redis as Ioredis5 } from "ioredis5";
 import { expect, onTestFinished, test } from "vitest";
-import { signed } from "../../../test/support/deliveries.js";
-import { call, claimBy, observedReceiver, week } from "../../../test/support/receivers.js";
-import { oneRedis } from "../../../test/support/one-redis.js";
-import { describeWithRedis, type RedisServer } from "../../../test/support/redis-server.js";
+import { signed } from "@svc-webhooks/kit/deliveries";
+import { call, claimBy, observedReceiver, week } from "@svc-webhooks/kit/receivers";
+import { oneRedis } from "@svc-webhooks/kit/one-redis";
+import { describeWithRedis, type RedisServer } from "@svc-webhooks/kit/redis-server";
 import { redisStore } from "../src/index.js";
 
 const lineage = "0123456789abcdef0123456789abcdef";

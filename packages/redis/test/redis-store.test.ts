@@ -2,7 +2,7 @@ import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { createClient, createCluster, createSentinel } from "redis";
 import { expect, expectTypeOf, test } from "vitest";
-import { call, claimBy } from "../../../test/support/receivers.js";
+import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { redisStore, type Connection, type RedisClient } from "../src/index.js";
 
 test.each<unknown>([undefined, null, "redis://localhost", 6379, {}, () => {}])(

@@ -1,5 +1,5 @@
 import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
-import { afterMiddleware, bodyMiddlewares } from "./before.js";
+import { afterMiddleware, bodyMiddlewares } from "./body-middlewares.js";
 
 const receivers = new Map(bodyMiddlewares.map((middleware) => [middleware, contractReceiver()]));
 

@@ -2,7 +2,7 @@ import { webhooks } from "@svc-webhooks/hono";
 import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { bodyMiddlewares, truncated } from "./before.js";
+import { bodyMiddlewares, truncated } from "./body-middlewares.js";
 
 const works: Readonly<Record<BodyMiddleware, (c: Context) => unknown>> = {
   none: () => {},

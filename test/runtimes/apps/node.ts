@@ -4,7 +4,7 @@ import { webhooks as expressWebhooks } from "@svc-webhooks/express";
 import { webhooks } from "@svc-webhooks/node";
 import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
 import express5 from "express";
-import { bodyMiddlewares } from "./before.js";
+import { bodyMiddlewares } from "./body-middlewares.js";
 
 type TouchedRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
 type Middleware = (

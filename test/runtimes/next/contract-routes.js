@@ -1,6 +1,6 @@
 import { webhooks } from "@svc-webhooks/next";
 import { contractReceiver } from "@svc-webhooks/testing";
-import { afterMiddleware, bodyMiddlewares } from "../apps/before.ts";
+import { afterMiddleware, bodyMiddlewares } from "../apps/body-middlewares.ts";
 
 /** All seven methods of a route whose last segment selects the middleware. */
 export function contractRoutes() {

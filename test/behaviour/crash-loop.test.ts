@@ -1,0 +1,144 @@
+import { memoryStore, type DeliveryStore, type StoreCall } from "@svc-webhooks/core";
+import { fakeClock } from "@svc-webhooks/testing";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { signed } from "@svc-webhooks/kit/deliveries";
+import { call } from "@svc-webhooks/kit/receivers";
+
+const maxRuns = 3;
+
+/** A worker whose store is in its parent. It receives one delivery, and its first runs kill it. */
+const worker = (deadlyRuns: number) => `
+  import { createReceiver } from "@svc-webhooks/core";
+
+  const pending = new Map();
+  const call = (operation) => (key, request) =>
+    new Promise((resolve) => {
+      pending.set(pending.size, resolve);
+      process.send({ id: pending.size - 1, operation, key, request });
+    });
+  // Awaits the sending, because the process may be killed next.
+  const report = (line) => new Promise((resolve) => process.send({ line }, resolve));
+
+  const receiver = createReceiver({
+    secret: "whsec_test",
+    name: "billing",
+    store: {
+      shared: true,
+      claim: call("claim"),
+      complete: call("complete"),
+      release: call("release"),
+      extend: call("extend"),
+      forget: call("forget"),
+    },
+    maxRuns: ${maxRuns},
+    onParked: (error, { run }) => report(\`run \${run} parked: \${error.message}\`),
+    on: {
+      "*": async (_event, { run }) => {
+        await report(\`run \${run} started\`);
+        if (run <= ${deadlyRuns}) process.kill(process.pid, "SIGKILL");
+      },
+    },
+  });
+  process.on("message", async ({ delivery, id, result }) => {
+    if (!delivery) return pending.get(id)(result);
+    const { code, status } = await receiver.receive(delivery);
+    await report(\`responded \${code} \${status}\`);
+    process.disconnect();
+  });
+`;
+
+type Message =
+  | { readonly line: string }
+  | {
+      readonly id: number;
+      readonly operation: "claim" | "complete" | "release" | "extend";
+      readonly key: string;
+      readonly request: Parameters<DeliveryStore["release"]>[1];
+    };
+
+interface Life {
+  /** The lines that the worker reported. */
+  readonly lines: readonly string[];
+  readonly endedBy: string;
+}
+
+/** Runs one process that receives the delivery, from its start to its exit. */
+async function live(store: DeliveryStore, deadlyRuns: number, storeCall: StoreCall): Promise<Life> {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", worker(deadlyRuns)], {
+    cwd: fileURLToPath(new URL(".", import.meta.url)),
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    // JSON would not preserve the body's bytes.
+    serialization: "advanced",
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: string[] = [];
+  child.on("message", (message: Message) => {
+    if ("line" in message) lines.push(message.line);
+    else {
+      const { id, operation, key, request } = message;
+      void Promise.resolve(store[operation](key, request, storeCall)).then((result) =>
+        child.send({ id, result }),
+      );
+    }
+  });
+  // All messages have been read when the channel is closed.
+  const ended = Promise.all([once(child, "exit"), once(child, "disconnect")]);
+  const { method, headers, body } = await signed();
+  child.send({ delivery: { method, headers, body } });
+  const [[exitCode, signal]] = (await ended) as [[number | null, string | null], unknown];
+  return { lines, endedBy: signal ?? `exit ${exitCode}` };
+}
+
+/** Starts processes on one store, one after the other. */
+function bench(deadlyRuns: number) {
+  const clock = fakeClock();
+  const store = memoryStore({ clock });
+  return {
+    next: () => live(store, deadlyRuns, call),
+    /** Only the store's clock determines when the claim of a dead process ends. */
+    endLease: () => clock.jump(30_000),
+  };
+}
+
+const killedIn = (run: number): Life => ({ lines: [`run ${run} started`], endedBy: "SIGKILL" });
+
+describe(`a handler that kills its process, with maxRuns ${maxRuns},`, () => {
+  test("is started exactly that many times, and its event is parked", async () => {
+    const { next, endLease } = bench(Infinity);
+    for (let run = 1; run <= maxRuns; run += 1) {
+      expect(await next()).toEqual(killedIn(run));
+      endLease();
+    }
+    expect(await next()).toEqual({
+      lines: ["run 4 parked: given up after 3 runs", "responded parked 200"],
+      endedBy: "exit 0",
+    });
+    expect(await next()).toEqual({ lines: ["responded parked 200"], endedBy: "exit 0" });
+  });
+
+  test("is not parked because copies arrive before the lease has ended", async () => {
+    const { next, endLease } = bench(Infinity);
+    expect(await next()).toEqual(killedIn(1));
+    for (let copy = 1; copy <= maxRuns; copy += 1) {
+      expect(await next()).toEqual({ lines: ["responded in_flight 503"], endedBy: "exit 0" });
+    }
+    endLease();
+    expect(await next()).toEqual(killedIn(2));
+  });
+
+  test("has its event processed if it survives the last run", async () => {
+    const { next, endLease } = bench(maxRuns - 1);
+    for (let run = 1; run < maxRuns; run += 1) {
+      expect(await next()).toEqual(killedIn(run));
+      endLease();
+    }
+    expect(await next()).toEqual({
+      lines: ["run 3 started", "responded processed 200"],
+      endedBy: "exit 0",
+    });
+    expect(await next()).toEqual({ lines: ["responded duplicate 200"], endedBy: "exit 0" });
+  });
+});

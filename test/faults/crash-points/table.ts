@@ -1,0 +1,66 @@
+import { points } from "./server.js";
+import { faults, type Story, type Verdict } from "./stories.js";
+
+const verdicts: Readonly<Record<Verdict, string>> = {
+  clean: "clean",
+  "clean until redelivered": "clean ¹",
+  doubled: "**doubled**",
+  lost: "**LOST**",
+};
+
+const row = (...cells: readonly (string | number)[]) => `| ${cells.join(" | ")} |`;
+
+const rule = (cells: number) => row(...Array<string>(cells).fill("---"));
+
+/** `12 × 503 store_unavailable, 200 processed` */
+function summaryOf(responses: readonly string[]): string {
+  const groups: { response: string; count: number }[] = [];
+  for (const response of responses) {
+    const last = groups.at(-1);
+    if (last?.response === response) last.count += 1;
+    else groups.push({ response, count: 1 });
+  }
+  return groups
+    .map(({ response, count }) => (count === 1 ? response : `${count} × ${response}`))
+    .join(", ");
+}
+
+/** Whether the last effect is that of an older run. */
+export const endsLate = ({ effects }: Story): boolean =>
+  effects.some(({ fence }) => fence > (effects.at(-1)?.fence ?? 0));
+
+function effectsOf(story: Story): string {
+  const { length } = story.effects;
+  if (length < 2) return String(length);
+  return `${length}, the last one with a ${endsLate(story) ? "lower" : "higher"} fence`;
+}
+
+/** The result of each fault at each point, as a summary table and in full. */
+export function tableOf(stories: readonly Story[]): string {
+  const verdictAt = (point: string, fault: string) => {
+    const story = stories.find((one) => one.point === point && one.fault === fault);
+    return story ? verdicts[story.verdict] : "";
+  };
+  const names = faults.map(({ name }) => name);
+  const full = ["where", "fault", "effects", "responses to the sender", "to a later redelivery"];
+  return [
+    "# The result of each fault at each point",
+    "",
+    "Written by `npx vitest run test/faults/crash-points -u`; [guarantees.md](guarantees.md) explains it. A lease takes 30 s, `maxRunMs` is 15 minutes, and the sender tries again after 5 s until it gets a 2xx.",
+    "",
+    row("where the fault strikes", ...names),
+    rule(names.length + 1),
+    ...points.map((point) => row(point, ...names.map((name) => verdictAt(point, name)))),
+    "",
+    "¹ Acknowledged, and applied once. The store was unavailable until the retries of `complete` ended, so the record was never completed: if you ask the service to redeliver the event, it runs again.",
+    "",
+    "## In full",
+    "",
+    row(...full),
+    rule(full.length),
+    ...stories.map((story) =>
+      row(story.point, story.fault, effectsOf(story), summaryOf(story.seen), story.redelivery),
+    ),
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,70 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Herd, Place } from "./herd.js";
+import { seeded } from "@svc-webhooks/kit/random";
+import { now, realLeaseMs } from "./time.js";
+import type { Strike } from "./verdict.js";
+
+export interface Monkey {
+  readonly strikes: readonly Strike[];
+  /** Stops striking, and resolves when all processes run again. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Kills and freezes up to two processes at a time, and restarts those that it killed. */
+export function unleash(herd: Herd, seed: string): Monkey {
+  const random = seeded(`${seed}/monkey`);
+  const strikes: Strike[] = [];
+  const pending = new Map<Place, Promise<void>>();
+  const stopped = new AbortController();
+
+  const strike = async (kind: Strike["kind"], pid = 0, act: () => Promise<void>) => {
+    const from = now();
+    await act();
+    strikes.push({ kind, pid, from, to: now() });
+  };
+
+  /** Draws all choices of one strike, even if it cannot be carried out, so that the seed repeats them. */
+  const choose = () => ({
+    place: random.pick(herd.places),
+    what: random.pick(["kill", "kill", "freeze", "freeze", "freeze and kill"]),
+    frozenMs: (realLeaseMs * random.pick([10, 30, 50, 110, 130, 150, 200])) / 100,
+    goneMs: random.between(0, 200),
+    staysOnPort: random.chance(0.5),
+  });
+
+  const carryOut = async ({ place, what, frozenMs, ...choice }: ReturnType<typeof choose>) => {
+    const { process, port } = place;
+    if (what !== "kill") {
+      await strike("freeze", process.pid, async () => {
+        process.kill("SIGSTOP");
+        await pause(frozenMs);
+        if (what === "freeze") process.kill("SIGCONT");
+      });
+    }
+    if (what === "freeze") return;
+    await strike("kill", process.pid, place.kill);
+    await pause(choice.goneMs);
+    await place.start(choice.staysOnPort ? port : 0);
+  };
+
+  const rage = async () => {
+    while (!stopped.signal.aborted) {
+      await pause(random.between(100, 500));
+      const choice = choose();
+      // At least one of the three keeps running: with all of them out, no mistake can happen.
+      if (pending.has(choice.place) || pending.size > 1) continue;
+      const work = carryOut(choice).finally(() => pending.delete(choice.place));
+      pending.set(choice.place, work);
+    }
+    await Promise.all(pending.values());
+  };
+  const raging = rage();
+
+  return {
+    strikes,
+    stop() {
+      stopped.abort();
+      return raging;
+    },
+  };
+}

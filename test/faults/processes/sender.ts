@@ -1,0 +1,85 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { signedDelivery } from "@svc-webhooks/testing";
+import type { Place } from "./herd.js";
+import { seeded, type Random } from "@svc-webhooks/kit/random";
+import { now, realLeaseMs } from "./time.js";
+import type { Ack } from "./verdict.js";
+
+export interface Sender {
+  readonly acks: readonly Ack[];
+  /** The number of requests with each outcome code, or `no response`. */
+  readonly results: ReadonlyMap<string, number>;
+  /** Resolves when every event has been acknowledged. */
+  readonly done: Promise<unknown>;
+}
+
+export interface Load {
+  readonly events: number;
+  /** The maximum number of concurrent deliveries. */
+  readonly lanes: number;
+  /** Stops the sender early. */
+  readonly signal: AbortSignal;
+}
+
+const giveUpMs = realLeaseMs * 0.6;
+
+/**
+ * Sends as the service does: a delivery without a timely 2xx is retried with growing delays until it
+ * gets one. 15 % of the attempts send copies to two receivers concurrently.
+ */
+export function send(places: readonly Place[], seed: string, load: Load): Sender {
+  const acks: Ack[] = [];
+  const results = new Map<string, number>();
+  const count = (result: string) => results.set(result, (results.get(result) ?? 0) + 1);
+
+  const attempt = async ({ port }: Place, deliveryId: string, event: object, number: number) => {
+    const delivery = await signedDelivery(event, { deliveryId, attempt: number });
+    const signal = AbortSignal.timeout(giveUpMs);
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}`, { ...delivery, signal });
+      if (response.ok) acks.push({ deliveryId, at: now() });
+      const { status, error } = (await response.json()) as ResponseBody;
+      count(status ?? error?.code ?? "nothing");
+      return response.ok;
+    } catch {
+      // The connection was refused or reset, or the response was late.
+      count("no response");
+      return false;
+    }
+  };
+
+  const deliver = async (deliveryId: string, random: Random) => {
+    const isSlow = random.chance(0.02);
+    const event = {
+      type: "chaos.event",
+      beforeMs: isSlow ? realLeaseMs * 0.7 : random.between(1, 10),
+      afterMs: random.between(0, 5),
+    };
+    for (let number = 1; ; number += 1) {
+      const first = random.pick(places);
+      const others = places.filter((place) => place !== first);
+      const targets = random.chance(0.15) ? [first, random.pick(others)] : [first];
+      const accepted = await Promise.all(
+        targets.map((place) => attempt(place, deliveryId, event, number)),
+      );
+      if (accepted.includes(true)) return;
+      load.signal.throwIfAborted();
+      await pause(Math.min(20 * 2 ** number, 400) * (random.between(50, 150) / 100));
+    }
+  };
+
+  const ids = Array.from({ length: load.events }, (_, index) => `dlv_${index}`).values();
+  const lane = async () => {
+    for (const id of ids) {
+      const random = seeded(`${seed}/${id}`);
+      await pause(random.between(0, 100));
+      await deliver(id, random);
+    }
+  };
+  return { acks, results, done: Promise.all(Array.from({ length: load.lanes }, lane)) };
+}
+
+interface ResponseBody {
+  readonly status?: string;
+  readonly error?: { readonly code: string };
+}

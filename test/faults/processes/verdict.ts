@@ -1,0 +1,136 @@
+import { realLeaseMs } from "./time.js";
+
+/** A line in the log of effects. `at` is a time of `now()`. */
+export interface Effect {
+  readonly deliveryId: string;
+  readonly run: number;
+  /** The time of the claim, in epoch milliseconds of the store's clock. */
+  readonly fence: number;
+  readonly pid: number;
+  readonly at: number;
+}
+
+/** A 2xx that reached the sender. */
+export interface Ack {
+  readonly deliveryId: string;
+  readonly at: number;
+}
+
+/** A fault of a process: killed with SIGKILL, or stopped for a while with SIGSTOP. */
+export interface Strike {
+  readonly kind: "kill" | "freeze";
+  readonly pid: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface History {
+  readonly effects: readonly Effect[];
+  readonly acks: readonly Ack[];
+  readonly strikes: readonly Strike[];
+  /** The wall clock's time when `now()` is 0. */
+  readonly epoch: number;
+}
+
+export interface Verdict {
+  /** Ids that were acknowledged and never applied. */
+  readonly lost: readonly string[];
+  /** Ids that were acknowledged before they were applied. */
+  readonly early: readonly string[];
+  /** Ids of which a later run does not have a higher fence. */
+  readonly fenceFell: readonly string[];
+  /** Second effects of a delivery, by their cause. */
+  readonly doubles: {
+    readonly killed: number;
+    readonly frozen: number;
+    readonly unexplained: readonly Effect[];
+  };
+}
+
+/** The verdict on a correct receiver. */
+export const nothingWrong = {
+  lost: [],
+  early: [],
+  fenceFell: [],
+  doubles: { unexplained: [] },
+} as const;
+
+/** Clocks are read in milliseconds, and a signal takes a moment to arrive. */
+const slackMs = 10;
+
+/** Leases are renewed every third of their length, so a shorter freeze cannot end one. */
+const longFreezeMs = (realLeaseMs * 2) / 3 - slackMs;
+
+/**
+ * A process that runs this long extends its lease or completes its record, because the store is
+ * always reachable here. The longest time measured was 96 ms, on a machine under load.
+ */
+const enoughMs = realLeaseMs / 4;
+
+export function judge({ effects, acks, strikes, epoch }: History): Verdict {
+  /**
+   * A strike explains a second run only if the process did not run for `enoughMs` between its effect
+   * (or the strike, if that was earlier) and the second claim. If the process made the second claim
+   * itself, it was running: timers fire before sockets are read, so it should have extended its lease
+   * first. The exception is a process that froze again while reading the requests that had arrived
+   * during the first freeze. If a run in between had no effect, its claim came before the second one,
+   * at an unknown time, and refused every extension: only the strike itself can be checked.
+   */
+  const why = (first: Effect, second: Effect): "killed" | "frozen" | undefined => {
+    const claimedAt = first.fence - epoch;
+    const claimedAgainAt = second.fence - epoch + slackMs;
+    const own = strikes.filter(({ pid, from }) => pid === first.pid && from <= claimedAgainAt);
+    const hasRunBetween = second.run > first.run + 1;
+    const explains = ({ kind, from, to }: Strike) =>
+      (kind === "kill" ? to >= first.at : to >= claimedAt && to - from >= longFreezeMs) &&
+      ((kind === "freeze" && hasRunBetween) ||
+        (longestRun(own, Math.min(from, first.at), claimedAgainAt) < enoughMs &&
+          (first.pid !== second.pid ||
+            own.some((one) => one.to <= from && from - one.to < enoughMs))));
+    const kinds = new Set(own.filter(explains).map(({ kind }) => kind));
+    if (kinds.has("kill")) return "killed";
+    return kinds.has("freeze") ? "frozen" : undefined;
+  };
+
+  const doubles = { killed: 0, frozen: 0, unexplained: [] as Effect[] };
+  const fenceFell: string[] = [];
+  const last = new Map<string, Effect>();
+  for (const effect of effects.toSorted((a, b) => a.run - b.run)) {
+    const { deliveryId, run, fence } = effect;
+    const before = last.get(deliveryId);
+    last.set(deliveryId, effect);
+    if (!before) continue;
+    if (run === before.run || fence <= before.fence) fenceFell.push(deliveryId);
+    const cause = why(before, effect);
+    if (cause) doubles[cause] += 1;
+    else doubles.unexplained.push(effect);
+  }
+
+  const appliedAt = earliest(effects);
+  const acknowledged = [...earliest(acks)];
+  return {
+    lost: acknowledged.flatMap(([id]) => (appliedAt.has(id) ? [] : id)),
+    early: acknowledged.flatMap(([id, at]) => (at < (appliedAt.get(id) ?? 0) ? id : [])),
+    fenceFell,
+    doubles,
+  };
+}
+
+/** The longest uninterrupted time for which a process ran between two times, given its strikes. */
+function longestRun(strikes: readonly Strike[], start: number, end: number): number {
+  let longest = 0;
+  let runsFrom = start;
+  for (const { kind, from, to } of strikes.toSorted((a, b) => a.from - b.from)) {
+    longest = Math.max(longest, Math.min(from, end) - runsFrom);
+    runsFrom = Math.max(runsFrom, kind === "kill" ? end : to);
+  }
+  return Math.max(longest, end - runsFrom);
+}
+
+function earliest(records: readonly (Ack | Effect)[]): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const { deliveryId, at } of records) {
+    times.set(deliveryId, Math.min(at, times.get(deliveryId) ?? at));
+  }
+  return times;
+}

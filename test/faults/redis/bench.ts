@@ -1,0 +1,253 @@
+import type { CompleteResult, Outcome, OutcomeCode, ReceiverOptions } from "@svc-webhooks/core";
+import { redisStore } from "@svc-webhooks/redis";
+import { Redis } from "ioredis";
+import { expect, test as plainTest, type TestContext } from "vitest";
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { observedReceiver, type ObservedReceiver } from "@svc-webhooks/kit/receivers";
+import { redisServer, type RedisServer } from "@svc-webhooks/kit/redis-server";
+import type { ClientKind, TestClient } from "./clients.js";
+import { tcpProxy, type Fault, type TcpProxy } from "./tcp-proxy.js";
+
+/** The outcome of a delivery. */
+export interface Received {
+  readonly code: OutcomeCode;
+  readonly status: number;
+  readonly warnings: Outcome["warnings"];
+  readonly ms: number;
+  /** A time of `performance.now()`. */
+  readonly at: number;
+}
+
+/** A receiver with a Redis, a proxy between them, and a sender in front of it. */
+export interface Bench extends ObservedReceiver {
+  readonly server: RedisServer;
+  /** Kills the server if it still runs, and starts it again. */
+  readonly restart: () => Promise<void>;
+  readonly proxy: TcpProxy;
+  readonly client: TestClient;
+  /** Ends a fault that broke the client's connection, and resolves when the client has reconnected. */
+  readonly heal: () => Promise<void>;
+  /** The event id of each applied effect. */
+  readonly applied: readonly string[];
+  /** `<id> <run>` for each start of a handler. */
+  readonly runs: readonly string[];
+  /** The record keys of all events that ran, by event id. */
+  readonly keys: ReadonlyMap<string, string>;
+  /** The store's replies, including those after their deadline. */
+  readonly completions: readonly CompleteResult[];
+  readonly extensions: readonly boolean[];
+  /** One attempt. */
+  readonly deliver: (id: string) => Promise<Received>;
+  /** One concurrent attempt for each. */
+  readonly deliverAll: (ids: readonly string[]) => Promise<readonly Received[]>;
+  /** Retries until a 2xx as the service does, but sooner. Resolves with the codes of all attempts. */
+  readonly insist: (id: string) => Promise<readonly OutcomeCode[]>;
+  readonly insistAll: (ids: readonly string[]) => Promise<void>;
+  /** A connection to the server that bypasses the proxy. */
+  readonly admin: Redis;
+  /** The number of records in each state, by the state's first letter. */
+  readonly states: () => Promise<Readonly<Record<string, number>>>;
+  /** Checks that all acknowledged events were applied, and that these events were acknowledged. */
+  readonly expectNothingLost: (ids: readonly string[]) => void;
+}
+
+export interface BenchOptions extends Partial<ReceiverOptions> {
+  readonly kind: ClientKind;
+  /** Command-line options of the server. */
+  readonly redis?: readonly string[];
+  /** Existing servers instead: one, or the nodes of a cluster, which are used without the proxy. */
+  readonly servers?: readonly RedisServer[];
+  /** Called in each run before its effect is applied. */
+  readonly during?: (id: string, run: number) => unknown;
+  /** The network fault before the client is created. */
+  readonly faultAtStart?: Fault;
+}
+
+const benchTest = plainTest.extend<{ bench: (options: BenchOptions) => Promise<Bench> }>({
+  async bench({ onTestFinished }, use) {
+    await use((options) => setUp(options, onTestFinished));
+  },
+});
+
+/**
+ * `test` with a `bench`, which is closed when the test ends. Tests are sequential even in a
+ * concurrent suite: only the suites are concurrent.
+ */
+export const test = benchTest.sequential;
+
+async function setUp(
+  { kind, redis, servers = [], during, faultAtStart = "none", ...options }: BenchOptions,
+  onTestFinished: TestContext["onTestFinished"],
+): Promise<Bench> {
+  let server = servers[0] ?? (await redisServer(redis));
+  const proxy = await tcpProxy(server.port);
+  onTestFinished(async () => {
+    await proxy.close();
+    if (servers.length === 0) await server.close();
+  });
+  await proxy.set(faultAtStart);
+  const client = await kind.open(
+    servers.length > 1 ? servers.map(({ port }) => port) : [proxy.port],
+  );
+  const admin = new Redis(server.port, "127.0.0.1");
+  admin.on("error", () => {});
+  onTestFinished(() => {
+    client.close();
+    admin.disconnect();
+  });
+  if (faultAtStart === "none") await until(client.isReady, "the client connects");
+
+  const applied: string[] = [];
+  const runs: string[] = [];
+  const keys = new Map<string, string>();
+  const acknowledged = new Set<string>();
+  const completions: CompleteResult[] = [];
+  const extensions: boolean[] = [];
+  const store = redisStore(client.client);
+  const observed = observedReceiver({
+    name: "faults",
+    store: {
+      ...store,
+      async complete(...call) {
+        const result = await store.complete(...call);
+        completions.push(result);
+        return result;
+      },
+      async extend(...call) {
+        const result = await store.extend(...call);
+        extensions.push(result);
+        return result;
+      },
+    },
+    on: {
+      "*": async (event, { run = 0, idempotencyKey }) => {
+        // `attempt` sends events with an id.
+        const { id } = event as unknown as { readonly id: string };
+        runs.push(`${id} ${run}`);
+        keys.set(id, `svc-webhooks:${idempotencyKey}`);
+        await during?.(id, run);
+        applied.push(id);
+      },
+    },
+    ...options,
+  });
+
+  /** Signs the delivery first, so that only the receiver's time is measured. */
+  const attempt = async (id: string) => {
+    const delivery = await signed(eventBody("email.sent", { id }), { "x-svc-delivery-id": id });
+    return async (): Promise<Received> => {
+      const startedAt = performance.now();
+      const { code, status, warnings } = await observed.receiver.receive(delivery);
+      const at = performance.now();
+      if (status === 200) acknowledged.add(id);
+      return { code, status, warnings, ms: at - startedAt, at };
+    };
+  };
+
+  const insist: Bench["insist"] = async (id) => {
+    const codes: OutcomeCode[] = [];
+    const receive = await attempt(id);
+    await until(async () => {
+      const { code, status } = await receive();
+      codes.push(code);
+      return status === 200;
+    }, `${id} gets a 2xx`);
+    return codes;
+  };
+
+  return {
+    ...observed,
+    server,
+    proxy,
+    client,
+    admin,
+    applied,
+    runs,
+    keys,
+    completions,
+    extensions,
+    insist,
+    async restart() {
+      server = await server.restart();
+    },
+    async heal() {
+      const before = proxy.accepted();
+      await proxy.set("none");
+      await until(() => proxy.accepted() > before && client.isReady(), "the client is back");
+    },
+    deliver: async (id) => (await attempt(id))(),
+    async deliverAll(ids) {
+      const attempts = await Promise.all(ids.map(attempt));
+      return Promise.all(attempts.map((receive) => receive()));
+    },
+    async insistAll(ids) {
+      await Promise.all(ids.map(insist));
+    },
+    states: async () => countsOf((await recordsOf(admin)).map((record) => record.charAt(0))),
+    expectNothingLost(ids) {
+      expect([...acknowledged].filter((id) => !applied.includes(id))).toEqual([]);
+      expect(ids.filter((id) => !acknowledged.has(id))).toEqual([]);
+    },
+  };
+}
+
+/** Resolves when the condition is true. Rejects after 10 s. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`This did not happen within 10 s: ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** The records on a server. */
+export async function recordsOf(redis: Redis): Promise<readonly string[]> {
+  const keys = await redis.keys("svc-webhooks:*");
+  return keys.length > 0 ? (await redis.mget(keys)).map(String) : [];
+}
+
+export const idsOf = (count: number, name = "evt"): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${name}_${index}`);
+
+function countsOf(words: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}
+
+/** The number of outcomes with each code. */
+export const codesOf = (outcomes: readonly Received[]): Readonly<Record<string, number>> =>
+  countsOf(outcomes.map(({ code }) => code));
+
+/** The distinct outcomes, as `<code> <status> <warnings>`. */
+export const outcomesOf = (outcomes: readonly Received[]): readonly string[] => [
+  ...new Set(outcomes.map(({ code, status, warnings }) => [code, status, ...warnings].join(" "))),
+];
+
+/**
+ * The only assertion about time: a sender has its response by the deadline, the median within 500 ms of
+ * it, the worst within 2 s, also on a loaded machine. A client with its defaults takes minutes.
+ */
+export function expectOutcomesBy(deadlineMs: number, outcomes: readonly Received[]): void {
+  const sorted = outcomes.map(({ ms }) => ms).toSorted((a, b) => a - b);
+  const median = sorted[Math.floor(sorted.length / 2)];
+  const worst = sorted.at(-1);
+  expect(median, "median answer time in ms").toBeLessThan(deadlineMs + 500);
+  expect(worst, "worst answer time in ms").toBeLessThan(deadlineMs + 2_000);
+}
+
+const speed = 20;
+
+/** A clock that is 20 times as fast as real time. */
+export const fastClock = {
+  speed,
+  now: () => Date.now(),
+  monotonic: () => performance.now() * speed,
+  after(delayMs: number, run: () => void) {
+    const timer = setTimeout(run, delayMs / speed);
+    return () => clearTimeout(timer);
+  },
+};

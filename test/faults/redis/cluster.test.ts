@@ -1,0 +1,116 @@
+import { Redis } from "ioredis";
+import { describe, expect } from "vitest";
+import {
+  clusterReplica,
+  describeWithRedis,
+  redisCluster,
+  type RedisServer,
+} from "@svc-webhooks/kit/redis-server";
+import {
+  codesOf,
+  expectOutcomesBy,
+  idsOf,
+  test,
+  until,
+  type Received,
+  type Bench,
+} from "./bench.js";
+import { clusterKinds } from "./clients.js";
+
+const deadlineMs = 120;
+
+/** The ids of the events whose records are on this server. */
+async function idsOn({ port }: RedisServer, { keys }: Bench): Promise<readonly string[]> {
+  const redis = new Redis(port, "127.0.0.1");
+  const found = await redis.keys("*");
+  redis.disconnect();
+  return [...keys].filter(([, key]) => found.includes(key)).map(([id]) => id);
+}
+
+describeWithRedis("a cluster", () => {
+  // Not concurrent: a failover keeps both cores busy, and response times are measured.
+  describe.each(clusterKinds)("behind $name", (kind) => {
+    test("serves all slots but those of an unavailable master, and all of them when it is back", async ({
+      bench,
+      onTestFinished,
+    }) => {
+      const servers = await redisCluster();
+      let [doomed] = servers;
+      if (!doomed) throw new Error("`redisCluster` returned no servers.");
+      onTestFinished(async () => {
+        for (const server of [doomed, ...servers]) await server?.close();
+      });
+      const all = await bench({
+        kind,
+        servers,
+        storeTimeouts: { claim: deadlineMs },
+        during(id, run) {
+          if (id.startsWith("failed") && run === 1) throw new Error("no");
+        },
+      });
+      const done = idsOf(100, "done");
+      const failed = idsOf(100, "failed");
+      await all.insistAll(done);
+      await until(() => all.completions.length === done.length, "all are done");
+      const fail = (id: string) =>
+        until(async () => (await all.deliver(id)).code === "handler_failed", `${id} has failed`);
+      await Promise.all(failed.map(fail));
+      const lost = new Set(await idsOn(doomed, all));
+      const isAvailable = (id: string) => !lost.has(id);
+
+      const [first, second, third] = [0, 10, 20].map((start) => [...lost].slice(start, start + 10));
+      for (const signal of ["SIGSTOP", "SIGKILL"] as const) {
+        doomed.process.kill(signal);
+        const rejected: Received[] = [];
+        // In groups, so that one pause of this machine does not affect all measured times.
+        for (const ids of [first, second, third]) {
+          rejected.push(...(await all.deliverAll(ids ?? [])));
+        }
+        expect(codesOf(rejected)).toEqual({ store_unavailable: 30 });
+        expectOutcomesBy(deadlineMs, rejected);
+      }
+      const reportsBefore = all.reports.length;
+      await all.insistAll([...done, ...failed].filter(isAvailable));
+      const codes = all.codes().slice(reportsBefore);
+      expect(codes).toContain("duplicate");
+      expect(codes).toContain("processed");
+
+      doomed = await doomed.restart();
+      await all.insistAll([...done, ...failed]);
+      all.expectNothingLost([...done, ...failed]);
+      // The master came back empty.
+      const twice = [...lost].filter((id) => id.startsWith("done"));
+      expect(all.applied.toSorted()).toEqual([...done, ...failed, ...twice].toSorted());
+    });
+
+    test("the client leaves a demoted master that keeps its read-only connections, and every event is applied once", async ({
+      bench,
+      onTestFinished,
+    }) => {
+      const servers = await redisCluster();
+      onTestFinished(async () => {
+        for (const server of servers) await server.close();
+      });
+      const successor = await clusterReplica(servers);
+      onTestFinished(() => successor.close());
+      const all = await bench({ kind, servers });
+      const before = idsOf(100, "before");
+      await all.insistAll(before);
+      const direct = new Redis(successor.port, "127.0.0.1");
+      onTestFinished(() => direct.disconnect());
+
+      await all.client.readReplicas?.();
+      await direct.cluster("FAILOVER");
+      await until(async () => (await all.admin.role())[0] === "slave", "the master is demoted");
+      const after = idsOf(100, "after");
+      const outcomes = await all.deliverAll(after);
+      expect(new Set(Object.keys(codesOf(outcomes)))).toContain("store_unavailable");
+      expect(all.lines.join()).toContain("READONLY");
+      await all.insistAll(after);
+      expect(all.applied.toSorted()).toEqual([...before, ...after].toSorted());
+      await until(() => all.completions.length === 200, "all are done");
+      expect(codesOf(await all.deliverAll([...before, ...after]))).toEqual({ duplicate: 200 });
+      all.expectNothingLost([...before, ...after]);
+    });
+  });
+});

@@ -1,0 +1,185 @@
+import { describe, expect } from "vitest";
+import { gate } from "@svc-webhooks/kit/gate";
+import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
+import {
+  codesOf,
+  expectOutcomesBy,
+  fastClock,
+  idsOf,
+  outcomesOf,
+  test,
+  until,
+  type Received,
+  type Bench,
+  type BenchOptions,
+} from "./bench.js";
+import { clientKinds, type ClientKind } from "./clients.js";
+
+const deadlineMs = 100;
+const batch = idsOf(40);
+
+/** In quarters, so that one pause of this machine does not affect all measured times. */
+const quarters = [0, 10, 20, 30].map((start) => batch.slice(start, start + 10));
+
+/** Breaks the network during first runs, then ends the runs. Times are measured from their end. */
+async function brokenDuringRuns(
+  bench: (options: BenchOptions) => Promise<Bench>,
+  kind: ClientKind,
+  end: "finish" | "fail",
+): Promise<Bench & { readonly outcomes: readonly Received[] }> {
+  const waves = quarters.map((ids) => ({ ids, handlers: gate() }));
+  const all = await bench({
+    kind,
+    storeTimeouts: { complete: deadlineMs, release: deadlineMs },
+    during: (id, run) =>
+      run === 1 ? waves.find(({ ids }) => ids.includes(id))?.handlers.opened : undefined,
+  });
+  const delivering = waves.map(({ ids }) => all.deliverAll(ids));
+  await until(() => all.runs.length === batch.length, "all handlers have started");
+  await all.proxy.set("black hole");
+  const outcomes: Received[] = [];
+  for (const [index, { handlers }] of waves.entries()) {
+    const endedAt = performance.now();
+    if (end === "finish") handlers.open();
+    else handlers.fail(new Error("no"));
+    const wave = await delivering[index];
+    for (const outcome of wave ?? []) outcomes.push({ ...outcome, ms: outcome.at - endedAt });
+  }
+  return { ...all, outcomes };
+}
+
+describeWithRedis("between a receiver and its Redis", () => {
+  // Not concurrent, because so many deliveries would delay those of other tests.
+  describe.each(clientKinds)("with $name", (kind) => {
+    test("no server listens: every delivery is rejected immediately, nothing queues, and the client recovers", async ({
+      bench,
+    }) => {
+      const all = await bench({ kind, maxRuns: 1, onParked: () => {} });
+      const { client, deliver, deliverAll, heal, insistAll, proxy, runs } = all;
+      expect(await deliver("first")).toMatchObject({ code: "processed" });
+      const callsBefore = client.calls();
+
+      await proxy.set("refuse");
+      await until(() => !client.isReady(), "the client has noticed");
+      const outage = idsOf(1_000);
+      const outcomes: Received[] = [];
+      for (const id of outage.slice(0, 40)) outcomes.push(await deliver(id));
+      expectOutcomesBy(0, outcomes);
+      outcomes.push(...(await deliverAll(outage.slice(40))));
+      expect(outcomesOf(outcomes)).toEqual(["store_unavailable 503"]);
+      expect(client.pending()).toBe(0);
+      expect(client.calls()).toBe(callsBefore);
+
+      await heal();
+      await insistAll(outage);
+      expect(runs.toSorted()).toEqual(["first", ...outage].map((id) => `${id} 1`).toSorted());
+      all.expectNothingLost(outage);
+      expect(await deliver("first")).toMatchObject({ code: "duplicate" });
+    });
+  });
+
+  describe("outcomes by the deadline:", () => {
+    describe.concurrent.each(clientKinds)("with $name", (kind) => {
+      test.for(["black hole", "hold", "hold replies"] as const)(
+        "a %s at claim: 503 by the deadline, and no run is counted",
+        async (fault, { bench }) => {
+          const all = await bench({
+            kind,
+            storeTimeouts: { claim: deadlineMs },
+            maxRuns: 1,
+            onParked: () => {},
+          });
+          const { client, deliverAll, insist, insistAll, proxy, runs } = all;
+          await insist("first");
+          await proxy.set(fault);
+          const outcomes: Received[] = [];
+          for (const ids of quarters) outcomes.push(...(await deliverAll(ids)));
+          expect(outcomesOf(outcomes)).toEqual(["store_unavailable 503"]);
+          expectOutcomesBy(deadlineMs, outcomes);
+          expect(runs).toEqual(["first 1"]);
+
+          await proxy.set("none");
+          await insistAll(batch);
+          expect(runs.toSorted()).toEqual(["first", ...batch].map((id) => `${id} 1`).toSorted());
+          all.expectNothingLost(batch);
+          await until(() => client.pending() === 0, "no call is pending");
+        },
+      );
+    });
+
+    describe.concurrent.each(clientKinds)("with $name", (kind) => {
+      test("a black hole at complete: 200 by the deadline with a warning, recorded when the store is back", async ({
+        bench,
+      }) => {
+        const all = await brokenDuringRuns(bench, kind, "finish");
+        expect(outcomesOf(all.outcomes)).toEqual(["processed 200 complete_failed"]);
+        expectOutcomesBy(deadlineMs, all.outcomes);
+        expect(await all.states()).toEqual({ r: batch.length });
+
+        await all.proxy.set("none");
+        await until(async () => (await all.states())["d"] === batch.length, "all are done");
+        expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
+        expect(all.applied).toHaveLength(batch.length);
+        expect(all.internalErrors).toHaveLength(batch.length);
+        all.expectNothingLost(batch);
+      });
+
+      test("a black hole at release: 500 by the deadline, released when the store is back, then run again", async ({
+        bench,
+      }) => {
+        const all = await brokenDuringRuns(bench, kind, "fail");
+        expect(outcomesOf(all.outcomes)).toEqual(["handler_failed 500"]);
+        expectOutcomesBy(deadlineMs, all.outcomes);
+        expect(all.applied).toEqual([]);
+
+        await all.proxy.set("none");
+        await until(async () => (await all.states())["f"] === batch.length, "all are released");
+        expect(codesOf(await all.deliverAll(batch))).toEqual({ processed: batch.length });
+        expect(all.runs.filter((run) => run.endsWith(" 2"))).toHaveLength(batch.length);
+        all.expectNothingLost(batch);
+      });
+
+      test("a black hole at extend: 503 at the handler's timeout, the lost lease is reported, and the run completes", async ({
+        bench,
+      }) => {
+        const handlers = gate();
+        const leaseMs = 10_000;
+        const handlerTimeoutMs = 5_000;
+        const all = await bench({
+          kind,
+          clock: fastClock,
+          leaseMs,
+          handlerTimeoutMs,
+          storeTimeouts: { extend: 2_000, claim: 10_000, complete: 10_000 },
+          during: () => handlers.opened,
+        });
+        const delivering = all.deliverAll(batch);
+        await until(() => all.runs.length === batch.length, "all handlers have started");
+        const startedAt = performance.now();
+        const leaseEndsAt = fastClock.monotonic() + leaseMs;
+        await all.proxy.set("black hole");
+        const outcomes = (await delivering).map((outcome) => ({
+          ...outcome,
+          ms: outcome.at - startedAt,
+        }));
+        expect(outcomesOf(outcomes)).toEqual(["handler_timeout 503"]);
+        expectOutcomesBy(handlerTimeoutMs / fastClock.speed, outcomes);
+
+        await until(() => fastClock.monotonic() > leaseEndsAt, "the lease has ended");
+        expect([...new Set(all.internalErrors.map(String))]).toEqual([
+          "Error: store.extend took longer than 2000 ms",
+        ]);
+        await all.heal();
+        handlers.open();
+        expect(await all.receiver.drain({ deadlineMs: 200_000 })).toBe(0);
+        const settled = all.reports.filter(({ phase }) => phase === "settled");
+        expect(settled).toHaveLength(batch.length);
+        for (const report of settled) {
+          expect(report).toMatchObject({ code: "processed", warnings: ["lease_lost"] });
+        }
+        expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
+        expect(all.applied).toHaveLength(batch.length);
+      });
+    });
+  });
+});

@@ -1,0 +1,242 @@
+import { fakeClock } from "@svc-webhooks/testing";
+import { describe, expect } from "vitest";
+import { gate } from "@svc-webhooks/kit/gate";
+import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
+import { codesOf, idsOf, outcomesOf, test, until, type Bench } from "./bench.js";
+import { clientKinds } from "./clients.js";
+
+const deadlineMs = 120;
+const batch = idsOf(40);
+
+describeWithRedis("a receiver recovers when", () => {
+  describe.concurrent.each(clientKinds)("with $name", (kind) => {
+    test("no server was listening from the start: rejects deliveries immediately, and processes them once one is", async ({
+      bench,
+    }) => {
+      const { deliver, insist, applied, proxy } = await bench({ kind, faultAtStart: "refuse" });
+      expect(outcomesOf([await deliver("evt")])).toEqual(["store_unavailable 503"]);
+      await proxy.set("none");
+      await insist("evt");
+      expect(applied).toEqual(["evt"]);
+    });
+
+    test("each connection is reset when it opens: rejects deliveries, and processes them after the fault", async ({
+      bench,
+    }) => {
+      const { deliver, insist, applied, proxy, client, receiver } = await bench({ kind });
+      await proxy.set("reset");
+      await until(() => !client.isReady(), "the client has noticed");
+      expect(outcomesOf([await deliver("evt")])).toEqual(["store_unavailable 503"]);
+      await proxy.set("none");
+      await insist("evt");
+      expect(applied).toEqual(["evt"]);
+      expect(await receiver.drain({ deadlineMs: 10_000 })).toBe(0);
+    });
+
+    test("no server is listening and onStoreError is process: runs events without dedupe, and records them later", async ({
+      bench,
+    }) => {
+      const all = await bench({ kind, onStoreError: "process" });
+      await all.proxy.set("refuse");
+      await until(() => !all.client.isReady(), "the client has noticed");
+      const outcomes = await all.deliverAll(batch);
+      expect(outcomesOf(outcomes)).toEqual(["processed 200 complete_failed"]);
+      expect(new Set(all.reports.map(({ dedupe }) => dedupe))).toEqual(new Set(["unverified"]));
+
+      await all.heal();
+      await until(() => all.completions.length === batch.length, "all completions are recorded");
+      expect(new Set(all.completions)).toEqual(new Set(["restored"]));
+      expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
+      expect(all.applied).toHaveLength(batch.length);
+    });
+
+    test("replies to claims are held: releases the claims, and another receiver runs the events", async ({
+      bench,
+    }) => {
+      const cutOff = await bench({
+        kind,
+        storeTimeouts: { claim: deadlineMs },
+        during(id, run) {
+          if (id === "first" && run === 1) throw new Error("no");
+        },
+      });
+      const other = await bench({ kind, servers: [cutOff.server], maxRuns: 1, onParked: () => {} });
+      await cutOff.insist("first");
+      await cutOff.proxy.set("hold replies");
+      expect(outcomesOf(await cutOff.deliverAll(batch))).toEqual(["store_unavailable 503"]);
+      await until(async () => (await cutOff.states())["f"] === batch.length, "all are released");
+      expect(codesOf(await other.deliverAll(batch))).toEqual({ processed: batch.length });
+      expect(cutOff.applied).toEqual(["first"]);
+      expect(other.runs.toSorted()).toEqual(batch.map((id) => `${id} 1`).toSorted());
+    });
+
+    test("the reply to a claim is lost: runs the event once, as its first run", async ({
+      bench,
+    }) => {
+      const all = await bench({ kind, maxRuns: 1, onParked: () => {} });
+      await all.insist("first");
+      const lost = all.proxy.loseReply();
+      const codes = await all.insist("evt");
+      await lost;
+      // If the client resends the claim, its token matches. Otherwise, the claim is released.
+      if (kind.resends) expect(codes).toEqual(["processed"]);
+      else expect([codes[0], codes.at(-1)]).toEqual(["store_unavailable", "processed"]);
+      expect(all.runs).toEqual(["first 1", "evt 1"]);
+      all.expectNothingLost(["evt"]);
+    });
+
+    test("the reply to a claim is lost and the server is unreachable past the deadline: runs the event once, as its first run", async ({
+      bench,
+    }) => {
+      const all = await bench({
+        kind,
+        storeTimeouts: { claim: deadlineMs },
+        maxRuns: 1,
+        onParked: () => {},
+      });
+      await all.insist("first");
+      const lost = all.proxy.loseReply("refuse");
+      expect(outcomesOf([await all.deliver("evt")])).toEqual(["store_unavailable 503"]);
+      await lost;
+      expect(await all.states()).toEqual({ d: 1, r: 1 });
+      await all.proxy.set("none");
+      await all.insist("evt");
+      expect(all.runs).toEqual(["first 1", "evt 1"]);
+      all.expectNothingLost(["evt"]);
+    });
+  });
+
+  describe.concurrent.each(clientKinds)("with $name", (kind) => {
+    test("an extension is lost: keeps the lease if the next extension arrives", async ({
+      bench,
+    }) => {
+      const clock = fakeClock();
+      const handler = gate();
+      const all = await bench({ kind, clock, during: () => handler.opened });
+      const outcome = all.deliver("evt");
+      await until(() => all.runs.length === 1, "the handler has started");
+
+      await all.proxy.set("black hole");
+      const sent = all.client.calls();
+      await clock.advance(10_000);
+      await until(() => all.client.calls() > sent, "the lease is extended");
+      await clock.advance(2_000);
+      expect(all.internalErrors).toHaveLength(1);
+      expect(await outcome).toMatchObject({ code: "handler_timeout" });
+
+      await all.heal();
+      const late = kind.resends ? [true] : [];
+      await until(() => all.extensions.length === late.length, "resent calls get their replies");
+      await clock.advance(8_000);
+      await until(() => all.extensions.length > late.length, "the lease is extended");
+      expect(all.extensions).toEqual([...late, true]);
+      // Past the end of the first lease.
+      await clock.advance(15_000);
+      handler.open();
+      const report = await all.reported("processed");
+      expect(report).toMatchObject({ phase: "settled", warnings: [], run: 1 });
+      expect(await all.deliver("evt")).toMatchObject({ code: "duplicate" });
+    });
+
+    test("the reply to complete is lost: returns 200, and copies are duplicates", async ({
+      bench,
+    }) => {
+      const all: Bench = await bench({
+        kind,
+        during: (id) => void (id === "evt" && all.proxy.loseReply()),
+      });
+      await all.insist("first");
+      const warning = kind.resends ? "" : " complete_failed";
+      expect(outcomesOf([await all.deliver("evt")])).toEqual([`processed 200${warning}`]);
+      await until(() => all.completions.length === 2, "the completion is recorded");
+      expect(all.completions).toEqual(["owner", "already"]);
+      expect(await all.deliver("evt")).toMatchObject({ code: "duplicate" });
+      expect(all.applied).toEqual(["first", "evt"]);
+    });
+
+    test("the reply to release is lost: returns 500, and the next attempt runs", async ({
+      bench,
+    }) => {
+      const all: Bench = await bench({
+        kind,
+        during(id, run) {
+          if (run > 1) return;
+          if (id === "evt") void all.proxy.loseReply();
+          throw new Error("no");
+        },
+      });
+      // Loads the script first, so that the lost reply is not the error for an unknown script.
+      await all.insist("first");
+      expect(outcomesOf([await all.deliver("evt")])).toEqual(["handler_failed 500"]);
+      expect(all.internalErrors).toHaveLength(kind.resends ? 0 : 1);
+      await all.insist("evt");
+      expect(all.runs).toEqual(["first 1", "first 2", "evt 1", "evt 2"]);
+      all.expectNothingLost(["evt"]);
+    });
+
+    test("bytes arrive one at a time: behaves as usual, but slowly", async ({ bench }) => {
+      const all = await bench({
+        kind,
+        storeTimeouts: { claim: 10_000, complete: 10_000, release: 10_000 },
+        during(_id, run) {
+          if (run === 1) throw new Error("no");
+        },
+      });
+      await all.proxy.set("drip");
+      const events = idsOf(3);
+      expect(codesOf(await all.deliverAll(events))).toEqual({ handler_failed: 3 });
+      expect(codesOf(await all.deliverAll(events))).toEqual({ processed: 3 });
+      expect(codesOf(await all.deliverAll(events))).toEqual({ duplicate: 3 });
+      expect(all.internalErrors).toEqual([]);
+    });
+  });
+
+  describe.concurrent.each(clientKinds)("with $name", (kind) => {
+    test("two receivers are under load during successive faults: applies every event exactly once", async ({
+      bench,
+    }) => {
+      const timeouts = { claim: deadlineMs, complete: deadlineMs, release: deadlineMs };
+      const options = { kind, storeTimeouts: timeouts, maxRuns: 1, onParked: () => {} };
+      const left = await bench(options);
+      const right = await bench({ ...options, servers: [left.server] });
+      const sent: string[] = [];
+      const over = new AbortController();
+      let attempts = 0;
+      const send = async () => {
+        while (!over.signal.aborted) {
+          const id = `evt_${sent.length}`;
+          sent.push(id);
+          await until(async () => {
+            attempts += 1;
+            const { deliver } = attempts % 2 === 0 ? left : right;
+            return (await deliver(id)).status === 200;
+          }, `${id} gets a 2xx`);
+        }
+      };
+      const senders = Array.from({ length: 5 }, send);
+      const someAttempts = async () => {
+        const enough = attempts + 20;
+        await until(() => attempts > enough, "the senders continue");
+      };
+
+      const faults = [
+        [left, "hold"],
+        [right, "black hole"],
+        [left, "reset"],
+        [right, "hold replies"],
+        [left, "drip"],
+      ] as const;
+      for (const [{ proxy }, fault] of faults) {
+        await proxy.set(fault);
+        await someAttempts();
+        await proxy.set("none");
+        await someAttempts();
+        await proxy.loseReply();
+      }
+      over.abort();
+      await Promise.all(senders);
+      expect([...left.applied, ...right.applied].toSorted()).toEqual(sent.toSorted());
+      await until(async () => (await left.states())["d"] === sent.length, "all are done");
+    });
+  });
+});

@@ -1,0 +1,70 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { signedDelivery } from "@svc-webhooks/testing";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { Served } from "./launch.js";
+import { run } from "./programs.js";
+
+/** The value of `SVC_WEBHOOK_SECRET` in the examples' READMEs. */
+export const exampleSecret = "whsec_example";
+
+/** The event in the examples' READMEs. */
+export const exampleEvent = { type: "email.delivered", data: { email_id: "msg_1" } };
+
+/** The responses to a delivery, its copy and a forged delivery. */
+export async function answersOf(url: string): Promise<readonly unknown[]> {
+  const genuine = await signedDelivery(exampleEvent, { secret: exampleSecret });
+  const forged = await signedDelivery(exampleEvent, { secret: "whsec_wrong" });
+  const responses: unknown[] = [];
+  for (const delivery of [genuine, genuine, forged]) {
+    const response = await fetch(url, delivery);
+    responses.push([response.status, await response.json()]);
+  }
+  return responses;
+}
+
+export const expectedAnswers = [
+  [200, { status: "processed" }],
+  [200, { status: "duplicate" }],
+  [401, { error: { code: "signature_mismatch", message: "signature mismatch" } }],
+];
+
+/** Serves an example as its README describes, and runs the tests of all examples at `path`. */
+export function testExample(
+  folder: string,
+  path: string,
+  serve: () => Promise<Served>,
+  startTimeoutMs: number,
+): void {
+  let served: Served;
+  beforeAll(async () => {
+    // Set for the server: the build of an app unsets it.
+    vi.stubEnv("SVC_WEBHOOK_SECRET", exampleSecret);
+    served = await serve();
+  }, startTimeoutMs);
+  afterAll(() => served?.close());
+
+  test("a delivery is processed once, and a forged one is not processed", async () => {
+    expect(await answersOf(`${served.origin}${path}`)).toEqual(expectedAnswers);
+  });
+
+  testReadmeCurl(folder, () => served.origin);
+}
+
+const missing = ["bash", "curl", "openssl"].filter((tool) => spawnSync(tool, ["--version"]).error);
+
+/** Runs the README's block that signs and sends a delivery, against the running server. */
+export function testReadmeCurl(folder: string, origin: () => string | Promise<string>): void {
+  // Skipped on a machine without the tools. In CI, missing tools fail the test.
+  test.skipIf(missing.length > 0 && !process.env["CI"])(
+    "the README's curl is accepted",
+    async () => {
+      const readme = readFileSync(`${folder}README.md`, "utf8");
+      const block = /```bash\n([^]*?)```/.exec(readme)?.[1] ?? "";
+      const command = block.replace(/http:\/\/localhost:\d+/, await origin());
+      expect(await run("bash", ["-c", command], { cwd: folder })).toMatchObject({
+        stdout: '{"status":"processed"} 200\n',
+      });
+    },
+  );
+}

@@ -1,0 +1,61 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./programs.js";
+
+type Versions = Readonly<Record<string, string>>;
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly description?: string;
+  readonly keywords?: readonly string[];
+  readonly homepage?: string;
+  readonly bugs?: string;
+  readonly repository?: unknown;
+  readonly private?: boolean;
+  readonly license?: string;
+  readonly engines?: Versions;
+  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly dependencies?: Versions;
+  readonly optionalDependencies?: Versions;
+  readonly peerDependencies?: Versions;
+  readonly devDependencies?: Versions;
+}
+
+/** A package in this workspace. */
+export interface WorkspacePackage {
+  readonly name: string;
+  /** Its path relative to the root, `packages/core`. */
+  readonly folder: string;
+  /** Its absolute path. */
+  readonly source: string;
+  readonly manifest: Manifest;
+  /** The specifiers that users can import: `@svc-webhooks/next/pages`. */
+  readonly entries: readonly string[];
+}
+
+export const readManifest = (directory: string): Manifest =>
+  JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
+
+export const packages: readonly WorkspacePackage[] = readdirSync(join(root, "packages"))
+  .map((name) => `packages/${name}`)
+  // A folder that contains only an earlier version's build output is not a package.
+  .filter((folder) => existsSync(join(root, folder, "package.json")))
+  .map((folder) => {
+    const source = join(root, folder);
+    const manifest = readManifest(source);
+    const { name, exports = {} } = manifest;
+    const entries = Object.keys(exports)
+      .filter((entry) => entry !== "./package.json")
+      .map((entry) => name + entry.slice(1));
+    return { name, folder, source, manifest, entries };
+  });
+
+/** The packages that users install. */
+export const publicPackages: readonly WorkspacePackage[] = packages.filter(
+  ({ manifest }) => manifest.private !== true,
+);
+
+/** Adapters and stores are marked by a keyword, so that users also find third-party ones. */
+export const packagesOfKind = (kind: "adapter" | "store"): readonly WorkspacePackage[] =>
+  packages.filter(({ manifest }) => manifest.keywords?.includes(`svc-webhooks-${kind}`));

@@ -1,0 +1,302 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  codeOf,
+  createReceiver,
+  memoryStore,
+  type DeliveryReport,
+  type DeliveryStore,
+  type HandlerResult,
+  type Outcome,
+  type Receiver,
+} from "@svc-webhooks/core";
+import { fakeClock, signedDelivery, type FakeClock } from "@svc-webhooks/testing";
+import { describe, expect, test } from "vitest";
+import { declarationsOf } from "./declarations.js";
+import { root } from "@svc-webhooks/kit/programs";
+import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
+
+const page = "packages/core/README.md";
+const core = declarationsOf("@svc-webhooks/core");
+
+/** The rows of the options table. A row that names members of an option counts as several. */
+const options = tableOf(page, "option").flatMap((row) => {
+  const [option = ""] = codeIn(row["option"] ?? "");
+  const members = codeIn(row["meaning"] ?? "").filter((code) => code.startsWith("."));
+  const [parent] = option.split(".");
+  return [option, ...members.map((member) => `${parent}${member}`)].map((name) => ({
+    name,
+    default: row["default"] ?? "",
+    range: row["range"] ?? "",
+    codes: codeIn(row["error `code`"] ?? ""),
+  }));
+});
+
+/** Parses `1,048,576`, and `365 d` as milliseconds. */
+function numberIn(text: string): number | undefined {
+  const [number] = /^\d{1,3}(?:,\d{3})*/.exec(text) ?? [];
+  if (number === undefined) return undefined;
+  return Number(number.replaceAll(",", "")) * (text.endsWith(" d") ? 86_400_000 : 1);
+}
+
+const defaults = options.flatMap((option) => {
+  const number = numberIn(option.default);
+  return number === undefined ? [] : [{ name: option.name, number }];
+});
+
+const defaultOf = (name: string) => defaults.find((one) => one.name === name)?.number;
+
+/** The value of `` `maxRunMs` + `leaseMs` `` if no option is set. */
+const limitIn = (text: string): number =>
+  text
+    .split(/ (?=[+−])/)
+    .map((part) => {
+      const [option] = codeIn(part);
+      const size = option === undefined ? numberIn(part.replace(/^[+−] /, "")) : defaultOf(option);
+      return part.startsWith("−") ? -Number(size) : Number(size);
+    })
+    .reduce((total, part) => total + part);
+
+const ranges = options
+  .filter(({ range }) => range.includes(" … "))
+  .map(({ name, range, codes }) => {
+    const characters = range.endsWith(" characters");
+    const [min = "", max = ""] = range.replace(" characters", "").split(" … ");
+    const valueOf = (size: number) => (characters ? "n".repeat(size) : size);
+    return { name, range, codes, min: limitIn(min), max: limitIn(max), valueOf };
+  });
+
+const set = (name: string, value: unknown): object => {
+  const [option = "", member] = name.split(".");
+  return { [option]: member === undefined ? value : { [member]: value } };
+};
+
+/** The code of the error that `createReceiver` throws, or undefined if it returns. */
+function refusal(given: object): string | undefined {
+  try {
+    createReceiver({ secret: "whsec_test", on: { "*": () => {} }, onParked: () => {}, ...given });
+    return undefined;
+  } catch (error) {
+    return codeOf(error) ?? String(error);
+  }
+}
+
+test("the options table lists the members of ReceiverOptions", () => {
+  const declared = core
+    .propertiesOf("ReceiverOptions")
+    .flatMap((name) =>
+      name === "storeTimeouts"
+        ? core.propertiesOf("StoreTimeouts").map((member) => `${name}.${member}`)
+        : [name],
+    );
+  expect(options.map(({ name }) => name).toSorted()).toEqual(declared.toSorted());
+});
+
+test.each([
+  { entry: "@svc-webhooks/redis", type: "RedisStoreOptions" },
+  { entry: "@svc-webhooks/cloudflare", type: "DurableObjectStoreOptions" },
+  { entry: "@svc-webhooks/testing", type: "SignedRequestOptions" },
+])("the options table of $entry lists the members of $type", ({ entry, type }) => {
+  const rows = tableOf(`${entry.replace("@svc-webhooks", "packages")}/README.md`, "option");
+  const names = rows.flatMap((row) => codeIn(row["option"] ?? ""));
+  expect(names.toSorted()).toEqual(declarationsOf(entry).propertiesOf(type).toSorted());
+});
+
+test.each(options)("createReceiver accepts $name and rejects a misspelling of it", ({ name }) => {
+  expect(refusal(set(name, undefined))).not.toBe("unknown_option");
+  expect(refusal(set(`${name}_`, undefined))).toBe("unknown_option");
+});
+
+describe("both limits of a documented range are accepted, and no value beyond them", () => {
+  test.each(ranges)("$name: $range", ({ name, codes, min, max, valueOf }) => {
+    expect(refusal(set(name, valueOf(min)))).toBeUndefined();
+    expect(refusal(set(name, valueOf(max)))).toBeUndefined();
+    expect(codes).toContain(refusal(set(name, valueOf(min - 1))));
+    expect(codes).toContain(refusal(set(name, valueOf(max + 1))));
+  });
+
+  const words = options.filter(({ range }) => /^`"\w+"/.test(range));
+  test.each(words)("$name: $range", ({ name, range }) => {
+    const allowed = codeIn(range).join(" ").match(/\w+/g) ?? [];
+    for (const word of allowed) {
+      expect(refusal({ ...set(name, word), eventId: () => "evt_1" })).toBeUndefined();
+    }
+    expect(refusal(set(name, allowed.join("")))).toBe("invalid_option");
+  });
+});
+
+describe("a wrong value is rejected with each documented code", () => {
+  const provoking: Readonly<Record<string, (option: string) => object>> = {
+    invalid_secret: (option) => set(option, true),
+    invalid_handler: (option) => set(option, true),
+    invalid_option: (option) => set(option, true),
+    unknown_option: (option) =>
+      option === "secret"
+        ? { secret: [{ id: "a", key: "whsec_test", expires: 5 }] }
+        : set(`${option}_`, 5),
+    missing_name: () => ({ store: { ...memoryStore(), shared: true } }),
+    missing_event_id: () => ({ dedupeBy: "event" }),
+    missing_on_parked: () => ({ maxRuns: 3, onParked: undefined }),
+  };
+
+  test.each(options)("$name: $codes", ({ name, codes }) => {
+    expect(codes.map((code) => refusal(provoking[code]?.(name) ?? {}))).toEqual(codes);
+  });
+
+  test("every code of ReceiverConfigErrorCode is documented", () => {
+    const documented = new Set(options.flatMap(({ codes }) => codes));
+    expect([...documented].toSorted()).toEqual(
+      core.literalsOf("ReceiverConfigErrorCode").toSorted(),
+    );
+  });
+});
+
+const never = () => new Promise<never>(() => {});
+
+interface Bench {
+  readonly clock: FakeClock;
+  readonly receiver: Receiver;
+  readonly reports: readonly DeliveryReport[];
+  /** Sends a new delivery with this body. */
+  readonly send: (body?: string) => Promise<Outcome>;
+}
+
+interface BenchOptions {
+  readonly handler?: (() => HandlerResult) | undefined;
+  readonly faults?: Partial<DeliveryStore>;
+}
+
+/** A receiver on a clock that stands still. `faults` replaces calls of its store. */
+function bench({ handler = () => {}, faults = {} }: BenchOptions = {}): Bench {
+  const clock = fakeClock();
+  const reports: DeliveryReport[] = [];
+  const receiver = createReceiver({
+    secret: "whsec_test",
+    clock,
+    store: { ...memoryStore({ clock }), ...faults },
+    on: { "*": handler },
+    onHandlerError: () => {},
+    log: () => {},
+    observe: (report) => reports.push(report),
+  });
+  const send = async (body = '{"type":"email.sent"}') =>
+    receiver.receive(await signedDelivery(body));
+  return { clock, receiver, reports, send };
+}
+
+/** Checks that the event happens exactly `ms` from now. */
+async function happensAfter(ms: number, clock: FakeClock, event: Promise<unknown>): Promise<void> {
+  let happened = false;
+  void event.then(() => (happened = true));
+  await clock.advance(ms - 1);
+  expect(happened).toBe(false);
+  await clock.advance(1);
+  expect(happened).toBe(true);
+}
+
+/** Checks the deadline of a store call that never settles and starts `afterMs` after the delivery. */
+const deadlineOf =
+  (
+    operation: "claim" | "complete" | "release" | "extend",
+    handler?: () => HandlerResult,
+    afterMs = 0,
+  ) =>
+  async (ms: number): Promise<void> => {
+    let aborted = never() as Promise<unknown>;
+    const hang = (...given: readonly unknown[]) => {
+      const { signal } = given.at(-1) as { readonly signal: AbortSignal };
+      aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+      return never();
+    };
+    const { clock, send } = bench({ handler, faults: { [operation]: hang } });
+    void send();
+    await clock.advance(afterMs);
+    await happensAfter(ms, clock, aborted);
+  };
+
+/** Checks a duration that a claim passes to the store. */
+const claimedWith = (duration: "leaseMs" | "retainMs") => async (ms: number) => {
+  const requests: unknown[] = [];
+  const claim: DeliveryStore["claim"] = (key, request, call) => {
+    requests.push(request);
+    return memoryStore().claim(key, request, call);
+  };
+  await bench({ faults: { claim } }).send();
+  expect(requests).toMatchObject([{ [duration]: ms }]);
+};
+
+/** Checks the documented default of each option by the receiver's behaviour. */
+const effects: Readonly<Record<string, (documented: number) => Promise<void>>> = {
+  async maxBodyBytes(bytes) {
+    const { send } = bench();
+    const body = '{"type":"email.sent"}'.padEnd(bytes);
+    expect((await send(body)).code).toBe("processed");
+    expect((await send(`${body} `)).code).toBe("body_too_large");
+  },
+  async bodyTimeoutMs(ms) {
+    const { clock, receiver } = bench();
+    const delivery = { ...(await signedDelivery({ type: "email.sent" })), body: never };
+    await happensAfter(ms, clock, receiver.receive(delivery));
+  },
+  async handlerTimeoutMs(ms) {
+    const { clock, send } = bench({ handler: never });
+    await happensAfter(ms, clock, send());
+  },
+  leaseMs: claimedWith("leaseMs"),
+  retainMs: claimedWith("retainMs"),
+  async maxRunMs(ms) {
+    const least = ms + (defaultOf("leaseMs") ?? 0);
+    expect(refusal({ retainMs: least })).toBeUndefined();
+    expect(refusal({ retainMs: least - 1 })).toBe("invalid_option");
+  },
+  "storeTimeouts.claim": deadlineOf("claim"),
+  "storeTimeouts.complete": deadlineOf("complete"),
+  "storeTimeouts.release": deadlineOf("release", () => Promise.reject(new Error("no"))),
+  "storeTimeouts.extend": deadlineOf("extend", never, 10_000),
+};
+
+describe("an option that is not set has its documented default", () => {
+  test.each(defaults)("$name: $number", async ({ name, number }) => {
+    expect(effects).toHaveProperty([name]);
+    await effects[name]?.(number);
+  });
+
+  const quoted = Object.fromEntries(
+    options.map((option) => [option.name, /^`"(\w+)"`$/.exec(option.default)?.[1]]),
+  );
+
+  test("name", async () => {
+    const { reports, send } = bench();
+    await send();
+    expect(reports[0]?.receiver).toBe(quoted["name"]);
+  });
+
+  test("dedupeBy", async () => {
+    const { receiver } = bench();
+    const codes = [];
+    for (const type of ["email.sent", "email.opened"]) {
+      const delivery = await signedDelivery({ type }, { deliveryId: "dlv_1" });
+      codes.push((await receiver.receive(delivery)).code);
+    }
+    expect(codes).toEqual(["processed", "duplicate"]);
+    expect(quoted["dedupeBy"]).toBe("delivery");
+  });
+
+  test("onStoreError", async () => {
+    const claim = () => Promise.reject(new Error("down"));
+    expect((await bench({ faults: { claim } }).send()).code).toBe("store_unavailable");
+    expect(quoted["onStoreError"]).toBe("refuse");
+  });
+});
+
+test("the context table lists the members of DeliveryContext", () => {
+  const rows = tableOf(page, "in `context`");
+  const names = rows.flatMap((row) => codeIn(row["in `context`"] ?? ""));
+  expect(names.toSorted()).toEqual(core.propertiesOf("DeliveryContext").toSorted());
+});
+
+test("the list of warnings names the members of Warning", () => {
+  const [paragraph = ""] = /^Warnings.*$/m.exec(readFileSync(join(root, page), "utf8")) ?? [];
+  const named = codeIn(paragraph).filter((code) => /^[a-z]+(?:_[a-z]+)+$/.test(code));
+  expect(named.toSorted()).toEqual(core.literalsOf("Warning").toSorted());
+});

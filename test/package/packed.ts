@@ -1,0 +1,77 @@
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { outsideDirectory, root, run, scope } from "@svc-webhooks/kit/programs";
+import { publicPackages, readManifest, type Manifest } from "@svc-webhooks/kit/workspace";
+
+/** A package as it would be published. */
+export interface PackedPackage {
+  readonly name: string;
+  /** Its folder in the workspace. */
+  readonly source: string;
+  readonly tarball: string;
+  /** The paths of the files in the tarball. */
+  readonly files: readonly string[];
+  readonly manifest: Manifest;
+}
+
+export interface PackedWorkspace {
+  readonly packages: readonly PackedPackage[];
+  /** A project with all packages, installed from their tarballs, and Express. */
+  readonly consumer: string;
+}
+
+function link(target: string, path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  symlinkSync(target, path, "junction");
+}
+
+/** Packs every public package and installs them as pnpm does: a package cannot resolve an undeclared dependency. */
+export async function packWorkspace(): Promise<PackedWorkspace> {
+  const directory = outsideDirectory();
+  const workspaces = publicPackages.flatMap(({ source }) => ["--workspace", source]);
+  const { stdout } = await run(
+    "npm",
+    ["pack", "--json", "--offline", "--ignore-scripts", "--pack-destination", directory].concat(
+      workspaces,
+    ),
+    { cwd: root, env: { npm_config_update_notifier: "false" } },
+  );
+  const reports = JSON.parse(stdout) as {
+    readonly name: string;
+    readonly filename: string;
+    readonly files: readonly { readonly path: string }[];
+  }[];
+
+  const homeOf = (name: string) => join(directory, "installed", name);
+  const unpacked = (name: string) => join(homeOf(name), "node_modules", name);
+  const packages = await Promise.all(
+    publicPackages.map(async ({ name, source }) => {
+      const report = reports.find((one) => one.name === name);
+      if (!report) throw new Error(`npm pack did not report ${name}.`);
+      const tarball = join(directory, report.filename);
+      mkdirSync(unpacked(name), { recursive: true });
+      await run("tar", ["-xzf", tarball, "-C", unpacked(name), "--strip-components=1"], {
+        cwd: directory,
+      });
+      const files = report.files.map(({ path }) => path);
+      return { name, source, tarball, files, manifest: readManifest(unpacked(name)) };
+    }),
+  );
+
+  const installed = (name: string) =>
+    name.startsWith(`${scope}/`) ? unpacked(name) : join(root, "node_modules", name);
+  for (const { name, manifest } of packages) {
+    const declared = { ...manifest.dependencies, ...manifest.peerDependencies };
+    for (const dependency of Object.keys(declared)) {
+      link(installed(dependency), join(homeOf(name), "node_modules", dependency));
+    }
+  }
+  const consumer = join(directory, "consumer");
+  const names = packages.map(({ name }) => name);
+  for (const name of [...names, "express", "@types/express", "@types/node"]) {
+    link(installed(name), join(consumer, "node_modules", name));
+  }
+  writeFileSync(join(consumer, "package.json"), '{ "type": "module" }');
+  cpSync(join(root, "test/package/consumer"), consumer, { recursive: true });
+  return { packages, consumer };
+}

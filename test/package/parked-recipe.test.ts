@@ -1,0 +1,115 @@
+import { pathToFileURL } from "node:url";
+import type { Receiver } from "@svc-webhooks/core";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { codeBlocks, compileBlocks } from "./readme.js";
+
+interface Row {
+  readonly id: string;
+  readonly delivery: unknown;
+}
+
+interface ParkedTable {
+  readonly upsert: (id: string, delivery: string) => Promise<void>;
+  readonly all: () => Promise<readonly Row[]>;
+  readonly delete: (id: string) => Promise<void>;
+}
+
+interface Recipe {
+  readonly receiverOn: (table: ParkedTable) => Receiver;
+  readonly runParkedAgain: (receiver: Receiver, table: ParkedTable) => Promise<void>;
+}
+
+const block = codeBlocks("packages/core/README.md").find(({ code }) =>
+  code.includes("runParkedAgain"),
+);
+if (!block) throw new Error("The core's README must contain the recipe `runParkedAgain`.");
+const { modulePath } = await compileBlocks([block]);
+const { receiverOn, runParkedAgain } = (await import(
+  pathToFileURL(modulePath(block)).href
+)) as Recipe;
+
+const key = "whsec_…";
+const deleted = eventBody("email.sent", { account: "deleted" });
+
+/** A database that stores JSON columns as objects, and fails the operations in `failing`. */
+function database() {
+  const rows = new Map<string, unknown>();
+  const failing = new Set<keyof ParkedTable>();
+  const query = <Result>(name: keyof ParkedTable, run: () => Result) =>
+    failing.has(name) ? Promise.reject(new Error("connection lost")) : Promise.resolve(run());
+  const table: ParkedTable = {
+    upsert: (id, delivery) => query("upsert", () => void rows.set(id, JSON.parse(delivery))),
+    all: () => query("all", () => Array.from(rows, ([id, delivery]) => ({ id, delivery }))),
+    delete: (id) => query("delete", () => void rows.delete(id)),
+  };
+  return { table, rows, failing };
+}
+
+async function parkedOnce() {
+  const printed = vi.spyOn(console, "error").mockReturnValue();
+  const logged = vi.spyOn(console, "log").mockReturnValue();
+  onTestFinished(() => {
+    printed.mockRestore();
+    logged.mockRestore();
+  });
+  const { table, rows, failing } = database();
+  const receiver = receiverOn(table);
+  return { table, rows, failing, receiver, codes: () => logged.mock.calls.map(([, code]) => code) };
+}
+
+const deliver = async (receiver: Receiver) =>
+  (await receiver.receive(await signed(deleted, {}, key))).code;
+
+test("an event that is parked again keeps its single row, and its record stays parked", async () => {
+  const { table, rows, receiver, codes } = await parkedOnce();
+  expect(await deliver(receiver)).toBe("parked");
+  await runParkedAgain(receiver, table);
+  expect(codes()).toEqual(["parked"]);
+  expect(rows.size).toBe(1);
+  expect(await deliver(receiver)).toBe("parked");
+});
+
+test("an event is not acknowledged while the database cannot store it", async () => {
+  const { rows, failing, receiver } = await parkedOnce();
+  failing.add("upsert");
+  expect(await deliver(receiver)).toBe("handler_failed");
+  expect(rows.size).toBe(0);
+  failing.clear();
+  expect(await deliver(receiver)).toBe("parked");
+  expect(rows.size).toBe(1);
+});
+
+test("a row whose deletion failed is removed by the next attempt, without running the event twice", async () => {
+  const { table, rows, failing, receiver, codes } = await parkedOnce();
+  await deliver(receiver);
+  repair(rows);
+  failing.add("delete");
+  await expect(runParkedAgain(receiver, table)).rejects.toThrow("connection lost");
+  expect(rows.size).toBe(1);
+  failing.clear();
+  await runParkedAgain(receiver, table);
+  expect(codes()).toEqual(["processed", "duplicate"]);
+  expect(rows.size).toBe(0);
+});
+
+test("a row is kept if the database fails while the event runs again", async () => {
+  const { table, rows, failing, receiver, codes } = await parkedOnce();
+  await deliver(receiver);
+  // Parking the event a second time fails, so it counts as failed and its row remains.
+  failing.add("upsert");
+  await runParkedAgain(receiver, table);
+  expect(codes()).toEqual(["handler_failed"]);
+  expect(rows.size).toBe(1);
+  failing.clear();
+  await runParkedAgain(receiver, table);
+  expect(codes()).toEqual(["handler_failed", "parked"]);
+});
+
+/** Replaces the stored bodies by ones that succeed, as if the account existed again. */
+function repair(rows: Map<string, unknown>) {
+  for (const [id, row] of rows) {
+    const body = Buffer.from(eventBody("email.sent")).toString("base64");
+    rows.set(id, { ...(row as object), body });
+  }
+}

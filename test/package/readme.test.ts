@@ -1,0 +1,63 @@
+import { expect, test, vi } from "vitest";
+import { codeBlocks, compileBlocks, readmes, sources, textOf, type CodeBlock } from "./readme.js";
+import { publicPackages } from "@svc-webhooks/kit/workspace";
+
+// The module exists only on Workers.
+vi.mock("cloudflare:workers", () => ({ DurableObject: Object }));
+
+const files = [...readmes(), ...sources()];
+const blocks = files.flatMap(codeBlocks);
+const { errorsIn, otherErrors, run } = await compileBlocks(blocks);
+
+/** `@svc-webhooks/cloudflare` imports `cloudflare:workers`, which Node does not have. */
+const runsHere = ({ code }: CodeBlock) => !code.includes('"@svc-webhooks/cloudflare"');
+
+test.each(blocks)("$name compiles", (block) => {
+  expect(errorsIn(block)).toEqual([]);
+});
+
+test.each(blocks.filter(runsHere))("$name runs without an error", async (block) => {
+  expect(await run(block)).toMatchObject({ exitCode: 0, stderr: "" });
+});
+
+test("the files around the blocks compile", () => {
+  expect(otherErrors).toEqual([]);
+});
+
+// The pattern would miss a block that is indented or fenced differently.
+test("every block of TypeScript or JavaScript is found", () => {
+  const fences = files.flatMap((file) =>
+    Array.from(
+      textOf(file).matchAll(/^.*(?:`{3,}|~{3,}) *(?:[cm]?[tj]sx?|typescript|javascript)\b/gim),
+    ),
+  );
+  expect(fences.length).toBeGreaterThan(0);
+  expect(blocks).toHaveLength(fences.length);
+});
+
+/** The public functions as `[package, entry, function]`. Unlike classes, their names start in lower case. */
+const functions = await Promise.all(
+  publicPackages.flatMap(({ folder, entries }) =>
+    entries.map(async (entry) => {
+      const exported = Object.entries((await import(entry)) as Readonly<Record<string, unknown>>);
+      return exported
+        .filter(([name, value]) => typeof value === "function" && /^[a-z]/.test(name))
+        .map(([name]) => [folder, entry, name] as const);
+    }),
+  ),
+);
+
+/** The function whose doc comment contains a block. */
+function documentedBy({ file, line, code }: CodeBlock): string | undefined {
+  const end = line + code.split("\n").length - 1;
+  const text = textOf(file).split("\n").slice(end).join("\n");
+  return /^export (?:async )?(?:function|const) (\w+)/m.exec(text)?.[1];
+}
+
+test.each(functions.flat())("%s documents %s › %s with an @example", (folder, entry, name) => {
+  const examples = blocks.filter(
+    (block) => block.file.startsWith(`${folder}/src/`) && documentedBy(block) === name,
+  );
+  const importing = new RegExp(`^import {[^}]*\\b${name}\\b[^}]*} from "${entry}";`, "m");
+  expect(examples.filter(({ code }) => importing.test(code))).not.toEqual([]);
+});

@@ -1,0 +1,136 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { node, outsideDirectory, root, tsc, type Ended } from "@svc-webhooks/kit/programs";
+import * as prelude from "./readme-prelude.js";
+
+export interface CodeBlock {
+  /** `README.md block 2`: its position among the file's TypeScript and JavaScript blocks. */
+  readonly name: string;
+  /** The path of its page or source file, relative to the root. */
+  readonly file: string;
+  /** The line number of its first line of code. */
+  readonly line: number;
+  readonly code: string;
+  /** Its name as a module. */
+  readonly module: string;
+  readonly extension: "ts" | "js";
+}
+
+export interface CompiledBlocks {
+  /** The compiler's errors in a block, with the line numbers of its file. */
+  readonly errorsIn: (block: CodeBlock) => readonly string[];
+  /** The compiler's errors outside the blocks. */
+  readonly otherErrors: readonly string[];
+  readonly run: (block: CodeBlock) => Promise<Ended>;
+  /** The path from which the block's module can be imported. */
+  readonly modulePath: (block: CodeBlock) => string;
+}
+
+/** The pages that users read, as paths relative to the root. */
+export function readmes(): readonly string[] {
+  const inFolders = ["packages", "examples"].flatMap((parent) =>
+    readdirSync(join(root, parent)).map((folder) => `${parent}/${folder}/README.md`),
+  );
+  const pages = readdirSync(join(root, "docs")).map((page) => `docs/${page}`);
+  return ["README.md", ...inFolders, ...pages].filter((readme) => existsSync(join(root, readme)));
+}
+
+/** The sources of the packages, whose doc comments hold an `@example` for each public function. */
+export function sources(): readonly string[] {
+  return readdirSync(join(root, "packages"))
+    .map((folder) => `packages/${folder}/src`)
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .filter((file) => file.endsWith(".ts"))
+        .map((file) => `${folder}/${file}`),
+    );
+}
+
+/** The text of a page, or of a source file without the stars of its doc comments. Line numbers are unchanged. */
+export function textOf(file: string): string {
+  const text = readFileSync(join(root, file), "utf8");
+  return file.endsWith(".ts") ? text.replaceAll(/^ *\*(?: |$)/gm, "") : text;
+}
+
+const fence = /^```(?<language>ts|typescript|js|javascript)\b.*\n(?<code>[^]*?)^```$/gm;
+
+export function codeBlocks(file: string): readonly CodeBlock[] {
+  const text = textOf(file);
+  return Array.from(text.matchAll(fence), ({ index, groups }, position) => ({
+    name: `${file} block ${position + 1}`,
+    file,
+    line: text.slice(0, index).split("\n").length + 1,
+    code: groups?.["code"] ?? "",
+    module: `${file.replaceAll(/\W/g, "-")}-${position + 1}`,
+    extension: groups?.["language"]?.startsWith("t") ? "ts" : "js",
+  }));
+}
+
+/** Compiles all blocks as modules of one project outside the workspace, with this repository's `node_modules`. */
+export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<CompiledBlocks> {
+  const directory = outsideDirectory();
+  const helpers = ["readme-prelude", "readme-preload"];
+  mkdirSync(join(directory, "src"));
+  symlinkSync(join(root, "node_modules"), join(directory, "node_modules"), "junction");
+  writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
+  for (const helper of helpers) {
+    copyFileSync(join(root, `test/package/${helper}.ts`), join(directory, "src", `${helper}.ts`));
+  }
+  const globals = Object.keys(prelude).map(
+    (name) => `const ${name}: typeof import("./readme-prelude.js").${name};`,
+  );
+  writeFileSync(
+    join(directory, "src/globals.d.ts"),
+    `export {};\ndeclare global {\n${globals.join("\n")}\n}\n`,
+  );
+  for (const { module, extension, code } of blocks) {
+    writeFileSync(join(directory, "src", `${module}.${extension}`), code);
+  }
+  const compilerOptions = {
+    target: "es2023",
+    module: "nodenext",
+    moduleDetection: "force",
+    strict: true,
+    skipLibCheck: true,
+    types: ["node"],
+    allowJs: true,
+    checkJs: true,
+    rootDir: "src",
+    outDir: "dist",
+  };
+  writeFileSync(
+    join(directory, "tsconfig.json"),
+    JSON.stringify({ compilerOptions, include: ["src"] }),
+  );
+
+  const { stdout } = await tsc("typescript", [], { cwd: directory });
+  const errors = stdout.split(/\n(?! )/).filter((error) => error !== "");
+  const place = /^src\/(?<module>[\w-]+)\.[jt]s\((?<line>\d+),(?<column>\d+)\)/;
+  const moduleOf = (error: string) => place.exec(error)?.groups?.["module"];
+  return {
+    errorsIn: ({ module, file, line }) =>
+      errors
+        .filter((error) => moduleOf(error) === module)
+        .map((error) =>
+          error.replace(place, (_match, _module, inBlock, column) =>
+            [file, line - 1 + Number(inBlock), column].join(":"),
+          ),
+        ),
+    otherErrors: errors.filter((error) => !blocks.some(({ module }) => module === moduleOf(error))),
+    modulePath: ({ module }) => join(directory, `dist/${module}.js`),
+    run: ({ module }) =>
+      node(["--import", "./dist/readme-preload.js", `dist/${module}.js`], {
+        cwd: directory,
+        env: { SVC_WEBHOOK_SECRET: prelude.secret },
+      }),
+  };
+}

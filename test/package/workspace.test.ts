@@ -1,0 +1,58 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { format, resolveConfig } from "prettier";
+import { describe, expect, test } from "vitest";
+import { root } from "@svc-webhooks/kit/programs";
+import { packagesOfKind, publicPackages, type WorkspacePackage } from "@svc-webhooks/kit/workspace";
+
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const repository = "https://github.com/svc-webhooks/svc-webhooks";
+
+describe.each(publicPackages)("$name", ({ folder, manifest }) => {
+  test("has a description, keywords and links to the repository", () => {
+    expect(manifest).toMatchObject({
+      description: expect.stringMatching(/^[A-Z].+[^.]$/),
+      keywords: expect.arrayContaining(["webhook", "webhooks"]),
+      homepage: `${repository}/tree/main/${folder}#readme`,
+      bugs: `${repository}/issues`,
+      repository: { type: "git", url: `git+${repository}.git`, directory: folder },
+    });
+  });
+
+  test("has the LICENSE of the repository", () => {
+    expect(read(`${folder}/LICENSE`)).toBe(read("LICENSE"));
+  });
+});
+
+test("one changeset names all unreleased packages", () => {
+  const unreleased = publicPackages
+    // Changesets writes a package's changelog at its first release.
+    .filter(({ folder }) => !existsSync(join(root, folder, "CHANGELOG.md")))
+    .map(({ name }) => name);
+  const missing = readdirSync(join(root, ".changeset"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => read(`.changeset/${file}`))
+    .map((changeset) => unreleased.filter((name) => !changeset.includes(`"${name}": `)))
+    .toSorted((a, b) => a.length - b.length);
+  expect(missing[0] ?? unreleased).toEqual([]);
+});
+
+/** The core and its companions, then adapters, then stores. */
+function inReadingOrder(): readonly WorkspacePackage[] {
+  const kinds = (["adapter", "store"] as const).map((kind) =>
+    packagesOfKind(kind).filter((one) => publicPackages.includes(one)),
+  );
+  const others = publicPackages.filter((one) => !kinds.flat().includes(one));
+  return [others, ...kinds].flat();
+}
+
+test("README lists all packages (npx vitest run test/workspace.test.ts -u writes the list)", async () => {
+  const rows = inReadingOrder().map(
+    ({ name, folder, manifest }) => `| [\`${name}\`](${folder}) | ${manifest.description} |\n`,
+  );
+  const table = `| package | what it is |\n| --- | --- |\n${rows.join("")}`;
+  const readme = join(root, "README.md");
+  const written = read("README.md").replace(/^\| package .*\|\n(?:\|.*\|\n)*/m, () => table);
+  const options = await resolveConfig(readme);
+  await expect(await format(written, { ...options, filepath: readme })).toMatchFileSnapshot(readme);
+});
