@@ -1,6 +1,6 @@
 import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
-import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
+import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
 import {
   answer,
@@ -8,71 +8,56 @@ import {
   PermanentError,
   RetryError,
   type DeliveryContext,
-  type DeliveryStore,
+  type Handler,
   type ReceiverOptions,
 } from "../src/index.js";
 import {
+  bothWays,
+  codesOf,
+  failsFirst,
+  failsUnlessRun,
+  gated,
   never,
-  noting,
   observed,
-  operationsOf,
   pause,
   schemaBy,
+  second,
   send,
+  throwing,
   timed,
-  type NotedCall,
 } from "./support.js";
 
-const second = 1_000;
-
 const hopeless = new PermanentError("the customer is gone");
-
-const givingUp: readonly (readonly [string, () => never | Promise<never>])[] = [
-  [
-    "throws",
-    () => {
-      throw hopeless;
-    },
-  ],
-  ["rejects with", () => Promise.reject(hopeless)],
-];
-
-interface Parked {
-  readonly error: unknown;
-  readonly context: DeliveryContext;
-}
+const givesUp = { "*": throwing(hopeless) };
 
 /** An `onParked` that records the parked events. */
-function parkingLot(): {
-  readonly parked: Parked[];
-  readonly onParked: ReceiverOptions["onParked"];
-} {
-  const parked: Parked[] = [];
-  return { parked, onParked: (error, context) => void parked.push({ error, context }) };
+function parkingLot() {
+  const parked: { readonly error: unknown; readonly context: DeliveryContext }[] = [];
+  const onParked = (error: unknown, context: DeliveryContext) => parked.push({ error, context });
+  return { parked, onParked };
 }
 
-describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
+describe.each(bothWays(hopeless))("a PermanentError from a handler that %s", (_, handler) => {
   const on = { "*": handler };
 
   test("ends as parked (200) when onParked resolves, and no attempt runs the event again", async () => {
     const { parked, onParked } = parkingLot();
-    const calls: NotedCall[] = [];
-    const { receiver, lines, reports } = timed({ on, onParked }, (store) => noting(calls, store));
+    const { receiver, lines, reports, operations } = timed({ on, onParked });
     expect(await send(receiver)).toMatchObject({ code: "parked", status: 200, run: 1 });
     expect(parked).toMatchObject([
       { error: hopeless, context: { deliveryId: "dlv_1", type: "email.sent", run: 1 } },
     ]);
-    expect(operationsOf(calls)).toEqual(["claim", "release parked"]);
+    expect(operations()).toEqual(["claim", "release parked"]);
 
     expect(await send(receiver)).toMatchObject({ code: "parked", status: 200 });
     expect(parked).toHaveLength(1);
-    expect(operationsOf(calls)).toEqual(["claim", "release parked", "claim"]);
+    expect(operations()).toEqual(["claim", "release parked", "claim"]);
     expect(reports).toMatchObject([{ code: "parked" }, { code: "parked" }]);
     // An event that onParked received is not a failure.
     expect(lines).toEqual([]);
   });
 
-  test("is also parked without onParked, and onHandlerError receives the error", async () => {
+  test("also parks without onParked, and onHandlerError receives the error", async () => {
     const { receiver, lines } = timed({ on });
     expect(await send(receiver)).toMatchObject({ code: "parked", status: 200 });
     expect(lines).toEqual(["handler: PermanentError: the customer is gone"]);
@@ -80,32 +65,24 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
     expect(lines).toHaveLength(1);
   });
 
-  test.each<[string, () => never | Promise<never>]>([
-    [
-      "throws",
-      () => {
-        throw new Error("disk full");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("disk full"))],
-  ])("is tried again if onParked %s", async (__, onParked) => {
-    const calls: NotedCall[] = [];
-    const { receiver, lines } = timed({ on, onParked }, (store) => noting(calls, store));
-    expect(await send(receiver)).toMatchObject({
-      code: "handler_failed",
-      status: 500,
-      retryAfterMs: undefined,
-    });
-    expect(operationsOf(calls)).toEqual(["claim", "release failed"]);
-    expect(lines).toEqual(["handler: Error: disk full"]);
-    expect(await send(receiver)).toMatchObject({ code: "handler_failed", run: 2 });
-  });
+  test.each(bothWays(new Error("disk full")))(
+    "is tried again if onParked %s",
+    async (__, onParked) => {
+      const { receiver, lines, operations } = timed({ on, onParked });
+      expect(await send(receiver)).toMatchObject({
+        code: "handler_failed",
+        status: 500,
+        retryAfterMs: undefined,
+      });
+      expect(operations()).toEqual(["claim", "release failed"]);
+      expect(lines).toEqual(["handler: Error: disk full"]);
+      expect(await send(receiver)).toMatchObject({ code: "handler_failed", run: 2 });
+    },
+  );
 
-  test("is parked even if onHandlerError fails", async () => {
-    const { receiver, lines } = timed({
-      on,
-      onHandlerError: () => Promise.reject(new Error("no logger")),
-    });
+  test("parks even if onHandlerError fails", async () => {
+    const onHandlerError = () => Promise.reject(new Error("no logger"));
+    const { receiver, lines } = timed({ on, onHandlerError });
     expect((await send(receiver)).code).toBe("parked");
     await settled();
     expect(lines).toEqual(["svc-webhooks internal error: no logger"]);
@@ -125,11 +102,11 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
 
   test("shares handlerTimeoutMs with onParked, which then continues under the lease", async () => {
     const { opened, open } = gate();
-    let context: DeliveryContext | undefined;
+    const signals: AbortSignal[] = [];
     const { receiver, clock, reports } = timed({
       on,
-      onParked(__, given) {
-        context = given;
+      onParked(__, { signal }) {
+        signals.push(signal);
         return opened;
       },
     });
@@ -138,7 +115,7 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
     expect(reports).toEqual([]);
     await clock.advance(1);
     expect(await responding).toMatchObject({ code: "handler_timeout", status: 503 });
-    expect(context?.signal.reason).toMatchObject({ code: "handler_timeout" });
+    expect(signals).toMatchObject([{ reason: { code: "handler_timeout" } }]);
     await clock.advance(80 * second);
     expect((await send(receiver)).code).toBe("in_flight");
 
@@ -149,31 +126,25 @@ describe.each(givingUp)("a handler that %s a PermanentError", (_, handler) => {
     expect(clock.timers).toBe(0);
   });
 
-  test("aborts the signal of onParked if the lease is lost meanwhile", async () => {
-    let context: DeliveryContext | undefined;
-    const { receiver, clock } = timed(
-      {
-        on,
-        handlerTimeoutMs: 25 * second,
-        onParked(__, given) {
-          context = given;
-          return never();
-        },
-      },
-      () => ({ extend: () => false }),
-    );
+  test("has the signal of onParked aborted if the lease is lost meanwhile", async () => {
+    const signals: AbortSignal[] = [];
+    const onParked: ReceiverOptions["onParked"] = (__, { signal }) => {
+      signals.push(signal);
+      return never();
+    };
+    const options = { on, onParked, handlerTimeoutMs: 25 * second };
+    const { receiver, clock } = timed(options, () => ({ extend: () => false }));
     void send(receiver);
     await clock.advance(10 * second);
-    expect(context?.signal.reason).toMatchObject({ code: "lease_lost" });
+    expect(signals).toMatchObject([{ reason: { code: "lease_lost" } }]);
   });
 });
 
 test("onParked only has the time that the handler left", async () => {
-  const work = gate();
-  const { receiver, clock, reports } = timed({ on: { "*": () => work.opened }, onParked: never });
+  const { receiver, clock, reports, fail } = gated({ onParked: never });
   void send(receiver);
   await clock.advance(7 * second);
-  work.fail(hopeless);
+  await fail(hopeless);
   await clock.advance(3 * second - 1);
   expect(reports).toEqual([]);
   await clock.advance(1);
@@ -181,13 +152,11 @@ test("onParked only has the time that the handler left", async () => {
 });
 
 test("a run that throws a PermanentError after its response is parked, with a second report", async () => {
-  const work = gate();
   const { parked, onParked } = parkingLot();
-  const { receiver, clock, reports } = timed({ on: { "*": () => work.opened }, onParked });
+  const { receiver, clock, reports, fail } = gated({ onParked });
   void send(receiver);
   await clock.advance(20 * second);
-  work.fail(hopeless);
-  await settled();
+  await fail(hopeless);
   expect(parked).toMatchObject([{ error: hopeless }]);
   expect(reports).toMatchObject([
     { phase: "answered", code: "handler_timeout" },
@@ -196,55 +165,36 @@ test("a run that throws a PermanentError after its response is parked, with a se
 });
 
 test("a parking that the store could not record is retried in the background", async () => {
-  const calls: NotedCall[] = [];
   const { parked, onParked } = parkingLot();
-  let failures = 2;
-  const { receiver, clock } = timed(
-    { on: { "*": () => Promise.reject(hopeless) }, onParked },
-    (store) =>
-      noting(calls, {
-        ...store,
-        release(...call) {
-          if (failures-- > 0) throw new Error("connection reset");
-          return store.release(...call);
-        },
-      }),
+  const { receiver, clock, operations } = timed(
+    { on: givesUp, onParked },
+    failsFirst(2, "release"),
   );
   expect(await send(receiver)).toMatchObject({ code: "parked", status: 200 });
   expect((await send(receiver)).code).toBe("in_flight");
   await clock.advance(2 * second);
   expect((await send(receiver)).code).toBe("parked");
-  expect(operationsOf(calls).filter((operation) => operation === "release parked")).toHaveLength(3);
+  expect(operations().filter((operation) => operation === "release parked")).toHaveLength(3);
   expect(parked).toHaveLength(1);
 });
 
-describe("an error of another library with the same code is an ordinary failure:", () => {
-  test.each(["permanent_error", "retry_error"])("%s", async (code) => {
-    const { parked, onParked } = parkingLot();
-    const theirs = Object.assign(new Error("mailbox full"), { code, retryAfterMs: 7_000 });
-    const { receiver } = timed({ on: { "*": () => Promise.reject(theirs) }, onParked });
-    const outcome = await send(receiver);
-    expect(outcome.code).toBe("handler_failed");
-    expect(outcome.retryAfterMs).toBeUndefined();
-    expect(parked).toEqual([]);
-  });
-});
+const ordinaryError = (fields: object = {}) => Object.assign(new Error("no"), fields);
 
 describe("errors of another copy of this package are recognized by their brand:", () => {
   const copyOf = (code: string, more: object = {}) =>
-    Object.assign(new Error("from elsewhere"), { [Symbol.for("svc-webhooks.error")]: code }, more);
+    ordinaryError({ [Symbol.for("svc-webhooks.error")]: code, ...more });
 
   test("permanent_error parks", async () => {
     const { parked, onParked } = parkingLot();
     const foreign = copyOf("permanent_error");
-    const { receiver } = timed({ on: { "*": () => Promise.reject(foreign) }, onParked });
+    const { receiver } = timed({ on: { "*": throwing(foreign) }, onParked });
     expect((await send(receiver)).code).toBe("parked");
     expect(parked).toMatchObject([{ error: foreign }]);
   });
 
   test("retry_error sets the Retry-After", async () => {
     const foreign = copyOf("retry_error", { retryAfterMs: 7_000 });
-    const { receiver } = timed({ on: { "*": () => Promise.reject(foreign) } });
+    const { receiver } = timed({ on: { "*": throwing(foreign) } });
     expect(await send(receiver)).toMatchObject({ code: "handler_failed", retryAfterMs: 7_000 });
   });
 });
@@ -255,21 +205,19 @@ test.each<[string, unknown]>([
   ["a string", "permanent_error"],
   ["a number", 42],
   ["an object without a prototype", Object.create(null)],
-  ["an error with another code", Object.assign(new Error("no"), { code: "ECONNRESET" })],
-  ["an error with retryAfterMs alone", Object.assign(new Error("no"), { retryAfterMs: 5_000 })],
+  ["an error with another code", ordinaryError({ code: "ECONNRESET" })],
+  ["an error with retryAfterMs alone", ordinaryError({ retryAfterMs: 5_000 })],
+  ["an error with a code that is not a string", ordinaryError({ code: ["retry_error"] })],
   [
-    "an error with a code that is not a string",
-    Object.assign(new Error("no"), { code: ["retry_error"] }),
+    "another library's permanent_error",
+    ordinaryError({ code: "permanent_error", retryAfterMs: 7_000 }),
   ],
+  ["another library's retry_error", ordinaryError({ code: "retry_error", retryAfterMs: 7_000 })],
 ])("%s thrown by a handler is an ordinary failure", async (_, thrown) => {
   const { parked, onParked } = parkingLot();
   const errors: unknown[] = [];
   const { receiver } = timed({
-    on: {
-      "*": () => {
-        throw thrown;
-      },
-    },
+    on: { "*": throwing(thrown) },
     onParked,
     onHandlerError: (error) => errors.push(error),
   });
@@ -278,40 +226,24 @@ test.each<[string, unknown]>([
   expect(parked).toEqual([]);
 });
 
-test.each<[string, () => unknown]>([
-  ["synchronously", () => {}],
-  ["later", () => settled()],
-])("an unreadable error, thrown %s, is an ordinary failure", async (_, lead) => {
-  const { proxy: untouchable, revoke } = Proxy.revocable(new Error("no"), {});
+describe("an unreadable error is an ordinary failure", () => {
+  const { proxy: unreadable, revoke } = Proxy.revocable(new Error("no"), {});
   revoke();
-  const { receiver, clock } = timed({
-    on: {
-      "*": (__, { run }) => {
-        if (run !== 1) return undefined;
-        const before = lead();
-        const fail = () => {
-          throw untouchable;
-        };
-        return before instanceof Promise ? before.then(fail) : fail();
-      },
-    },
+
+  test.each<[string, () => never | Promise<never>]>([
+    ["synchronously", throwing(unreadable)],
+    ["later", () => settled().then(throwing(unreadable))],
+  ])("if it is thrown %s", async (_, fail) => {
+    const { receiver, clock } = timed({
+      on: { "*": (__, { run }) => (run === 1 ? fail() : undefined) },
+    });
+    expect((await send(receiver)).status).toBe(500);
+    expect(clock.timers).toBe(0);
+    expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
   });
-  expect((await send(receiver)).status).toBe(500);
-  expect(clock.timers).toBe(0);
-  expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
 });
 
 describe("RetryError", () => {
-  /** The `Retry-After` of the response. */
-  async function retryAfter(retryAfterMs: number): Promise<string | undefined> {
-    const { receiver } = timed({
-      on: { "*": () => Promise.reject(new RetryError({ retryAfterMs })) },
-    });
-    const outcome = await send(receiver);
-    expect(outcome).toMatchObject({ code: "handler_failed", status: 500, retryAfterMs });
-    return answer(outcome).headers["Retry-After"];
-  }
-
   test.each([
     [1, "1"],
     [1_000, "1"],
@@ -321,56 +253,60 @@ describe("RetryError", () => {
     [86_400_001, "86400"],
     [Number.MAX_VALUE, "86400"],
     [Infinity, "86400"],
-  ])("of %d ms is sent as %s s, rounded up, at most a day", async (ms, seconds) => {
-    expect(await retryAfter(ms)).toBe(seconds);
-  });
-
-  test.each([0, -1, -1_000, -86_400_000, -Infinity, Number.NaN])(
-    "of %d ms is sent as 1 s",
-    async (ms) => {
-      expect(await retryAfter(ms)).toBe("1");
+    [0, "1"],
+    [-1, "1"],
+    [-1_000, "1"],
+    [-86_400_000, "1"],
+    [-Infinity, "1"],
+    [Number.NaN, "1"],
+  ])(
+    "of %d ms is sent as %s s, rounded up, at least 1 s and at most a day",
+    async (retryAfterMs, seconds) => {
+      const { receiver } = timed({ on: { "*": throwing(new RetryError({ retryAfterMs })) } });
+      const outcome = await send(receiver);
+      expect(outcome).toMatchObject({ code: "handler_failed", status: 500, retryAfterMs });
+      expect(answer(outcome).headers["Retry-After"]).toBe(seconds);
     },
   );
 
   test("is otherwise an ordinary failure, reported and tried again", async () => {
-    const calls: NotedCall[] = [];
     const cause = new Error("rate limited");
     const error = new RetryError({ retryAfterMs: 2_000, cause });
     const errors: unknown[] = [];
-    const { receiver } = timed(
-      { on: { "*": () => Promise.reject(error) }, onHandlerError: (thrown) => errors.push(thrown) },
-      (store) => noting(calls, store),
-    );
+    const { receiver, operations } = timed({
+      on: { "*": throwing(error) },
+      onHandlerError: (thrown) => errors.push(thrown),
+    });
     await send(receiver);
     expect(errors).toEqual([error]);
     expect(error).toMatchObject({ cause, message: "retry after 2000 ms", code: "retry_error" });
-    expect(operationsOf(calls)).toEqual(["claim", "release failed"]);
+    expect(operations()).toEqual(["claim", "release failed"]);
     expect(await send(receiver)).toMatchObject({ run: 2 });
   });
 
   test("from onParked is a failure, and the event is not parked", async () => {
-    const { receiver } = timed({
-      on: { "*": () => Promise.reject(hopeless) },
-      onParked: () => Promise.reject(new RetryError({ retryAfterMs: 60_000 })),
-    });
+    const onParked = throwing(new RetryError({ retryAfterMs: 60_000 }));
+    const { receiver } = timed({ on: givesUp, onParked });
     expect((await send(receiver)).code).toBe("handler_failed");
   });
 });
 
 describe("maxRuns", () => {
-  const failing = (runs: unknown[]): ReceiverOptions["on"] => ({
-    "*": (_, { run }) => {
+  /** A receiver whose handler fails, and the runs that started. */
+  function failing(options: Partial<ReceiverOptions>) {
+    const runs: unknown[] = [];
+    const { parked, onParked } = parkingLot();
+    const fail: Handler = (_, { run }) => {
       runs.push(run);
       throw new Error("no");
-    },
-  });
+    };
+    return { ...timed({ on: { "*": fail }, onParked, ...options }), runs, parked };
+  }
 
   test.each([1, 2, 5])(
     "of %d parks the event at the next claim, without running the handler",
     async (maxRuns) => {
-      const runs: unknown[] = [];
-      const { parked, onParked } = parkingLot();
-      const { receiver, lines } = timed({ on: failing(runs), maxRuns, onParked });
+      const { receiver, lines, runs, parked } = failing({ maxRuns });
       for (let run = 1; run <= maxRuns; run += 1) {
         expect(await send(receiver)).toMatchObject({ code: "handler_failed", run });
       }
@@ -393,48 +329,37 @@ describe("maxRuns", () => {
 
   test("allows the last run to succeed", async () => {
     const { parked, onParked } = parkingLot();
-    const { receiver } = timed({
-      on: {
-        "*": (_, { run }) => {
-          if (run !== 3) throw new Error("no");
-        },
-      },
-      maxRuns: 3,
-      onParked,
-    });
-    const outcomes = [await send(receiver), await send(receiver), await send(receiver)];
-    expect(outcomes.map(({ code }) => code)).toEqual([
+    const { receiver } = timed({ on: { "*": failsUnlessRun(3) }, maxRuns: 3, onParked });
+    expect(await codesOf(receiver, 4)).toEqual([
       "handler_failed",
       "handler_failed",
       "processed",
+      "duplicate",
     ]);
-    expect((await send(receiver)).code).toBe("duplicate");
     expect(parked).toEqual([]);
   });
 
   test("runs onParked again at the next attempt if it failed, and never the handler", async () => {
-    const runs: unknown[] = [];
     let refusals = 2;
-    const { receiver } = timed({
-      on: failing(runs),
+    const { receiver, runs } = failing({
       maxRuns: 1,
       onParked() {
         if (refusals-- > 0) throw new Error("disk full");
       },
     });
-    const codes: string[] = [];
-    for (let attempt = 0; attempt < 4; attempt += 1) codes.push((await send(receiver)).code);
-    expect(codes).toEqual(["handler_failed", "handler_failed", "handler_failed", "parked"]);
+    expect(await codesOf(receiver, 4)).toEqual([
+      "handler_failed",
+      "handler_failed",
+      "handler_failed",
+      "parked",
+    ]);
     expect(runs).toEqual([1]);
   });
 
   test("counts runs whose event the schema rejected", async () => {
-    const { parked, onParked } = parkingLot();
     const events = { "email.sent": schemaBy(() => ({ issues: [{ message: "no" }] })) };
-    const { receiver } = timed({ events, maxRuns: 2, onParked });
-    const codes: string[] = [];
-    for (let attempt = 0; attempt < 3; attempt += 1) codes.push((await send(receiver)).code);
-    expect(codes).toEqual(["event_invalid", "event_invalid", "parked"]);
+    const { receiver, parked } = failing({ events, maxRuns: 2 });
+    expect(await codesOf(receiver, 3)).toEqual(["event_invalid", "event_invalid", "parked"]);
     expect(parked).toHaveLength(1);
   });
 
@@ -445,20 +370,11 @@ describe("maxRuns", () => {
     const runs: unknown[] = [];
     for (const _ of ["first", "second"]) {
       // Its own clock stands still, so nothing extends the lease, as if the process had ended.
-      const dying = timed({
-        store,
-        maxRuns: 2,
-        onParked,
-        on: {
-          "*": (__, { run }) => {
-            runs.push(run);
-            return never();
-          },
-        },
-      });
+      const dying = gated({ store, maxRuns: 2, onParked });
       void send(dying.receiver);
       await settled();
       clock.jump(30 * second);
+      runs.push(...dying.contexts.map(({ run }) => run));
     }
     const heir = observed({ clock, store, maxRuns: 2, onParked });
     expect(await send(heir.receiver)).toMatchObject({ code: "parked", run: 3 });
@@ -468,61 +384,42 @@ describe("maxRuns", () => {
 
   test("does not count copies that were refused as in_flight", async () => {
     const { parked, onParked } = parkingLot();
-    const work = gate();
-    const { receiver } = timed({ on: { "*": () => work.opened }, maxRuns: 1, onParked });
+    const { receiver, finish } = gated({ maxRuns: 1, onParked });
     const first = send(receiver);
     await settled();
-    for (let copy = 0; copy < 5; copy += 1) expect((await send(receiver)).code).toBe("in_flight");
-    work.open();
+    expect(new Set(await codesOf(receiver, 5))).toEqual(new Set(["in_flight"]));
+    await finish();
     expect(await first).toMatchObject({ code: "processed", run: 1 });
     expect(parked).toEqual([]);
   });
 
-  test("that is never exceeded parks nothing, after any number of deliveries", async () => {
-    const runs: unknown[] = [];
-    const { parked, onParked } = parkingLot();
-    const { receiver } = timed({ on: failing(runs), onParked });
-    for (let attempt = 0; attempt < 200; attempt += 1) await send(receiver);
+  test("that is not set parks nothing, after any number of deliveries", async () => {
+    const { receiver, runs, parked } = failing({});
+    await codesOf(receiver, 200);
     expect(runs).toHaveLength(200);
     expect(parked).toEqual([]);
   });
 
-  describe.each<[string, (store: DeliveryStore, clock: FakeClock) => DeliveryStore["claim"]]>([
-    [
-      "grants claims but returns too late",
-      (store, clock) =>
-        async (...call) => {
-          const taken = await store.claim(...call);
-          await pause(clock, 2 * second);
-          return taken;
-        },
-    ],
-    [
-      "grants claims too late",
-      (store, clock) =>
-        async (...call) => {
-          await pause(clock, 2 * second);
-          return store.claim(...call);
-        },
-    ],
-    [
-      "grants claims but never returns",
-      (store) =>
-        async (...call) => {
-          await store.claim(...call);
-          return never();
-        },
-    ],
-  ])("with a store that %s", (_, slow) => {
-    test("does not park a delivery whose handler did not run", async () => {
-      const runs: unknown[] = [];
-      const { parked, onParked } = parkingLot();
+  test.each([
+    ["grants claims but returns too late", 0, 2 * second],
+    ["grants claims too late", 2 * second, 0],
+    ["grants claims but never returns", 0, Infinity],
+  ])(
+    "does not park a delivery whose handler did not run, if a store %s",
+    async (_, before, after) => {
       let slowClaims = 10;
+      const { parked, onParked } = parkingLot();
+      const runs: unknown[] = [];
       const { receiver, clock } = timed(
         { on: { "*": (__, { run }) => runs.push(run) }, maxRuns: 1, onParked },
         (store, time) => ({
-          claim: (...call) =>
-            slowClaims-- > 0 ? slow(store, time)(...call) : store.claim(...call),
+          async claim(...call) {
+            if (slowClaims-- <= 0) return store.claim(...call);
+            await pause(time, before);
+            const taken = await store.claim(...call);
+            await pause(time, after);
+            return taken;
+          },
         }),
       );
       for (let attempt = 0; attempt < 10; attempt += 1) {
@@ -533,6 +430,6 @@ describe("maxRuns", () => {
       expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
       expect(runs).toEqual([1]);
       expect(parked).toEqual([]);
-    });
-  });
+    },
+  );
 });

@@ -1,10 +1,13 @@
 import { secret, signed } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
 import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import {
   createReceiver,
   memoryStore,
   type ClaimRequest,
   type Clock,
+  type DeliveryContext,
   type DeliveryReport,
   type DeliveryStore,
   type Outcome,
@@ -14,6 +17,8 @@ import {
   type StandardSchemaResult,
   type StandardSchemaV1,
 } from "../src/index.js";
+
+export const second = 1_000;
 
 export interface Observed {
   readonly receiver: Receiver;
@@ -44,21 +49,83 @@ export const send = async (
   ...delivery: Parameters<typeof signed>
 ): Promise<Outcome> => receiver.receive(await signed(...delivery));
 
-export interface Timed extends Observed {
-  readonly clock: FakeClock;
-  readonly store: DeliveryStore;
+/** The outcome codes of this many attempts, one after another. */
+export async function codesOf(
+  receiver: Receiver,
+  attempts: number,
+  ...delivery: Parameters<typeof signed>
+): Promise<string[]> {
+  const codes: string[] = [];
+  while (codes.length < attempts) codes.push((await send(receiver, ...delivery)).code);
+  return codes;
 }
 
-/** An observed receiver and its store on a fake clock. `faults` replaces calls of the store. */
-export function timed(
-  options: Partial<ReceiverOptions> = {},
-  faults: (store: DeliveryStore, clock: FakeClock) => Partial<DeliveryStore> = () => ({}),
-): Timed {
+/** Makes some operations of a store fail. */
+type Faults = (store: DeliveryStore, clock: FakeClock) => Partial<DeliveryStore>;
+
+export type Timed = ReturnType<typeof timed>;
+
+/** An observed receiver and its store, with the calls of the store, on a fake clock. */
+export function timed(options: Partial<ReceiverOptions> = {}, faults: Faults = () => ({})) {
   const clock = fakeClock();
   const working = memoryStore({ clock });
-  const store = { ...working, ...faults(working, clock) };
-  return { clock, store, ...observed({ clock, store, ...options }) };
+  const calls: NotedCall[] = [];
+  const store = noting(calls, { ...working, ...faults(working, clock) });
+  const operations = () => operationsOf(calls);
+  return { clock, store, calls, operations, ...observed({ clock, store, ...options }) };
 }
+
+/** A timed receiver whose handler waits for `finish` or `fail`, and the contexts of its runs. */
+export function gated(options: Partial<ReceiverOptions> = {}, faults?: Faults) {
+  const { opened, open, fail } = gate();
+  const contexts: DeliveryContext[] = [];
+  const wait = (_: unknown, context: DeliveryContext) => {
+    contexts.push(context);
+    return opened;
+  };
+  return {
+    ...timed({ on: { "*": wait }, ...options }, faults),
+    contexts,
+    /** Lets every handler return. Resolves when the runs have settled. */
+    finish: () => {
+      open();
+      return settled();
+    },
+    /** Lets every handler reject. Resolves when the runs have settled. */
+    fail: (error: unknown) => {
+      fail(error);
+      return settled();
+    },
+  };
+}
+
+/** A function that throws this. */
+export const throwing = (error: unknown) => (): never => {
+  throw error;
+};
+
+/** The two ways in which a function fails, as rows of a table. */
+export const bothWays = (thrown: unknown): [string, () => never | Promise<never>][] => [
+  ["throws", throwing(thrown)],
+  ["rejects", () => Promise.reject(thrown)],
+];
+
+/** A handler that throws "no" in every run but this one. */
+export const failsUnlessRun =
+  (wanted: number) =>
+  (_: unknown, { run }: DeliveryContext): void => {
+    if (run !== wanted) throw new Error("no");
+  };
+
+/** Makes the first calls of one operation throw "connection reset". */
+export const failsFirst =
+  (times: number, failing: Operation): Faults =>
+  (store) => {
+    let failures = times;
+    return intercepted(store, ({ operation }) => {
+      if (operation === failing && failures-- > 0) throw new Error("connection reset");
+    });
+  };
 
 /** A schema with this `validate`. */
 export const schemaBy = (
@@ -76,25 +143,27 @@ export interface NotedCall {
 }
 
 /** Records the calls of the store and passes them on. */
-export function noting(calls: NotedCall[], store: DeliveryStore): DeliveryStore {
-  const note = (operation: Operation, key: string, request: ClaimRequest) =>
-    calls.push({ operation, key, request });
+export const noting = (calls: NotedCall[], store: DeliveryStore): DeliveryStore =>
+  intercepted(store, (call) => calls.push(call));
+
+/** Calls `before` ahead of each operation. */
+function intercepted(store: DeliveryStore, before: (call: NotedCall) => void): DeliveryStore {
   return {
     ...store,
     claim(key, request, call) {
-      note("claim", key, request);
+      before({ operation: "claim", key, request });
       return store.claim(key, request, call);
     },
     complete(key, request, call) {
-      note("complete", key, request);
+      before({ operation: "complete", key, request });
       return store.complete(key, request, call);
     },
     release(key, request, call) {
-      note("release", key, request);
+      before({ operation: "release", key, request });
       return store.release(key, request, call);
     },
     extend(key, request, call) {
-      note("extend", key, request);
+      before({ operation: "extend", key, request });
       return store.extend(key, request, call);
     },
   };
