@@ -1,5 +1,4 @@
 import { eventBody, secret, signed } from "@svc-webhooks/kit/deliveries";
-import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { type FakeClock } from "@svc-webhooks/testing";
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from "vitest";
@@ -10,7 +9,7 @@ import {
   type DeliveryReport,
   type ReceiverOptions,
 } from "../src/index.js";
-import { observed, pause, send, timed } from "./support.js";
+import { bothWays, codesOf, observed, pause, second, send, throwing, timed } from "./support.js";
 
 const inject = "\r\n\u001B[31mFORGED\u2028\u0007é";
 
@@ -72,56 +71,43 @@ describe("a report", () => {
     ]);
   });
 
-  test("is flat: it contains no object except the list of warnings", async () => {
-    const { receiver, reports } = observed();
-    await send(receiver, eventBody("email.sent", { nested: { deep: [1] } }));
-    const nested = reports.flatMap((report) =>
-      Object.entries(report).filter(([, value]) => typeof value === "object"),
-    );
-    expect(nested).toEqual([["warnings", []]]);
-  });
-
-  test("of a refused delivery contains only the facts of the stages it reached", async () => {
+  test.each<[string, readonly string[], () => Promise<Delivery>]>([
+    [
+      "encoding_unsupported",
+      ["admitMs"],
+      () => signed(eventBody(), { "content-encoding": "gzip" }),
+    ],
+    [
+      "signature_mismatch",
+      ["admitMs", "bodyBytes", "verifyMs"],
+      () => signed(eventBody(), {}, "whsec_other"),
+    ],
+    [
+      "event_untyped",
+      ["admitMs", "verifyMs", "decodeMs", "bodyBytes", "deliveryId", "secretId"],
+      () => signed("{}"),
+    ],
+  ])("of %s contains only the facts of the stages it reached", async (code, facts, delivery) => {
     const { receiver, reports } = timed();
-    await send(receiver, eventBody(), { "content-encoding": "gzip" });
-    await send(receiver, eventBody(), {}, "whsec_other");
-    await send(receiver, "{}");
-    const factsOf = (report: DeliveryReport) =>
-      Object.keys(report)
-        .filter((fact) => report[fact as keyof DeliveryReport] !== undefined)
-        .toSorted();
+    await receiver.receive(await delivery());
+    const [report = {}] = reports;
+    const defined = Object.entries(report).filter(([, value]) => value !== undefined);
     const always = ["code", "phase", "receivedAt", "receiver", "status", "totalMs", "warnings"];
-    expect(reports.map(factsOf)).toEqual([
-      [...always, "admitMs"].toSorted(),
-      [...always, "admitMs", "bodyBytes", "verifyMs"].toSorted(),
-      [
-        ...always,
-        "admitMs",
-        "verifyMs",
-        "decodeMs",
-        "bodyBytes",
-        "deliveryId",
-        "secretId",
-      ].toSorted(),
-    ]);
+    expect(defined.map(([fact]) => fact).toSorted()).toEqual([...always, ...facts].toSorted());
+    expect(report).toMatchObject({ code });
   });
 
   test("contains the outcome and the fields that only operators need", async () => {
     const { receiver, reports } = timed();
     const outcomes = [await send(receiver), await send(receiver), await send(receiver, "[]")];
-    for (const [index, outcome] of outcomes.entries())
-      expect(reports[index]).toMatchObject(outcome);
+    expect(reports).toMatchObject(outcomes);
   });
 
   test("never contains the body, a key or a handler's error", async () => {
     const key = "whsec_0123456789";
     const { receiver, reports } = observed({
       secret: key,
-      on: {
-        "*": () => {
-          throw new Error("threw-this");
-        },
-      },
+      on: { "*": throwing(new Error("threw-this")) },
     });
     await send(receiver, eventBody("email.sent", { to: "someone@example.org" }), {}, key);
     await send(receiver, eventBody("email.sent", { to: "someone@example.org" }), {}, "wrong");
@@ -132,60 +118,20 @@ describe("a report", () => {
       /someone|example\.org|threw-this|0123456789|sha256=/,
     );
   });
-
-  test("of a run that outlived its response is followed by a second one with the later facts", async () => {
-    const { opened, open } = gate();
-    const { receiver, clock, reports } = timed({ on: { "*": () => opened } }, () => ({
-      complete() {
-        throw new Error("read only");
-      },
-    }));
-    void send(receiver);
-    await clock.advance(12_000);
-    open();
-    await settled();
-    expect(reports).toMatchObject([
-      { phase: "answered", code: "handler_timeout", warnings: [], runMs: 10_000 },
-      { phase: "settled", code: "processed", warnings: ["complete_failed"], runMs: 12_000 },
-    ]);
-  });
 });
 
 describe("hooks that fail do not change the outcome", () => {
   const fails: [string, () => unknown][] = [
-    [
-      "throws an error",
-      () => {
-        throw new Error("hook down");
-      },
-    ],
-    [
-      "throws undefined",
-      () => {
-        throw undefined;
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("hook down"))],
+    ...bothWays(new Error("hook down")),
+    ["throws undefined", throwing(undefined)],
     ["rejects with an object that cannot be printed", () => Promise.reject(Object.create(null))],
   ];
   const hooks = ["observe", "onHandlerError", "onInternalError", "log"] as const;
 
   const failingRun = async (options: Partial<ReceiverOptions>) => {
-    const { receiver } = timed(
-      {
-        on: {
-          "*": () => {
-            throw new Error("no");
-          },
-        },
-        ...options,
-      },
-      () => ({
-        release() {
-          throw new Error("read only");
-        },
-      }),
-    );
+    const { receiver } = timed({ on: { "*": throwing(new Error("no")) }, ...options }, () => ({
+      release: throwing(new Error("read only")),
+    }));
     const outcomes = [
       await send(receiver),
       await send(receiver),
@@ -230,54 +176,44 @@ describe("hooks that fail do not change the outcome", () => {
 });
 
 describe("a line for the operator", () => {
-  const failing = (message: string) => () => {
-    throw new Error(message);
-  };
-  const body = (read: () => Promise<Uint8Array>) => async (): Promise<Delivery> => ({
-    ...(await signed()),
-    body: read,
+  const failing = (message: string) => throwing(new Error(message));
+  const unclaimable = (message: string) => ({
+    store: { ...timed().store, claim: failing(message) },
   });
+  const bodyBy = (body: Delivery["body"]) => async () => ({ ...(await signed()), body });
+  const unreadable = (reason: unknown) => bodyBy(() => Promise.reject(reason));
+  const misplaced = new BodyError("body_unavailable", "mount it before json()");
+  const text = eventBody() as unknown as Uint8Array;
 
-  const cases: [string, Partial<ReceiverOptions>, () => Promise<Delivery>, string][] = [
-    ["body_unavailable", {}, body(() => Promise.reject(new Error(`cut${inject}`))), "cut"],
-    [
-      "body_unavailable",
-      {},
-      body(() => Promise.reject(new BodyError("body_unavailable", "mount it before json()"))),
-      "mount it before json()",
-    ],
-    [
-      "body_unavailable",
-      {},
-      body(async () => eventBody() as unknown as Uint8Array),
-      "the body is not a Uint8Array",
-    ],
-    ["body_unavailable", {}, () => signed(eventBody(), { "content-length": "999" }), "999"],
-    ["misconfigured", { secret: failing(`vault${inject}`) }, () => signed(), "vault"],
+  test.each<[string, string, Partial<ReceiverOptions>, () => Promise<Delivery>]>([
+    ["body_unavailable", "cut", {}, unreadable(new Error(`cut${inject}`))],
+    ["body_unavailable", "mount it before json()", {}, unreadable(misplaced)],
+    ["body_unavailable", "the body is not a Uint8Array", {}, bodyBy(async () => text)],
+    ["body_unavailable", "", {}, unreadable(undefined)],
+    ["body_unavailable", "999", {}, () => signed(eventBody(), { "content-length": "999" })],
+    ["misconfigured", "vault", { secret: failing(`vault${inject}`) }, () => signed()],
     [
       "misconfigured",
+      "eventId",
       { dedupeBy: "event", eventId: () => undefined },
       () => signed(eventBody(`type${inject}`)),
-      "eventId",
     ],
     [
       "store_unavailable",
-      { store: { ...timed().store, claim: failing(`down${inject}`) } },
-      () => signed(eventBody(`type${inject}`)),
       "down",
+      unclaimable(`down${inject}`),
+      () => signed(eventBody(`type${inject}`)),
     ],
-    ["event_untyped", {}, () => signed(JSON.stringify({ kind: inject })), "eventType"],
-    ["internal_error", { eventType: failing(`bug${inject}`) }, () => signed(), "bug"],
-    ["internal_error", { eventId: failing("bug") }, () => signed(eventBody(inject)), "bug"],
-  ];
-
-  test.each(cases)("is printed once for %s, without unescaped text", async (...args) => {
-    const [code, options, delivery, text] = args;
+    ["event_untyped", "eventType", {}, () => signed(JSON.stringify({ kind: inject }))],
+    ["internal_error", "bug", { eventType: failing(`bug${inject}`) }, () => signed()],
+    ["internal_error", "bug", { eventId: failing("bug") }, () => signed(eventBody(inject))],
+  ])("is printed once for %s (%j), without unescaped text", async (...row) => {
+    const [code, reason, options, delivery] = row;
     const { receiver, lines } = observed({ name: "billing", ...options });
     expect((await receiver.receive(await delivery())).code).toBe(code);
     expect(lines).toEqual([expect.stringMatching(oneSafeLine)]);
     expect(lines[0]).toContain(`svc-webhooks billing: ${code}: `);
-    expect(lines[0]).toContain(text);
+    expect(lines[0]).toContain(reason);
   });
 
   test.each<[string, unknown]>([
@@ -289,47 +225,28 @@ describe("a line for the operator", () => {
     ["an object without a prototype", Object.create(null)],
     ["an error without a text", new Error()],
   ])("is also printed if %s was thrown", async (_, thrown) => {
-    const throwIt = () => {
-      throw thrown;
+    const fail = throwing(thrown);
+    const linesOf = async (options: Partial<ReceiverOptions>) => {
+      const { receiver, lines } = observed(options);
+      await send(receiver);
+      return lines;
     };
-    const lines = await Promise.all(
-      [
-        { secret: throwIt },
-        { eventType: throwIt },
-        { store: { ...timed().store, claim: throwIt } },
-      ].map(async (options) => {
-        const world = observed(options);
-        await send(world.receiver);
-        return world.lines;
-      }),
-    );
-    expect(lines).toEqual([
-      [expect.stringContaining("misconfigured")],
-      [expect.stringContaining("internal_error")],
-      [expect.stringContaining("store_unavailable")],
-    ]);
-  });
-
-  test("is printed if a reader fails without a reason", async () => {
-    const { receiver, lines } = observed();
-    const delivery = await signed();
-    await receiver.receive({ ...delivery, body: () => Promise.reject(undefined) });
-    expect(lines).toEqual([expect.stringContaining("body_unavailable")]);
+    const line = (code: string) => [expect.stringContaining(code)];
+    expect(await linesOf({ secret: fail })).toEqual(line("misconfigured"));
+    expect(await linesOf({ eventType: fail })).toEqual(line("internal_error"));
+    const store = { ...timed().store, claim: fail };
+    expect(await linesOf({ store })).toEqual(line("store_unavailable"));
   });
 
   test("contains the delivery id and the type once they are known", async () => {
-    const { receiver, lines } = observed({
-      store: { ...timed().store, claim: failing("down") },
-    });
+    const { receiver, lines } = observed(unclaimable("down"));
     await send(receiver, eventBody(`a"b${inject}`));
     expect(lines[0]).toContain('"deliveryId":"dlv_1"');
     expect(lines[0]).toContain(String.raw`a\"b\r\n\u001b[31mFORGED`);
   });
 
   test("is limited in length, even if the sender's text or an error is long", async () => {
-    const { receiver, lines } = observed({
-      store: { ...timed().store, claim: failing("x".repeat(10_000)) },
-    });
+    const { receiver, lines } = observed(unclaimable("x".repeat(10_000)));
     await send(receiver, eventBody("y".repeat(10_000)));
     expect(lines[0]?.length).toBeLessThan(1_200);
   });
@@ -350,22 +267,24 @@ describe("a line for the operator", () => {
 });
 
 describe("lines caused by requests", () => {
-  const minute = 60_000;
+  const minute = 60 * second;
+  const eventType: ReceiverOptions["eventType"] = ({ kind }) => {
+    throw new Error(`kind ${String(kind)}`);
+  };
+  const kindOf = (kind: number) => JSON.stringify({ kind });
 
   test("are printed at most once a minute per cause, and the next one counts those omitted", async () => {
     const { receiver, clock, lines } = timed();
-    const untyped = () => send(receiver, "{}");
-    for (let sent = 0; sent < 1_000; sent += 1) await untyped();
-    expect(lines).toHaveLength(1);
+    await codesOf(receiver, 1_000, "{}");
     await clock.advance(minute - 1);
-    await untyped();
+    await send(receiver, "{}");
     expect(lines).toHaveLength(1);
     await clock.advance(1);
-    await untyped();
+    await send(receiver, "{}");
     expect(lines).toHaveLength(2);
     expect(lines[1]).toMatch(/event_untyped: .*\(and 1000 more\)$/);
     await clock.advance(minute);
-    await untyped();
+    await send(receiver, "{}");
     expect(lines[2]).not.toContain("more");
   });
 
@@ -374,7 +293,7 @@ describe("lines caused by requests", () => {
     const { headers } = await signed();
     for (let length = 1; length < 200; length += 1) {
       const announced = { ...headers, "content-length": String(length + 1) };
-      const body = () => Promise.resolve(new Uint8Array(length));
+      const body = new Uint8Array(length);
       const forged = await receiver.receive({ method: "POST", headers: announced, body });
       expect(forged.code).toBe("body_unavailable");
     }
@@ -382,16 +301,11 @@ describe("lines caused by requests", () => {
   });
 
   test("are limited separately per cause, for a bounded number of causes", async () => {
-    const { receiver, lines } = timed({
-      eventType: ({ kind }) => {
-        throw new Error(`kind ${String(kind)}`);
-      },
-    });
-    for (let kind = 0; kind < 500; kind += 1) await send(receiver, JSON.stringify({ kind }));
+    const { receiver, lines } = timed({ eventType });
+    for (let kind = 0; kind < 500; kind += 1) await send(receiver, kindOf(kind));
     expect(lines).toHaveLength(500);
-    const before = lines.length;
-    for (let sent = 0; sent < 10; sent += 1) await send(receiver, JSON.stringify({ kind: 499 }));
-    expect(lines).toHaveLength(before);
+    await codesOf(receiver, 10, kindOf(499));
+    expect(lines).toHaveLength(500);
   });
 
   test("are one for all errors of a store, which may have a text for each request", async () => {
@@ -399,27 +313,19 @@ describe("lines caused by requests", () => {
     const { receiver, lines } = timed({}, () => ({
       claim: () => Promise.reject(new Error(`request ${(requests += 1)} failed`)),
     }));
-    for (let sent = 0; sent < 20; sent += 1) await send(receiver);
+    await codesOf(receiver, 20);
     expect(lines).toHaveLength(1);
   });
 
   test("are separate for resumed deliveries with separate causes", async () => {
-    const { receiver, lines } = timed({
-      eventType: ({ kind }) => {
-        throw new Error(`kind ${String(kind)}`);
-      },
-    });
-    for (const kind of [1, 2, 3]) await receiver.resume(await signed(JSON.stringify({ kind })));
+    const { receiver, lines } = timed({ eventType });
+    for (const kind of [1, 2, 3]) await receiver.resume(await signed(kindOf(kind)));
     expect(lines).toHaveLength(3);
   });
 
   test("are also limited for internal errors", async () => {
-    const { receiver, lines } = timed({
-      observe: () => {
-        throw new Error("metrics are down");
-      },
-    });
-    for (let sent = 0; sent < 100; sent += 1) await send(receiver);
+    const { receiver, lines } = timed({ observe: throwing(new Error("metrics are down")) });
+    await codesOf(receiver, 100);
     expect(lines).toEqual([expect.stringContaining("metrics are down")]);
   });
 });
@@ -433,34 +339,34 @@ describe("by default console.error prints", () => {
     printed.mockRestore();
   });
 
+  const processing = () => createReceiver({ secret, on: { "*": () => {} } });
+
+  /** The text that is printed, once, if a handler throws this. */
+  async function textOf(thrown: unknown, body = eventBody()): Promise<string> {
+    const receiver = createReceiver({ secret, on: { "*": throwing(thrown) } });
+    expect((await send(receiver, body)).code).toBe("handler_failed");
+    expect(printed).toHaveBeenCalledOnce();
+    return String(printed.mock.calls[0]?.[0]);
+  }
+
   test("one line for an outcome that only the operator can fix", async () => {
-    const receiver = createReceiver({ secret, on: { "*": () => {} } });
-    await send(receiver, "{}");
+    await send(processing(), "{}");
     expect(printed.mock.calls).toEqual([
       [expect.stringMatching(/^svc-webhooks default: event_untyped: .*eventType/)],
     ]);
   });
 
   test("one line for a hook that threw", async () => {
-    const receiver = createReceiver({
-      secret,
-      on: { "*": () => {} },
-      observe() {
-        throw new Error(`metrics${inject}`);
-      },
-    });
-    await send(receiver);
+    const observe = throwing(new Error(`metrics${inject}`));
+    await send(createReceiver({ secret, on: { "*": () => {} }, observe }));
     expect(printed.mock.calls).toEqual([
       [expect.stringMatching(/^svc-webhooks internal error: metrics[ -~]*$/)],
     ]);
   });
 
   test("a handler's error, with the delivery id and the type in one safe line", async () => {
-    const thrown = new Error("no");
-    const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown) } });
-    await send(receiver, eventBody(`email${inject}`));
-    const [first = "", ...frames] = String(printed.mock.calls[0]?.[0]).split("\n");
-    expect(printed).toHaveBeenCalledOnce();
+    const text = await textOf(new Error("no"), eventBody(`email${inject}`));
+    const [first = "", ...frames] = text.split("\n");
     expect(first).toMatch(oneSafeLine);
     expect(first).toMatch(/handler_failed.*"dlv_1".*"email.*no$/);
     expect(frames[0]).toMatch(/^ +at .*report\.test\.ts/);
@@ -468,10 +374,8 @@ describe("by default console.error prints", () => {
 
   test("a handler's error without control characters or line breaks of the sender", async () => {
     const cause = new Error("\u001b[31mred");
-    const thrown = new TypeError(`no such address:${inject}\n    at fake (fake.js:1:1)`, { cause });
-    const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown) } });
-    await send(receiver);
-    const text = String(printed.mock.calls[0]?.[0]);
+    const message = `no such address:${inject}\n    at fake (fake.js:1:1)`;
+    const text = await textOf(new TypeError(message, { cause }));
     expect(text).toMatch(/^[ -~\n]+$/);
     expect(text).not.toMatch(/^ +at fake/m);
     expect(text).toContain("no such address:");
@@ -479,47 +383,29 @@ describe("by default console.error prints", () => {
   });
 
   test("no line that begins like one of ours, whatever a stack holds", async () => {
-    const thrown = Object.assign(new Error("no"), { stack: "no\nsvc-webhooks billing: forged" });
-    const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown) } });
-    await send(receiver);
-    expect(String(printed.mock.calls[0]?.[0]).split("\n").slice(1)).toEqual([
-      expect.stringMatching(/^ {2}/),
-    ]);
+    const stack = "no\nsvc-webhooks billing: forged";
+    const text = await textOf(Object.assign(new Error("no"), { stack }));
+    expect(text.split("\n").slice(1)).toEqual([expect.stringMatching(/^ {2}/)]);
   });
+
+  const cyclic = new Error("no");
+  cyclic.cause = cyclic;
+  const unreadable = Object.defineProperty({}, "message", { get: throwing(new Error("no")) });
 
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["null", null],
     ["text", "no\u001b[2J"],
-    [
-      "an error with an unreadable message",
-      {
-        get message() {
-          throw new Error("no");
-        },
-      },
-    ],
+    ["an error with an unreadable message", unreadable],
     ["an error without a stack", Object.assign(new Error("no"), { stack: undefined })],
     ["an error with a stack that is not text", Object.assign(new Error("no"), { stack: null })],
-    [
-      "an error that is its own cause",
-      (() => {
-        const error = new Error("no");
-        error.cause = error;
-        return error;
-      })(),
-    ],
+    ["an error that is its own cause", cyclic],
   ])("one text if a handler throws %s", async (_, thrown) => {
-    const receiver = createReceiver({ secret, on: { "*": () => Promise.reject(thrown as Error) } });
-    expect((await send(receiver)).code).toBe("handler_failed");
-    expect(printed).toHaveBeenCalledOnce();
-    expect(String(printed.mock.calls[0]?.[0])).toMatch(/^[ -~\n]+$/);
+    expect(await textOf(thrown)).toMatch(/^[ -~\n]+$/);
   });
 
   test("nothing if there is no problem", async () => {
-    const receiver = createReceiver({ secret, on: { "*": () => {} } });
-    await send(receiver);
-    await send(receiver);
+    expect(await codesOf(processing(), 2)).toEqual(["processed", "duplicate"]);
     expect(printed).not.toHaveBeenCalled();
   });
 });
