@@ -1,20 +1,34 @@
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
-import { gate, type Gate } from "@svc-webhooks/kit/gate";
+import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, test } from "vitest";
 import {
   PermanentError,
   type DedupeBy,
-  type ForgetTarget,
   type Receiver,
   type ReceiverOptions,
   type StoredDelivery,
 } from "../src/index.js";
-import { never, observed, send, timed, noting, type NotedCall } from "./support.js";
+import {
+  bothWays,
+  codesOf,
+  failsFirst,
+  failsUnlessRun,
+  gated,
+  never,
+  observed,
+  second,
+  send,
+  timed,
+} from "./support.js";
 
-const second = 1_000;
 const bytes = (text: string) => new TextEncoder().encode(text);
 const eventId: ReceiverOptions["eventId"] = ({ id }) => id as string | undefined;
+const invalid = (option: string) => ({
+  name: "ReceiverConfigError",
+  code: "invalid_option",
+  option,
+});
 
 describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
   ["delivery", {}],
@@ -26,26 +40,23 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
 
   test("lets a done delivery run again", async () => {
     const { receiver } = timed(options);
-    expect((await send(receiver, body)).code).toBe("processed");
-    expect((await send(receiver, body)).code).toBe("duplicate");
+    expect(await codesOf(receiver, 2, body)).toEqual(["processed", "duplicate"]);
     expect(await receiver.forget(target)).toBe(true);
     expect(await send(receiver, body)).toMatchObject({ code: "processed", run: 1 });
   });
 
   test("lets a parked delivery run again from the delivery that onParked stored", async () => {
     const kept: StoredDelivery[] = [];
-    let isBroken = true;
     const { receiver } = timed({
       ...options,
       on: {
         "*": () => {
-          if (isBroken) throw new PermanentError("no such customer");
+          if (kept.length === 0) throw new PermanentError("no such customer");
         },
       },
       onParked: (_, { delivery }) => kept.push(delivery),
     });
     expect((await send(receiver, body)).code).toBe("parked");
-    isBroken = false;
     const [delivery] = kept;
     if (!delivery) throw new Error("nothing was kept");
     expect((await receiver.receive(delivery)).code).toBe("parked");
@@ -57,14 +68,7 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
   });
 
   test("lets a failed delivery start again from its first run", async () => {
-    const { receiver } = timed({
-      ...options,
-      on: {
-        "*": (_, { run }) => {
-          if (run === 1) throw new Error("no");
-        },
-      },
-    });
+    const { receiver } = timed({ ...options, on: { "*": failsUnlessRun(2) } });
     await send(receiver, body);
     expect(await receiver.forget(target)).toBe(true);
     expect(await send(receiver, body)).toMatchObject({ code: "handler_failed", run: 1 });
@@ -72,13 +76,12 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
   });
 
   test("returns false for a running delivery and leaves it unchanged", async () => {
-    const { opened, open } = gate();
-    const { receiver } = timed({ ...options, on: { "*": () => opened } });
+    const { receiver, finish } = gated(options);
     const running = send(receiver, body);
     await settled();
     expect(await receiver.forget(target)).toBe(false);
     expect((await send(receiver, body)).code).toBe("in_flight");
-    open();
+    await finish();
     expect((await running).code).toBe("processed");
     expect((await send(receiver, body)).code).toBe("duplicate");
   });
@@ -86,11 +89,8 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
   test("returns false if there is no record", async () => {
     const { receiver } = timed(options);
     await send(receiver, body);
-    const other = {
-      deliveryId: "dlv_2",
-      body: bytes(eventBody("email.sent", { id: "evt_2" })),
-    };
-    expect(await receiver.forget(other)).toBe(false);
+    const other = bytes(eventBody("email.sent", { id: "evt_2" }));
+    expect(await receiver.forget({ deliveryId: "dlv_2", body: other })).toBe(false);
     expect((await send(receiver, body)).code).toBe("duplicate");
     expect(await receiver.forget(target)).toBe(true);
     expect(await receiver.forget(target)).toBe(false);
@@ -105,31 +105,23 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
   });
 
   test.each<[string, object, string]>([
-    ["a missing id", { body: bytes(body) }, "deliveryId"],
-    ["an empty id", { deliveryId: "", body: bytes(body) }, "deliveryId"],
-    ["an id that is not a string", { deliveryId: 5, body: bytes(body) }, "deliveryId"],
-    ["a body that is a string", { deliveryId: "dlv_1", body }, "body"],
-    ["a body that was parsed", { deliveryId: "dlv_1", body: JSON.parse(body) as object }, "body"],
+    ["a missing id", { deliveryId: undefined }, "deliveryId"],
+    ["an empty id", { deliveryId: "" }, "deliveryId"],
+    ["an id that is not a string", { deliveryId: 5 }, "deliveryId"],
+    ["a body that is a string", { body }, "body"],
+    ["a body that was parsed", { body: JSON.parse(body) as object }, "body"],
   ])("rejects %s", async (_, wrong, option) => {
-    const { receiver } = timed(options);
-    await expect(receiver.forget(wrong as ForgetTarget)).rejects.toMatchObject({
-      name: "ReceiverConfigError",
-      code: "invalid_option",
-      option,
-    });
+    const forgotten = timed(options).receiver.forget({ ...target, ...wrong });
+    await expect(forgotten).rejects.toMatchObject(invalid(option));
   });
 
-  test("rejects with the store's error", async () => {
-    for (const forget of [
-      () => {
-        throw new Error("connection reset");
-      },
-      () => Promise.reject(new Error("connection reset")),
-    ]) {
+  test.each(bothWays(new Error("connection reset")))(
+    "rejects with the error of a store that %s",
+    async (_, forget) => {
       const { receiver } = timed(options, () => ({ forget }));
       await expect(receiver.forget(target)).rejects.toThrow("connection reset");
-    }
-  });
+    },
+  );
 
   test("has the deadline of a release, and aborts the store's signal", async () => {
     const signals: AbortSignal[] = [];
@@ -148,18 +140,18 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
     expect(clock.timers).toBe(0);
   });
 
-  test("needs the body only if the record's key derives from it", async () => {
+  test.each<[string, object]>([
+    ["no body", {}],
+    ["an undefined body", { body: undefined }],
+    ["an empty body", { body: new Uint8Array() }],
+  ])("accepts %s only if the record's key does not derive from it", async (_, bodyless) => {
     const { receiver } = timed(options);
     await send(receiver, body);
-    for (const bodyless of [{}, { body: undefined }, { body: new Uint8Array() }]) {
-      const forgotten = receiver.forget({ deliveryId: "dlv_1", ...bodyless });
-      if (dedupeBy === "delivery") await forgotten;
-      else
-        await expect(forgotten).rejects.toMatchObject({ code: "invalid_option", option: "body" });
-    }
-    expect((await send(receiver, body)).code).toBe(
-      dedupeBy === "delivery" ? "processed" : "duplicate",
-    );
+    const forgotten = receiver.forget({ deliveryId: "dlv_1", ...bodyless });
+    if (dedupeBy === "delivery") expect(await forgotten).toBe(true);
+    else await expect(forgotten).rejects.toMatchObject(invalid("body"));
+    const code = dedupeBy === "delivery" ? "processed" : "duplicate";
+    expect((await send(receiver, body)).code).toBe(code);
   });
 });
 
@@ -172,10 +164,8 @@ describe("forget by event", () => {
     ["has no event id", eventBody()],
     ["has an empty event id", eventBody("email.sent", { id: "" })],
   ])("rejects a body that %s", async (_, body) => {
-    const { receiver } = timed(options);
-    await expect(receiver.forget({ deliveryId: "dlv_1", body: bytes(body) })).rejects.toMatchObject(
-      { code: "invalid_option", option: "body" },
-    );
+    const forgotten = timed(options).receiver.forget({ deliveryId: "dlv_1", body: bytes(body) });
+    await expect(forgotten).rejects.toMatchObject(invalid("body"));
   });
 
   test("finds the record under any delivery id", async () => {
@@ -196,38 +186,38 @@ test("forget reads only its own bytes of a Buffer that is a view of a larger one
 });
 
 test("a run with a dead lease can be forgotten, and its later completion is kept", async () => {
-  const { opened, open } = gate();
-  const { receiver, clock } = timed({ on: { "*": () => opened } }, () => ({ extend: never }));
+  const { receiver, clock, finish } = gated({}, () => ({ extend: never }));
   void send(receiver);
   await clock.advance(30 * second - 1);
   expect(await receiver.forget({ deliveryId: "dlv_1" })).toBe(false);
   await clock.advance(1);
   expect(await receiver.forget({ deliveryId: "dlv_1" })).toBe(true);
-  open();
-  await settled();
+  await finish();
   expect((await send(receiver)).code).toBe("duplicate");
 });
 
 describe("drain", () => {
-  /** Records whether a drain has resolved, and its result. */
+  /** A receiver with one running delivery. */
+  async function running() {
+    const bench = gated();
+    const responding = send(bench.receiver);
+    await settled();
+    return { ...bench, responding };
+  }
+
+  /** The results of a drain: empty until it resolves. */
   function draining(receiver: Receiver, deadlineMs = 60 * second) {
     const left: number[] = [];
     void receiver.drain({ deadlineMs }).then((count) => left.push(count));
     return left;
   }
 
-  test("resolves immediately if nothing was ever pending", async () => {
-    const { receiver } = timed();
-    expect(await receiver.drain({ deadlineMs: 60 * second })).toBe(0);
-    expect(await receiver.drain({ deadlineMs: 0 })).toBe(0);
-  });
-
   test("resolves immediately if every delivery has ended, with any outcome", async () => {
     const { receiver } = timed({
       on: { "email.*": () => {}, fails: () => Promise.reject(new Error("no")) },
     });
-    await send(receiver);
-    await send(receiver);
+    expect(await receiver.drain({ deadlineMs: 60 * second })).toBe(0);
+    await codesOf(receiver, 2);
     await send(receiver, eventBody("fails"), { "x-svc-delivery-id": "dlv_2" });
     await send(receiver, eventBody("other"));
     await send(receiver, eventBody(), {}, "whsec_wrong");
@@ -236,20 +226,16 @@ describe("drain", () => {
   });
 
   test("waits for running handlers and their completion", async () => {
-    const [work, completion] = [gate(), gate()];
-    const { receiver } = timed({ on: { "*": () => work.opened } }, (store) => ({
-      async complete(...call) {
-        await completion.opened;
-        return store.complete(...call);
-      },
+    const completion = gate();
+    const { receiver, finish } = gated({}, (store) => ({
+      complete: (...call) => completion.opened.then(() => store.complete(...call)),
     }));
     const responding = send(receiver);
     await settled();
     const left = draining(receiver);
     await settled();
     expect(left).toEqual([]);
-    work.open();
-    await settled();
+    await finish();
     expect(left).toEqual([]);
     completion.open();
     expect((await responding).code).toBe("processed");
@@ -257,32 +243,24 @@ describe("drain", () => {
     expect(left).toEqual([0]);
   });
 
-  test.each<[string, (work: Gate) => void]>([
-    ["resolves", ({ open }) => open()],
-    ["rejects", ({ fail }) => fail(new Error("no"))],
-  ])("waits for a run that outlived its response until it %s", async (_, end) => {
-    const work = gate();
-    const { receiver, clock, reports } = timed({ on: { "*": () => work.opened } });
-    const responding = send(receiver);
-    await clock.advance(10 * second);
-    expect((await responding).code).toBe("handler_timeout");
-    const left = draining(receiver);
-    await clock.advance(59 * second);
-    expect(left).toEqual([]);
-    end(work);
-    await settled();
-    expect(left).toEqual([0]);
-    expect(reports).toHaveLength(2);
-  });
+  test.each(["resolves", "rejects"])(
+    "waits for a run that outlived its response until it %s",
+    async (end) => {
+      const { receiver, clock, reports, finish, fail } = gated();
+      const responding = send(receiver);
+      await clock.advance(10 * second);
+      expect((await responding).code).toBe("handler_timeout");
+      const left = draining(receiver);
+      await clock.advance(59 * second);
+      expect(left).toEqual([]);
+      await (end === "resolves" ? finish() : fail(new Error("no")));
+      expect(left).toEqual([0]);
+      expect(reports).toHaveLength(2);
+    },
+  );
 
   test("waits for a completion that is retried", async () => {
-    let failures = 3;
-    const { receiver, clock } = timed({}, (store) => ({
-      complete(...call) {
-        if (failures-- > 0) throw new Error("connection reset");
-        return store.complete(...call);
-      },
-    }));
+    const { receiver, clock } = timed({}, failsFirst(3, "complete"));
     expect(await send(receiver)).toMatchObject({ warnings: ["complete_failed"] });
     const left = draining(receiver);
     await clock.advance(second);
@@ -309,47 +287,30 @@ describe("drain", () => {
   });
 
   test("refuses verified deliveries until it resolves, without calling the store or a handler", async () => {
-    const work = gate();
-    const calls: NotedCall[] = [];
-    const { receiver } = timed({ on: { "*": () => work.opened } }, (store) => noting(calls, store));
-    void send(receiver);
-    await settled();
+    const { receiver, operations, contexts, finish } = await running();
     const left = draining(receiver);
     const next = { "x-svc-delivery-id": "dlv_2" };
-    const refused = await send(receiver, eventBody(), next);
-    expect(refused).toMatchObject({ code: "draining", status: 503, retryAfterMs: 5 * second });
-    expect(await receiver.resume(await signed(eventBody(), next))).toMatchObject({
-      code: "draining",
-    });
+    const refused = { code: "draining", status: 503, retryAfterMs: 5 * second };
+    expect(await send(receiver, eventBody(), next)).toMatchObject(refused);
+    const resumed = await receiver.resume(await signed(eventBody(), next));
+    expect(resumed).toMatchObject({ code: "draining" });
     const forged = await send(receiver, eventBody(), next, "whsec_wrong");
     expect(forged.code).toBe("signature_mismatch");
-    expect(calls).toHaveLength(1);
-    work.open();
-    await settled();
+    expect(operations()).toEqual(["claim"]);
+    expect(contexts).toHaveLength(1);
+    await finish();
     expect(left).toEqual([0]);
     expect((await send(receiver, eventBody(), next)).code).toBe("processed");
   });
 
-  test("that resolves does not end another one that is still waiting", async () => {
-    const { receiver, clock } = timed({ on: { "*": never } });
-    void send(receiver);
-    await settled();
-    draining(receiver, 1);
-    draining(receiver, 60 * second);
-    await clock.advance(second);
-    expect((await send(receiver)).code).toBe("draining");
-  });
-
   test("resolves at its deadline to the number of pending deliveries, each counted once", async () => {
-    const works = [gate(), gate(), gate()];
+    const works = [gate(), gate()];
     const { receiver, clock } = timed({
       on: { "*": (_, { attempt }) => works[attempt ?? 0]?.opened },
     });
-    for (const attempt of ["1", "2"]) {
-      void send(receiver, eventBody(), {
-        "x-svc-delivery-id": `dlv_${attempt}`,
-        "x-svc-attempt": attempt,
-      });
+    for (const attempt of ["0", "1"]) {
+      const headers = { "x-svc-delivery-id": `dlv_${attempt}`, "x-svc-attempt": attempt };
+      void send(receiver, eventBody(), headers);
     }
     await settled();
     const left = draining(receiver, 5 * second);
@@ -359,7 +320,7 @@ describe("drain", () => {
     expect(left).toEqual([2]);
 
     // It does not stop the runs: a later drain counts those still pending.
-    works[1]?.open();
+    works[0]?.open();
     await settled();
     const later = draining(receiver, 0);
     await clock.advance(0);
@@ -380,32 +341,18 @@ describe("drain", () => {
     expect(kept()).toBe(before);
   });
 
-  test("may be called several times concurrently", async () => {
-    const { opened, open } = gate();
-    const { receiver, clock } = timed({ on: { "*": () => opened } });
-    void send(receiver);
-    await settled();
+  test("that resolves does not end another one that is still waiting", async () => {
+    const { receiver, clock, finish } = await running();
     const [short, long] = [draining(receiver, 1), draining(receiver)];
     await clock.advance(1);
     expect([short, long]).toEqual([[1], []]);
-    open();
-    await settled();
+    expect((await send(receiver)).code).toBe("draining");
+    await finish();
     expect([short, long]).toEqual([[1], [0]]);
   });
 
-  test("of 0 ms only returns the number", async () => {
-    const { receiver, clock } = timed({ on: { "*": never } });
-    void send(receiver);
-    await settled();
-    const left = draining(receiver, 0);
-    await clock.advance(0);
-    expect(left).toEqual([1]);
-  });
-
   test("only affects its own receiver", async () => {
-    const { receiver, store, clock } = timed({ on: { "*": never } });
-    void send(receiver);
-    await settled();
+    const { store, clock } = await running();
     const { receiver: other } = observed({ store, clock });
     expect(await other.drain({ deadlineMs: 60 * second })).toBe(0);
   });
@@ -413,12 +360,8 @@ describe("drain", () => {
   test.each([-1, 0.5, 2 ** 31, Number.NaN, Infinity, "5"])(
     "rejects a deadline of %s",
     async (wrong) => {
-      const { receiver } = timed();
-      await expect(receiver.drain({ deadlineMs: wrong as number })).rejects.toMatchObject({
-        name: "ReceiverConfigError",
-        code: "invalid_option",
-        option: "deadlineMs",
-      });
+      const drained = timed().receiver.drain({ deadlineMs: wrong as number });
+      await expect(drained).rejects.toMatchObject(invalid("deadlineMs"));
     },
   );
 });

@@ -5,19 +5,8 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { DeliveryContext, EventSchemas, StandardSchemaResult } from "../src/index.js";
-import {
-  never,
-  noting,
-  observed,
-  operationsOf,
-  schemaBy,
-  send,
-  timed,
-  type NotedCall,
-} from "./support.js";
-
-const second = 1_000;
+import type { EventSchemas, StandardSchemaResult } from "../src/index.js";
+import { bothWays, gated, observed, schemaBy, second, send, timed } from "./support.js";
 
 /** Schemas that convert the text in `count` to a number. */
 const libraries = {
@@ -87,67 +76,45 @@ test("a schema receives the body with its type in `type`, from any field", async
 });
 
 const moments = ["synchronously", "later"] as const;
-type When = (typeof moments)[number];
-
-const returning = (when: When, result: StandardSchemaResult<unknown>) =>
-  schemaBy(() => (when === "later" ? Promise.resolve(result) : result));
 
 describe.each(moments)("a schema that returns %s", (when) => {
+  const returning = (result: StandardSchemaResult<unknown>): EventSchemas => ({
+    "email.sent": schemaBy(() => (when === "later" ? Promise.resolve(result) : result)),
+  });
+  const rejecting = returning({ issues: [{ message: "no" }] });
+
   test("runs after the claim and before the handler", async () => {
-    const calls: NotedCall[] = [];
     const during: string[][] = [];
-    const { receiver } = timed(
-      {
-        events: {
-          "email.sent": schemaBy((event) => {
-            during.push(operationsOf(calls));
-            return returning(when, { value: event })["~standard"].validate(event);
-          }),
-        },
-        on: { "*": () => during.push(["handler", ...operationsOf(calls)]) },
-      },
-      (store) => noting(calls, store),
-    );
-    await send(receiver);
+    const schema = schemaBy((value) => {
+      during.push(bench.operations());
+      return when === "later" ? Promise.resolve({ value }) : { value };
+    });
+    const bench = timed({
+      events: { "email.sent": schema },
+      on: { "*": () => during.push(["handler", ...bench.operations()]) },
+    });
+    await send(bench.receiver);
     expect(during).toEqual([["claim"], ["handler", "claim"]]);
-    expect(operationsOf(calls)).toEqual(["claim", "complete"]);
+    expect(bench.operations()).toEqual(["claim", "complete"]);
   });
 
   test("and rejects the event leaves the record failed, which counts as a run", async () => {
-    const calls: NotedCall[] = [];
-    const events = { "email.sent": returning(when, { issues: [{ message: "no" }] }) };
-    const { receiver } = timed({ events }, (store) => noting(calls, store));
+    const errors: unknown[] = [];
+    const onParked = (error: unknown) => errors.push(error);
+    const { receiver, lines, operations } = timed({ events: rejecting, onParked });
     expect(await send(receiver)).toMatchObject({ code: "event_invalid", run: 1 });
-    expect(operationsOf(calls)).toEqual(["claim", "release failed"]);
+    expect(operations()).toEqual(["claim", "release failed"]);
+    // The errors of handlers would be lines too.
+    expect({ lines: lines.length, errors }).toEqual({ lines: 1, errors: [] });
     expect(await send(receiver)).toMatchObject({ code: "event_invalid", run: 2 });
   });
 
-  test("and rejects the event prints a line and does not call onHandlerError", async () => {
-    const errors: unknown[] = [];
-    const { receiver, lines } = timed({
-      events: { "email.sent": returning(when, { issues: [{ message: "no" }] }) },
-      onHandlerError: (error) => errors.push(error),
-      onParked: (error) => errors.push(error),
-    });
-    await send(receiver);
-    expect(errors).toEqual([]);
-    expect(lines).toHaveLength(1);
-  });
-
   test("can be fixed by a deployment, after which the next attempt is processed", async () => {
-    const strict = timed({
-      events: { "email.sent": returning(when, { issues: [{ message: "unknown field" }] }) },
-    });
-    expect((await send(strict.receiver)).code).toBe("event_invalid");
-
+    const { receiver, store, clock } = timed({ events: rejecting });
+    expect((await send(receiver)).code).toBe("event_invalid");
     const seen: unknown[] = [];
-    const { store, clock } = strict;
-    const fixed = observed({
-      store,
-      clock,
-      events: { "email.sent": returning(when, { value: "the output" }) },
-      on: { "*": (event) => seen.push(event) },
-    });
+    const events = returning({ value: "the output" });
+    const fixed = observed({ store, clock, events, on: { "*": (event) => seen.push(event) } });
     expect(await send(fixed.receiver)).toMatchObject({ code: "processed", run: 2 });
     expect(seen).toEqual(["the output"]);
   });
@@ -155,52 +122,49 @@ describe.each(moments)("a schema that returns %s", (when) => {
   test("does not run for a duplicate", async () => {
     const { receiver, store, clock } = timed();
     expect((await send(receiver)).code).toBe("processed");
-    const events = { "email.sent": returning(when, { issues: [{ message: "no" }] }) };
-    const { receiver: strict, lines } = observed({ store, clock, events });
+    const { receiver: strict, lines } = observed({ store, clock, events: rejecting });
     expect((await send(strict)).code).toBe("duplicate");
     expect(lines).toEqual([]);
   });
 
   test("does not run for an ignored event", async () => {
-    const events = { "domain.updated": returning(when, { issues: [{ message: "no" }] }) };
-    const { receiver } = observed({ events, on: { "email.*": () => {} } });
-    expect((await send(receiver, eventBody("domain.updated"))).code).toBe("ignored");
+    const { receiver } = observed({ events: rejecting, on: { "domain.*": () => {} } });
+    expect((await send(receiver)).code).toBe("ignored");
   });
 });
 
 describe("a slow schema", () => {
+  /** A gated receiver whose schema waits for `decide`. */
+  function deciding() {
+    const { opened, open } = gate<StandardSchemaResult<unknown>>();
+    const bench = gated({ events: { "email.sent": schemaBy(() => opened) } });
+    const decide = (result: StandardSchemaResult<unknown>) => {
+      open(result);
+      return settled();
+    };
+    return { ...bench, decide };
+  }
+
   test("counts against handlerTimeoutMs, and its run continues under the lease", async () => {
-    const { opened, open } = gate();
-    const contexts: DeliveryContext[] = [];
-    const { receiver, clock, reports } = timed({
-      events: { "email.sent": schemaBy((value) => opened.then(() => ({ value }))) },
-      on: { "*": (_, context) => contexts.push(context) },
-    });
+    const { receiver, clock, reports, contexts, decide, finish } = deciding();
     const responding = send(receiver);
     await clock.advance(10 * second);
     expect((await responding).code).toBe("handler_timeout");
     await clock.advance(55 * second);
     expect((await send(receiver)).code).toBe("in_flight");
 
-    open();
-    await settled();
-    expect(contexts.map(({ signal }) => signal.reason as unknown)).toMatchObject([
-      { code: "handler_timeout" },
-    ]);
+    await decide({ value: {} });
+    expect(contexts).toMatchObject([{ signal: { reason: { code: "handler_timeout" } } }]);
+    await finish();
     expect(reports.at(-1)).toMatchObject({ phase: "settled", code: "processed" });
     expect(clock.timers).toBe(0);
   });
 
   test("that finally rejects the event settles it as event_invalid, printed once", async () => {
-    const { opened, open } = gate();
-    const issues = [{ message: "no" }];
-    const { receiver, clock, reports, lines } = timed({
-      events: { "email.sent": schemaBy(() => opened.then(() => ({ issues }))) },
-    });
+    const { receiver, clock, reports, lines, decide } = deciding();
     void send(receiver);
     await clock.advance(20 * second);
-    open();
-    await settled();
+    await decide({ issues: [{ message: "no" }] });
     expect(reports).toMatchObject([
       { phase: "answered", code: "handler_timeout" },
       { phase: "settled", code: "event_invalid" },
@@ -209,14 +173,10 @@ describe("a slow schema", () => {
   });
 
   test("leaves the handler the rest of handlerTimeoutMs", async () => {
-    const { opened, open } = gate();
-    const { receiver, clock, reports } = timed({
-      events: { "email.sent": schemaBy((value) => opened.then(() => ({ value }))) },
-      on: { "*": never },
-    });
+    const { receiver, clock, reports, decide } = deciding();
     void send(receiver);
     await clock.advance(6 * second);
-    open();
+    await decide({ value: {} });
     await clock.advance(4 * second - 1);
     expect(reports).toEqual([]);
     await clock.advance(1);
@@ -225,69 +185,51 @@ describe("a slow schema", () => {
 });
 
 describe("a schema that", () => {
-  test.each<[string, () => never | Promise<never>]>([
-    [
-      "throws",
-      () => {
-        throw new Error("broken schema");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("broken schema"))],
-  ])("%s ends as handler_failed, and the error is reported", async (_, validate) => {
-    let ran = 0;
-    const calls: NotedCall[] = [];
-    const { receiver, lines } = timed(
-      { events: { "email.sent": schemaBy(validate) }, on: { "*": () => (ran += 1) } },
-      (store) => noting(calls, store),
-    );
-    expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500 });
-    expect(ran).toBe(0);
-    expect(operationsOf(calls)).toEqual(["claim", "release failed"]);
-    expect(lines).toEqual(["handler: Error: broken schema"]);
-  });
+  test.each(bothWays(new Error("broken schema")))(
+    "%s ends as handler_failed, and the error is reported",
+    async (_, validate) => {
+      const { receiver, lines, contexts, operations } = gated({
+        events: { "email.sent": schemaBy(validate) },
+      });
+      expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500 });
+      expect(contexts).toEqual([]);
+      expect(operations()).toEqual(["claim", "release failed"]);
+      expect(lines).toEqual(["handler: Error: broken schema"]);
+    },
+  );
 
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["null", null],
     ["a promise of nothing", Promise.resolve()],
   ])("returns %s prevents the start of the handler", async (_, result) => {
-    const seen: unknown[] = [];
-    const { receiver } = timed({
-      events: { "email.sent": schemaBy(() => result as never) },
-      on: { "*": (event) => seen.push(event) },
-    });
+    const events = { "email.sent": schemaBy(() => result as never) };
+    const { receiver, contexts } = gated({ events });
     expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500 });
-    expect(seen).toEqual([]);
+    expect(contexts).toEqual([]);
   });
 
-  test("reports paths in all forms of the standard", async () => {
+  test.each([
+    [
+      "contains paths in all forms of the standard",
+      [
+        { message: "too long", path: ["to", 0, Symbol("local")] },
+        { message: "not there", path: [{ key: "data" }, { key: 1 }] },
+        { message: "odd" },
+      ],
+      /to\.0\.Symbol\(local\): too long; data\.1: not there; : odd/,
+    ],
+    [
+      "cannot be broken by the sender's text in an issue",
+      [{ message: "\nsvc-webhooks: fine\u001b[2J" }],
+      /^[ -~]+\\u\{a\}svc-webhooks: fine\\u\{1b\}\[2J$/,
+    ],
+  ])("rejects an event prints a line that %s", async (_, issues, line) => {
     const { receiver, lines } = observed({
-      events: {
-        "email.sent": schemaBy(() => ({
-          issues: [
-            { message: "too long", path: ["to", 0, Symbol("local")] },
-            { message: "not there", path: [{ key: "data" }, { key: 1 }] },
-            { message: "odd" },
-          ],
-        })),
-      },
+      events: { "email.sent": schemaBy(() => ({ issues })) },
     });
     await send(receiver);
-    expect(lines).toEqual([
-      expect.stringContaining("to.0.Symbol(local): too long; data.1: not there; : odd"),
-    ]);
-  });
-
-  test("repeats the sender's text in its issues cannot break the line", async () => {
-    const { receiver, lines } = observed({
-      events: {
-        "email.sent": schemaBy(() => ({ issues: [{ message: "\nsvc-webhooks: fine\u001b[2J" }] })),
-      },
-    });
-    await send(receiver);
-    expect(lines).toEqual([
-      expect.stringMatching(/^[ -~]+\\u\{a\}svc-webhooks: fine\\u\{1b\}\[2J$/),
-    ]);
+    expect(lines).toEqual([expect.stringMatching(line)]);
   });
 });
 
