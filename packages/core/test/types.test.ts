@@ -43,208 +43,138 @@ interface DomainUpdated {
   name: string;
 }
 
-type EveryEvent = Sent | HardBounce | SoftBounce | DomainUpdated | UnknownEvent;
+type Bounce = HardBounce | SoftBounce;
+type EveryEvent = Sent | Bounce | DomainUpdated | UnknownEvent;
+
+const handler = () => {};
 
 describe("a handler under an exact type gets the output of its schema", () => {
   test("as an arrow function, async arrow function, method and async method", () => {
-    expect(
-      createReceiver({
-        secret,
-        events,
-        on: {
-          "email.sent": (event, context) => {
-            expectTypeOf(event).toEqualTypeOf<Sent>();
-            expectTypeOf(context).toEqualTypeOf<DeliveryContext>();
-          },
-          "email.bounced.hard": async (event) => {
-            expectTypeOf(event).toEqualTypeOf<HardBounce>();
-          },
-          "email.bounced.soft"(event, { signal }) {
-            expectTypeOf(event).toEqualTypeOf<SoftBounce>();
-            expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
-          },
-          async "domain.updated"(event) {
-            expectTypeOf(event).toEqualTypeOf<DomainUpdated>();
-          },
+    createReceiver({
+      secret,
+      events,
+      on: {
+        "email.sent": (event, context) => {
+          expectTypeOf(event).toEqualTypeOf<Sent>();
+          expectTypeOf(context).toEqualTypeOf<DeliveryContext>();
         },
-      }),
-    ).toBeDefined();
+        "email.bounced.hard": async (event) => expectTypeOf(event).toEqualTypeOf<HardBounce>(),
+        "email.bounced.soft"(event, { signal }) {
+          expectTypeOf(event).toEqualTypeOf<SoftBounce>();
+          expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
+        },
+        async "domain.updated"(event) {
+          expectTypeOf(event).toEqualTypeOf<DomainUpdated>();
+        },
+      },
+    });
     expectTypeOf<EventFor<typeof events, "email.sent">>().toEqualTypeOf<Sent>();
   });
 
   test("also from inline `events`", () => {
-    expect(
-      createReceiver({
-        secret,
-        events: { ping: z.object({ type: z.literal("ping"), at: z.number() }) },
-        on: {
-          ping: ({ at }) => {
-            expectTypeOf(at).toEqualTypeOf<number>();
-          },
-          "*": (event) => {
-            expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
-          },
-        },
-      }),
-    ).toBeDefined();
+    createReceiver({
+      secret,
+      events: { ping: z.object({ type: z.literal("ping"), at: z.number() }) },
+      on: {
+        ping: ({ at }) => expectTypeOf(at).toEqualTypeOf<number>(),
+        "*": (event) => expectTypeOf(event).toEqualTypeOf<UnknownEvent>(),
+      },
+    });
   });
 
   test("also from async schemas", () => {
-    expect(
-      createReceiver({
-        secret,
-        events: {
-          ping: v.objectAsync({
-            type: v.literal("ping"),
-            at: v.pipeAsync(v.string(), v.transform(Number)),
-          }),
-        },
-        on: {
-          ping: ({ at }) => {
-            expectTypeOf(at).toEqualTypeOf<number>();
-          },
-        },
-      }),
-    ).toBeDefined();
+    const at = v.pipeAsync(v.string(), v.transform(Number));
+    createReceiver({
+      secret,
+      events: { ping: v.objectAsync({ type: v.literal("ping"), at }) },
+      on: { ping: (event) => expectTypeOf(event.at).toEqualTypeOf<number>() },
+    });
   });
 
-  test("or may accept a wider event", () => {
+  test("or may accept a wider event, but not another one", () => {
     const log = ({ type: name }: { readonly type: unknown }) => String(name);
-    expect(
-      createReceiver({ secret, events, on: { "email.sent": log, "email.*": log, "*": log } }),
-    ).toBeDefined();
-  });
-
-  test("and cannot accept another event", () => {
+    createReceiver({ secret, events, on: { "email.sent": log, "email.*": log, "*": log } });
     const domain = ({ name }: DomainUpdated) => name;
-    expect(
-      createReceiver({
-        secret,
-        events,
-        on: {
-          // @ts-expect-error: the event of this type is different
-          "email.sent": domain,
-        },
-      }),
-    ).toBeDefined();
+    // @ts-expect-error: the event of this type is different
+    expect(createReceiver({ secret, events, on: { "email.sent": domain } })).toBeDefined();
   });
 });
 
 describe("a handler under a pattern gets the types that no more specific key handles", () => {
   test("next to exact types and longer prefixes", () => {
-    expect(
-      createReceiver({
-        secret,
-        events,
-        on: {
-          "email.sent": (event) => {
-            expectTypeOf(event).toEqualTypeOf<Sent>();
-          },
-          "email.bounced.*": (event) => {
-            expectTypeOf(event).toEqualTypeOf<HardBounce | SoftBounce | UnknownEvent>();
-          },
-          "email.*": (event) => {
-            expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
-          },
-          "*": (event) => {
-            expectTypeOf(event).toEqualTypeOf<DomainUpdated | UnknownEvent>();
-          },
-        },
-      }),
-    ).toBeDefined();
+    createReceiver({
+      secret,
+      events,
+      on: {
+        "email.sent": (event) => expectTypeOf(event).toEqualTypeOf<Sent>(),
+        "email.bounced.*": (event) => expectTypeOf(event).toEqualTypeOf<Bounce | UnknownEvent>(),
+        "email.*": (event) => expectTypeOf(event).toEqualTypeOf<UnknownEvent>(),
+        "*": (event) => expectTypeOf(event).toEqualTypeOf<DomainUpdated | UnknownEvent>(),
+      },
+    });
   });
 
   test("alone, all types that it matches", () => {
-    expect(
-      createReceiver({
-        secret,
-        events,
-        on: {
-          "email.*": (event) => {
-            expectTypeOf(event).toEqualTypeOf<Sent | HardBounce | SoftBounce | UnknownEvent>();
-          },
-        },
-      }),
-    ).toBeDefined();
-    expect(
-      createReceiver({
-        secret,
-        events,
-        on: {
-          "*": (event) => {
-            expectTypeOf(event).toEqualTypeOf<EveryEvent>();
-          },
-        },
-      }),
-    ).toBeDefined();
+    type EmailEvent = Sent | Bounce | UnknownEvent;
+    createReceiver({
+      secret,
+      events,
+      on: { "email.*": (event) => expectTypeOf(event).toEqualTypeOf<EmailEvent>() },
+    });
+    createReceiver({
+      secret,
+      events,
+      on: { "*": (event) => expectTypeOf(event).toEqualTypeOf<EveryEvent>() },
+    });
   });
 
   test("for any kind of function and any order of keys", () => {
-    expect(
-      createReceiver({
-        secret,
-        events,
-        on: {
-          async "*"(event) {
-            expectTypeOf(event).toEqualTypeOf<SoftBounce | DomainUpdated | UnknownEvent>();
-          },
-          "email.bounced.hard": () => {},
-          "email.sent"() {},
-        },
-      }),
-    ).toBeDefined();
+    type Unhandled = SoftBounce | DomainUpdated | UnknownEvent;
+    createReceiver({
+      secret,
+      events,
+      on: {
+        "*": async (event) => expectTypeOf(event).toEqualTypeOf<Unhandled>(),
+        "email.bounced.hard": handler,
+        "email.sent"() {},
+      },
+    });
   });
 });
 
-describe("without `events`", () => {
-  test("every handler gets AnyEvent, whose fields are unknown", () => {
-    expect(
-      createReceiver({
-        secret,
-        on: {
-          "email.sent": (event, context) => {
-            expectTypeOf(event).toEqualTypeOf<AnyEvent>();
-            expectTypeOf(event["data"]).toBeUnknown();
-            expectTypeOf(context).toEqualTypeOf<DeliveryContext>();
-          },
-          async "email.*"(event) {
-            expectTypeOf(event).toEqualTypeOf<AnyEvent>();
-          },
-          "*": (event) => {
-            expectTypeOf(event.type).toEqualTypeOf<string>();
-          },
-        },
-      }),
-    ).toBeDefined();
-    expectTypeOf<HandlerKey<{}>>().toEqualTypeOf<string>();
+test("without `events` every handler gets AnyEvent, whose fields are unknown", () => {
+  createReceiver({
+    secret,
+    on: {
+      "email.sent": (event, context) => {
+        expectTypeOf(event).toEqualTypeOf<AnyEvent>();
+        expectTypeOf(event["data"]).toBeUnknown();
+        expectTypeOf(context).toEqualTypeOf<DeliveryContext>();
+      },
+      async "email.*"(event) {
+        expectTypeOf(event).toEqualTypeOf<AnyEvent>();
+      },
+      "*": (event) => expectTypeOf(event.type).toEqualTypeOf<string>(),
+    },
   });
+  expectTypeOf<HandlerKey<{}>>().toEqualTypeOf<string>();
 });
 
 describe("a declaration outside createReceiver", () => {
   test("may be a map of type Handlers<typeof events>, whose patterns get all types that they match", () => {
     const on: Handlers<typeof events> = {
-      "email.sent": (event) => {
-        expectTypeOf(event).toEqualTypeOf<Sent>();
-      },
-      "email.bounced.*": (event) => {
-        expectTypeOf(event).toEqualTypeOf<HardBounce | SoftBounce | UnknownEvent>();
-      },
+      "email.sent": (event) => expectTypeOf(event).toEqualTypeOf<Sent>(),
+      "email.bounced.*": (event) => expectTypeOf(event).toEqualTypeOf<Bounce | UnknownEvent>(),
       async "*"(event) {
         expectTypeOf(event).toEqualTypeOf<EveryEvent>();
       },
     };
-    expect(createReceiver({ secret, events, on })).toBeDefined();
-    expect(
-      createReceiver({ secret, events, on: { ...on, "domain.updated": () => {} } }),
-    ).toBeDefined();
+    createReceiver({ secret, events, on });
+    createReceiver({ secret, events, on: { ...on, "domain.updated": handler } });
   });
 
   test("may be a map of type Handlers, without schemas", () => {
-    const on: Handlers = {
-      "email.sent": (event) => {
-        expectTypeOf(event).toEqualTypeOf<AnyEvent>();
-      },
-    };
+    const on: Handlers = { "email.sent": (event) => expectTypeOf(event).toEqualTypeOf<AnyEvent>() };
     expect(createReceiver({ secret, on })).toBeDefined();
   });
 
@@ -253,9 +183,7 @@ describe("a declaration outside createReceiver", () => {
       secret,
       events,
       on: {
-        "email.sent": (event) => {
-          expectTypeOf(event).toEqualTypeOf<Sent>();
-        },
+        "email.sent": (event) => expectTypeOf(event).toEqualTypeOf<Sent>(),
         "*": (event, { deliveryId }) => {
           expectTypeOf(event).toEqualTypeOf<EveryEvent>();
           expectTypeOf(deliveryId).toEqualTypeOf<string>();
@@ -273,11 +201,7 @@ describe("a declaration outside createReceiver", () => {
   test("may be all options, of type ReceiverOptions, without schemas", () => {
     const options: ReceiverOptions = {
       secret,
-      on: {
-        "*": (event) => {
-          expectTypeOf(event).toEqualTypeOf<AnyEvent>();
-        },
-      },
+      on: { "*": (event) => expectTypeOf(event).toEqualTypeOf<AnyEvent>() },
     };
     expect(createReceiver(options)).toBeDefined();
   });
@@ -285,23 +209,20 @@ describe("a declaration outside createReceiver", () => {
 
 describe("narrowing", () => {
   test("by === works on unions with UnknownEvent", () => {
-    expect(
-      createReceiver({
-        secret,
-        events,
-        on: {
-          "*": (event) => {
-            if (event.type === "email.sent") expectTypeOf(event).toEqualTypeOf<Sent>();
-            else expectTypeOf(event).toEqualTypeOf<Exclude<EveryEvent, Sent>>();
-            if (event.type === "email.bounced.soft")
-              expectTypeOf(event.until).toEqualTypeOf<Date>();
-            else if (event.type !== "domain.updated" && event.type !== "email.sent") {
-              expectTypeOf(event).toEqualTypeOf<HardBounce | UnknownEvent>();
-            }
-          },
+    createReceiver({
+      secret,
+      events,
+      on: {
+        "*": (event) => {
+          if (event.type === "email.sent") expectTypeOf(event).toEqualTypeOf<Sent>();
+          else expectTypeOf(event).toEqualTypeOf<Exclude<EveryEvent, Sent>>();
+          if (event.type === "email.bounced.soft") expectTypeOf(event.until).toEqualTypeOf<Date>();
+          else if (event.type !== "domain.updated" && event.type !== "email.sent") {
+            expectTypeOf(event).toEqualTypeOf<HardBounce | UnknownEvent>();
+          }
         },
-      }),
-    ).toBeDefined();
+      },
+    });
   });
 
   test("by isEvent works on them as well", () => {
@@ -341,8 +262,6 @@ describe("narrowing", () => {
 });
 
 describe("mistakes do not compile:", () => {
-  const handler = () => {};
-
   test("a misspelt key", () => {
     // @ts-expect-error: the type is email.sent
     expect(createReceiver({ secret, events, on: { "email.snet": handler } })).toBeDefined();
@@ -394,39 +313,25 @@ test("with exactOptionalPropertyTypes every option may be undefined", () => {
     on: { "*": () => {}, "email.sent": perhaps(() => {}) },
   };
   expect(createReceiver(options)).toBeDefined();
-  expect(
-    createReceiver({ secret, store, maxRuns: perhaps(3), on: { "*": () => {} } }),
-  ).toBeDefined();
-  expect(
-    createReceiver({ secret, events, on: { "*": () => {}, "email.sent": perhaps(() => {}) } }),
-  ).toBeDefined();
+  createReceiver({ secret, store, maxRuns: perhaps(3), on: { "*": handler } });
+  createReceiver({ secret, events, on: { "*": handler, "email.sent": perhaps(() => {}) } });
 });
 
 test("nothing is any", () => {
-  expect(
-    createReceiver({
-      secret,
-      events,
-      on: {
-        "email.sent": (event, context) => {
-          expectTypeOf(event).not.toBeAny();
-          expectTypeOf(context).not.toBeAny();
-        },
-        "*": (event) => {
-          expectTypeOf(event).not.toBeAny();
-        },
+  createReceiver({
+    secret,
+    events,
+    on: {
+      "email.sent": (event, context) => {
+        expectTypeOf(event).not.toBeAny();
+        expectTypeOf(context).not.toBeAny();
       },
-      onHandlerError: (error) => {
-        expectTypeOf(error).toBeUnknown();
-      },
-      onParked: (error) => {
-        expectTypeOf(error).toBeUnknown();
-      },
-      onInternalError: (error) => {
-        expectTypeOf(error).toBeUnknown();
-      },
-    }),
-  ).toBeDefined();
+      "*": (event) => expectTypeOf(event).not.toBeAny(),
+    },
+    onHandlerError: (error) => expectTypeOf(error).toBeUnknown(),
+    onParked: (error) => expectTypeOf(error).toBeUnknown(),
+    onInternalError: (error) => expectTypeOf(error).toBeUnknown(),
+  });
   expectTypeOf<EventFor<typeof events, "*">>().not.toBeAny();
   expectTypeOf<AnyEvent["data"]>().toBeUnknown();
 });
