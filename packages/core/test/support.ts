@@ -10,6 +10,7 @@ import {
   type DeliveryContext,
   type DeliveryReport,
   type DeliveryStore,
+  type HandlerResult,
   type Outcome,
   type Receiver,
   type ReceiverOptions,
@@ -179,3 +180,50 @@ export const pause = (clock: Clock, ms: number): Promise<void> =>
 
 /** A promise that never settles. */
 export const never = (): Promise<never> => new Promise(() => {});
+
+/** The ways in which a call can fail, for `test.each`. */
+export const failures = (
+  message: string,
+): readonly (readonly [string, () => never | Promise<never>])[] => [
+  [
+    "throws",
+    () => {
+      throw new Error(message);
+    },
+  ],
+  ["rejects", () => Promise.reject(new Error(message))],
+];
+
+/** A timed receiver, the calls of its store, and the contexts with which its handler ran. */
+export function recorded(
+  {
+    handle = () => {},
+    ...options
+  }: Partial<ReceiverOptions> & { readonly handle?: () => HandlerResult } = {},
+  faults: Parameters<typeof timed>[1] = () => ({}),
+) {
+  const calls: NotedCall[] = [];
+  const contexts: DeliveryContext[] = [];
+  const on = {
+    "*": (_: unknown, context: DeliveryContext) => {
+      contexts.push(context);
+      return handle();
+    },
+  };
+  const made = timed({ on, ...options }, (store, clock) =>
+    noting(calls, { ...store, ...faults(store, clock) }),
+  );
+  return { ...made, calls, contexts, operations: () => operationsOf(calls) };
+}
+
+/** Replaces `claim`: the store grants each claim, but the result of the first one is lost. */
+export function losingFirstResult(store: DeliveryStore): Pick<DeliveryStore, "claim"> {
+  let claims = 0;
+  return {
+    async claim(...call) {
+      const result = await store.claim(...call);
+      if (++claims === 1) throw new Error("connection reset");
+      return result;
+    },
+  };
+}
