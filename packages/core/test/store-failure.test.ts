@@ -2,207 +2,128 @@ import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { gate, type Gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { type FakeClock } from "@svc-webhooks/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { ClaimResult, DeliveryStore, StoreCall } from "../src/index.js";
-import { never, noting, send, timed, type NotedCall } from "./support.js";
+import { failures, losingFirstResult, never, recorded, send, timed } from "./support.js";
 
 const second = 1_000;
 
-const operationsOf = (calls: readonly NotedCall[]) =>
-  calls.map(({ operation, request: { to } }) => (to ? `${operation} ${to}` : operation));
-
-/** A claim that the store grants, but whose result it returns only after `open`. */
-function heldClaim(store: DeliveryStore) {
-  const { opened, open } = gate();
-  const claim: DeliveryStore["claim"] = async (...call) => {
-    const result = await store.claim(...call);
-    await opened;
-    return result;
-  };
-  return { claim, open };
-}
+const reset = () => Promise.reject(new Error("connection reset"));
 
 describe("a claim without a result", () => {
-  test.each<[string, () => never | Promise<never>]>([
-    [
-      "because the store throws",
-      () => {
-        throw new Error("connection reset");
-      },
-    ],
-    ["because the store rejects", () => Promise.reject(new Error("connection reset"))],
-  ])("%s fails closed immediately and is released as unused", async (_, claim) => {
-    const calls: NotedCall[] = [];
-    let runs = 0;
-    const { receiver, lines, clock } = timed({ on: { "*": () => (runs += 1) } }, (store) =>
-      noting(calls, { ...store, claim }),
-    );
-    expect(await send(receiver)).toMatchObject({
-      code: "store_unavailable",
-      status: 503,
-      retryAfterMs: 5_000,
-    });
-    await settled();
-    expect(runs).toBe(0);
-    expect(operationsOf(calls)).toEqual(["claim", "release unused"]);
-    expect(calls[1]?.request.token).toBe(calls[0]?.request.token);
-    expect(calls[1]?.key).toBe(calls[0]?.key);
-    expect(lines).toEqual([expect.stringMatching(/store_unavailable: .*connection reset$/)]);
-    expect(clock.timers).toBe(0);
-  });
+  test.each(failures("connection reset"))(
+    "because the store %s fails closed immediately and is released as unused",
+    async (_, claim) => {
+      const unavailable = { code: "store_unavailable", status: 503, retryAfterMs: 5_000 };
+      const { receiver, lines, clock, contexts, ...store } = recorded({}, () => ({ claim }));
+      expect(await send(receiver)).toMatchObject(unavailable);
+      await settled();
+      expect(contexts).toEqual([]);
+      expect(store.operations()).toEqual(["claim", "release unused"]);
+      const [claimed, released] = store.calls;
+      expect(released?.key).toBe(claimed?.key);
+      expect(released?.request.token).toBe(claimed?.request.token);
+      expect(lines).toEqual([expect.stringMatching(/store_unavailable: .*connection reset$/)]);
+      expect(clock.timers).toBe(0);
+    },
+  );
 
-  test("is awaited for 1.5 s by default, and no longer", async () => {
-    let runs = 0;
-    const { receiver, clock, reports, lines } = timed({ on: { "*": () => (runs += 1) } }, () => ({
+  test.each([
+    ["1.5 s by default", undefined, 1_500],
+    ["storeTimeouts.claim", { claim: 200 }, 200],
+  ])("is awaited for %s, and no longer", async (_, storeTimeouts, deadlineMs) => {
+    const { receiver, clock, reports, lines, contexts } = recorded({ storeTimeouts }, () => ({
       claim: never,
     }));
     void send(receiver);
-    await clock.advance(1_499);
+    await clock.advance(deadlineMs - 1);
     expect(reports).toEqual([]);
     await clock.advance(1);
-    expect(reports).toMatchObject([{ code: "store_unavailable", claimMs: 1_500 }]);
-    expect(lines).toEqual([expect.stringContaining("store.claim took longer than 1500 ms")]);
+    expect(reports).toMatchObject([{ code: "store_unavailable", claimMs: deadlineMs }]);
+    const line = `store.claim took longer than ${deadlineMs} ms`;
+    expect(lines).toEqual([expect.stringContaining(line)]);
     await clock.advance(60 * second);
-    expect(runs).toBe(0);
+    expect(contexts).toEqual([]);
     expect(clock.timers).toBe(0);
-  });
-
-  test("is awaited for storeTimeouts.claim", async () => {
-    const { receiver, clock, reports } = timed({ storeTimeouts: { claim: 200 } }, () => ({
-      claim: never,
-    }));
-    void send(receiver);
-    await clock.advance(199);
-    expect(reports).toEqual([]);
-    await clock.advance(1);
-    expect(reports).toMatchObject([{ code: "store_unavailable" }]);
   });
 
   test("that was granted does not block the next attempt or count a run", async () => {
-    let lost = 1;
-    const { receiver } = timed({}, (store) => ({
-      async claim(...call) {
-        const result = await store.claim(...call);
-        if (lost-- > 0) throw new Error("connection reset");
-        return result;
-      },
-    }));
+    const { receiver } = timed({}, losingFirstResult);
     expect((await send(receiver)).code).toBe("store_unavailable");
     await settled();
     expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
-  });
-
-  test("that is granted late is released only once", async () => {
-    const calls: NotedCall[] = [];
-    let openClaim = () => {};
-    const { receiver, clock } = timed({}, (store) => {
-      const { claim, open } = heldClaim(store);
-      openClaim = open;
-      return noting(calls, { ...store, claim });
-    });
-    void send(receiver);
-    await clock.advance(1_500);
-    expect(operationsOf(calls)).toEqual(["claim", "release unused"]);
-    openClaim();
-    await settled();
-    expect(operationsOf(calls)).toEqual(["claim", "release unused"]);
   });
 
   test("that is granted after its release was executed is released again", async () => {
-    let held = gate();
-    const calls: NotedCall[] = [];
-    const { receiver, clock } = timed({}, (store) =>
-      noting(calls, {
-        ...store,
-        async claim(...call) {
-          await held.opened;
-          return store.claim(...call);
-        },
-      }),
-    );
+    const { opened, open } = gate();
+    const { receiver, clock, calls, operations } = recorded({}, (store) => ({
+      claim: (...call) => opened.then(() => store.claim(...call)),
+    }));
     const first = send(receiver);
     await clock.advance(1_500);
     expect((await first).code).toBe("store_unavailable");
-    held.open();
+    open();
     await settled();
-    expect(operationsOf(calls)).toEqual(["claim", "release unused", "release unused"]);
+    expect(operations()).toEqual(["claim", "release unused", "release unused"]);
     expect(new Set(calls.map(({ request }) => request.token)).size).toBe(1);
-    held = gate();
-    held.open();
     expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
   });
 
-  test.each<ClaimResult>([
-    { status: "busy", leaseLeftMs: 1_000 },
-    { status: "done" },
-    { status: "parked" },
-  ])("that is finally $status is not released again", async (late) => {
-    const calls: NotedCall[] = [];
+  test.each<[string, ClaimResult?]>([
+    ["granted"],
+    ["busy", { status: "busy", leaseLeftMs: 1_000 }],
+    ["done", { status: "done" }],
+    ["parked", { status: "parked" }],
+  ])("that is finally %s is not released again", async (_, late) => {
     const { opened, open } = gate();
-    const { receiver, clock } = timed({}, (store) =>
-      noting(calls, { ...store, claim: () => opened.then(() => late) }),
-    );
-    void send(receiver);
-    await clock.advance(1_500);
-    open();
-    await settled();
-    expect(operationsOf(calls)).toEqual(["claim", "release unused"]);
-  });
-
-  test.each<[string, () => boolean | Promise<boolean>]>([
-    [
-      "throws",
-      () => {
-        throw new Error("still down");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("still down"))],
-    ["hangs", never],
-  ])("whose release %s ends with its lease", async (_, release) => {
-    let claims = 0;
-    const { receiver, clock, lines } = timed({}, (store) => ({
-      release,
+    const { receiver, clock, operations } = recorded({}, (store) => ({
       async claim(...call) {
-        const result = await store.claim(...call);
-        if (++claims === 1) throw new Error("connection reset");
-        return result;
+        const granted = await store.claim(...call);
+        await opened;
+        return late ?? granted;
       },
     }));
-    expect((await send(receiver)).code).toBe("store_unavailable");
-    expect((await send(receiver)).code).toBe("in_flight");
-    // The last retry may start just before the lease ends.
-    await clock.advance(33 * second);
-    expect((await send(receiver)).code).toBe("processed");
-    expect(clock.timers).toBe(0);
-    expect(lines).toHaveLength(1);
+    void send(receiver);
+    await clock.advance(1_500);
+    expect(operations()).toEqual(["claim", "release unused"]);
+    open();
+    await settled();
+    expect(operations()).toEqual(["claim", "release unused"]);
   });
 
+  test.each([...failures("still down"), ["hangs", never] as const])(
+    "whose release %s ends with its lease",
+    async (_, release) => {
+      const { receiver, clock, lines } = timed({}, (store) => ({
+        ...losingFirstResult(store),
+        release,
+      }));
+      expect((await send(receiver)).code).toBe("store_unavailable");
+      expect((await send(receiver)).code).toBe("in_flight");
+      // The last retry may start just before the lease ends.
+      await clock.advance(33 * second);
+      expect((await send(receiver)).code).toBe("processed");
+      expect(clock.timers).toBe(0);
+      expect(lines).toHaveLength(1);
+    },
+  );
+
   test("has its release retried until the store accepts it, after which the next attempt runs", async () => {
-    let down = true;
+    let isDown = true;
     const { receiver, clock } = timed({}, (store) => ({
-      async claim(...call) {
-        const result = await store.claim(...call);
-        if (down) throw new Error("connection reset");
-        return result;
-      },
-      async release(...call) {
-        if (down) throw new Error("still down");
-        return await store.release(...call);
-      },
+      ...losingFirstResult(store),
+      release: (...call) => (isDown ? reset() : store.release(...call)),
     }));
     expect((await send(receiver)).code).toBe("store_unavailable");
     await clock.advance(5 * second);
-    down = false;
+    isDown = false;
     await clock.advance(8 * second);
     expect(await send(receiver)).toMatchObject({ code: "processed", run: 1 });
   });
 
   test("has its release passed to waitUntil, without delaying the response", async () => {
     const works: Promise<unknown>[] = [];
-    const { receiver } = timed({}, () => ({
-      claim: () => Promise.reject(new Error("connection reset")),
-      release: never,
-    }));
+    const { receiver } = timed({}, () => ({ claim: reset, release: never }));
     const outcome = await receiver.receive(await signed(), {
       waitUntil: (work) => void works.push(work),
     });
@@ -219,30 +140,22 @@ describe("a claim with an invalid result", () => {
     ["an object without a status", {}],
     ["a status that does not exist", { status: "taken" }],
   ])("(%s) never starts a handler", async (_, result) => {
-    let runs = 0;
-    const { receiver } = timed({ on: { "*": () => (runs += 1) } }, () => ({
-      claim: () => result as ClaimResult,
-    }));
-    const { code } = await send(receiver);
-    expect({ code, runs }).toEqual({ code: "store_unavailable", runs: 0 });
+    const { receiver, contexts } = recorded({}, () => ({ claim: () => result as ClaimResult }));
+    expect((await send(receiver)).code).toBe("store_unavailable");
+    expect(contexts).toEqual([]);
   });
 
   test("that arrives late causes no unhandled rejection", async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => unhandled.push(reason);
     process.on("unhandledRejection", note);
-    try {
-      const { opened, open } = gate();
-      const { receiver, clock } = timed({}, () => ({
-        claim: () => opened as Promise<unknown> as Promise<ClaimResult>,
-      }));
-      void send(receiver);
-      await clock.advance(1_500);
-      open();
-      await settled();
-    } finally {
-      process.off("unhandledRejection", note);
-    }
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    const { opened, open } = gate<unknown>();
+    const { receiver, clock } = timed({}, () => ({ claim: () => opened as Promise<ClaimResult> }));
+    void send(receiver);
+    await clock.advance(1_500);
+    open(undefined);
+    await settled();
     expect(unhandled).toEqual([]);
   });
 });
@@ -274,7 +187,7 @@ describe("the signal of a store call", () => {
   test("is not aborted if the result arrived in time", async () => {
     const signals: AbortSignal[] = [];
     const { receiver, clock } = timed({}, (store) => ({
-      async claim(key, request, call) {
+      claim(key, request, call) {
         signals.push(call.signal);
         return store.claim(key, request, call);
       },
@@ -302,18 +215,15 @@ describe("the signal of a store call", () => {
   });
 });
 
-test("deliveries that need no store get their outcomes while the store is unavailable", async () => {
-  const calls: string[] = [];
-  const down = (operation: string) => () => {
-    calls.push(operation);
-    throw new Error("connection refused");
-  };
-  const { receiver } = timed({ on: { "email.sent": () => {} } }, () => ({
-    claim: down("claim"),
-    release: down("release"),
+test.each<[string, Parameters<typeof signed>]>([
+  ["ignored", [eventBody("other.type")]],
+  ["signature_mismatch", [eventBody(), {}, "whsec_wrong"]],
+  ["malformed_body", ["[]"]],
+])("a delivery that ends as %s does not call the store", async (code, delivery) => {
+  const { receiver, calls } = recorded({ on: { "email.sent": () => {} } }, () => ({
+    claim: reset,
+    release: reset,
   }));
-  expect((await send(receiver, eventBody("other.type"))).code).toBe("ignored");
-  expect((await send(receiver, eventBody(), {}, "whsec_wrong")).code).toBe("signature_mismatch");
-  expect((await send(receiver, "[]")).code).toBe("malformed_body");
+  expect((await send(receiver, ...delivery)).code).toBe(code);
   expect(calls).toEqual([]);
 });
