@@ -3,123 +3,99 @@ import { describe, expect, test } from "vitest";
 import type { DeliveryHeaders, HeaderValue, StoredDelivery } from "../src/index.js";
 import { observed, send } from "./support.js";
 
-const bytes = (...parts: (string | number[])[]) =>
-  Uint8Array.from(
-    parts.flatMap((part) =>
-      typeof part === "string" ? [...new TextEncoder().encode(part)] : part,
-    ),
-  );
-
-describe("a Content-Encoding", () => {
-  test.each(["", "identity", " Identity ", "IDENTITY"])("of %j is accepted", async (encoding) => {
-    const { receiver } = observed();
-    const { code } = await send(receiver, undefined, { "content-encoding": encoding });
-    expect(code).toBe("processed");
-  });
-
-  test.each(["gzip", "br", "identity, gzip", "none"])("of %j is refused", async (encoding) => {
-    const { receiver } = observed();
-    const { code } = await send(receiver, undefined, { "content-encoding": encoding });
-    expect(code).toBe("encoding_unsupported");
-  });
+test.each([
+  ["content-encoding", "", "processed"],
+  ["content-encoding", "identity", "processed"],
+  ["content-encoding", " Identity ", "processed"],
+  ["content-encoding", "IDENTITY", "processed"],
+  ["content-encoding", "gzip", "encoding_unsupported"],
+  ["content-encoding", "br", "encoding_unsupported"],
+  ["content-encoding", "identity, gzip", "encoding_unsupported"],
+  ["content-encoding", "none", "encoding_unsupported"],
+  ["x-svc-delivery-id", "!", "processed"],
+  ["x-svc-delivery-id", "~", "processed"],
+  ["x-svc-delivery-id", "dlv_1", "processed"],
+  ["x-svc-delivery-id", "a".repeat(256), "processed"],
+  ["x-svc-delivery-id", "a".repeat(257), "delivery_id_malformed"],
+  ["x-svc-delivery-id", "a b", "delivery_id_malformed"],
+  ["x-svc-delivery-id", "a,b", "delivery_id_malformed"],
+  ["x-svc-delivery-id", "dlv_1, dlv_1", "delivery_id_malformed"],
+  ["x-svc-delivery-id", "\u00e9", "delivery_id_malformed"],
+  ["x-svc-delivery-id", "a\u007f", "delivery_id_malformed"],
+  ["x-svc-delivery-id", " a", "delivery_id_malformed"],
+  ["x-svc-delivery-id", "a ", "delivery_id_malformed"],
+])("a delivery with %s %j ends as %s", async (name, value, code) => {
+  const { receiver } = observed();
+  expect((await send(receiver, undefined, { [name]: value })).code).toBe(code);
 });
 
-describe("a delivery id", () => {
-  test.each(["!", "~", "dlv_1", "a".repeat(256)])("%j is accepted", async (id) => {
-    const { receiver } = observed();
-    const { code } = await send(receiver, undefined, { "x-svc-delivery-id": id });
-    expect(code).toBe("processed");
-  });
-
-  test.each(["a b", "a,b", "dlv_1, dlv_1", "\u00e9", "a\u007f", " a", "a ", "a".repeat(257)])(
-    "%j is refused as malformed",
-    async (id) => {
-      const { receiver } = observed();
-      const { code } = await send(receiver, undefined, { "x-svc-delivery-id": id });
-      expect(code).toBe("delivery_id_malformed");
-    },
-  );
-
-  test.each([
-    ["dlv_1", []],
-    ['"dlv_1"', []],
-    ["dlv_2", ["id_mismatch"]],
-    ['""dlv_1""', ["id_mismatch"]],
-  ])("is compared with the Idempotency-Key %s", async (key, warnings) => {
-    const { receiver } = observed();
-    const outcome = await send(receiver, undefined, { "idempotency-key": key });
-    expect(outcome).toMatchObject({ code: "processed", warnings });
-  });
+test.each([
+  ["dlv_1", []],
+  ['"dlv_1"', []],
+  ["dlv_2", ["id_mismatch"]],
+  ['""dlv_1""', ["id_mismatch"]],
+])("with an Idempotency-Key of %s, delivery dlv_1 has the warnings %j", async (key, warnings) => {
+  const { receiver } = observed();
+  const outcome = await send(receiver, undefined, { "idempotency-key": key });
+  expect(outcome).toMatchObject({ code: "processed", warnings });
 });
 
-describe("headers", () => {
-  const twice = [
-    ["X-SVC-Signature", "signature_malformed"],
-    ["X-SVC-Delivery-Id", "delivery_id_malformed"],
-  ] as const;
+type Headers = StoredDelivery["headers"];
 
-  test.each(twice)("with %s in two letter cases have two values: %s", async (name, code) => {
+const upper = (name: string) => name.toUpperCase();
+const mapped = (
+  headers: Headers,
+  change: (entry: [string, string | undefined]) => [string, HeaderValue],
+) => Object.fromEntries(Object.entries(headers).map(change));
+const empty = (headers: Headers) => mapped(headers, ([name]) => [upper(name), undefined]);
+
+describe.each([
+  ["x-svc-signature", "signature_malformed"],
+  ["x-svc-delivery-id", "delivery_id_malformed"],
+])("two values of %s", (name, code) => {
+  test.each<[string, (headers: Headers, value: HeaderValue) => DeliveryHeaders]>([
+    ["in two letter cases", (headers, value) => ({ ...headers, [upper(name)]: value })],
+    ["in two letter cases, reversed", (headers, value) => ({ [upper(name)]: value, ...headers })],
+    ["in a list", (headers, value) => ({ ...headers, [name]: [String(value), String(value)] })],
+  ])("%s are malformed", async (_, given) => {
     const { receiver } = observed();
     const delivery = await signed();
-    const again = { [name]: delivery.headers[name.toLowerCase()] };
-    for (const headers of [
-      { ...again, ...delivery.headers },
-      { ...delivery.headers, ...again },
-    ]) {
-      expect((await receiver.receive({ ...delivery, headers })).code).toBe(code);
-    }
-  });
-
-  test.each(twice)("with a list of two values for %s: %s", async (name, code) => {
-    const { receiver } = observed();
-    const delivery = await signed();
-    const value = delivery.headers[name.toLowerCase()] ?? "";
-    const headers = { ...delivery.headers, [name.toLowerCase()]: [value, value] };
+    const headers = given(delivery.headers, delivery.headers[name]);
     expect((await receiver.receive({ ...delivery, headers })).code).toBe(code);
   });
-
-  test.each<[string, (headers: StoredDelivery["headers"]) => DeliveryHeaders]>([
-    ["a look-up by lower-case name", (headers) => (name) => headers[name]],
-    ["lists of one value", (headers) => mapped(headers, ([name, value = ""]) => [name, [value]])],
-    ["names of any case", (headers) => mapped(headers, ([name, value]) => [upper(name), value])],
-    ["an empty value in another case first", (headers) => ({ ...empty(headers), ...headers })],
-    ["an empty value in another case last", (headers) => ({ ...headers, ...empty(headers) })],
-  ])("are accepted as %s", async (_, given) => {
-    const { receiver } = observed();
-    const delivery = await signed();
-    const outcome = await receiver.receive({ ...delivery, headers: given(delivery.headers) });
-    expect(outcome).toMatchObject({ code: "processed", deliveryId: "dlv_1" });
-    expect(outcome.eventId).toBeUndefined();
-  });
-
-  const upper = (name: string) => name.toUpperCase();
-  const mapped = (
-    headers: StoredDelivery["headers"],
-    change: (entry: [string, string | undefined]) => [string, HeaderValue],
-  ) => Object.fromEntries(Object.entries(headers).map(change));
-  const empty = (headers: StoredDelivery["headers"]) =>
-    mapped(headers, ([name]) => [upper(name), undefined]);
 });
 
-describe("a signed body", () => {
-  test.each([
-    ["that is not UTF-8", bytes('{"type":"a","x":"', [0xc3, 0x28], '"}')],
-    ["cut inside a character", bytes('{"type":"', [0xe2, 0x82])],
-    ["with two byte order marks", bytes([0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf], eventBody())],
-    ["of null", bytes("null")],
-    ["of a list", bytes("[]")],
-    ["of text", bytes('"x"')],
-    ["that is empty", bytes()],
-  ])("%s is malformed", async (_, body) => {
-    const { receiver } = observed();
-    expect((await receiver.receive(await signed(body))).code).toBe("malformed_body");
-  });
+test.each<[string, (headers: Headers) => DeliveryHeaders]>([
+  ["a look-up by lower-case name", (headers) => (name) => headers[name]],
+  ["lists of one value", (headers) => mapped(headers, ([name, value = ""]) => [name, [value]])],
+  ["names of any case", (headers) => mapped(headers, ([name, value]) => [upper(name), value])],
+  ["an empty value in another case first", (headers) => ({ ...empty(headers), ...headers })],
+  ["an empty value in another case last", (headers) => ({ ...headers, ...empty(headers) })],
+])("headers are accepted as %s", async (_, given) => {
+  const { receiver } = observed();
+  const delivery = await signed();
+  const outcome = await receiver.receive({ ...delivery, headers: given(delivery.headers) });
+  expect(outcome).toMatchObject({ code: "processed", deliveryId: "dlv_1" });
+  expect(outcome.eventId).toBeUndefined();
+});
 
-  test("may start with one byte order mark", async () => {
-    const { receiver } = observed();
-    const body = bytes([0xef, 0xbb, 0xbf], eventBody());
-    expect((await receiver.receive(await signed(body))).code).toBe("processed");
-  });
+/** One byte for each character. */
+const bytes = (text: string) => Buffer.from(text, "latin1");
+
+const bom = "\xef\xbb\xbf";
+
+test.each([
+  ["that is not UTF-8", "malformed_body", bytes('{"type":"a","x":"\xc3\x28"}')],
+  ["cut inside a character", "malformed_body", bytes('{"type":"\xe2\x82')],
+  ["with one byte order mark", "processed", bytes(bom + eventBody())],
+  ["with two byte order marks", "malformed_body", bytes(bom + bom + eventBody())],
+  ["of null", "malformed_body", "null"],
+  ["of a list", "malformed_body", "[]"],
+  ["of text", "malformed_body", '"x"'],
+  ["that is empty", "malformed_body", ""],
+])("a signed body %s ends as %s", async (_, code, body) => {
+  const { receiver } = observed();
+  expect((await send(receiver, body)).code).toBe(code);
 });
 
 test.each([
@@ -129,5 +105,5 @@ test.each([
   ["email.*", "processed"],
 ])("with only a handler for email.*, an event of type %s ends as %s", async (type, code) => {
   const { receiver } = observed({ on: { "email.*": () => {} } });
-  expect((await receiver.receive(await signed(eventBody(type)))).code).toBe(code);
+  expect((await send(receiver, eventBody(type))).code).toBe(code);
 });
