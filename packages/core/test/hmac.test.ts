@@ -1,7 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type * as Hmac from "../src/crypto/hmac-node.js";
+import type { Secrets } from "../src/options.js";
 import type * as Signature from "../src/signature.js";
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"));
@@ -50,7 +51,7 @@ const vectors = [
   },
 ];
 
-const filled = { minLength: 1, maxLength: 200 };
+const ab = "ab".repeat(32);
 
 // Stryker finds the tests of a file by their imports, and `#hmac` resolves to the other file.
 const platforms: [string, () => Promise<typeof Hmac>][] = [
@@ -67,15 +68,13 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     lib = await import("../src/signature.js");
   });
 
-  afterAll(() => {
-    vi.doUnmock("#hmac");
-  });
+  afterAll(() => vi.doUnmock("#hmac"));
+  afterEach(() => void vi.restoreAllMocks());
 
   test("use the implementation under test", async () => {
     const subtle = vi.spyOn(crypto.subtle, "sign");
     await lib.sign("{}", "key");
     expect(subtle).toHaveBeenCalledTimes(platform === "web" ? 1 : 0);
-    subtle.mockRestore();
   });
 
   test("import a text key once, as not extractable", async () => {
@@ -85,7 +84,6 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     for (let call = 0; call < 3; call += 1) await lib.verify("{}", signature, "whsec_text");
     const extractable = importKey.mock.calls.map((given) => given[3]);
     expect(extractable).toEqual(platform === "web" ? [false] : []);
-    importKey.mockRestore();
   });
 
   test.each([
@@ -94,30 +92,26 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     ["a view of a larger buffer", text("aéa").subarray(1, 3)],
   ])("agree on the fingerprint of %s: the first half of its SHA-256", async (_, data) => {
     const { fingerprint } = await load();
-    expect(await fingerprint(data)).toBe(
-      createHash("sha256").update("é").digest("hex").slice(0, 32),
-    );
+    const digest = createHash("sha256").update("é").digest("hex");
+    expect(await fingerprint(data)).toBe(digest.slice(0, 32));
   });
 
   test.each(vectors)("agree with RFC 4231, section $section", async ({ key, data, mac }) => {
     expect(await lib.sign(data, key)).toBe(`sha256=${mac}`);
-    expect(await lib.verify(data, `sha256=${mac}`, key)).toEqual({
-      ok: true,
-      secretId: "default",
-    });
+    const verified = await lib.verify(data, `sha256=${mac}`, key);
+    expect(verified).toEqual({ ok: true, secretId: "default" });
   });
 
   test("agree with node:crypto on any bytes and keys", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ maxLength: 500 }),
-        fc.uint8Array(filled).filter((key) => key.some(Boolean)),
+        fc.uint8Array({ maxLength: 200 }).filter((key) => key.some(Boolean)),
         async (body, key) => {
           const mac = createHmac("sha256", key).update(body).digest("hex");
           expect(await lib.sign(body, key)).toBe(`sha256=${mac}`);
-          expect(await lib.verify(body, `sha256=${mac.toUpperCase()}`, key)).toMatchObject({
-            ok: true,
-          });
+          const { ok } = await lib.verify(body, `sha256=${mac.toUpperCase()}`, key);
+          expect(ok).toBe(true);
         },
       ),
     );
@@ -125,12 +119,16 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
 
   test("encode text as UTF-8", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: "binary" }), fc.string(filled), async (body, end) => {
-        // The prefix avoids keys that are refused, such as text in quotes.
-        const key = `k${end}`;
-        fc.pre(body.isWellFormed() && key.trim() === key);
-        expect(await lib.sign(body, key)).toBe(await lib.sign(text(body), text(key)));
-      }),
+      fc.asyncProperty(
+        fc.string({ unit: "binary" }),
+        fc.string({ maxLength: 200 }),
+        async (body, end) => {
+          // The prefix avoids keys that are refused, such as text in quotes.
+          const key = `k${end}`;
+          fc.pre(body.isWellFormed() && key.trim() === key);
+          expect(await lib.sign(body, key)).toBe(await lib.sign(text(body), text(key)));
+        },
+      ),
     );
   });
 
@@ -157,14 +155,14 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
     ["a missing value", undefined, "signature_missing"],
     ["null, as Headers.get returns it", null, "signature_missing"],
     ["an empty value", "", "signature_missing"],
-    ["a value without the prefix", "ab".repeat(32), "signature_malformed"],
-    ["an upper-case prefix", `SHA256=${"ab".repeat(32)}`, "signature_malformed"],
+    ["a value without the prefix", ab, "signature_malformed"],
+    ["an upper-case prefix", `SHA256=${ab}`, "signature_malformed"],
     ["63 digits", `sha256=${"a".repeat(63)}`, "signature_malformed"],
     ["65 digits", `sha256=${"a".repeat(65)}`, "signature_malformed"],
     ["an invalid digit", `sha256=${"ab".repeat(31)}ag`, "signature_malformed"],
-    ["two values", `sha256=${"ab".repeat(32)}, sha256=${"ab".repeat(32)}`, "signature_malformed"],
-    ["a line break after it", `sha256=${"ab".repeat(32)}\n`, "signature_malformed"],
-    ["another key's digits", `sha256=${"ab".repeat(32)}`, "signature_mismatch"],
+    ["two values", `sha256=${ab}, sha256=${ab}`, "signature_malformed"],
+    ["a line break after it", `sha256=${ab}\n`, "signature_malformed"],
+    ["another key's digits", `sha256=${ab}`, "signature_mismatch"],
   ])("return the code for %s", async (_, signature, code) => {
     expect(await lib.verify("{}", signature, "key")).toEqual({ ok: false, code });
   });
@@ -175,29 +173,22 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
       { id: "old", key: "key 2", expiresAt: new Date(Date.now() + 60_000) },
       { id: "older", key: "key 3", expiresAt: Date.now() - 1 },
     ];
-    expect(await lib.verify("{}", await lib.sign("{}", "key 2"), keys)).toEqual({
-      ok: true,
-      secretId: "old",
-    });
-    expect(await lib.verify("{}", await lib.sign("{}", "key 3"), keys)).toMatchObject({
-      ok: false,
-    });
+    const verified = async (key: string) => lib.verify("{}", await lib.sign("{}", key), keys);
+    expect(await verified("key 2")).toEqual({ ok: true, secretId: "old" });
+    expect(await verified("key 3")).toMatchObject({ ok: false });
   });
 
   test("use the key of each call, whatever the previous call's key", async () => {
-    const byFirst = await lib.sign("{}", "key 1");
+    const signature = await lib.sign("{}", "key 1");
+    const isAccepted = async (key: Secrets) => (await lib.verify("{}", signature, key)).ok;
     const list = [{ id: "only", key: "key 1" }];
-    for (const [key, ok] of [
-      ["key 1", true],
-      ["key 2", false],
-      ["key 1", true],
-    ] as const) {
-      expect(await lib.verify("{}", byFirst, key)).toMatchObject({ ok });
-    }
-    expect(await lib.verify("{}", byFirst, list)).toMatchObject({ ok: true });
+    expect(await isAccepted("key 1")).toBe(true);
+    expect(await isAccepted("key 2")).toBe(false);
+    expect(await isAccepted("key 1")).toBe(true);
+    expect(await isAccepted(list)).toBe(true);
     // A list may be changed in place.
     list[0] = { id: "only", key: "key 2" };
-    expect(await lib.verify("{}", byFirst, list)).toMatchObject({ ok: false });
+    expect(await isAccepted(list)).toBe(false);
   });
 
   test("reject lone surrogates and parsed bodies", async () => {
