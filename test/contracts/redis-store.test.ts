@@ -2,7 +2,7 @@ import { redisStore } from "@svc-webhooks/redis";
 import { storeContract } from "@svc-webhooks/testing";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { clientKinds, clusterKinds, type TestClient } from "../faults/redis/clients.js";
+import { clientKinds, clusterKinds, type TestClient } from "@svc-webhooks/kit/redis-clients";
 import {
   describeWithRedis,
   redisCluster,

@@ -4,12 +4,16 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { signed } from "@svc-webhooks/kit/deliveries";
 import { call, claimBy, observedReceiver } from "@svc-webhooks/kit/receivers";
 import { oneRedis } from "@svc-webhooks/kit/one-redis";
+import {
+  clientKinds,
+  type ClientOptions,
+  type ServerClientKind,
+} from "@svc-webhooks/kit/redis-clients";
 import { describeWithRedis, type RedisServer } from "@svc-webhooks/kit/redis-server";
 import { redisStore } from "../src/index.js";
-import { clientKinds, type ClientKind, type ClientOptions } from "./redis-clients.js";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-const rightsInReadme = /^ACL SETUSER webhooks on >secret (?<rights>.+)$/m.exec(readme)?.groups;
+const rightsInReadme = /^ACL SETUSER webhooks on >secret (.+)$/m.exec(readme)?.[1] ?? "";
 
 describeWithRedis("on a real server", () => {
   let server: RedisServer;
@@ -22,16 +26,30 @@ describeWithRedis("on a real server", () => {
     await admin.script("FLUSH");
   });
 
-  function make(kind: ClientKind, options?: ClientOptions) {
+  function make(kind: ServerClientKind, options?: ClientOptions) {
     const made = kind.make(server.port, options);
     onTestFinished(made.close);
-    return { ...made, store: redisStore(made.client) };
+    const store = redisStore(made.client);
+    return { ...made, store, claim: async (key: string) => store.claim(key, claimBy("a"), call) };
   }
 
-  async function connected(kind: ClientKind, options?: ClientOptions) {
+  async function connected(kind: ServerClientKind, options?: ClientOptions) {
     const made = make(kind, options);
     await made.connect();
     return made;
+  }
+
+  /** A client whose user has only these rights. */
+  async function restricted(kind: ServerClientKind, rights: string) {
+    const user = { username: "least", password: "secret" };
+    await admin.acl("SETUSER", "least", "reset", "on", ">secret", ...rights.split(" "));
+    return connected(kind, { user });
+  }
+
+  /** Makes the server a read-only replica of a primary that does not exist, until the test ends. */
+  async function demote() {
+    onTestFinished(async () => void (await admin.replicaof("NO", "ONE")));
+    await admin.replicaof("127.0.0.1", 1);
   }
 
   /** Counts the commands that the server runs during `work`, including those in scripts. */
@@ -39,12 +57,8 @@ describeWithRedis("on a real server", () => {
     await admin.config("RESETSTAT");
     await work();
     const stats = await admin.info("commandstats");
-    return Object.fromEntries(
-      Array.from(stats.matchAll(/^cmdstat_(.+):calls=(\d+)/gm), ([, name, calls]) => [
-        name,
-        Number(calls),
-      ]).filter(([name]) => name !== "config|resetstat"),
-    );
+    const counts = stats.matchAll(/^cmdstat_(?!config\|resetstat)(.+):calls=(\d+)/gm);
+    return Object.fromEntries(Array.from(counts, ([, name, calls]) => [name, Number(calls)]));
   }
 
   describe.each(clientKinds)("with $name", (kind) => {
@@ -62,60 +76,44 @@ describeWithRedis("on a real server", () => {
     });
 
     test("a script that the server has forgotten is sent in full, once", async () => {
-      const { store } = await connected(kind);
-      const claim = (key: string) => commandsOf(async () => store.claim(key, claimBy("a"), call));
-      const inside = { time: 1, get: 1, set: 1 };
-      expect(await claim("1")).toEqual({ evalsha: 1, eval: 1, ...inside });
-      expect(await claim("2")).toEqual({ evalsha: 1, ...inside });
+      const { claim } = await connected(kind);
+      const known = { evalsha: 1, time: 1, get: 1, set: 1 };
+      expect(await commandsOf(() => claim("1"))).toEqual({ ...known, eval: 1 });
+      expect(await commandsOf(() => claim("2"))).toEqual(known);
       await admin.script("FLUSH");
-      expect(await claim("3")).toEqual({ evalsha: 1, eval: 1, ...inside });
-      expect(await claim("4")).toEqual({ evalsha: 1, ...inside });
+      expect(await commandsOf(() => claim("3"))).toEqual({ ...known, eval: 1 });
+      expect(await commandsOf(() => claim("4"))).toEqual(known);
     });
 
     test("calls are rejected while the client connects", async () => {
-      const { store, connect } = make(kind);
+      const { claim, connect } = make(kind);
       const connecting = connect();
-      await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow(
-        /^The Redis client is not connected/,
-      );
+      await expect(claim("1")).rejects.toThrow(/^The Redis client is not connected/);
       await connecting;
-      expect(await store.claim("1", claimBy("a"), call)).toMatchObject({ status: "claimed" });
+      expect(await claim("1")).toMatchObject({ status: "claimed" });
     });
 
-    test("calls are rejected once the client is closed", async () => {
-      const { store, close } = await connected(kind);
+    test("calls are rejected once the client is closed, and a receiver responds 503 without a run", async () => {
+      const { store, claim, close } = await connected(kind);
       close();
       const isClosed = /Connection is closed|The Redis client is not connected/;
-      await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow(isClosed);
+      await expect(claim("1")).rejects.toThrow(isClosed);
       await expect(store.check?.(call)).rejects.toThrow(isClosed);
-    });
-
-    test("a receiver whose client is not connected responds 503 and runs no handler", async () => {
-      const { store, close } = await connected(kind);
-      close();
-      const { receiver } = observedReceiver({
-        name: "billing",
-        store,
-        on: { "*": () => expect.unreachable() },
-      });
-      expect(await receiver.receive(await signed())).toMatchObject({
-        code: "store_unavailable",
-        status: 503,
-      });
+      const on = { "*": () => expect.unreachable() };
+      const { receiver } = observedReceiver({ name: "billing", store, on });
+      const outcome = await receiver.receive(await signed());
+      expect(outcome).toMatchObject({ code: "store_unavailable", status: 503 });
     });
 
     test("a key prefix of the client precedes that of the store", async () => {
-      const { store } = await connected(kind, { keyPrefix: "app:" });
-      await store.claim("1", claimBy("a"), call);
+      const { store, claim } = await connected(kind, { keyPrefix: "app:" });
+      await claim("1");
       expect(await admin.keys("*")).toEqual(["app:svc-webhooks:1"]);
       expect(await store.release("1", { ...claimBy("a"), to: "unused" }, call)).toBe(true);
     });
 
     test("the rights that the README lists are sufficient", async () => {
-      const user = { username: "least", password: "secret" };
-      const rights = rightsInReadme?.["rights"]?.split(" ") ?? [];
-      await admin.acl("SETUSER", user.username, "reset", "on", `>${user.password}`, ...rights);
-      const { store } = await connected(kind, { user });
+      const { store } = await restricted(kind, rightsInReadme);
       const claim = claimBy("a");
       expect(await store.claim("1", claim, call)).toMatchObject({ status: "claimed", run: 1 });
       expect(await store.extend("1", claim, call)).toBe(true);
@@ -131,7 +129,6 @@ describeWithRedis("on a real server", () => {
       let now = performance.now();
       vi.spyOn(performance, "now").mockImplementation(() => now);
       onTestFinished(() => void vi.restoreAllMocks());
-      onTestFinished(async () => void (await admin.replicaof("NO", "ONE")));
       const { store, client } = await connected(kind);
       // Another store with the same client.
       const other = redisStore(client, { prefix: "other:" });
@@ -142,8 +139,7 @@ describeWithRedis("on a real server", () => {
       const connections = async () =>
         Number(/total_connections_received:(\d+)/.exec(await admin.info("stats"))?.[1]);
       const isRejected = async () => (await rejection()).includes("READONLY");
-      // The primary does not exist, so this server stays a read-only replica.
-      await admin.replicaof("127.0.0.1", 1);
+      await demote();
 
       let before = await connections();
       for (const waitMs of [0, 5_000]) {
@@ -165,37 +161,36 @@ describeWithRedis("on a real server", () => {
     });
 
     describe("check()", () => {
-      const settings = (...pairs: readonly (readonly [string, string])[]) =>
-        Promise.all(pairs.map(([name, value]) => admin.config("SET", name, value)));
+      const durable = { "maxmemory-policy": "noeviction", appendonly: "yes", save: "" };
+      const configure = (settings: object = {}) =>
+        Promise.all(
+          Object.entries({ ...durable, ...settings }).map(([name, value]) =>
+            admin.config("SET", name, value),
+          ),
+        );
 
-      test("resolves to an empty list for a server that evicts nothing and persists", async () => {
-        await settings(["maxmemory-policy", "noeviction"], ["appendonly", "yes"]);
+      test.each([
+        ["nothing about a server that appends", {}, []],
+        ["nothing about a server that saves", { appendonly: "no", save: "3600 1" }, []],
+        [
+          "an eviction policy that would drop records",
+          { "maxmemory-policy": "allkeys-lru" },
+          ["maxmemory-policy is allkeys-lru, so records may be evicted. Set it to noeviction."],
+        ],
+        [
+          "that nothing is persisted",
+          { appendonly: "no" },
+          ["Nothing is persisted, so a restart loses all records. Set appendonly to yes."],
+        ],
+      ])("reports %s", async (_what, settings, problems) => {
+        await configure(settings);
         const { store } = await connected(kind);
-        expect(await store.check?.(call)).toEqual([]);
-        await settings(["appendonly", "no"], ["save", "3600 1"]);
-        expect(await store.check?.(call)).toEqual([]);
-      });
-
-      test("reports an eviction policy that would drop records", async () => {
-        await settings(["maxmemory-policy", "allkeys-lru"], ["appendonly", "yes"]);
-        const { store } = await connected(kind);
-        expect(await store.check?.(call)).toEqual([
-          "maxmemory-policy is allkeys-lru, so records may be evicted. Set it to noeviction.",
-        ]);
-      });
-
-      test("reports that nothing is persisted", async () => {
-        await settings(["maxmemory-policy", "noeviction"], ["appendonly", "no"], ["save", ""]);
-        const { store } = await connected(kind);
-        expect(await store.check?.(call)).toEqual([
-          "Nothing is persisted, so a restart loses all records. Set appendonly to yes.",
-        ]);
+        expect(await store.check?.(call)).toEqual(problems);
       });
 
       test("reports a replica", async () => {
-        await settings(["maxmemory-policy", "noeviction"], ["appendonly", "yes"]);
-        onTestFinished(async () => void (await admin.replicaof("NO", "ONE")));
-        await admin.replicaof("127.0.0.1", 1);
+        await configure();
+        await demote();
         const { store } = await connected(kind);
         expect(await store.check?.(call)).toEqual([
           "This server is a replica and rejects writes, so every new delivery gets 503. Connect to the primary, at an address that follows it.",
@@ -203,10 +198,7 @@ describeWithRedis("on a real server", () => {
       });
 
       test("reports that CONFIG is forbidden", async () => {
-        const user = { username: "blind", password: "secret" };
-        const rights = ["~*", "+@all", "-config"];
-        await admin.acl("SETUSER", user.username, "reset", "on", `>${user.password}`, ...rights);
-        const { store } = await connected(kind, { user });
+        const { store } = await restricted(kind, "~* +@all -config");
         expect(await store.check?.(call)).toEqual([
           expect.stringMatching(/^Eviction and persistence could not be checked: NOPERM/),
         ]);
@@ -214,18 +206,14 @@ describeWithRedis("on a real server", () => {
     });
   });
 
-  describe.each(clientKinds.filter(({ name }) => name.startsWith("ioredis")))(
-    "with $name and lazyConnect",
-    (kind) => {
-      test("the first call connects the client, and calls in the meantime are rejected", async () => {
-        const { store } = make(kind);
-        const first = store.claim("1", claimBy("a"), call);
-        await expect(store.claim("2", claimBy("b"), call)).rejects.toThrow(
-          "The Redis client is not connected (connecting).",
-        );
-        expect(await first).toMatchObject({ status: "claimed" });
-        expect(await store.claim("2", claimBy("b"), call)).toMatchObject({ status: "claimed" });
-      });
+  test.each(clientKinds.filter(({ name }) => name.startsWith("ioredis")))(
+    "with $name and lazyConnect the first call connects the client, and calls in the meantime are rejected",
+    async (kind) => {
+      const { claim } = make(kind);
+      const first = claim("1");
+      await expect(claim("2")).rejects.toThrow("The Redis client is not connected (connecting).");
+      expect(await first).toMatchObject({ status: "claimed" });
+      expect(await claim("2")).toMatchObject({ status: "claimed" });
     },
   );
 });

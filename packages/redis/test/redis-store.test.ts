@@ -54,60 +54,46 @@ test.each([
   },
 );
 
-/** A connection that returns `reply` to every script and records the calls. */
-function replying(reply: unknown) {
-  const calls: { keys: readonly string[]; args: readonly string[] }[] = [];
-  const connection: Connection = {
-    run: async (script, keys, args) => {
-      expect(script.sha1).toMatch(/^[0-9a-f]{40}$/);
-      expect(script.source).toContain("redis.call");
-      calls.push({ keys, args });
-      return reply;
-    },
-    setting: async () => undefined,
-  };
-  return { calls, connection };
-}
+const durable = new Map([
+  ["maxmemory-policy", "noeviction"],
+  ["appendonly", "yes"],
+]);
+
+/** A connection to a durable server that returns `reply` to every script. */
+const replying = (reply: unknown): Connection => ({
+  run: async () => reply,
+  setting: async (name) => durable.get(name),
+});
 
 test("a user's Connection receives each script with its keys and arguments as strings", async () => {
-  const { calls, connection } = replying("c1795000000000 1");
-  const store = redisStore(connection, { prefix: "a:" });
-  expect(await store.claim("1", claimBy("token"), call)).toEqual({
-    status: "claimed",
-    fence: 1_795_000_000_000,
-    run: 1,
-  });
-  expect(calls).toEqual([{ keys: ["a:1"], args: ["token", "30000", "604800000"] }]);
+  const calls: unknown[] = [];
+  const run: Connection["run"] = async (...given) => {
+    calls.push(given);
+    return "c1795000000000 1";
+  };
+  const store = redisStore({ run, setting: async () => undefined }, { prefix: "a:" });
+  const granted = { status: "claimed", fence: 1_795_000_000_000, run: 1 };
+  expect(await store.claim("1", claimBy("token"), call)).toEqual(granted);
+  const script = {
+    sha1: expect.stringMatching(/^[0-9a-f]{40}$/),
+    source: expect.stringContaining("redis.call"),
+  };
+  expect(calls).toMatchObject([[script, ["a:1"], ["token", "30000", "604800000"]]]);
 });
 
 test.each([null, undefined, "", "OK", 1])("the reply %j to a claim is an error", async (reply) => {
-  const store = redisStore(replying(reply).connection);
-  await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow(
-    /^Redis returned .* for a claim\.$/,
-  );
+  const claim = async () => redisStore(replying(reply)).claim("1", claimBy("a"), call);
+  await expect(claim()).rejects.toThrow(/^Redis returned .* for a claim\.$/);
 });
 
+const drift = ["The server's clock differs from this machine's by 5 s. Synchronise both."];
+
 test.each([
-  [
-    "5 s ahead",
-    5_000,
-    ["The server's clock differs from this machine's by 5 s. Synchronise both."],
-  ],
-  [
-    "5 s behind",
-    -5_000,
-    ["The server's clock differs from this machine's by 5 s. Synchronise both."],
-  ],
+  ["5 s ahead", 5_000, drift],
+  ["5 s behind", -5_000, drift],
   ["equal", 0, []],
 ])("check() compares the clocks: %s", async (_name, driftMs, problems) => {
-  const settings = new Map([
-    ["maxmemory-policy", "noeviction"],
-    ["appendonly", "yes"],
-  ]);
-  const store = redisStore({
-    run: async () => String(Date.now() + driftMs),
-    setting: async (name) => settings.get(name),
-  });
+  const store = redisStore(replying(String(Date.now() + driftMs)));
   expect(await store.check?.(call)).toEqual(problems);
 });
 
@@ -127,13 +113,6 @@ test("recognises a replica of Redis 6.2, which wraps the error of a script, and 
   await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow("READONLY");
   expect(commands).toEqual([["QUIT"]]);
 
-  const settings = new Map([
-    ["maxmemory-policy", "noeviction"],
-    ["appendonly", "yes"],
-  ]);
-  const replica = redisStore({
-    run: async () => `${Date.now()} ${refusal}`,
-    setting: async (name) => settings.get(name),
-  });
+  const replica = redisStore(replying(`${Date.now()} ${refusal}`));
   expect(await replica.check?.(call)).toEqual([expect.stringContaining("is a replica")]);
 });

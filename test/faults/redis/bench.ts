@@ -5,7 +5,7 @@ import { expect, test as plainTest, type TestContext } from "vitest";
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { observedReceiver, type ObservedReceiver } from "@svc-webhooks/kit/receivers";
 import { redisServer, type RedisServer } from "@svc-webhooks/kit/redis-server";
-import type { ClientKind, TestClient } from "./clients.js";
+import type { ClientKind, TestClient } from "@svc-webhooks/kit/redis-clients";
 import { tcpProxy, type Fault, type TcpProxy } from "./tcp-proxy.js";
 
 /** The outcome of a delivery. */

@@ -15,7 +15,7 @@ import {
   type Received,
   type Bench,
 } from "./bench.js";
-import { clusterKinds } from "./clients.js";
+import { clusterKinds } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 120;
 

@@ -13,7 +13,7 @@ import {
   type Bench,
   type BenchOptions,
 } from "./bench.js";
-import { clientKinds, type ClientKind } from "./clients.js";
+import { clientKinds, type ClientKind } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 100;
 const batch = idsOf(40);

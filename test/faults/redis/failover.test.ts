@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
 import { test, until } from "./bench.js";
-import { clientKinds } from "./clients.js";
+import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 
 const options = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
 /** A privileged port with no listener. */

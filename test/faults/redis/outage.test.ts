@@ -10,7 +10,7 @@ import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { listen } from "@svc-webhooks/kit/servers";
 import { settled } from "@svc-webhooks/kit/settled";
 import { codesOf, idsOf, test, until, type Received, type Bench } from "./bench.js";
-import { clientKinds } from "./clients.js";
+import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { codesOf, idsOf, outcomesOf, test, until, type Bench } from "./bench.js";
-import { clientKinds } from "./clients.js";
+import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 120;
 const batch = idsOf(40);

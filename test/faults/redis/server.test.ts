@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
 import { codesOf, expectOutcomesBy, idsOf, recordsOf, test, until } from "./bench.js";
-import { clientKinds } from "./clients.js";
+import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 import { tcpProxy } from "./tcp-proxy.js";
 
 const batch = idsOf(20);

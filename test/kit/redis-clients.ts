@@ -14,7 +14,20 @@ export interface TestClient {
   readonly pending: () => number;
   /** For a cluster: sends READONLY on its connections, as `useReplicas` does. */
   readonly readReplicas?: () => Promise<unknown>;
+  /** Closes the client permanently, even if it never connected. */
   readonly close: () => void;
+}
+
+/** A client of one server that does not connect by itself. */
+interface UnconnectedClient extends TestClient {
+  /** Resolves when the client is connected. */
+  readonly connect: () => Promise<unknown>;
+}
+
+/** Options that the clients of one server share. */
+export interface ClientOptions {
+  readonly user?: { readonly username: string; readonly password: string };
+  readonly keyPrefix?: string;
 }
 
 export interface ClientKind {
@@ -25,9 +38,16 @@ export interface ClientKind {
   readonly open: (ports: readonly number[]) => TestClient | Promise<TestClient>;
 }
 
-function overIoredis(either: Redis | Cluster): TestClient {
+export interface ServerClientKind extends ClientKind {
+  readonly make: (port: number, options?: ClientOptions) => UnconnectedClient;
+}
+
+const host = "127.0.0.1";
+
+function overIoredis(either: Redis | Cluster) {
   // Both classes have the members used here.
   const client = either as Redis;
+  // Without a listener, ioredis prints every failed attempt to connect.
   client.on("error", () => {});
   const evalsha = vi.spyOn(client, "evalsha");
   return {
@@ -35,16 +55,18 @@ function overIoredis(either: Redis | Cluster): TestClient {
     isReady: () => client.status === "ready",
     calls: () => evalsha.mock.calls.length,
     pending: () => Math.max(incomplete(evalsha), client["offlineQueue"].length),
+    connect: () => client.connect(),
     close: () => client.disconnect(),
   };
 }
 
 type SomeNodeRedis = NodeRedisClient & {
   on(event: "error", listener: () => void): unknown;
+  connect(): Promise<unknown>;
   destroy(): void;
 };
 
-function overNodeRedis(client: SomeNodeRedis): TestClient {
+function overNodeRedis(client: SomeNodeRedis) {
   client.on("error", () => {});
   const evalSha = vi.spyOn(client, "evalSha");
   return {
@@ -52,15 +74,29 @@ function overNodeRedis(client: SomeNodeRedis): TestClient {
     isReady: () => client.isReady === true,
     calls: () => evalSha.mock.calls.length,
     pending: () => incomplete(evalSha),
-    close: () => client.destroy(),
+    connect: () => client.connect(),
+    close: () => void (client.isOpen && client.destroy()),
   };
 }
 
 const incomplete = ({ mock }: { mock: { settledResults: readonly { type: string }[] } }) =>
   mock.settledResults.filter(({ type }) => type === "incomplete").length;
 
-const host = "127.0.0.1";
-const urlOf = (port: number) => `redis://${host}:${port}`;
+const serverKind = (
+  name: string,
+  resends: boolean,
+  make: ServerClientKind["make"],
+): ServerClientKind => ({
+  name,
+  resends,
+  make,
+  open([port = 0]) {
+    const made = make(port);
+    // Rejects if the server is unreachable; the client then keeps trying.
+    made.connect().catch(() => {});
+    return made;
+  },
+});
 
 // Private members make the classes incompatible. For the members used here, the types of 6 fit 5.
 const ioredisVersions = [
@@ -73,22 +109,15 @@ const ioredisVersions = [
 ] as const;
 
 /** Clients of one server, at the first of the ports. */
-export const clientKinds: readonly ClientKind[] = [
-  ...ioredisVersions.map((version) => ({
-    name: version.name,
-    resends: true,
-    open: ([port = 0]: readonly number[]) => overIoredis(new version.Redis(port, host)),
-  })),
-  {
-    name: "node-redis",
-    resends: false,
-    open([port = 0]) {
-      const client = createClient({ url: urlOf(port) });
-      // Rejects if the client is closed before it has connected.
-      client.connect().catch(() => {});
-      return overNodeRedis(client);
-    },
-  },
+export const clientKinds: readonly ServerClientKind[] = [
+  ...ioredisVersions.map((version) =>
+    serverKind(version.name, true, (port, { user = {}, keyPrefix = "" } = {}) =>
+      overIoredis(new version.Redis({ host, port, lazyConnect: true, keyPrefix, ...user })),
+    ),
+  ),
+  serverKind("node-redis 6", false, (port, { user = {}, keyPrefix = "" } = {}) =>
+    overNodeRedis(createClient({ socket: { host, port }, keyPrefix, ...user })),
+  ),
 ];
 
 /** Clients of a cluster. */
@@ -103,10 +132,11 @@ export const clusterKinds: readonly ClientKind[] = [
     },
   })),
   {
-    name: "node-redis",
+    name: "node-redis 6",
     resends: false,
     async open(ports) {
-      const client = createCluster({ rootNodes: ports.map((port) => ({ url: urlOf(port) })) });
+      const rootNodes = ports.map((port) => ({ url: `redis://${host}:${port}` }));
+      const client = createCluster({ rootNodes });
       await client.connect();
       const readReplicas = () =>
         Promise.all(client.masters.map(async (node) => node.client?.sendCommand(["READONLY"])));
