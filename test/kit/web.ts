@@ -1,13 +1,16 @@
 import { getRequestListener } from "@hono/node-server";
-import type { OutcomeCode } from "@svc-webhooks/core";
+import type { DeliveryContext, OutcomeCode } from "@svc-webhooks/core";
 import type { Hono } from "hono";
-import type { TestDelivery } from "./deliveries.js";
+import { signed, type TestDelivery } from "./deliveries.js";
+import { observedReceiver, type ObservedReceiver } from "./receivers.js";
 import { listen } from "./servers.js";
 
 /** The outcome code in a response, or undefined if the receiver did not respond. */
-export async function codeOf(response: Response): Promise<OutcomeCode | undefined> {
-  const text = await response.text();
-  if (!text.startsWith("{")) return undefined;
+export async function codeOf(
+  response: Pick<Response, "text"> | undefined,
+): Promise<OutcomeCode | undefined> {
+  const text = await response?.text();
+  if (!text?.startsWith("{")) return undefined;
   const { status, error } = JSON.parse(text) as {
     readonly status?: OutcomeCode;
     readonly error?: { readonly code: OutcomeCode };
@@ -21,6 +24,20 @@ export const initOf = ({ headers, body }: TestDelivery): RequestInit => ({
   headers: headers as Record<string, string>,
   body: new Uint8Array(body),
 });
+
+/** The `RequestInit` of a signed delivery. */
+export const signedInit = async (...delivery: Parameters<typeof signed>): Promise<RequestInit> =>
+  initOf(await signed(...delivery));
+
+/** An observed receiver that processes every event, and the bodies that its handler received. */
+export function recordingReceiver(
+  options: Parameters<typeof observedReceiver>[0] = {},
+): ObservedReceiver & { readonly bodies: readonly Buffer[] } {
+  const bodies: Buffer[] = [];
+  const record = (body: Uint8Array) => void bodies.push(Buffer.from(body));
+  const on = { "*": (_event: unknown, { delivery }: DeliveryContext) => record(delivery.body) };
+  return { ...observedReceiver({ on, ...options }), bodies };
+}
 
 /** Sends a request to an app. */
 export type Ask = (path: string, init: RequestInit) => Promise<Response>;

@@ -12,27 +12,17 @@ interface Worker {
   Variables: { tenant: number };
 }
 
-const events = {
-  "email.sent": z.object({ type: z.literal("email.sent"), count: z.string().transform(Number) }),
-};
-
-interface Sent {
-  type: "email.sent";
-  count: number;
-}
-
-const secret = "whsec_test";
-const receiver = createReceiver({ secret, on: { "*": () => {} } });
+const receiverOf = (secret: string) => createReceiver({ secret, on: { "*": () => {} } });
+const receiver = receiverOf("whsec_test");
 
 test("the function's context has the app's bindings and variables without an annotation", () => {
   const app = new Hono<Worker>().post(
     "/",
     webhooks((c) => {
       expectTypeOf(c.env).toEqualTypeOf<{ SECRET: string }>();
-      expectTypeOf(c.env.SECRET).toEqualTypeOf<string>();
       expectTypeOf(c.get("tenant")).toEqualTypeOf<number>();
       expectTypeOf(c.var.tenant).toEqualTypeOf<number>();
-      return createReceiver({ secret: c.env.SECRET, on: { "*": () => {} } });
+      return receiverOf(c.env.SECRET);
     }),
   );
   expect(app.routes).toHaveLength(1);
@@ -42,26 +32,24 @@ test("a binding that the app does not have is a type error", () => {
   const app = new Hono<Worker>().post(
     "/",
     webhooks((c) =>
-      createReceiver({
-        // @ts-expect-error: the binding is SECRET, not SECRETS
-        secret: c.env.SECRETS,
-        on: { "*": () => {} },
-      }),
+      // @ts-expect-error: the binding is SECRET, not SECRETS
+      receiverOf(c.env.SECRETS),
     ),
   );
   expect(app.routes).toHaveLength(1);
 });
 
 test("the handlers of a receiver in the function infer their events from the schemas", () => {
+  const sent = z.object({ type: z.literal("email.sent"), count: z.string().transform(Number) });
   const app = new Hono<Worker>().post(
     "/",
     webhooks((c) =>
       createReceiver({
         secret: c.env.SECRET,
-        events,
+        events: { "email.sent": sent },
         on: {
           "email.sent": (event, { signal }) => {
-            expectTypeOf(event).toEqualTypeOf<Sent>();
+            expectTypeOf(event).toEqualTypeOf<{ type: "email.sent"; count: number }>();
             expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
           },
           "*": async (event) => {
@@ -75,8 +63,7 @@ test("the handlers of a receiver in the function infer their events from the sch
 });
 
 test("the function may be defined separately, for the app's environment or for any", () => {
-  const forWorker = (c: Context<Worker>) =>
-    createReceiver({ secret: c.env.SECRET, on: { "*": () => {} } });
+  const forWorker = (c: Context<Worker>) => receiverOf(c.env.SECRET);
   const forAny = () => receiver;
   const app = new Hono<Worker>().post("/a", webhooks(forWorker)).post("/b", webhooks(forAny));
   expect(app.routes).toHaveLength(2);
@@ -119,7 +106,7 @@ test("middleware in front of the handler and the function both keep their types"
     },
     webhooks((c) => {
       expectTypeOf(c.env.SECRET).toEqualTypeOf<string>();
-      return createReceiver({ secret: c.env.SECRET, on: { "*": () => {} } });
+      return receiverOf(c.env.SECRET);
     }),
   );
   expect(app.routes).toHaveLength(2);
@@ -131,12 +118,10 @@ test("the types of a chained app continue after the handler", () => {
     .post("/webhooks", webhooks(receiver))
     .get("/count", (c) => c.json({ count: c.var.tenant }));
   const client = hc<typeof app>("http://localhost");
-
-  type Body<Call extends () => Promise<{ json(): Promise<unknown> }>> = Awaited<
-    ReturnType<Awaited<ReturnType<Call>>["json"]>
-  >;
-  expectTypeOf<Body<typeof client.health.$get>>().toEqualTypeOf<{ ok: true }>();
-  expectTypeOf<Body<typeof client.count.$get>>().toEqualTypeOf<{ count: number }>();
+  const health = async () => (await client.health.$get()).json();
+  const count = async () => (await client.count.$get()).json();
+  expectTypeOf(health).returns.resolves.toEqualTypeOf<{ ok: true }>();
+  expectTypeOf(count).returns.resolves.toEqualTypeOf<{ count: number }>();
   expectTypeOf(client.webhooks.$post).toBeFunction();
   expect(client.webhooks.$url().pathname).toBe("/webhooks");
 });

@@ -1,29 +1,22 @@
 import { fileURLToPath } from "node:url";
-import { Miniflare, type MiniflareOptions } from "miniflare";
+import type { MiniflareOptions } from "miniflare";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { bundled } from "@svc-webhooks/kit/launch";
 import { dial, requestHead } from "@svc-webhooks/kit/clients";
 import { signed } from "@svc-webhooks/kit/deliveries";
-import { codeOf, initOf } from "@svc-webhooks/kit/web";
+import { bundled } from "@svc-webhooks/kit/launch";
+import { codeOf, signedInit } from "@svc-webhooks/kit/web";
+import { workerd } from "@svc-webhooks/kit/workers";
 
 const script = await bundled(fileURLToPath(new URL("worker.ts", import.meta.url)), "workerd");
 
-async function start(bindings: MiniflareOptions = {} as MiniflareOptions): Promise<URL> {
-  const miniflare = new Miniflare({
-    modules: true,
-    script,
-    compatibilityDate: "2025-06-01",
-    host: "127.0.0.1",
-    port: 0,
-    cf: false,
-    ...bindings,
-  } as MiniflareOptions);
-  onTestFinished(() => miniflare.dispose());
-  return miniflare.ready;
+function start(bindings?: Partial<MiniflareOptions>): Promise<URL> {
+  const worker = workerd(script, bindings);
+  onTestFinished(() => worker.dispose());
+  return worker.ready;
 }
 
 // A service binding returns a function for every property.
-test.each<[string, MiniflareOptions]>([
+test.each<[string, Partial<MiniflareOptions>]>([
   ["a variable", { bindings: { incoming: "on" } }],
   ["a JSON variable", { bindings: { incoming: { socket: {}, complete: true } } }],
   ["a KV namespace", { kvNamespaces: ["incoming"] }],
@@ -32,7 +25,7 @@ test.each<[string, MiniflareOptions]>([
   "a handler finishes after the response on a Worker with %s named incoming",
   async (_what, bindings) => {
     const { origin } = await start(bindings);
-    const response = await fetch(`${origin}/webhooks`, initOf(await signed()));
+    const response = await fetch(`${origin}/webhooks`, await signedInit());
     expect(await codeOf(response)).toBe("handler_timeout");
     await vi.waitFor(
       async () => expect(await (await fetch(`${origin}/finished`)).json()).toBe(true),
