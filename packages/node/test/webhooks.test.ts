@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { webhooks } from "@svc-webhooks/node";
 import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -11,38 +11,24 @@ import { settled } from "@svc-webhooks/kit/settled";
 import { collectGarbage } from "./collect-garbage.js";
 
 const large = "x".repeat(300_000);
-
-test("returns a handler that createServer accepts", async () => {
-  const server = createServer(webhooks(observedReceiver().receiver));
-  expect(server.listenerCount("request")).toBe(1);
-});
+const tooLarge = await signed(large);
+const chunked = { chunked: true };
 
 test("responds to every request, whatever its path", async () => {
   const port = await listen(webhooks(observedReceiver().receiver));
-  expect(await send(port, await signed(), { path: "/" })).toMatchObject({ code: "processed" });
-  expect(await send(port, await signed(), { path: "//a?b#c" })).toMatchObject({
-    code: "duplicate",
-  });
-});
-
-test("responds to HEAD without a body", async () => {
-  const port = await listen(webhooks(observedReceiver().receiver));
-  const reply = await send(port, { headers: {}, body: Buffer.alloc(0) }, { method: "HEAD" });
-  expect(reply).toMatchObject({ status: 405, text: "", headers: { allow: "POST" } });
+  const ask = async (path: string) => (await send(port, await signed(), { path })).code;
+  expect([await ask("/"), await ask("//a?b#c")]).toEqual(["processed", "duplicate"]);
 });
 
 test("ignores a signature in the trailers of a request", async () => {
   const port = await listen(webhooks(observedReceiver().receiver));
-  const { headers } = unsigned(eventBody(), {
-    "transfer-encoding": "chunked",
-    trailer: "x-svc-signature",
-  });
-  const signature = (await signed()).headers["x-svc-signature"];
-  const body = eventBody();
+  const { headers } = unsigned("", { "transfer-encoding": "chunked", trailer: "x-svc-signature" });
+  const { headers: signedHeaders, body } = await signed();
+  const signature = String(signedHeaders["x-svc-signature"]);
   const client = dial(port);
   client.write(requestHead(headers));
   client.write(
-    `${body.length.toString(16)}\r\n${body}\r\n0\r\nx-svc-signature: ${String(signature)}\r\n\r\n`,
+    `${body.length.toString(16)}\r\n${String(body)}\r\n0\r\nx-svc-signature: ${signature}\r\n\r\n`,
   );
   expect(await client.response).toMatch(/^HTTP\/1.1 401 [^]*"signature_missing"/);
 });
@@ -54,7 +40,7 @@ test.each([
   const { receiver, lines } = observedReceiver();
   const handler = webhooks(receiver, options);
   const port = await listen(async (request, response) => {
-    for await (const chunk of request) void chunk;
+    await buffer(request);
     await handler(request, response);
   });
   expect(await send(port, await signed())).toMatchObject({ code: "body_unavailable" });
@@ -84,15 +70,24 @@ describe.each(platforms)("on $name", ({ mount }) => {
     return print.mock.calls;
   }
 
+  /** A receiver whose handler opens `started` and waits for `finish`. */
+  function waitingReceiver() {
+    const [started, finish] = [gate(), gate()];
+    const handler = () => {
+      started.open();
+      return finish.opened;
+    };
+    return { ...observedReceiver({ on: { "*": handler } }), started, finish };
+  }
+
   test("leaves a response that something else has sent unchanged", async () => {
     const calls = printed();
     const { receiver, reported } = observedReceiver();
-    const port = await listen(
-      mount(receiver, (_request, response, next) => {
-        response.writeHead(202).end("early");
-        next();
-      }),
-    );
+    const responds: Middleware = (_request, response, next) => {
+      response.writeHead(202).end("early");
+      next();
+    };
+    const port = await listen(mount(receiver, responds));
     expect(await send(port, await signed())).toMatchObject({ status: 202, text: "early" });
     await reported("processed");
     expect(calls).toEqual([]);
@@ -100,24 +95,16 @@ describe.each(platforms)("on $name", ({ mount }) => {
 
   test("leaves a response that something else began during the handler unchanged", async () => {
     const calls = printed();
-    const [started, finish, end] = [gate(), gate(), gate()];
-    const { receiver, reported } = observedReceiver({
-      on: {
-        "*": () => {
-          started.open();
-          return finish.opened;
-        },
-      },
-    });
-    const port = await listen(
-      mount(receiver, (_request, response, next) => {
-        void started.opened
-          .then(() => response.writeHead(503).write("time"))
-          .then(() => finish.open());
-        void end.opened.then(() => response.end("out"));
-        next();
-      }),
-    );
+    const { receiver, reported, started, finish } = waitingReceiver();
+    const end = gate();
+    const timesOut: Middleware = (_request, response, next) => {
+      void started.opened
+        .then(() => response.writeHead(503).write("time"))
+        .then(() => finish.open());
+      void end.opened.then(() => response.end("out"));
+      next();
+    };
+    const port = await listen(mount(receiver, timesOut));
     const reply = send(port, await signed());
     await reported("processed");
     // The adapter receives the outcome right after the observer.
@@ -130,28 +117,32 @@ describe.each(platforms)("on $name", ({ mount }) => {
   test("leaves a destroyed response alone", async () => {
     const calls = printed();
     const { receiver, reported } = observedReceiver({ maxBodyBytes: 1 });
-    const port = await listen(
-      mount(receiver, (_request, response, next) => {
-        response.destroy();
-        next();
-      }),
-    );
+    const destroys: Middleware = (_request, response, next) => {
+      response.destroy();
+      next();
+    };
+    const port = await listen(mount(receiver, destroys));
     await expect(send(port, await signed())).rejects.toMatchObject({ code: "ECONNRESET" });
     await reported("body_too_large");
     expect(calls).toEqual([]);
   });
 
+  test("destroys a response that cannot be written", async () => {
+    const calls = printed();
+    const breaks: Middleware = (_request, response, next) => {
+      response.writeHead = () => {
+        throw new Error("patched");
+      };
+      next();
+    };
+    const port = await listen(mount(observedReceiver().receiver, breaks));
+    await expect(send(port, await signed())).rejects.toMatchObject({ code: "ECONNRESET" });
+    expect(calls).toEqual([[expect.any(String), expect.objectContaining({ message: "patched" })]]);
+  });
+
   test("processes a delivery whose client disconnects after its body was read", async () => {
     const calls = printed();
-    const [started, finish] = [gate(), gate()];
-    const { receiver, reported } = observedReceiver({
-      on: {
-        "*": () => {
-          started.open();
-          return finish.opened;
-        },
-      },
-    });
+    const { receiver, reported, started, finish } = waitingReceiver();
     const port = await listen(mount(receiver));
     const { headers, body } = await signed();
     const client = dial(port);
@@ -166,48 +157,37 @@ describe.each(platforms)("on $name", ({ mount }) => {
     expect(calls).toEqual([]);
   });
 
-  test("destroys a response that cannot be written", async () => {
-    const calls = printed();
-    const { receiver } = observedReceiver();
-    const port = await listen(
-      mount(receiver, (_request, response, next) => {
-        response.writeHead = () => {
-          throw new Error("patched");
-        };
-        next();
-      }),
-    );
-    await expect(send(port, await signed())).rejects.toMatchObject({ code: "ECONNRESET" });
-    expect(calls).toEqual([[expect.any(String), expect.objectContaining({ message: "patched" })]]);
-  });
-
   describe("a body that does not arrive in time", () => {
-    /** A server with one request whose body has begun to arrive. */
-    async function stalled(respond?: Middleware) {
+    /** Begins to send a body of which nothing but the first piece arrives. */
+    async function stalled(middleware: Middleware, before = "") {
       const clock = fakeClock();
       const [reading, closed] = [gate(), gate()];
-      const { receiver, codes } = observedReceiver({ clock, bodyTimeoutMs: 1_000 });
-      const port = await listen(
-        mount(receiver, (request, response, next) => {
-          request.once("data", () => reading.open());
-          request.once("close", () => closed.open());
-          next();
-          respond?.(request, response, next);
-        }),
-      );
+      const pieces: WeakRef<Buffer>[] = [];
+      const observed = observedReceiver({ clock, bodyTimeoutMs: 1_000 });
+      const watches: Middleware = (request, _response, next) => {
+        request.once("close", () => closed.open());
+        if (request.method === "POST") {
+          request.on("data", (chunk: Buffer) => {
+            pieces.push(new WeakRef(chunk));
+            reading.open();
+          });
+        }
+        next();
+      };
+      const port = await listen(mount(observed.receiver, watches, middleware));
       const client = dial(port);
       const { headers } = await signed(eventBody(), { "content-length": "100" });
-      client.write(`${requestHead(headers)}{"type"`);
+      client.write(`${before}${requestHead(headers)}{"type"`);
       await reading.opened;
       await settled();
       await clock.advance(999);
-      expect(codes()).toEqual([]);
+      expect(observed.codes()).toEqual([]);
       await clock.advance(1);
-      return { client, closed };
+      return { ...observed, client, closed, pieces };
     }
 
     test("gets 408, and its connection is closed", async () => {
-      const { client, closed } = await stalled();
+      const { client, closed } = await stalled((_request, _response, next) => next());
       const received = await client.closed;
       expect(received).toMatch(/^HTTP\/1.1 408 [^]*\r\n\r\n.*"body_timeout"/);
       expect(received).toMatch(/^connection: close\r$/im);
@@ -216,7 +196,8 @@ describe.each(platforms)("on $name", ({ mount }) => {
     });
 
     test("loses its connection even if something else has responded", async () => {
-      const { client, closed } = await stalled((_request, response) => {
+      const { client, closed } = await stalled((_request, response, next) => {
+        next();
         response.writeHead(503, { "content-length": "0" }).end();
       });
       expect(await client.closed).toMatch(/^HTTP\/1.1 503 (?![^]*HTTP)/);
@@ -224,26 +205,13 @@ describe.each(platforms)("on $name", ({ mount }) => {
     });
 
     test("is released even if an earlier response keeps the 408 waiting", async () => {
-      const clock = fakeClock();
-      const reading = gate();
-      const pieces: WeakRef<Buffer>[] = [];
-      const { receiver, reported } = observedReceiver({ clock, bodyTimeoutMs: 1_000 });
-      const port = await listen(
-        mount(receiver, (request, _response, next) => {
-          // HTTP/1 sends responses in the order of their requests, and this one gets none.
-          if (request.method === "GET") return;
-          request.on("data", (chunk: Buffer) => {
-            pieces.push(new WeakRef(chunk));
-            reading.open();
-          });
-          next();
-        }),
+      // HTTP/1 sends responses in the order of their requests, and this one gets none.
+      const { reported, pieces } = await stalled(
+        (request, _response, next) => {
+          if (request.method !== "GET") next();
+        },
+        requestHead({}, "GET / HTTP/1.1"),
       );
-      const { headers } = await signed(eventBody(), { "content-length": "100" });
-      dial(port).write(`${requestHead({}, "GET / HTTP/1.1")}${requestHead(headers)}{"type"`);
-      await reading.opened;
-      await settled();
-      await clock.advance(1_000);
       await reported("body_timeout");
       await settled();
       collectGarbage();
@@ -252,16 +220,15 @@ describe.each(platforms)("on $name", ({ mount }) => {
   });
 
   test.each([
-    ["a large body that is not read", "signature_missing", {}, false],
-    ["a large chunked body that is not read", "signature_missing", {}, true],
-    ["a body whose Content-Length is too large", "body_too_large", { maxBodyBytes: 1_000 }, false],
-    ["a chunked body that is too large", "body_too_large", { maxBodyBytes: 1_000 }, true],
-  ] as const)("keeps the connection usable after %s", async (_what, code, options, chunked) => {
-    const { receiver } = observedReceiver(options);
-    const port = await listen(mount(receiver));
+    ["a large body that is not read", unsigned(large), "signature_missing", {}],
+    ["a large chunked body that is not read", unsigned(large), "signature_missing", chunked],
+    ["a body whose Content-Length is too large", tooLarge, "body_too_large", {}],
+    ["a chunked body that is too large", tooLarge, "body_too_large", chunked],
+  ])("keeps the connection usable after %s", async (_what, refused, code, framing) => {
+    const options = code === "body_too_large" ? { maxBodyBytes: 1_000 } : {};
+    const port = await listen(mount(observedReceiver(options).receiver));
     const agent = oneConnection();
-    const refused = code === "signature_missing" ? unsigned(large) : await signed(large);
-    expect(await send(port, refused, { agent, chunked })).toMatchObject({ code });
+    expect(await send(port, refused, { agent, ...framing })).toMatchObject({ code });
     expect(await send(port, await signed(), { agent })).toMatchObject({
       code: "processed",
       reusedConnection: true,
