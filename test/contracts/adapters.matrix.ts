@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { platforms } from "../runtimes/platforms.js";
-import { runContract, tableFile, tableOf } from "./run-contract.js";
+import { printed, runContract, tableFile } from "./run-contract.js";
 
 const cells = runContract(platforms);
 
 it("matches the table in the documents; npm run test:matrix -- -u rewrites the table", async () => {
-  const table = tableOf(cells, platforms);
+  const table = printed(cells, platforms);
   console.log(`\n${table}`);
   await expect(table).toMatchFileSnapshot(tableFile);
 });

@@ -3,23 +3,11 @@ import type { AddressInfo } from "node:net";
 import { adapterContract, type MountAdapter } from "@svc-webhooks/testing";
 import { expect, test } from "vitest";
 import { badAdapters } from "./bad-adapters.js";
+import { casesOf, failuresOf } from "./contract-cases.js";
 import { goodAdapter, mounted, type Adapter } from "./good-adapter.js";
 
-interface Case {
-  readonly title: string;
-  readonly run: () => Promise<void>;
-}
-
-/** The cases of the contract, which only a test runner receives. */
-function casesFor(mount: MountAdapter): readonly Case[] {
-  const cases: Case[] = [];
-  const runner = {
-    describe: (_name: string, body: () => void) => body(),
-    it: (title: string, run: Case["run"]) => cases.push({ title, run }),
-  };
-  adapterContract(runner, "an adapter", mount);
-  return cases;
-}
+const casesFor = (mount: MountAdapter) =>
+  casesOf((runner) => adapterContract(runner, "an adapter", mount));
 
 /** The titles of the cases that an adapter fails. */
 async function failures(adapter: Adapter): Promise<readonly string[]> {
@@ -27,12 +15,11 @@ async function failures(adapter: Adapter): Promise<readonly string[]> {
   const server = createServer((request, response) => listener(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
-  const failed: string[] = [];
   const cases = casesFor((receiver, bodyMiddleware) => {
     listener = mounted(adapter, receiver, bodyMiddleware);
     return { url };
   });
-  for (const { title, run } of cases) await run().catch(() => failed.push(title));
+  const failed = await failuresOf(cases);
   server.close();
   server.closeAllConnections();
   return failed;

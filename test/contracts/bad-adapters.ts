@@ -103,6 +103,20 @@ const without =
     headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== dropped)),
   });
 
+const setting =
+  (name: string, value: string): AnswerChange =>
+  ({ headers }) => ({ headers: { ...headers, [name]: value } });
+
+/** For each code, an adapter that changes the response to it, by the title of its case. */
+const changed = (changes: Partial<Record<OutcomeCode, AnswerChange>>) =>
+  Object.fromEntries(
+    Object.entries(changes).map(([code, change]) => [
+      `sends the exact response for ${code}`,
+      // The keys of the parameter.
+      to(code as OutcomeCode, change),
+    ]),
+  );
+
 /** Keeps only the latest request, for all pending deliveries. */
 function forgetful(): Adapter {
   let current: TouchedRequest;
@@ -273,45 +287,33 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
     },
   }),
 
-  "sends the exact response for processed": to("processed", ({ headers }) => ({
-    headers: { ...headers, "Content-Type": "application/json; charset=utf-8" },
-  })),
-  "sends the exact response for ignored": to("ignored", status(404)),
-  "sends the exact response for duplicate": to("duplicate", status(409)),
-  "sends the exact response for parked": to("parked", status(500)),
-  "sends the exact response for handler_failed": to("handler_failed", ({ headers }) => ({
-    headers: { "Retry-After": "60", ...headers },
-  })),
+  ...changed({
+    processed: setting("Content-Type", "application/json; charset=utf-8"),
+    ignored: status(404),
+    duplicate: status(409),
+    parked: status(500),
+    handler_failed: ({ headers }) => ({ headers: { "Retry-After": "60", ...headers } }),
+  }),
   "sends the exact response for handler_failed with the retryAfterMs of its error": to(
     "handler_failed",
     without("Retry-After"),
   ),
-  "sends the exact response for event_invalid": to("event_invalid", status(422)),
-  "sends the exact response for event_untyped": to("event_untyped", status(400)),
-  "sends the exact response for store_unavailable": to("store_unavailable", ({ headers }) => ({
-    headers: { ...headers, "Retry-After": "5000" },
-  })),
-  "sends the exact response for misconfigured": to("misconfigured", status(401)),
-  "sends the exact response for internal_error": to("internal_error", () => ({
-    body: "<h1>Internal Server Error</h1>",
-  })),
-  "sends the exact response for signature_missing": to("signature_missing", status(403)),
-  "sends the exact response for signature_malformed": to("signature_malformed", status(400)),
-  "sends the exact response for signature_mismatch": to("signature_mismatch", status(500)),
-  "sends the exact response for delivery_id_missing": to("delivery_id_missing", status(200)),
-  "sends the exact response for delivery_id_malformed": to("delivery_id_malformed", status(422)),
-  "sends the exact response for malformed_body": to("malformed_body", ({ body }) => ({
-    body: JSON.stringify(JSON.parse(body), null, 2),
-  })),
-  "sends the exact response for body_too_large": to("body_too_large", status(400)),
-  "sends the exact response for encoding_unsupported": to(
-    "encoding_unsupported",
-    without("Cache-Control"),
-  ),
-  "sends the exact response for method_not_allowed to GET": toMethod("GET", () => ({
-    status: 200,
-    body: "ok",
-  })),
+  ...changed({
+    event_invalid: status(422),
+    event_untyped: status(400),
+    store_unavailable: setting("Retry-After", "5000"),
+    misconfigured: status(401),
+    internal_error: () => ({ body: "<h1>Internal Server Error</h1>" }),
+    signature_missing: status(403),
+    signature_malformed: status(400),
+    signature_mismatch: status(500),
+    delivery_id_missing: status(200),
+    delivery_id_malformed: status(422),
+    malformed_body: ({ body }) => ({ body: JSON.stringify(JSON.parse(body), null, 2) }),
+    body_too_large: status(400),
+    encoding_unsupported: without("Cache-Control"),
+  }),
+  "sends the exact response for method_not_allowed to GET": toMethod("GET", status(200)),
   "sends the exact response for method_not_allowed to PUT": bad({
     receive: (receiver, delivery) =>
       receiver.receive(delivery.method === "PUT" ? { ...delivery, method: "POST" } : delivery),

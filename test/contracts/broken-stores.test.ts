@@ -4,48 +4,32 @@ import fc from "fast-check";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { brokenStores } from "./broken-stores.js";
+import { casesOf, failuresOf } from "./contract-cases.js";
 
 /** For each broken store, the number of cases that it fails and the first of them. */
 const tableFile = fileURLToPath(new URL("../../docs/store-contract-table.md", import.meta.url));
 
-interface Case {
-  readonly title: string;
-  readonly run: () => Promise<void>;
-}
-
-/** The cases of the contract, which only a test runner receives. */
-function casesFor(makeStore: MakeStore): readonly Case[] {
-  const cases: Case[] = [];
-  const runner = {
-    describe: (_name: string, body: () => void) => body(),
-    it: (title: string, run: Case["run"]) => cases.push({ title, run }),
-  };
-  storeContract(runner, "a store", makeStore);
-  return cases;
-}
-
-/** The titles of the cases that a store fails. */
-async function failures(makeStore: MakeStore): Promise<readonly string[]> {
-  const failed: string[] = [];
-  for (const { title, run } of casesFor(makeStore)) await run().catch(() => failed.push(title));
-  return failed;
-}
+const casesFor = (makeStore: MakeStore) =>
+  casesOf((runner) => storeContract(runner, "a store", makeStore));
 
 const correctStore = () => {
   const clock = fakeClock();
   return { store: memoryStore({ clock }), advance: clock.jump, exactClock: true };
 };
 
+/** The titles of the cases that each broken store fails. */
 const caught = new Map<string, readonly string[]>();
 
 beforeAll(async () => {
   // The random case uses the same sequences in every run.
   fc.configureGlobal({ seed: 1 });
-  for (const { mistake, make } of brokenStores) caught.set(mistake, await failures(make));
+  for (const { mistake, make } of brokenStores) {
+    caught.set(mistake, await failuresOf(casesFor(make)));
+  }
 }, 120_000);
 
 test("a store without a mistake passes every case", async () => {
-  expect(await failures(correctStore)).toEqual([]);
+  expect(await failuresOf(casesFor(correctStore))).toEqual([]);
 });
 
 test.each(brokenStores.map(({ mistake }) => mistake))(
@@ -62,14 +46,13 @@ test("each case detects a mistake", () => {
 });
 
 test("the table in the documents is up to date; vitest -u rewrites it", async () => {
-  const rows = brokenStores.map(({ mistake, trap }) => {
+  const rows = brokenStores.map(({ mistake, trap = "" }) => {
     const titles = caught.get(mistake) ?? [];
-    return [mistake, trap ?? "", titles.length, titles[0]];
+    return [mistake, trap, titles.length, titles[0]];
   });
   const head = ["a store that …", "trap", "failed cases", "first failed case"];
   const table = [head, ["---", "--:", "--:", "---"], ...rows]
     .map((texts) => `| ${texts.join(" | ")} |\n`)
     .join("");
-  if (process.env["PRINT"]) console.log(`\n${table}`);
   await expect(table).toMatchFileSnapshot(tableFile);
 });

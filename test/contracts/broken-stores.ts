@@ -13,7 +13,7 @@ export interface BrokenStore {
   /** Completes "a store that …". */
   readonly mistake: string;
   /** The number in the list of traps. */
-  readonly trap: number | undefined;
+  readonly trap?: number;
   readonly make: () => StoreUnderTest;
 }
 
@@ -52,15 +52,57 @@ function correctStore(clock: FakeClock) {
 type CorrectStore = ReturnType<typeof correctStore>;
 type Mistake = (correct: CorrectStore) => Partial<DeliveryStore>;
 
-const broken = (mistake: string, make: Mistake, trap?: number): BrokenStore => ({
+const broken = (mistake: string, make: Mistake): BrokenStore => ({
   mistake,
-  trap,
   make() {
     const clock = fakeClock();
     const correct = correctStore(clock);
     return { store: { ...correct, ...make(correct) }, advance: clock.jump, exactClock: true };
   },
 });
+
+/** A broken store with a mistake in the list of traps. */
+const trap = (number: number, mistake: string, make: Mistake): BrokenStore => ({
+  ...broken(mistake, make),
+  trap: number,
+});
+
+interface Claiming {
+  readonly key: string;
+  readonly request: ClaimRequest;
+  /** The last claim on the key before this one. */
+  readonly last: LastClaim | undefined;
+  readonly correct: CorrectStore;
+}
+
+/** Changes the results of claims. */
+const claiming =
+  (change: (result: ClaimResult, claiming: Claiming) => ClaimResult): Mistake =>
+  (correct) => ({
+    claim(key, request) {
+      const last = correct.lastClaim(key);
+      return change(correct.claim(key, request), { key, request, last, correct });
+    },
+  });
+
+/** Changes the results of claims that succeed. */
+const succeeding = (
+  change: (result: Extract<ClaimResult, { status: "claimed" }>, claiming: Claiming) => ClaimResult,
+): Mistake =>
+  claiming((result, given) => (result.status === "claimed" ? change(result, given) : result));
+
+/** Changes the requests of claims and extensions. */
+const requesting =
+  (change: (request: ClaimRequest) => ClaimRequest): Mistake =>
+  ({ claim, extend }) => ({
+    claim: (key, request) => claim(key, change(request)),
+    extend: (key, request) => extend(key, change(request)),
+  });
+
+/** Changes the requests of releases. */
+const releasing =
+  (change: (request: ReleaseRequest) => ReleaseRequest): Mistake =>
+  ({ release }) => ({ release: (key, request) => release(key, change(request)) });
 
 /** Treats every caller as the last claimant. */
 const asOwner = <Request extends ClaimRequest>(
@@ -188,102 +230,62 @@ function stale<Given extends readonly unknown[], Result>(
 }
 
 export const brokenStores: readonly BrokenStore[] = [
-  broken(
-    "gives claims no lease",
-    ({ claim }) => ({
-      claim: (key, request) => claim(key, { ...request, leaseMs: request.retainMs }),
-    }),
+  trap(26, "gives claims no lease", ({ claim }) => ({
+    claim: (key, request) => claim(key, { ...request, leaseMs: request.retainMs }),
+  })),
+  trap(
     26,
-  ),
-  broken(
     "loses the retention when it updates a record",
     keeping({ released: never, completed: never, takenOver: never }),
-    26,
   ),
-  broken(
-    "records a failure as done",
-    ({ release, complete }) => ({
-      release: (key, request) =>
-        request.to === "failed" ? complete(key, request) === "owner" : release(key, request),
-    }),
-    28,
-  ),
-  broken(
-    "lets a former owner release the new owner's claim",
-    (correct) => ({
-      release: (key, request) => correct.release(key, asOwner(correct, key, request)),
-    }),
-    29,
-  ),
-  broken(
-    "lets a former owner extend the new owner's lease",
-    (correct) => ({
-      extend: (key, request) => correct.extend(key, asOwner(correct, key, request)),
-    }),
-    29,
-  ),
-  broken(
+  trap(28, "records a failure as done", ({ release, complete }) => ({
+    release: (key, request) =>
+      request.to === "failed" ? complete(key, request) === "owner" : release(key, request),
+  })),
+  trap(29, "lets a former owner release the new owner's claim", (correct) => ({
+    release: (key, request) => correct.release(key, asOwner(correct, key, request)),
+  })),
+  trap(29, "lets a former owner extend the new owner's lease", (correct) => ({
+    extend: (key, request) => correct.extend(key, asOwner(correct, key, request)),
+  })),
+  trap(
+    33,
     "reports a repeated claim as busy",
-    ({ claim, lastClaim }) => ({
-      claim(key, request) {
-        const last = lastClaim(key);
-        const result = claim(key, request);
-        if (result.status !== "claimed" || result.fence !== last?.fence) return result;
-        return claim(key, { ...request, token: "another" });
-      },
-    }),
-    33,
+    succeeding((result, { key, request, last, correct }) =>
+      result.fence === last?.fence ? correct.claim(key, { ...request, token: "another" }) : result,
+    ),
   ),
-  broken(
+  trap(
+    33,
     "counts a repeated claim as another run",
-    ({ claim, lastClaim, release }) => ({
-      claim(key, request) {
-        const last = lastClaim(key);
-        const result = claim(key, request);
-        if (result.status !== "claimed" || result.fence !== last?.fence) return result;
-        release(key, { ...request, to: "failed" });
-        return claim(key, request);
-      },
+    succeeding((result, { key, request, last, correct }) => {
+      if (result.fence !== last?.fence) return result;
+      correct.release(key, { ...request, to: "failed" });
+      return correct.claim(key, request);
     }),
-    33,
+  ),
+  trap(
+    35,
+    "counts fences from one and restarts them when a record is lost",
+    succeeding((result) => ({ ...result, fence: result.run })),
   ),
   broken(
-    "counts fences from one and restarts them when a record is lost",
-    ({ claim }) => ({
-      claim(key, request) {
-        const result = claim(key, request);
-        return result.status === "claimed" ? { ...result, fence: result.run } : result;
-      },
-    }),
-    35,
+    "takes fences only from the clock",
+    succeeding((result, { correct }) => ({ ...result, fence: correct.now() })),
   ),
-  broken("takes fences only from the clock", ({ claim, now }) => ({
-    claim(key, request) {
-      const result = claim(key, request);
-      return result.status === "claimed" ? { ...result, fence: now() } : result;
+  trap(34, "discards a late completion", ({ complete, lastClaim }) => ({
+    complete(key, request) {
+      const isOwners = (lastClaim(key)?.token ?? request.token) === request.token;
+      return isOwners ? complete(key, request) : "late";
     },
   })),
-  broken(
-    "discards a late completion",
-    ({ complete, lastClaim }) => ({
-      complete(key, request) {
-        const isOwners = (lastClaim(key)?.token ?? request.token) === request.token;
-        return isOwners ? complete(key, request) : "late";
-      },
-    }),
-    34,
-  ),
-  broken(
-    "does not restore a lost record",
-    ({ complete, forget }) => ({
-      complete(key, request) {
-        const result = complete(key, request);
-        if (result === "restored") forget(key);
-        return result;
-      },
-    }),
-    35,
-  ),
+  trap(35, "does not restore a lost record", ({ complete, forget }) => ({
+    complete(key, request) {
+      const result = complete(key, request);
+      if (result === "restored") forget(key);
+      return result;
+    },
+  })),
   broken("lets a release overwrite any record", ({ claim, release, forget }) => ({
     release(key, request) {
       if (release(key, request)) return true;
@@ -316,26 +318,23 @@ export const brokenStores: readonly BrokenStore[] = [
       },
     };
   }),
-  broken(
-    "counts a run that was released as unused",
-    ({ release }) => ({
-      release: (key, request) =>
-        release(key, { ...request, to: request.to === "unused" ? "failed" : request.to }),
-    }),
+  trap(
     46,
+    "counts a run that was released as unused",
+    releasing((request) => (request.to === "unused" ? { ...request, to: "failed" } : request)),
   ),
-  broken("records a parked release as failed", ({ release }) => ({
-    release: (key, request) => release(key, { ...request, to: "failed" }),
-  })),
+  broken(
+    "records a parked release as failed",
+    releasing((request) => ({ ...request, to: "failed" })),
+  ),
   {
     mistake: "measures leases by the caller's clock",
-    trap: undefined,
     make: () => ({ store: memoryStore(), advance() {} }),
   },
-  broken("gives every claim the same lease", ({ claim, extend }) => ({
-    claim: (key, request) => claim(key, { ...request, leaseMs: 30_000 }),
-    extend: (key, request) => extend(key, { ...request, leaseMs: 30_000 }),
-  })),
+  broken(
+    "gives every claim the same lease",
+    requesting((request) => ({ ...request, leaseMs: 30_000 })),
+  ),
   broken(
     "keeps a lease that a clock set back has lengthened",
     onProlonged(({ claim, extend }, key, request, last) => {
@@ -359,56 +358,54 @@ export const brokenStores: readonly BrokenStore[] = [
       return claim(key, request);
     }),
   ),
-  broken("reports the time left of a lease in seconds", ({ claim }) => ({
-    claim(key, request) {
-      const result = claim(key, request);
-      if (result.status !== "busy") return result;
-      return { ...result, leaseLeftMs: Math.ceil(result.leaseLeftMs / 1_000) };
-    },
-  })),
   broken(
+    "reports the time left of a lease in seconds",
+    claiming((result) =>
+      result.status === "busy"
+        ? { ...result, leaseLeftMs: Math.ceil(result.leaseLeftMs / 1_000) }
+        : result,
+    ),
+  ),
+  trap(
+    32,
     "keeps records forever",
     keeping({ taken: never, takenOver: never, released: never, completed: never }),
-    32,
   ),
-  broken(
+  trap(
+    31,
     "sets the retention only on the first claim",
     keeping({ takenOver: asBefore, released: asBefore, completed: asBefore }),
-    31,
   ),
   broken("prolongs the retention on every call", keeping({ unchanged: afterRetention })),
-  broken("shortens the retention to an extended lease", keeping({ extended: withLease }), 26),
+  trap(26, "shortens the retention to an extended lease", keeping({ extended: withLease })),
   broken("prolongs the retention on an extension", keeping({ extended: afterRetention })),
   broken("lets a record expire under an extended lease", keeping({ extended: asBefore })),
   broken("forgets nothing but reports success", () => ({ forget: () => true })),
-  broken("forgets a record under a live lease", ({ drop }) => ({ forget: drop }), 32),
-  broken("ignores takeParked", ({ claim }) => ({
-    claim: (key, request) => claim(key, { ...request, takeParked: false }),
-  })),
-  broken("lets every claim take a parked record", ({ claim }) => ({
-    claim: (key, request) => claim(key, { ...request, takeParked: true }),
-  })),
-  broken("does not reset the runs of a parked record", ({ claim, lastClaim }) => ({
-    claim(key, request) {
-      const before = lastClaim(key)?.run ?? 0;
-      const result = claim(key, request);
-      return request.takeParked && result.status === "claimed"
-        ? { ...result, run: before + 1 }
-        : result;
-    },
-  })),
-  broken("does not return the lineage", ({ claim }) => ({
-    claim(key, request) {
-      const result = claim(key, request);
-      return "lineage" in result ? { status: result.status } : result;
-    },
-  })),
-  broken("returns an empty lineage instead of none", ({ claim }) => ({
-    claim(key, request) {
-      const result = claim(key, request);
-      return "lineage" in result ? { ...result, lineage: result.lineage ?? "" } : result;
-    },
-  })),
+  trap(32, "forgets a record under a live lease", ({ drop }) => ({ forget: drop })),
+  broken(
+    "ignores takeParked",
+    requesting((request) => ({ ...request, takeParked: false })),
+  ),
+  broken(
+    "lets every claim take a parked record",
+    requesting((request) => ({ ...request, takeParked: true })),
+  ),
+  broken(
+    "does not reset the runs of a parked record",
+    succeeding((result, { request, last }) =>
+      request.takeParked ? { ...result, run: (last?.run ?? 0) + 1 } : result,
+    ),
+  ),
+  broken(
+    "does not return the lineage",
+    claiming((result) => ("lineage" in result ? { status: result.status } : result)),
+  ),
+  broken(
+    "returns an empty lineage instead of none",
+    claiming((result) =>
+      "lineage" in result ? { ...result, lineage: result.lineage ?? "" } : result,
+    ),
+  ),
   broken("reads a record and writes it later", (correct) => ({
     claim: stale(correct.claim),
     complete: stale(correct.complete),

@@ -1,4 +1,5 @@
-import type { IncomingMessage, RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
+import { buffer } from "node:stream/consumers";
 import {
   answer,
   type Answer,
@@ -63,18 +64,12 @@ export function mounted(
 const runMiddleware: Readonly<Record<BodyMiddleware, (request: TouchedRequest) => unknown>> = {
   none: () => {},
   async parses(request) {
-    request.body = JSON.parse((await bytesOf(request)).toString());
+    request.body = JSON.parse(String(await buffer(request)));
   },
   async buffers(request) {
-    request.rawBody = await bytesOf(request);
+    request.rawBody = await buffer(request);
   },
   async truncates(request) {
-    request.rawBody = (await bytesOf(request)).subarray(0, -1);
+    request.rawBody = (await buffer(request)).subarray(0, -1);
   },
 };
-
-async function bytesOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
-}

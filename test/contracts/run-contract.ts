@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { adapterContract } from "@svc-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Served } from "@svc-webhooks/kit/launch";
+import { tableOf } from "@svc-webhooks/kit/tables";
 import type { Platform } from "../runtimes/platforms.js";
 
 /** Adapter × runtime, with the number of passed cases. */
@@ -43,7 +43,8 @@ export function runContract(platforms: readonly Platform[]): Cells {
   return cells;
 }
 
-export function tableOf(cells: Cells, platforms: readonly Platform[]): string {
+/** The table of the documents. */
+export function printed(cells: Cells, platforms: readonly Platform[]): string {
   const runtimes = platforms.map(({ runtime }) => runtime);
   const rows = Array.from(cells, ([adapter, row]) => [
     adapter,
@@ -55,19 +56,14 @@ export function tableOf(cells: Cells, platforms: readonly Platform[]): string {
 }
 
 /** The cells of the table in the documents: the number of cases by `adapter on runtime`. */
-export function documented(): ReadonlyMap<string, number> {
-  const [head = [], , ...rows] = readFileSync(tableFile, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => line.split("|").map((text) => text.trim()));
-  return new Map(
-    rows.flatMap(([, adapter, ...passed]) =>
-      passed.flatMap((text, at) =>
-        text ? [[`${adapter} on ${head[at + 2]}`, Number(text)] as const] : [],
-      ),
+export const documented = (): ReadonlyMap<string, number> =>
+  new Map(
+    tableOf("docs/contract-table.md", "adapter").flatMap(({ adapter, ...row }) =>
+      Object.entries(row)
+        .filter(([, passed]) => passed !== "")
+        .map(([runtime, passed]) => [`${adapter} on ${runtime}`, Number(passed)] as const),
     ),
   );
-}
 
 /** The adapters of a platform, named as in {@link documented}. */
 export const servedBy = ({ runtime, adapters }: Platform): readonly string[] =>

@@ -2,6 +2,7 @@ import { memoryStore } from "@svc-webhooks/core";
 import { fakeClock, storeContract } from "@svc-webhooks/testing";
 import { describe, it } from "vitest";
 import { seeded } from "@svc-webhooks/kit/random";
+import { storeThrough } from "@svc-webhooks/kit/store-through";
 
 storeContract(
   { describe, it },
@@ -16,32 +17,21 @@ storeContract(
 // As a store on a server: asynchronous, with a clock that advances by itself and cannot be set.
 storeContract({ describe, it }, "the memory store behind an asynchronous connection", () => {
   let ahead = 0;
-  const store = memoryStore({
-    clock: {
-      now: Date.now,
-      monotonic: () => performance.now() + ahead,
-      after: () => () => {},
-    },
-  });
-  const later = <Result>(result: Result | Promise<Result>) =>
-    new Promise<Result>((resolve) => setImmediate(() => resolve(result)));
+  const monotonic = () => performance.now() + ahead;
+  const store = memoryStore({ clock: { now: Date.now, monotonic, after: () => () => {} } });
   return {
-    store: {
-      shared: true,
-      claim: (...given) => later(store.claim(...given)),
-      complete: (...given) => later(store.complete(...given)),
-      release: (...given) => later(store.release(...given)),
-      extend: (...given) => later(store.extend(...given)),
-      forget: (...given) => later(store.forget(...given)),
-    },
-    advance: async (ms) => later(void (ahead += ms)),
+    store: storeThrough(store, async (call) => {
+      const result = call();
+      await new Promise(setImmediate);
+      return result;
+    }),
+    advance: async (ms) => void (ahead += ms),
   };
 });
 
 // As over several connections: calls reach the store in any order, and results their callers.
 storeContract({ describe, it }, "the memory store over an unordered network", () => {
   const clock = fakeClock();
-  const store = memoryStore({ clock });
   const { between } = seeded("2/network");
   const travelling: (() => void)[] = [];
   const travel = () =>
@@ -50,27 +40,13 @@ storeContract({ describe, it }, "the memory store over an unordered network", ()
       // One message arrives for each that was sent, but not in order.
       setImmediate(() => travelling.splice(between(0, travelling.length - 1), 1)[0]?.());
     });
-  const unordered =
-    <Given extends readonly unknown[], Result>(
-      perform: (...given: Given) => Result | Promise<Result>,
-    ) =>
-    async (...given: Given): Promise<Result> => {
+  return {
+    store: storeThrough(memoryStore({ clock }), async (call) => {
       await travel();
-      const result = await perform(...given);
+      const result = await call();
       await travel();
       return result;
-    };
-  return {
-    store: {
-      shared: true,
-      claim: unordered((...given: Parameters<typeof store.claim>) => store.claim(...given)),
-      complete: unordered((...given: Parameters<typeof store.complete>) =>
-        store.complete(...given),
-      ),
-      release: unordered((...given: Parameters<typeof store.release>) => store.release(...given)),
-      extend: unordered((...given: Parameters<typeof store.extend>) => store.extend(...given)),
-      forget: unordered((...given: Parameters<typeof store.forget>) => store.forget(...given)),
-    },
+    }),
     advance: clock.jump,
     exactClock: true,
   };

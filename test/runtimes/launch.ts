@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { bundled, spawned, type Served } from "@svc-webhooks/kit/launch";
+import { workerd as startWorker } from "@svc-webhooks/kit/workers";
 import { createHandler, EdgeRuntime } from "edge-runtime";
-import { Miniflare } from "miniflare";
 import { rolldown } from "rolldown";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -40,18 +40,10 @@ export const deno = async (): Promise<Served> =>
     await script("deno"),
   );
 
-/** Without the Node compatibility flag. */
 export async function workerd(): Promise<Served> {
-  const miniflare = new Miniflare({
-    modules: true,
-    script: await bundled(`${here}serve/workerd.ts`, "workerd"),
-    compatibilityDate: "2025-06-01",
-    host: "127.0.0.1",
-    port: 0,
-    cf: false,
-  });
-  const { origin } = await miniflare.ready;
-  return { origin, close: () => miniflare.dispose() };
+  const worker = startWorker(await bundled(`${here}serve/workerd.ts`, "workerd"));
+  const { origin } = await worker.ready;
+  return { origin, close: () => worker.dispose() };
 }
 
 /** Vercel's edge runtime: no `process`, no `Buffer`, nothing of Node. */

@@ -1,7 +1,7 @@
 import { deepEqual, match } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { nextDev, nextStart, type Served } from "@svc-webhooks/kit/launch";
-import { signedRequest } from "@svc-webhooks/testing";
+import { signedDelivery } from "@svc-webhooks/testing";
 import * as launch from "./launch.js";
 import { next15Project } from "./next15.js";
 
@@ -50,20 +50,19 @@ const largeBody: Check = {
   title: "trap 43: reports a body that Next.js cuts as unavailable, not as forged",
   async check(origin) {
     const url = `${origin}/next-large`;
-    const request = await signedRequest(
-      { type: "email.sent", html: "x".repeat(11_000_000) },
-      { url },
-    );
-    const response = await fetch(url, {
-      method: "POST",
-      headers: request.headers,
-      body: await request.arrayBuffer(),
-    });
+    const event = { type: "email.sent", html: "x".repeat(11_000_000) };
+    const response = await fetch(url, await signedDelivery(event));
     match(await response.text(), /"body_unavailable"/);
     const [line] = (await (await fetch(url)).json()) as string[];
     match(line ?? "", /cut to 10\d{6} of 11\d{6} bytes; .*experimental\.proxyClientMaxBodySize/);
   },
 };
+
+const nextServers = [
+  { runtime: "next start", start: () => nextStart(nextApp) },
+  { runtime: "next dev", start: () => nextDev(nextApp), onlyInMatrix },
+  { runtime: "next start (15)", start: async () => nextStart(await next15Project()), onlyInMatrix },
+].map((server) => ({ ...server, adapters: nextRouters, checks: [largeBody] }));
 
 export const platforms: readonly Platform[] = [
   { runtime: "Node", adapters: node, start: launch.hostNode, checks: [core] },
@@ -78,24 +77,5 @@ export const platforms: readonly Platform[] = [
   { runtime: "Deno", adapters: web, start: launch.deno, checks: [core] },
   { runtime: "workerd", adapters: web, start: launch.workerd, checks: [core] },
   { runtime: "edge-runtime", adapters: web, start: launch.edge, checks: [core] },
-  {
-    runtime: "next start",
-    adapters: nextRouters,
-    start: () => nextStart(nextApp),
-    checks: [largeBody],
-  },
-  {
-    runtime: "next dev",
-    adapters: nextRouters,
-    start: () => nextDev(nextApp),
-    checks: [largeBody],
-    onlyInMatrix,
-  },
-  {
-    runtime: "next start (15)",
-    adapters: nextRouters,
-    start: async () => nextStart(await next15Project()),
-    checks: [largeBody],
-    onlyInMatrix,
-  },
+  ...nextServers,
 ];

@@ -1,28 +1,22 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { adapterContract, type BodyMiddleware } from "@svc-webhooks/testing";
 import { describe, it } from "vitest";
 import { webhooks } from "../src/index.js";
-
-async function bytesOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
-}
 
 /** What runs before the adapter. In an adapter for a framework: that framework's own body parser. */
 const middleware: Readonly<Record<BodyMiddleware, (request: IncomingMessage) => unknown>> = {
   none: () => {},
   async parses(request) {
-    const body: unknown = JSON.parse((await bytesOf(request)).toString());
-    Object.assign(request, { body });
+    Object.assign(request, { body: JSON.parse(String(await buffer(request))) as unknown });
   },
   async buffers(request) {
-    Object.assign(request, { rawBody: await bytesOf(request) });
+    Object.assign(request, { rawBody: await buffer(request) });
   },
   async truncates(request) {
-    Object.assign(request, { rawBody: (await bytesOf(request)).subarray(0, -1) });
+    Object.assign(request, { rawBody: (await buffer(request)).subarray(0, -1) });
   },
 };
 

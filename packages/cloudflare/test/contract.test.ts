@@ -1,5 +1,6 @@
 import { storeContract } from "@svc-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { storeThrough } from "@svc-webhooks/kit/store-through";
 import { cloud, type Cloud } from "./support.js";
 
 describe.each([
@@ -19,32 +20,18 @@ describe.each([
       await made.control("clear");
       let calls = 0;
       let eviction: Promise<unknown> | undefined;
-      const evicted =
-        <Given extends unknown[], Result>(call: (...given: Given) => Result | Promise<Result>) =>
-        async (...given: Given): Promise<Result> => {
-          calls += 1;
-          try {
-            // Concurrent calls share one eviction: another one would abort pending calls.
-            if (evicting) await (eviction ??= made.evict());
-            return await call(...given);
-          } finally {
-            calls -= 1;
-            if (calls === 0) eviction = undefined;
-          }
-        };
-      const { store } = made;
-      return {
-        store: {
-          shared: true,
-          claim: evicted((...given) => store.claim(...given)),
-          complete: evicted((...given) => store.complete(...given)),
-          release: evicted((...given) => store.release(...given)),
-          extend: evicted((...given) => store.extend(...given)),
-          forget: evicted((...given) => store.forget(...given)),
-        },
-        advance: made.advance,
-        exactClock: true,
-      };
+      const store = storeThrough(made.store, async (call) => {
+        calls += 1;
+        try {
+          // Concurrent calls share one eviction: another one would abort pending calls.
+          if (evicting) await (eviction ??= made.evict());
+          return await call();
+        } finally {
+          calls -= 1;
+          if (calls === 0) eviction = undefined;
+        }
+      });
+      return { store, advance: made.advance, exactClock: true };
     },
     { modelRuns: evicting ? 2 : 10 },
   );

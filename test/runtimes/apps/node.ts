@@ -1,39 +1,28 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { RequestListener } from "node:http";
 import { createRequire } from "node:module";
+import { buffer } from "node:stream/consumers";
 import { webhooks as expressWebhooks } from "@svc-webhooks/express";
 import { webhooks } from "@svc-webhooks/node";
 import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
+import type { Middleware } from "@svc-webhooks/kit/servers";
 import express5 from "express";
 import { bodyMiddlewares } from "./body-middlewares.js";
 
-type TouchedRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
-type Middleware = (
-  request: TouchedRequest,
-  response: ServerResponse,
-  next: (error?: unknown) => void,
-) => unknown;
-
 const pass: Middleware = (_request, _response, next) => next();
-
-async function bytesOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
-}
 
 /** Each middleware without a framework. */
 const plain: Readonly<Record<BodyMiddleware, Middleware>> = {
   none: pass,
   async parses(request, _response, next) {
-    request.body = JSON.parse((await bytesOf(request)).toString()) as unknown;
+    request.body = JSON.parse(String(await buffer(request))) as unknown;
     next();
   },
   async buffers(request, _response, next) {
-    request.rawBody = await bytesOf(request);
+    request.rawBody = await buffer(request);
     next();
   },
   async truncates(request, _response, next) {
-    request.rawBody = (await bytesOf(request)).subarray(0, -1);
+    request.rawBody = (await buffer(request)).subarray(0, -1);
     next();
   },
 };

@@ -12,13 +12,6 @@ export function contractRoutes() {
     const handler = handlers.get(middleware)[request.method];
     return handler(await afterMiddleware(request, middleware), context);
   };
-  return {
-    GET: handle,
-    HEAD: handle,
-    POST: handle,
-    PUT: handle,
-    PATCH: handle,
-    DELETE: handle,
-    OPTIONS: handle,
-  };
+  const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+  return Object.fromEntries(methods.map((method) => [method, handle]));
 }

@@ -1,3 +1,4 @@
+import { buffer } from "node:stream/consumers";
 import { webhooks } from "@svc-webhooks/next/pages";
 import { contractReceiver } from "@svc-webhooks/testing";
 
@@ -9,15 +10,9 @@ const handlers = {
   truncates: webhooks(contractReceiver()),
 };
 
-async function bytesOf(request) {
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 export default async function handler(request, response) {
   const { middleware } = request.query;
-  if (middleware === "buffers") request.rawBody = await bytesOf(request);
-  if (middleware === "truncates") request.rawBody = (await bytesOf(request)).subarray(0, -1);
+  if (middleware === "buffers") request.rawBody = await buffer(request);
+  if (middleware === "truncates") request.rawBody = (await buffer(request)).subarray(0, -1);
   return handlers[middleware](request, response);
 }
