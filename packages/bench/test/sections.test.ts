@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { gzippedBytes } from "../src/bundle.js";
@@ -32,22 +32,20 @@ const figuresOf = ({ races }: Section): number[] =>
     ...race.bars.map((bar) => judge(race, bar).median),
   ]);
 
-describe("a quick run has values of each lane, and figures of each bar", () => {
-  test.each(sectionIds.filter((id) => id !== "redis"))("%s", { timeout: 120_000 }, async (id) => {
+test.each(sectionIds.filter((id) => id !== "redis"))(
+  "a quick run of %s has values of each lane, and figures of each bar",
+  { timeout: 120_000 },
+  async (id) => {
     expect(Math.min(...figuresOf(await quick(id)))).toBeGreaterThan(0);
-  });
-});
+  },
+);
 
 describeWithRedis("a quick run on Redis", () => {
   test("is complete, and its round trips and bytes are exact", { timeout: 120_000 }, async () => {
     const section = await quick("redis");
     expect(Math.min(...figuresOf(section))).toBeGreaterThan(0);
     const values = section.races.slice(0, 3).map(({ lanes }) => lanes.map((lane) => lane.values));
-    expect(values).toEqual([
-      [[2], [2]],
-      [[2], [1]],
-      [[120], [120]],
-    ]);
+    expect(JSON.stringify(values)).toBe("[[[2],[2]],[[2],[1]],[[120],[120]]]");
   });
 });
 
@@ -80,10 +78,9 @@ test.each([
 });
 
 test("a bundle has what it imports, and modules of Node only on Node", async () => {
-  const code = `export * from "node:crypto"`;
-  expect(await gzippedBytes(code, "node")).toBeGreaterThan(0);
-  await expect(gzippedBytes(code, "worker")).rejects.toThrow("node:crypto");
-  await expect(gzippedBytes(`export * from "no-such-package"`, "node")).rejects.toThrow(
-    "no-such-package",
-  );
+  const crypto = `export * from "node:crypto"`;
+  const missing = `export * from "no-such-package"`;
+  expect(await gzippedBytes(crypto, "node")).toBeGreaterThan(0);
+  await expect(gzippedBytes(crypto, "worker")).rejects.toThrow("node:crypto");
+  await expect(gzippedBytes(missing, "node")).rejects.toThrow("no-such-package");
 });

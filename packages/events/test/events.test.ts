@@ -1,4 +1,5 @@
-import { createReceiver, sign, type OutcomeCode } from "@svc-webhooks/core";
+import { createReceiver, type ReceiverOptions } from "@svc-webhooks/core";
+import { signedDelivery } from "@svc-webhooks/testing";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import {
@@ -11,26 +12,15 @@ import {
 const secret = "whsec_test";
 
 /** Receives one event with a `"*"` handler and returns the outcome code and the handler's event. */
-async function receive(
-  event: object,
-  events: Parameters<typeof createReceiver>[0]["events"] = emailEvents,
-): Promise<{ code: OutcomeCode; got: unknown }> {
+async function receive(event: object, events: ReceiverOptions["events"] = emailEvents) {
   let got: unknown;
-  const receiver = createReceiver({
-    secret,
-    events,
-    on: { "*": (received: unknown) => void (got = received) },
-    log: () => {},
-  });
-  const body = new TextEncoder().encode(JSON.stringify(event));
-  const headers = { "x-svc-signature": await sign(body, secret), "x-svc-delivery-id": "dlv_1" };
-  const { code } = await receiver.receive({ method: "POST", headers, body });
+  const on = { "*": (received: unknown) => void (got = received) };
+  const receiver = createReceiver({ secret, events, on, log: () => {} });
+  const { code } = await receiver.receive(await signedDelivery(event));
   return { code, got };
 }
 
-const types = ["email.sent", "email.delivered", "domain.updated"] as const;
-
-describe.each(types)("%s", (type) => {
+describe.each(["email.sent", "email.delivered", "domain.updated"])("%s", (type) => {
   test.each([
     ["only its type", {}],
     ["data that is not an object", { data: "x" }],
@@ -50,42 +40,37 @@ describe.each(types)("%s", (type) => {
 
 test("treats a field of the wrong type as absent and keeps the other fields", async () => {
   const data = { email_id: 5, subject: "Hello", recipients: { to: "a@example.com", cc: ["b"] } };
-  const { code, got } = await receive({ type: "email.sent", data });
-  expect(code).toBe("processed");
-  expect(got).toMatchObject({
-    data: { email_id: undefined, subject: "Hello", recipients: { to: undefined, cc: ["b"] } },
+  expect(await receive({ type: "email.sent", data })).toMatchObject({
+    code: "processed",
+    got: {
+      data: { email_id: undefined, subject: "Hello", recipients: { to: undefined, cc: ["b"] } },
+    },
   });
 });
 
-test("passes the fields of the interface document through unchanged", async () => {
-  const email = {
-    email_id: "msg_1",
-    message_id: "msg_2",
-    send_id: "send_1",
-    status: "delivered",
-    subject: "Hello",
-    from: "a@example.com",
-    recipients: { to: ["b@example.com"] },
-    created_at: "2026-11-21T00:00:00Z",
-  };
-  const domain = { domain_id: "dom_1", domain_name: "example.com", status: "verified" };
-  expect((await receive({ type: "email.delivered", data: email })).got).toEqual({
-    type: "email.delivered",
-    data: email,
-  });
-  expect((await receive({ type: "domain.updated", data: domain })).got).toEqual({
-    type: "domain.updated",
-    data: domain,
-  });
+const email = {
+  email_id: "msg_1",
+  message_id: "msg_2",
+  send_id: "send_1",
+  status: "delivered",
+  subject: "Hello",
+  from: "a@example.com",
+  recipients: { to: ["b@example.com"] },
+  created_at: "2026-11-21T00:00:00Z",
+};
+
+test.each([
+  ["email.delivered", email],
+  ["domain.updated", { domain_id: "dom_1", domain_name: "example.com", status: "verified" }],
+])("passes the interface document's fields of %s through unchanged", async (type, data) => {
+  expect((await receive({ type, data })).got).toEqual({ type, data });
 });
 
 test("can be extended with a stricter schema, which rejects an invalid event", async () => {
-  const events = {
-    ...emailEvents,
-    "email.bounced": z.looseObject({ data: z.object({ reason: z.string() }) }),
-  };
-  const bounced = { type: "email.bounced", data: { reason: "full" } };
-  expect((await receive(bounced, events)).code).toBe("processed");
+  const bounced = z.looseObject({ data: z.object({ reason: z.string() }) });
+  const events = { ...emailEvents, "email.bounced": bounced };
+  const event = { type: "email.bounced", data: { reason: "full" } };
+  expect((await receive(event, events)).code).toBe("processed");
   expect((await receive({ type: "email.bounced" }, events)).code).toBe("event_invalid");
 });
 
