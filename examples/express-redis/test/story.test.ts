@@ -88,21 +88,14 @@ describeWithRedis("the demo", () => {
     },
   );
 
-  test.concurrent(
-    "stops its processes and its Redis and removes their folder on Ctrl+C",
-    async (context) => {
-      const { interrupt, printed, ended } = start(context, direct);
-      await printed("the sender waits");
-      interrupt();
-      expect(await ended()).toMatchObject({ exitCode: 130, stderr: "", leftBehind: [] });
-    },
-  );
-
-  test.concurrent("stops its child processes on SIGTERM", async (context) => {
-    const { terminate, printed, ended } = start(context, direct);
-    await printed("the sender waits");
-    terminate();
-    expect(await ended()).toMatchObject({ exitCode: 143, stderr: "", leftBehind: [] });
+  test.concurrent.for([
+    ["and its Redis on Ctrl+C", "interrupt", 130],
+    ["on SIGTERM", "terminate", 143],
+  ] as const)("stops its processes %s and removes their folder", async ([, end, code], context) => {
+    const demo = start(context, direct);
+    await demo.printed("the sender waits");
+    demo[end]();
+    expect(await demo.ended()).toMatchObject({ exitCode: code, stderr: "", leftBehind: [] });
   });
 
   test.concurrent("deletes only its own keys from an existing Redis", async (context) => {
@@ -122,24 +115,25 @@ describeWithRedis("the demo", () => {
   });
 });
 
-test.concurrent(
-  "without redis-server the demo prints how to get Redis, and exits with 1",
-  async (context) => {
-    const { exitCode, stdout, stderr, leftBehind } = await start(context, direct, {
-      PATH: "",
-    }).ended();
-    expect(stdout).toContain("redis-server is not installed");
-    expect(stdout).toContain("REDIS_URL=redis://localhost:6379 npm start");
-    expect({ exitCode, stderr, leftBehind }).toEqual({ exitCode: 1, stderr: "", leftBehind: [] });
-  },
-);
-
-test.concurrent(
-  "with an unreachable REDIS_URL the demo reports it, and exits with 1",
-  async (context) => {
-    // Port 1 is reserved (tcpmux, RFC 1078); nothing listens there.
-    const { ended } = start(context, direct, { REDIS_URL: "redis://127.0.0.1:1" });
-    const stdout = "Cannot connect to the Redis at REDIS_URL: connect ECONNREFUSED 127.0.0.1:1\n";
-    expect(await ended()).toMatchObject({ exitCode: 1, stdout, stderr: "" });
-  },
-);
+test.concurrent.for([
+  [
+    "without redis-server",
+    "prints how to get Redis",
+    { PATH: "" },
+    /redis-server is not installed[^]*REDIS_URL=redis:\/\/localhost:6379 npm start/,
+  ],
+  // Port 1 is reserved (tcpmux, RFC 1078); nothing listens there.
+  [
+    "with an unreachable REDIS_URL",
+    "reports it",
+    { REDIS_URL: "redis://127.0.0.1:1" },
+    /^Cannot connect to the Redis at REDIS_URL: connect ECONNREFUSED 127\.0\.0\.1:1\n$/,
+  ],
+] as const)("%s the demo %s, and exits with 1", async ([, , env, stdout], context) => {
+  expect(await start(context, direct, env).ended()).toEqual({
+    exitCode: 1,
+    stdout: expect.stringMatching(stdout),
+    stderr: "",
+    leftBehind: [],
+  });
+});

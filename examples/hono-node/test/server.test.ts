@@ -7,10 +7,10 @@ import { fileURLToPath } from "node:url";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { expect, onTestFinished, test } from "vitest";
 import {
-  answersOf,
   exampleEvent,
   exampleSecret,
-  expectedAnswers,
+  expectedResponses,
+  responsesOf,
   testReadmeCurl,
 } from "@svc-webhooks/kit/examples";
 
@@ -43,7 +43,7 @@ async function start() {
 
 test("processes a delivery once and refuses a forged one", async () => {
   const { origin, lines, printed } = await start();
-  expect(await answersOf(`${origin}/webhooks`)).toEqual(expectedAnswers);
+  expect(await responsesOf(`${origin}/webhooks`)).toEqual(expectedResponses);
   await printed("delivered: msg_1");
   expect(lines.filter((line) => line === "delivered: msg_1")).toHaveLength(1);
 });
@@ -58,10 +58,7 @@ test("refuses new connections on SIGTERM, responds to pending requests and exits
   child.kill("SIGTERM");
   const accepts = async () => {
     const socket = connect(port, "127.0.0.1");
-    const connected = once(socket, "connect").then(
-      () => true,
-      () => false,
-    );
+    const connected = once(socket, "connect").then(Boolean, () => false);
     return connected.finally(() => socket.destroy());
   };
   while (await accepts());
