@@ -1,17 +1,29 @@
 import {
   createReceiver,
   memoryStore,
+  type Delivery,
   type DeliveryReport,
   type DeliveryStore,
+  type MemoryStoreOptions,
+  type Outcome,
   type OutcomeCode,
   type Receiver,
   type ReceiverOptions,
 } from "@svc-webhooks/core";
-import { secret } from "./deliveries.js";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
+import { secret, signed } from "./deliveries.js";
+import { gate } from "./gate.js";
+
+type Sent = Delivery | Promise<Delivery>;
 
 export interface ObservedReceiver {
   readonly receiver: Receiver;
+  /** Receives a delivery: by default, a copy of always the same one. */
+  readonly receive: (delivery?: Sent) => Promise<Outcome>;
+  /** Receives deliveries one after the other, and resolves with their codes. */
+  readonly receiveAll: (...deliveries: readonly Sent[]) => Promise<readonly OutcomeCode[]>;
   readonly reports: readonly DeliveryReport[];
+  /** The codes of the reports. */
   readonly codes: () => readonly OutcomeCode[];
   /** The logged lines. */
   readonly lines: readonly string[];
@@ -28,7 +40,7 @@ export function observedReceiver(options: Partial<ReceiverOptions> = {}): Observ
   const lines: string[] = [];
   const handlerErrors: unknown[] = [];
   const internalErrors: unknown[] = [];
-  const waiting: { code: OutcomeCode; resolve: (report: DeliveryReport) => void }[] = [];
+  const waiting: (() => void)[] = [];
   const receiver = createReceiver({
     secret,
     // Several receivers in a test may share a store.
@@ -36,28 +48,56 @@ export function observedReceiver(options: Partial<ReceiverOptions> = {}): Observ
     on: { "*": () => {} },
     observe(report) {
       reports.push(report);
-      const index = waiting.findIndex(({ code }) => code === report.code);
-      if (index >= 0) waiting.splice(index, 1)[0]?.resolve(report);
+      for (const resume of waiting.splice(0)) resume();
     },
     log: (line) => lines.push(line),
     onHandlerError: (error) => handlerErrors.push(error),
     onInternalError: (error) => internalErrors.push(error),
     ...options,
   });
+  const receive = async (delivery: Sent = signed()) => receiver.receive(await delivery);
   return {
     receiver,
+    receive,
+    async receiveAll(...deliveries) {
+      const codes: OutcomeCode[] = [];
+      for (const delivery of deliveries) codes.push((await receive(delivery)).code);
+      return codes;
+    },
     reports,
     lines,
     handlerErrors,
     internalErrors,
     codes: () => reports.map(({ code }) => code),
-    reported: (code) =>
-      new Promise((resolve) => {
+    async reported(code) {
+      for (;;) {
         const report = reports.find((one) => one.code === code);
-        if (report) resolve(report);
-        else waiting.push({ code, resolve });
-      }),
+        if (report) return report;
+        await new Promise<void>((resume) => waiting.push(resume));
+      }
+    },
   };
+}
+
+/** Handles every event, and each run lasts until `finish` or `fail` is called. */
+export function heldHandler() {
+  const [started, finished] = [gate(), gate()];
+  const on = {
+    "*": () => {
+      started.open();
+      return finished.opened;
+    },
+  };
+  return { on, started: started.opened, finish: finished.open, fail: finished.fail };
+}
+
+/** A memory store on a clock that the test moves. */
+export function timedStore(options: MemoryStoreOptions = {}): {
+  readonly clock: FakeClock;
+  readonly store: DeliveryStore;
+} {
+  const clock = fakeClock();
+  return { clock, store: memoryStore({ clock, ...options }) };
 }
 
 type Operation = "claim" | "complete" | "release" | "extend" | "forget";
@@ -77,7 +117,15 @@ export function recordedStore(
 ): RecordedStore {
   const calls: { operation: Operation; key: string }[] = [];
   const whole = { ...inner, ...replaced };
-  const note = (operation: Operation, key: string) => calls.push({ operation, key });
+  const recorded =
+    <Args extends readonly [key: string, ...unknown[]], Result>(
+      operation: Operation,
+      run: (...args: Args) => Result,
+    ) =>
+    (...args: Args): Result => {
+      calls.push({ operation, key: args[0] });
+      return run(...args);
+    };
   return {
     calls,
     operations: () => calls.map(({ operation }) => operation),
@@ -90,26 +138,11 @@ export function recordedStore(
     },
     store: {
       shared: whole.shared,
-      claim(key, request, call) {
-        note("claim", key);
-        return whole.claim(key, request, call);
-      },
-      complete(key, request, call) {
-        note("complete", key);
-        return whole.complete(key, request, call);
-      },
-      release(key, request, call) {
-        note("release", key);
-        return whole.release(key, request, call);
-      },
-      extend(key, request, call) {
-        note("extend", key);
-        return whole.extend(key, request, call);
-      },
-      forget(key, call) {
-        note("forget", key);
-        return whole.forget(key, call);
-      },
+      claim: recorded("claim", (...args) => whole.claim(...args)),
+      complete: recorded("complete", (...args) => whole.complete(...args)),
+      release: recorded("release", (...args) => whole.release(...args)),
+      extend: recorded("extend", (...args) => whole.extend(...args)),
+      forget: recorded("forget", (...args) => whole.forget(...args)),
     },
   };
 }
