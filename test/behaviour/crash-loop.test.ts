@@ -1,11 +1,9 @@
-import { memoryStore, type DeliveryStore, type StoreCall } from "@svc-webhooks/core";
-import { fakeClock } from "@svc-webhooks/testing";
-import { spawn } from "node:child_process";
+import type { DeliveryStore } from "@svc-webhooks/core";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { signed } from "@svc-webhooks/kit/deliveries";
-import { call } from "@svc-webhooks/kit/receivers";
+import { startModule } from "@svc-webhooks/kit/programs";
+import { call, timedStore } from "@svc-webhooks/kit/receivers";
 
 const maxRuns = 3;
 
@@ -27,11 +25,9 @@ const worker = (deadlyRuns: number) => `
     name: "billing",
     store: {
       shared: true,
-      claim: call("claim"),
-      complete: call("complete"),
-      release: call("release"),
-      extend: call("extend"),
-      forget: call("forget"),
+      ...Object.fromEntries(
+        ["claim", "complete", "release", "extend", "forget"].map((name) => [name, call(name)]),
+      ),
     },
     maxRuns: ${maxRuns},
     onParked: (error, { run }) => report(\`run \${run} parked: \${error.message}\`),
@@ -66,20 +62,16 @@ interface Life {
 }
 
 /** Runs one process that receives the delivery, from its start to its exit. */
-async function live(store: DeliveryStore, deadlyRuns: number, storeCall: StoreCall): Promise<Life> {
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", worker(deadlyRuns)], {
-    cwd: fileURLToPath(new URL(".", import.meta.url)),
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-    // JSON would not preserve the body's bytes.
-    serialization: "advanced",
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
+async function live(store: DeliveryStore, deadlyRuns: number): Promise<Life> {
+  // JSON would not preserve the body's bytes.
+  const child = startModule(worker(deadlyRuns), { serialization: "advanced" });
+  child.stdout.pipe(process.stdout);
   const lines: string[] = [];
   child.on("message", (message: Message) => {
     if ("line" in message) lines.push(message.line);
     else {
       const { id, operation, key, request } = message;
-      void Promise.resolve(store[operation](key, request, storeCall)).then((result) =>
+      void Promise.resolve(store[operation](key, request, call)).then((result) =>
         child.send({ id, result }),
       );
     }
@@ -93,52 +85,47 @@ async function live(store: DeliveryStore, deadlyRuns: number, storeCall: StoreCa
 }
 
 /** Starts processes on one store, one after the other. */
-function bench(deadlyRuns: number) {
-  const clock = fakeClock();
-  const store = memoryStore({ clock });
+function processes(deadlyRuns = Infinity) {
+  const { clock, store } = timedStore();
   return {
-    next: () => live(store, deadlyRuns, call),
+    next: () => live(store, deadlyRuns),
     /** Only the store's clock determines when the claim of a dead process ends. */
     endLease: () => clock.jump(30_000),
   };
 }
 
 const killedIn = (run: number): Life => ({ lines: [`run ${run} started`], endedBy: "SIGKILL" });
+const exited = (...lines: readonly string[]): Life => ({ lines, endedBy: "exit 0" });
 
 describe(`a handler that kills its process, with maxRuns ${maxRuns},`, () => {
   test("is started exactly that many times, and its event is parked", async () => {
-    const { next, endLease } = bench(Infinity);
+    const { next, endLease } = processes();
     for (let run = 1; run <= maxRuns; run += 1) {
       expect(await next()).toEqual(killedIn(run));
       endLease();
     }
-    expect(await next()).toEqual({
-      lines: ["run 4 parked: given up after 3 runs", "responded parked 200"],
-      endedBy: "exit 0",
-    });
-    expect(await next()).toEqual({ lines: ["responded parked 200"], endedBy: "exit 0" });
+    const parked = exited("run 4 parked: given up after 3 runs", "responded parked 200");
+    expect(await next()).toEqual(parked);
+    expect(await next()).toEqual(exited("responded parked 200"));
   });
 
   test("is not parked because copies arrive before the lease has ended", async () => {
-    const { next, endLease } = bench(Infinity);
+    const { next, endLease } = processes();
     expect(await next()).toEqual(killedIn(1));
     for (let copy = 1; copy <= maxRuns; copy += 1) {
-      expect(await next()).toEqual({ lines: ["responded in_flight 503"], endedBy: "exit 0" });
+      expect(await next()).toEqual(exited("responded in_flight 503"));
     }
     endLease();
     expect(await next()).toEqual(killedIn(2));
   });
 
   test("has its event processed if it survives the last run", async () => {
-    const { next, endLease } = bench(maxRuns - 1);
+    const { next, endLease } = processes(maxRuns - 1);
     for (let run = 1; run < maxRuns; run += 1) {
       expect(await next()).toEqual(killedIn(run));
       endLease();
     }
-    expect(await next()).toEqual({
-      lines: ["run 3 started", "responded processed 200"],
-      endedBy: "exit 0",
-    });
-    expect(await next()).toEqual({ lines: ["responded duplicate 200"], endedBy: "exit 0" });
+    expect(await next()).toEqual(exited("run 3 started", "responded processed 200"));
+    expect(await next()).toEqual(exited("responded duplicate 200"));
   });
 });

@@ -1,7 +1,6 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { startModule } from "@svc-webhooks/kit/programs";
 
 const script = `
   import { createServer } from "node:http";
@@ -31,10 +30,7 @@ const script = `
 `;
 
 test("a process that has served a delivery and closed its server exits by itself within 2 s", async () => {
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
-    cwd: fileURLToPath(new URL(".", import.meta.url)),
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = startModule(script);
   let output = "";
   let closedAt = 0;
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

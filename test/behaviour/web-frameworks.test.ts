@@ -1,5 +1,3 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { createReceiver, type Receiver } from "@svc-webhooks/core";
 import { webhooks } from "@svc-webhooks/hono";
@@ -19,16 +17,6 @@ const signedInit = async (...delivery: Parameters<typeof signed>) =>
 
 // A parser would lose the mark, and a re-encoded body would have another signature.
 const marked = `\uFEFF${eventBody()}`;
-
-/** Serves on a free local port until the test ends. */
-async function listenOn(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 describe.each(hosts)("Hono, $host", ({ serve }) => {
   test.each<[string, (c: Context) => Promise<unknown>]>([
@@ -100,9 +88,7 @@ describe("Hono on a Node server with insecureHTTPParser", () => {
   test("a Content-Length next to Transfer-Encoding does not lift maxBodyBytes", async () => {
     const { receiver, codes } = observedReceiver({ maxBodyBytes: 1_000 });
     const app = new Hono().post("/webhooks", webhooks(receiver));
-    const port = await listenOn(
-      createServer({ insecureHTTPParser: true }, getRequestListener(app.fetch)),
-    );
+    const port = await listen(getRequestListener(app.fetch), { insecureHTTPParser: true });
     const { headers } = await signed(marked, {
       "content-length": "5",
       "transfer-encoding": "chunked",

@@ -1,9 +1,10 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
+import type { Readable } from "node:stream";
+import { afterAll, onTestFinished } from "vitest";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -49,6 +50,24 @@ export function run(
 
 export const node = (args: readonly string[], options: RunOptions): Promise<Ended> =>
   run(process.execPath, args, options);
+
+/** A process with a channel for messages. Its output can be read; its errors are printed. */
+export type Child = ChildProcess & { readonly stdout: Readable };
+
+/** Runs the source of a module in its own process, until it exits or the test ends. */
+export function startModule(
+  source: string,
+  options: Pick<SpawnOptions, "serialization"> = {},
+): Child {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
+    ...options,
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  // `stdio` makes it a pipe.
+  return child as Child;
+}
 
 /** A TypeScript compiler, by its name in the root's devDependencies. */
 export type Compiler = "typescript" | "typescript5";

@@ -1,7 +1,5 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { onTestFinished } from "vitest";
-import { root } from "./programs.js";
+import { startModule } from "./programs.js";
 
 /** Source code of listeners for `node:http`, with a `receiver` and a `middleware` in scope. */
 const listeners: Readonly<Record<string, string>> = {
@@ -61,11 +59,8 @@ export async function serverProcess(
       peak = 0;
     });
   `;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
-    cwd: root,
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  onTestFinished(() => void child.kill());
+  const child = startModule(program);
+  child.stdout.pipe(process.stdout);
   const ended = once(child, "exit").then(([code]) => {
     throw new Error(`The server exited with ${String(code)}.`);
   });

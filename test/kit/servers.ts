@@ -2,6 +2,7 @@ import {
   createServer,
   type IncomingMessage,
   type RequestListener,
+  type ServerOptions,
   type ServerResponse,
 } from "node:http";
 import { createRequire } from "node:module";
@@ -78,8 +79,11 @@ export const platforms: readonly Platform[] = [
 ];
 
 /** Serves on a free local port until the test ends. */
-export async function listen(listener: RequestListener): Promise<number> {
-  const server = createServer(listener);
+export async function listen(
+  listener: RequestListener,
+  options: ServerOptions = {},
+): Promise<number> {
+  const server = createServer(options, listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(
     () =>

@@ -1,10 +1,9 @@
-import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { dial, requestHead, send } from "@svc-webhooks/kit/clients";
 import { signed } from "@svc-webhooks/kit/deliveries";
+import { startModule } from "@svc-webhooks/kit/programs";
 import { codeBlocks } from "./readme.js";
 
 interface Script {
@@ -75,99 +74,82 @@ const exits: readonly (readonly [string, string])[] = [
   ["calls process.exit", "process.exit();"],
 ];
 
-interface Server {
-  readonly child: ChildProcess;
-  readonly port: number;
-  /** The lines printed since the server started to listen. */
-  readonly lines: readonly string[];
-  /** Resolves once the line has been printed. */
-  readonly printed: (line: string) => Promise<void>;
-  /** Resolves with the exit code and signal, once all output has been read. */
-  readonly closed: Promise<unknown[]>;
-}
-
-async function serve(options: Script): Promise<Server> {
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", script(options)], {
-    cwd: fileURLToPath(new URL(".", import.meta.url)),
-    stdio: ["ignore", "pipe", "inherit", "ipc"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
+async function serve(options: Script) {
+  const child = startModule(script(options));
   const lines: string[] = [];
   const closed = once(child, "close");
-  if (!child.stdout) throw new Error("The child process must have a stdout pipe.");
   const output = createInterface(child.stdout);
   const [listening] = (await once(output, "line")) as [string];
+  const port = Number(listening.slice("port ".length));
   output.on("line", (line) => lines.push(line));
+  const printed = async (line: string) => {
+    while (!lines.includes(line)) await once(output, "line");
+  };
   return {
-    child,
-    port: Number(listening.slice("port ".length)),
-    lines,
-    async printed(line) {
-      while (!lines.includes(line)) await once(output, "line");
+    port,
+    /** Resolves once the server has printed the line. */
+    printed,
+    deliver: async () => send(port, await signed()),
+    terminate: () => child.kill("SIGTERM"),
+    finishHandler: () => child.send("finish"),
+    /** Checks that the server exits with 0. Resolves with the lines printed since it listened. */
+    async exited(): Promise<readonly string[]> {
+      expect(await closed).toEqual([0, null]);
+      return lines;
     },
-    closed,
   };
 }
 
+const drained = ["started", "draining", "effect", "recorded owner", "left 0"];
+
 describe.each(exits)("a server that drains on SIGTERM and then %s", (_how, exit) => {
   test("finishes the running handler, records it, responds and exits with 0", async () => {
-    const { child, port, lines, printed, closed } = await serve({ exit });
-    const reply = send(port, await signed());
+    const { deliver, printed, terminate, finishHandler, exited } = await serve({ exit });
+    const reply = deliver();
     await printed("started");
-    child.kill("SIGTERM");
+    terminate();
     await printed("draining");
-    child.send("finish");
-
+    finishHandler();
     expect(await reply).toMatchObject({ status: 200, code: "processed" });
-    expect(await closed).toEqual([0, null]);
-    expect(lines).toEqual(["started", "draining", "effect", "recorded owner", "left 0"]);
+    expect(await exited()).toEqual(drained);
   });
 
   test("also waits for a run that continues after its response", async () => {
-    const { child, port, lines, printed, closed } = await serve({ exit, handlerTimeoutMs: 1 });
-    expect(await send(port, await signed())).toMatchObject({ code: "handler_timeout" });
-    child.kill("SIGTERM");
-    await printed("draining");
-    child.send("finish");
-
-    expect(await closed).toEqual([0, null]);
-    expect(lines).toEqual(["started", "draining", "effect", "recorded owner", "left 0"]);
+    const server = await serve({ exit, handlerTimeoutMs: 1 });
+    expect(await server.deliver()).toMatchObject({ code: "handler_timeout" });
+    server.terminate();
+    await server.printed("draining");
+    server.finishHandler();
+    expect(await server.exited()).toEqual(drained);
   });
 
   test("exits with 0 immediately if no handler runs", async () => {
-    const { child, lines, closed } = await serve({ exit });
-    child.kill("SIGTERM");
-    expect(await closed).toEqual([0, null]);
-    expect(lines).toEqual(["draining", "left 0"]);
+    const { terminate, exited } = await serve({ exit });
+    terminate();
+    expect(await exited()).toEqual(["draining", "left 0"]);
   });
 
   test("exits at the deadline without an unfinished handler, and reports it", async () => {
-    const { child, port, lines, closed } = await serve({
+    const { deliver, terminate, exited } = await serve({
       exit,
       handlerTimeoutMs: 1,
       deadlineMs: 1,
     });
-    expect(await send(port, await signed())).toMatchObject({ code: "handler_timeout" });
-    child.kill("SIGTERM");
-    expect(await closed).toEqual([0, null]);
-    expect(lines).toEqual(["started", "draining", "left 1"]);
+    expect(await deliver()).toMatchObject({ code: "handler_timeout" });
+    terminate();
+    expect(await exited()).toEqual(["started", "draining", "left 1"]);
   });
 });
 
 test("a drain keeps the process alive until a failed completion has been recorded", async () => {
-  const { child, port, lines, printed, closed } = await serve({
-    rejections: 1,
-    // Leaves only the drain, because a pending retry does not keep the process alive.
-    lead: disconnect,
-    exit: "",
-  });
-  const reply = send(port, await signed());
-  await printed("started");
-  child.send("finish");
+  // Leaves only the drain, because a pending retry does not keep the process alive.
+  const server = await serve({ rejections: 1, lead: disconnect, exit: "" });
+  const reply = server.deliver();
+  await server.printed("started");
+  server.finishHandler();
   expect(await reply).toMatchObject({ code: "processed" });
-  child.kill("SIGTERM");
-  expect(await closed).toEqual([0, null]);
-  expect(lines.slice(-2)).toEqual(["recorded owner", "left 0"]);
+  server.terminate();
+  expect((await server.exited()).slice(-2)).toEqual(["recorded owner", "left 0"]);
 });
 
 describe("the shutdown in the README of the core", () => {
@@ -179,25 +161,24 @@ describe("the shutdown in the README of the core", () => {
     serve({ exit: "", shutdown: recipe?.replace("20_000", String(deadlineMs)) ?? "" });
 
   test("sends the response of a handler that runs, and exits with 0", async () => {
-    const { child, port, lines, printed, closed } = await serveRecipe(20_000);
-    const reply = send(port, await signed());
+    const { deliver, printed, terminate, finishHandler, exited } = await serveRecipe(20_000);
+    const reply = deliver();
     await printed("started");
-    child.kill("SIGTERM");
-    child.send("finish");
+    terminate();
+    finishHandler();
     expect(await reply).toMatchObject({ status: 200, code: "processed" });
-    expect(await closed).toEqual([0, null]);
-    expect(lines).toEqual(["started", "effect", "recorded owner"]);
+    expect(await exited()).toEqual(["started", "effect", "recorded owner"]);
   });
 
   test("exits at its deadline although a stranger continues to send an unsigned body", async () => {
-    const { child, port, closed } = await serveRecipe(300);
+    const { port, terminate, exited } = await serveRecipe(300);
     const stranger = dial(port);
     stranger.write(requestHead({ "transfer-encoding": "chunked" }));
     expect(await stranger.response).toContain("signature_missing");
     // Node would close a silent connection after its keep-alive timeout.
     const dribble = setInterval(() => stranger.write("1\r\nx\r\n"), 100);
     onTestFinished(() => clearInterval(dribble));
-    child.kill("SIGTERM");
-    expect(await closed).toEqual([0, null]);
+    terminate();
+    await exited();
   });
 });
