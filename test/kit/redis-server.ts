@@ -5,9 +5,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe } from "vitest";
+import { until } from "./until.js";
 
 export interface RedisServer {
   readonly port: number;
@@ -28,11 +28,9 @@ if (!isInstalled && process.env["CI"]) {
 
 /** `describe` for tests that need a `redis-server`. Without one, they are skipped by name. */
 export const describeWithRedis = (name: string, body: () => void): void => {
-  const shown = isInstalled ? name : `${name} (SKIPPED: redis-server is not installed)`;
-  describeOrSkip(shown, body);
+  if (isInstalled) describe(name, body);
+  else describe.skip(`${name} (SKIPPED: redis-server is not installed)`, body);
 };
-
-const describeOrSkip = isInstalled ? describe : describe.skip;
 
 async function freePort(wanted = 0): Promise<number> {
   const server = createServer().listen(wanted, "127.0.0.1");
@@ -105,11 +103,8 @@ const clusterOptions = ["--save", "", "--repl-diskless-sync-delay", "0", ...inCl
 
 /** Three masters with a third of the slots each. Resolves when all of them serve. */
 export async function redisCluster(): Promise<readonly RedisServer[]> {
-  const servers = [
-    await redisServer(clusterOptions, await clusterPort()),
-    await redisServer(clusterOptions, await clusterPort()),
-    await redisServer(clusterOptions, await clusterPort()),
-  ];
+  const servers: RedisServer[] = [];
+  while (servers.length < 3) servers.push(await redisServer(clusterOptions, await clusterPort()));
   // `redis-cli --cluster create` does the same in 2 to 7 s.
   for (const [index, server] of servers.entries()) {
     const last = index === 2 ? 16_383 : index * 5_461 + 5_460;
@@ -123,11 +118,22 @@ export async function redisCluster(): Promise<readonly RedisServer[]> {
   }
   const serves = async (server: RedisServer) =>
     /cluster_state:ok[^]*cluster_slots_assigned:16384/.test(await cluster(server, "INFO"));
-  if (await happens(async () => (await Promise.all(servers.map(serves))).every(Boolean))) {
-    return servers;
+  const allServe = async () => (await Promise.all(servers.map(serves))).every(Boolean);
+  await readyOrClosed(servers, allServe);
+  return servers;
+}
+
+/** Closes the servers if the condition is not true within 20 s. */
+async function readyOrClosed(
+  servers: readonly RedisServer[],
+  isReady: () => Promise<boolean>,
+): Promise<void> {
+  try {
+    await until(isReady, "the cluster is ready", 20_000);
+  } catch (error) {
+    await Promise.all(servers.map(({ close }) => close()));
+    throw error;
   }
-  await Promise.all(servers.map(({ close }) => close()));
-  throw new Error("The cluster was not ready within 20 s.");
 }
 
 /** A replica of a cluster's first master that all masters would elect in its place. */
@@ -145,15 +151,6 @@ export async function clusterReplica(masters: readonly RedisServer[]): Promise<R
     const lists = await Promise.all(masters.map((server) => cluster(server, "NODES")));
     return lists.every((list) => new RegExp(`^${own} .* slave ${master} `, "m").test(list));
   };
-  if (await happens(isReplica)) return replica;
-  await replica.close();
-  throw new Error("The replica was not ready within 20 s.");
-}
-
-/** Whether the condition becomes true within 20 s. */
-async function happens(condition: () => Promise<boolean>): Promise<boolean> {
-  for (const end = performance.now() + 20_000; performance.now() < end; await setTimeout(50)) {
-    if (await condition()) return true;
-  }
-  return false;
+  await readyOrClosed([replica], isReplica);
+  return replica;
 }

@@ -6,21 +6,14 @@ import {
   redisCluster,
   type RedisServer,
 } from "@svc-webhooks/kit/redis-server";
-import {
-  codesOf,
-  expectOutcomesBy,
-  idsOf,
-  test,
-  until,
-  type Received,
-  type Bench,
-} from "./bench.js";
+import { until } from "@svc-webhooks/kit/until";
+import { codesOf, expectOutcomesBy, idsOf, rig, test, type Received, type Rig } from "./rig.js";
 import { clusterKinds } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 120;
 
 /** The ids of the events whose records are on this server. */
-async function idsOn({ port }: RedisServer, { keys }: Bench): Promise<readonly string[]> {
+async function idsOn({ port }: RedisServer, { keys }: Rig): Promise<readonly string[]> {
   const redis = new Redis(port, "127.0.0.1");
   const found = await redis.keys("*");
   redis.disconnect();
@@ -30,17 +23,14 @@ async function idsOn({ port }: RedisServer, { keys }: Bench): Promise<readonly s
 describeWithRedis("a cluster", () => {
   // Not concurrent: a failover keeps both cores busy, and response times are measured.
   describe.each(clusterKinds)("behind $name", (kind) => {
-    test("serves all slots but those of an unavailable master, and all of them when it is back", async ({
-      bench,
-      onTestFinished,
-    }) => {
+    test("serves all slots but those of an unavailable master, and all of them when it is back", async (context) => {
       const servers = await redisCluster();
       let [doomed] = servers;
       if (!doomed) throw new Error("`redisCluster` returned no servers.");
-      onTestFinished(async () => {
+      context.onTestFinished(async () => {
         for (const server of [doomed, ...servers]) await server?.close();
       });
-      const all = await bench({
+      const all = await rig(context, {
         kind,
         servers,
         storeTimeouts: { claim: deadlineMs },
@@ -80,24 +70,21 @@ describeWithRedis("a cluster", () => {
       all.expectNothingLost([...done, ...failed]);
       // The master came back empty.
       const twice = [...lost].filter((id) => id.startsWith("done"));
-      expect(all.applied.toSorted()).toEqual([...done, ...failed, ...twice].toSorted());
+      all.expectApplied([...done, ...failed, ...twice]);
     });
 
-    test("the client leaves a demoted master that keeps its read-only connections, and every event is applied once", async ({
-      bench,
-      onTestFinished,
-    }) => {
+    test("the client leaves a demoted master that keeps its read-only connections, and every event is applied once", async (context) => {
       const servers = await redisCluster();
-      onTestFinished(async () => {
+      context.onTestFinished(async () => {
         for (const server of servers) await server.close();
       });
       const successor = await clusterReplica(servers);
-      onTestFinished(() => successor.close());
-      const all = await bench({ kind, servers });
+      context.onTestFinished(() => successor.close());
+      const all = await rig(context, { kind, servers });
       const before = idsOf(100, "before");
       await all.insistAll(before);
       const direct = new Redis(successor.port, "127.0.0.1");
-      onTestFinished(() => direct.disconnect());
+      context.onTestFinished(() => direct.disconnect());
 
       await all.client.readReplicas?.();
       await direct.cluster("FAILOVER");
@@ -107,7 +94,7 @@ describeWithRedis("a cluster", () => {
       expect(new Set(Object.keys(codesOf(outcomes)))).toContain("store_unavailable");
       expect(all.lines.join()).toContain("READONLY");
       await all.insistAll(after);
-      expect(all.applied.toSorted()).toEqual([...before, ...after].toSorted());
+      all.expectApplied([...before, ...after]);
       await until(() => all.completions.length === 200, "all are done");
       expect(codesOf(await all.deliverAll([...before, ...after]))).toEqual({ duplicate: 200 });
       all.expectNothingLost([...before, ...after]);

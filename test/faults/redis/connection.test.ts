@@ -1,18 +1,19 @@
-import { describe, expect } from "vitest";
+import { describe, expect, type TestContext } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
+import { until } from "@svc-webhooks/kit/until";
 import {
   codesOf,
   expectOutcomesBy,
   fastClock,
   idsOf,
+  oneRun,
   outcomesOf,
+  rig,
   test,
-  until,
   type Received,
-  type Bench,
-  type BenchOptions,
-} from "./bench.js";
+  type Rig,
+} from "./rig.js";
 import { clientKinds, type ClientKind } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 100;
@@ -23,19 +24,19 @@ const quarters = [0, 10, 20, 30].map((start) => batch.slice(start, start + 10));
 
 /** Breaks the network during first runs, then ends the runs. Times are measured from their end. */
 async function brokenDuringRuns(
-  bench: (options: BenchOptions) => Promise<Bench>,
+  context: TestContext,
   kind: ClientKind,
   end: "finish" | "fail",
-): Promise<Bench & { readonly outcomes: readonly Received[] }> {
+): Promise<Rig & { readonly outcomes: readonly Received[] }> {
   const waves = quarters.map((ids) => ({ ids, handlers: gate() }));
-  const all = await bench({
+  const all = await rig(context, {
     kind,
     storeTimeouts: { complete: deadlineMs, release: deadlineMs },
     during: (id, run) =>
       run === 1 ? waves.find(({ ids }) => ids.includes(id))?.handlers.opened : undefined,
   });
   const delivering = waves.map(({ ids }) => all.deliverAll(ids));
-  await until(() => all.runs.length === batch.length, "all handlers have started");
+  await all.started(batch.length);
   await all.proxy.set("black hole");
   const outcomes: Received[] = [];
   for (const [index, { handlers }] of waves.entries()) {
@@ -51,16 +52,14 @@ async function brokenDuringRuns(
 describeWithRedis("between a receiver and its Redis", () => {
   // Not concurrent, because so many deliveries would delay those of other tests.
   describe.each(clientKinds)("with $name", (kind) => {
-    test("no server listens: every delivery is rejected immediately, nothing queues, and the client recovers", async ({
-      bench,
-    }) => {
-      const all = await bench({ kind, maxRuns: 1, onParked: () => {} });
+    test("no server listens: every delivery is rejected immediately, nothing queues, and the client recovers", async (context) => {
+      const all = await rig(context, { kind, ...oneRun });
       const { client, deliver, deliverAll, heal, insistAll, proxy, runs } = all;
       expect(await deliver("first")).toMatchObject({ code: "processed" });
       const callsBefore = client.calls();
 
       await proxy.set("refuse");
-      await until(() => !client.isReady(), "the client has noticed");
+      await all.disconnected();
       const outage = idsOf(1_000);
       const outcomes: Received[] = [];
       for (const id of outage.slice(0, 40)) outcomes.push(await deliver(id));
@@ -82,13 +81,8 @@ describeWithRedis("between a receiver and its Redis", () => {
     describe.concurrent.each(clientKinds)("with $name", (kind) => {
       test.for(["black hole", "hold", "hold replies"] as const)(
         "a %s at claim: 503 by the deadline, and no run is counted",
-        async (fault, { bench }) => {
-          const all = await bench({
-            kind,
-            storeTimeouts: { claim: deadlineMs },
-            maxRuns: 1,
-            onParked: () => {},
-          });
+        async (fault, context) => {
+          const all = await rig(context, { kind, storeTimeouts: { claim: deadlineMs }, ...oneRun });
           const { client, deliverAll, insist, insistAll, proxy, runs } = all;
           await insist("first");
           await proxy.set(fault);
@@ -108,44 +102,38 @@ describeWithRedis("between a receiver and its Redis", () => {
     });
 
     describe.concurrent.each(clientKinds)("with $name", (kind) => {
-      test("a black hole at complete: 200 by the deadline with a warning, recorded when the store is back", async ({
-        bench,
-      }) => {
-        const all = await brokenDuringRuns(bench, kind, "finish");
+      test("a black hole at complete: 200 by the deadline with a warning, recorded when the store is back", async (context) => {
+        const all = await brokenDuringRuns(context, kind, "finish");
         expect(outcomesOf(all.outcomes)).toEqual(["processed 200 complete_failed"]);
         expectOutcomesBy(deadlineMs, all.outcomes);
         expect(await all.states()).toEqual({ r: batch.length });
 
         await all.proxy.set("none");
-        await until(async () => (await all.states())["d"] === batch.length, "all are done");
+        await all.recorded("d", batch.length);
         expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
         expect(all.applied).toHaveLength(batch.length);
         expect(all.internalErrors).toHaveLength(batch.length);
         all.expectNothingLost(batch);
       });
 
-      test("a black hole at release: 500 by the deadline, released when the store is back, then run again", async ({
-        bench,
-      }) => {
-        const all = await brokenDuringRuns(bench, kind, "fail");
+      test("a black hole at release: 500 by the deadline, released when the store is back, then run again", async (context) => {
+        const all = await brokenDuringRuns(context, kind, "fail");
         expect(outcomesOf(all.outcomes)).toEqual(["handler_failed 500"]);
         expectOutcomesBy(deadlineMs, all.outcomes);
         expect(all.applied).toEqual([]);
 
         await all.proxy.set("none");
-        await until(async () => (await all.states())["f"] === batch.length, "all are released");
+        await all.recorded("f", batch.length);
         expect(codesOf(await all.deliverAll(batch))).toEqual({ processed: batch.length });
         expect(all.runs.filter((run) => run.endsWith(" 2"))).toHaveLength(batch.length);
         all.expectNothingLost(batch);
       });
 
-      test("a black hole at extend: 503 at the handler's timeout, the lost lease is reported, and the run completes", async ({
-        bench,
-      }) => {
+      test("a black hole at extend: 503 at the handler's timeout, the lost lease is reported, and the run completes", async (context) => {
         const handlers = gate();
         const leaseMs = 10_000;
         const handlerTimeoutMs = 5_000;
-        const all = await bench({
+        const all = await rig(context, {
           kind,
           clock: fastClock,
           leaseMs,
@@ -154,7 +142,7 @@ describeWithRedis("between a receiver and its Redis", () => {
           during: () => handlers.opened,
         });
         const delivering = all.deliverAll(batch);
-        await until(() => all.runs.length === batch.length, "all handlers have started");
+        await all.started(batch.length);
         const startedAt = performance.now();
         const leaseEndsAt = fastClock.monotonic() + leaseMs;
         await all.proxy.set("black hole");

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
-import { test, until } from "./bench.js";
+import { until } from "@svc-webhooks/kit/until";
+import { rig, test } from "./rig.js";
 import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 
 const options = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
@@ -9,15 +10,12 @@ const unusedPort = 1;
 
 describeWithRedis("a planned failover that keeps connections", () => {
   describe.concurrent.each(clientKinds)("with $name", (kind) => {
-    test("under load, the client leaves the demoted primary after a 503, and every event is applied once", async ({
-      bench,
-      onTestFinished,
-    }) => {
-      const all = await bench({ kind, redis: options });
+    test("under load, the client leaves the demoted primary after a 503, and every event is applied once", async (context) => {
+      const all = await rig(context, { kind, redis: options });
       const { admin, proxy } = all;
       const source = ["--replicaof", "127.0.0.1", String(all.server.port)];
       const successor = await redisServer([...options, ...source]);
-      onTestFinished(() => successor.close());
+      context.onTestFinished(() => successor.close());
       await until(
         // The replica reports `master_link_status:up` earlier, when FAILOVER may still reject it.
         async () => (await admin.info("replication")).includes("state=online"),
@@ -56,7 +54,7 @@ describeWithRedis("a planned failover that keeps connections", () => {
 
       expect(await admin.role()).toContain("slave");
       await until(() => all.completions.length === sent.length, "all are done");
-      expect(all.applied.toSorted()).toEqual(sent.toSorted());
+      all.expectApplied(sent);
       all.expectNothingLost(sent);
     });
   });

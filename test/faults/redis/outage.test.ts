@@ -9,7 +9,8 @@ import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { listen } from "@svc-webhooks/kit/servers";
 import { settled } from "@svc-webhooks/kit/settled";
-import { codesOf, idsOf, test, until, type Received, type Bench } from "./bench.js";
+import { until } from "@svc-webhooks/kit/until";
+import { codesOf, idsOf, rig, test, type Received, type Rig } from "./rig.js";
 import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 
 setFlagsFromString("--expose-gc");
@@ -33,7 +34,7 @@ async function heldBytes(): Promise<number> {
 
 /** Sends deliveries of 200 kB over HTTP in groups of 50. Each is rejected when its claim times out. */
 async function rejectLarge(
-  { receiver, client }: Bench,
+  { receiver, client }: Rig,
   clock: FakeClock,
   ids: readonly string[],
 ): Promise<readonly WeakRef<object>[]> {
@@ -59,7 +60,7 @@ async function rejectLarge(
 }
 
 /** The number of script calls that the server received, including unknown and rejected ones. */
-async function commandsOf({ admin }: Bench): Promise<number> {
+async function commandsOf({ admin }: Rig): Promise<number> {
   const stats = await admin.info("commandstats");
   const lines = stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+),.*rejected_calls=(\d+)/gm);
   return [...lines].reduce((sum, [, calls, rejected]) => sum + Number(calls) + Number(rejected), 0);
@@ -67,7 +68,7 @@ async function commandsOf({ admin }: Bench): Promise<number> {
 
 /** Sends deliveries that are rejected during 20 s of the receiver's time. */
 async function reject(
-  { deliver }: Bench,
+  { deliver }: Rig,
   clock: FakeClock,
   ids: readonly string[],
 ): Promise<readonly Received[]> {
@@ -82,18 +83,18 @@ async function reject(
 }
 
 interface Outage {
-  readonly begin: (all: Bench) => unknown;
+  readonly begin: (all: Rig) => unknown;
   /** Called after 20 s and half of the deliveries; the other half follows. */
-  readonly worsen?: (all: Bench) => unknown;
-  readonly end: (all: Bench) => unknown;
+  readonly worsen?: (all: Rig) => unknown;
+  readonly end: (all: Rig) => unknown;
 }
 
-const stop = ({ server }: Bench) => server.process.kill("SIGSTOP");
-const kill = async ({ server, client }: Bench) => {
+const stop = ({ server }: Rig) => server.process.kill("SIGSTOP");
+const kill = async ({ server, disconnected }: Rig) => {
   await server.kill();
-  await until(() => !client.isReady(), "the client has noticed");
+  await disconnected();
 };
-const restart = async (all: Bench) => {
+const restart = async (all: Rig) => {
   await all.restart();
   await until(all.client.isReady, "the client is back");
 };
@@ -113,11 +114,9 @@ const kinds = clientKinds.filter(({ name }) => name !== "ioredis 5");
 
 describeWithRedis("while Redis", () => {
   describe.each(kinds)("(with $name)", (kind) => {
-    test("hangs, no memory of 1,000 rejected deliveries of 200 kB is held after their responses", async ({
-      bench,
-    }) => {
+    test("hangs, no memory of 1,000 rejected deliveries of 200 kB is held after their responses", async (context) => {
       const clock = fakeClock();
-      const all = await bench({ kind, clock });
+      const all = await rig(context, { kind, clock });
       await all.insist("first");
       await all.proxy.set("hold");
       await rejectLarge(all, clock, idsOf(50, "warmup"));
@@ -135,9 +134,9 @@ describeWithRedis("while Redis", () => {
 
     test.for(outages)(
       "%s for 20 s, 2,000 rejected deliveries cause at most 3 commands each when it is back",
-      async ([, { begin, worsen, end }], { bench }) => {
+      async ([, { begin, worsen, end }], context) => {
         const clock = fakeClock();
-        const all = await bench({ kind, clock });
+        const all = await rig(context, { kind, clock });
         await all.insist("first");
         // A restart also resets the statistics.
         await all.admin.config("RESETSTAT");
@@ -166,9 +165,9 @@ describeWithRedis("while Redis", () => {
       },
     );
 
-    test("hangs, drain does not wait for pending releases", async ({ bench }) => {
+    test("hangs, drain does not wait for pending releases", async (context) => {
       const clock = fakeClock();
-      const all = await bench({ kind, clock });
+      const all = await rig(context, { kind, clock });
       await all.insist("first");
       stop(all);
       const rejected = all.deliverAll(idsOf(100));

@@ -2,7 +2,8 @@ import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
-import { codesOf, idsOf, outcomesOf, test, until, type Bench } from "./bench.js";
+import { until } from "@svc-webhooks/kit/until";
+import { codesOf, idsOf, oneRun, outcomesOf, rig, test, type Rig } from "./rig.js";
 import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 120;
@@ -10,22 +11,23 @@ const batch = idsOf(40);
 
 describeWithRedis("a receiver recovers when", () => {
   describe.concurrent.each(clientKinds)("with $name", (kind) => {
-    test("no server was listening from the start: rejects deliveries immediately, and processes them once one is", async ({
-      bench,
-    }) => {
-      const { deliver, insist, applied, proxy } = await bench({ kind, faultAtStart: "refuse" });
+    test("no server was listening from the start: rejects deliveries immediately, and processes them once one is", async (context) => {
+      const { deliver, insist, applied, proxy } = await rig(context, {
+        kind,
+        faultAtStart: "refuse",
+      });
       expect(outcomesOf([await deliver("evt")])).toEqual(["store_unavailable 503"]);
       await proxy.set("none");
       await insist("evt");
       expect(applied).toEqual(["evt"]);
     });
 
-    test("each connection is reset when it opens: rejects deliveries, and processes them after the fault", async ({
-      bench,
-    }) => {
-      const { deliver, insist, applied, proxy, client, receiver } = await bench({ kind });
+    test("each connection is reset when it opens: rejects deliveries, and processes them after the fault", async (context) => {
+      const { deliver, insist, applied, proxy, disconnected, receiver } = await rig(context, {
+        kind,
+      });
       await proxy.set("reset");
-      await until(() => !client.isReady(), "the client has noticed");
+      await disconnected();
       expect(outcomesOf([await deliver("evt")])).toEqual(["store_unavailable 503"]);
       await proxy.set("none");
       await insist("evt");
@@ -33,12 +35,10 @@ describeWithRedis("a receiver recovers when", () => {
       expect(await receiver.drain({ deadlineMs: 10_000 })).toBe(0);
     });
 
-    test("no server is listening and onStoreError is process: runs events without dedupe, and records them later", async ({
-      bench,
-    }) => {
-      const all = await bench({ kind, onStoreError: "process" });
+    test("no server is listening and onStoreError is process: runs events without dedupe, and records them later", async (context) => {
+      const all = await rig(context, { kind, onStoreError: "process" });
       await all.proxy.set("refuse");
-      await until(() => !all.client.isReady(), "the client has noticed");
+      await all.disconnected();
       const outcomes = await all.deliverAll(batch);
       expect(outcomesOf(outcomes)).toEqual(["processed 200 complete_failed"]);
       expect(new Set(all.reports.map(({ dedupe }) => dedupe))).toEqual(new Set(["unverified"]));
@@ -50,30 +50,26 @@ describeWithRedis("a receiver recovers when", () => {
       expect(all.applied).toHaveLength(batch.length);
     });
 
-    test("replies to claims are held: releases the claims, and another receiver runs the events", async ({
-      bench,
-    }) => {
-      const cutOff = await bench({
+    test("replies to claims are held: releases the claims, and another receiver runs the events", async (context) => {
+      const cutOff = await rig(context, {
         kind,
         storeTimeouts: { claim: deadlineMs },
         during(id, run) {
           if (id === "first" && run === 1) throw new Error("no");
         },
       });
-      const other = await bench({ kind, servers: [cutOff.server], maxRuns: 1, onParked: () => {} });
+      const other = await rig(context, { kind, servers: [cutOff.server], ...oneRun });
       await cutOff.insist("first");
       await cutOff.proxy.set("hold replies");
       expect(outcomesOf(await cutOff.deliverAll(batch))).toEqual(["store_unavailable 503"]);
-      await until(async () => (await cutOff.states())["f"] === batch.length, "all are released");
+      await cutOff.recorded("f", batch.length);
       expect(codesOf(await other.deliverAll(batch))).toEqual({ processed: batch.length });
       expect(cutOff.applied).toEqual(["first"]);
       expect(other.runs.toSorted()).toEqual(batch.map((id) => `${id} 1`).toSorted());
     });
 
-    test("the reply to a claim is lost: runs the event once, as its first run", async ({
-      bench,
-    }) => {
-      const all = await bench({ kind, maxRuns: 1, onParked: () => {} });
+    test("the reply to a claim is lost: runs the event once, as its first run", async (context) => {
+      const all = await rig(context, { kind, ...oneRun });
       await all.insist("first");
       const lost = all.proxy.loseReply();
       const codes = await all.insist("evt");
@@ -85,15 +81,8 @@ describeWithRedis("a receiver recovers when", () => {
       all.expectNothingLost(["evt"]);
     });
 
-    test("the reply to a claim is lost and the server is unreachable past the deadline: runs the event once, as its first run", async ({
-      bench,
-    }) => {
-      const all = await bench({
-        kind,
-        storeTimeouts: { claim: deadlineMs },
-        maxRuns: 1,
-        onParked: () => {},
-      });
+    test("the reply to a claim is lost and the server is unreachable past the deadline: runs the event once, as its first run", async (context) => {
+      const all = await rig(context, { kind, storeTimeouts: { claim: deadlineMs }, ...oneRun });
       await all.insist("first");
       const lost = all.proxy.loseReply("refuse");
       expect(outcomesOf([await all.deliver("evt")])).toEqual(["store_unavailable 503"]);
@@ -107,14 +96,12 @@ describeWithRedis("a receiver recovers when", () => {
   });
 
   describe.concurrent.each(clientKinds)("with $name", (kind) => {
-    test("an extension is lost: keeps the lease if the next extension arrives", async ({
-      bench,
-    }) => {
+    test("an extension is lost: keeps the lease if the next extension arrives", async (context) => {
       const clock = fakeClock();
       const handler = gate();
-      const all = await bench({ kind, clock, during: () => handler.opened });
+      const all = await rig(context, { kind, clock, during: () => handler.opened });
       const outcome = all.deliver("evt");
-      await until(() => all.runs.length === 1, "the handler has started");
+      await all.started(1);
 
       await all.proxy.set("black hole");
       const sent = all.client.calls();
@@ -138,10 +125,8 @@ describeWithRedis("a receiver recovers when", () => {
       expect(await all.deliver("evt")).toMatchObject({ code: "duplicate" });
     });
 
-    test("the reply to complete is lost: returns 200, and copies are duplicates", async ({
-      bench,
-    }) => {
-      const all: Bench = await bench({
+    test("the reply to complete is lost: returns 200, and copies are duplicates", async (context) => {
+      const all: Rig = await rig(context, {
         kind,
         during: (id) => void (id === "evt" && all.proxy.loseReply()),
       });
@@ -154,10 +139,8 @@ describeWithRedis("a receiver recovers when", () => {
       expect(all.applied).toEqual(["first", "evt"]);
     });
 
-    test("the reply to release is lost: returns 500, and the next attempt runs", async ({
-      bench,
-    }) => {
-      const all: Bench = await bench({
+    test("the reply to release is lost: returns 500, and the next attempt runs", async (context) => {
+      const all: Rig = await rig(context, {
         kind,
         during(id, run) {
           if (run > 1) return;
@@ -174,8 +157,8 @@ describeWithRedis("a receiver recovers when", () => {
       all.expectNothingLost(["evt"]);
     });
 
-    test("bytes arrive one at a time: behaves as usual, but slowly", async ({ bench }) => {
-      const all = await bench({
+    test("bytes arrive one at a time: behaves as usual, but slowly", async (context) => {
+      const all = await rig(context, {
         kind,
         storeTimeouts: { claim: 10_000, complete: 10_000, release: 10_000 },
         during(_id, run) {
@@ -192,13 +175,11 @@ describeWithRedis("a receiver recovers when", () => {
   });
 
   describe.concurrent.each(clientKinds)("with $name", (kind) => {
-    test("two receivers are under load during successive faults: applies every event exactly once", async ({
-      bench,
-    }) => {
+    test("two receivers are under load during successive faults: applies every event exactly once", async (context) => {
       const timeouts = { claim: deadlineMs, complete: deadlineMs, release: deadlineMs };
-      const options = { kind, storeTimeouts: timeouts, maxRuns: 1, onParked: () => {} };
-      const left = await bench(options);
-      const right = await bench({ ...options, servers: [left.server] });
+      const options = { kind, storeTimeouts: timeouts, ...oneRun };
+      const left = await rig(context, options);
+      const right = await rig(context, { ...options, servers: [left.server] });
       const sent: string[] = [];
       const over = new AbortController();
       let attempts = 0;
@@ -236,7 +217,7 @@ describeWithRedis("a receiver recovers when", () => {
       over.abort();
       await Promise.all(senders);
       expect([...left.applied, ...right.applied].toSorted()).toEqual(sent.toSorted());
-      await until(async () => (await left.states())["d"] === sent.length, "all are done");
+      await left.recorded("d", sent.length);
     });
   });
 });

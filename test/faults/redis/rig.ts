@@ -5,6 +5,7 @@ import { expect, test as plainTest, type TestContext } from "vitest";
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { observedReceiver, type ObservedReceiver } from "@svc-webhooks/kit/receivers";
 import { redisServer, type RedisServer } from "@svc-webhooks/kit/redis-server";
+import { until } from "@svc-webhooks/kit/until";
 import type { ClientKind, TestClient } from "@svc-webhooks/kit/redis-clients";
 import { tcpProxy, type Fault, type TcpProxy } from "./tcp-proxy.js";
 
@@ -19,18 +20,22 @@ export interface Received {
 }
 
 /** A receiver with a Redis, a proxy between them, and a sender in front of it. */
-export interface Bench extends ObservedReceiver {
+export interface Rig extends ObservedReceiver {
   readonly server: RedisServer;
   /** Kills the server if it still runs, and starts it again. */
   readonly restart: () => Promise<void>;
   readonly proxy: TcpProxy;
   readonly client: TestClient;
+  /** Resolves when the client has noticed that its connection is gone. */
+  readonly disconnected: () => Promise<void>;
   /** Ends a fault that broke the client's connection, and resolves when the client has reconnected. */
   readonly heal: () => Promise<void>;
   /** The event id of each applied effect. */
   readonly applied: readonly string[];
   /** `<id> <run>` for each start of a handler. */
   readonly runs: readonly string[];
+  /** Resolves when handlers have started this often. */
+  readonly started: (count: number) => Promise<void>;
   /** The record keys of all events that ran, by event id. */
   readonly keys: ReadonlyMap<string, string>;
   /** The store's replies, including those after their deadline. */
@@ -42,16 +47,20 @@ export interface Bench extends ObservedReceiver {
   readonly deliverAll: (ids: readonly string[]) => Promise<readonly Received[]>;
   /** Retries until a 2xx as the service does, but sooner. Resolves with the codes of all attempts. */
   readonly insist: (id: string) => Promise<readonly OutcomeCode[]>;
-  readonly insistAll: (ids: readonly string[]) => Promise<void>;
+  readonly insistAll: (ids: readonly string[]) => Promise<unknown>;
   /** A connection to the server that bypasses the proxy. */
   readonly admin: Redis;
   /** The number of records in each state, by the state's first letter. */
   readonly states: () => Promise<Readonly<Record<string, number>>>;
+  /** Resolves when this number of records is in the state, given by its first letter. */
+  readonly recorded: (state: "d" | "f", count: number) => Promise<void>;
   /** Checks that all acknowledged events were applied, and that these events were acknowledged. */
   readonly expectNothingLost: (ids: readonly string[]) => void;
+  /** Checks that the handlers' effects were those of these events, each as often as it is listed. */
+  readonly expectApplied: (ids: readonly string[]) => void;
 }
 
-export interface BenchOptions extends Partial<ReceiverOptions> {
+export interface RigOptions extends Partial<ReceiverOptions> {
   readonly kind: ClientKind;
   /** Command-line options of the server. */
   readonly redis?: readonly string[];
@@ -63,22 +72,17 @@ export interface BenchOptions extends Partial<ReceiverOptions> {
   readonly faultAtStart?: Fault;
 }
 
-const benchTest = plainTest.extend<{ bench: (options: BenchOptions) => Promise<Bench> }>({
-  async bench({ onTestFinished }, use) {
-    await use((options) => setUp(options, onTestFinished));
-  },
-});
+/** Parks an event that would run twice. */
+export const oneRun = { maxRuns: 1, onParked: () => {} };
 
-/**
- * `test` with a `bench`, which is closed when the test ends. Tests are sequential even in a
- * concurrent suite: only the suites are concurrent.
- */
-export const test = benchTest.sequential;
+/** `test` whose tests are sequential even in a concurrent suite: only the suites are concurrent. */
+export const test = plainTest.sequential;
 
-async function setUp(
-  { kind, redis, servers = [], during, faultAtStart = "none", ...options }: BenchOptions,
-  onTestFinished: TestContext["onTestFinished"],
-): Promise<Bench> {
+/** Starts a rig that is closed when the test ends. */
+export async function rig(
+  { onTestFinished }: TestContext,
+  { kind, redis, servers = [], during, faultAtStart = "none", ...options }: RigOptions,
+): Promise<Rig> {
   let server = servers[0] ?? (await redisServer(redis));
   const proxy = await tcpProxy(server.port);
   onTestFinished(async () => {
@@ -120,9 +124,7 @@ async function setUp(
       },
     },
     on: {
-      "*": async (event, { run = 0, idempotencyKey }) => {
-        // `attempt` sends events with an id.
-        const { id } = event as unknown as { readonly id: string };
+      "*": async (_event, { deliveryId: id, run = 0, idempotencyKey }) => {
         runs.push(`${id} ${run}`);
         keys.set(id, `svc-webhooks:${idempotencyKey}`);
         await during?.(id, run);
@@ -144,7 +146,7 @@ async function setUp(
     };
   };
 
-  const insist: Bench["insist"] = async (id) => {
+  const insist: Rig["insist"] = async (id) => {
     const codes: OutcomeCode[] = [];
     const receive = await attempt(id);
     await until(async () => {
@@ -154,6 +156,9 @@ async function setUp(
     }, `${id} gets a 2xx`);
     return codes;
   };
+
+  const states: Rig["states"] = async () =>
+    countsOf((await recordsOf(admin)).map((record) => record.charAt(0)));
 
   return {
     ...observed,
@@ -167,40 +172,31 @@ async function setUp(
     completions,
     extensions,
     insist,
+    states,
     async restart() {
       server = await server.restart();
     },
+    disconnected: () => until(() => !client.isReady(), "the client has noticed"),
     async heal() {
       const before = proxy.accepted();
       await proxy.set("none");
       await until(() => proxy.accepted() > before && client.isReady(), "the client is back");
     },
+    started: (count) => until(() => runs.length >= count, `${count} handlers have started`),
     deliver: async (id) => (await attempt(id))(),
     async deliverAll(ids) {
       const attempts = await Promise.all(ids.map(attempt));
       return Promise.all(attempts.map((receive) => receive()));
     },
-    async insistAll(ids) {
-      await Promise.all(ids.map(insist));
-    },
-    states: async () => countsOf((await recordsOf(admin)).map((record) => record.charAt(0))),
+    insistAll: (ids) => Promise.all(ids.map(insist)),
+    recorded: (state, count) =>
+      until(async () => (await states())[state] === count, `${count} records are in ${state}`),
     expectNothingLost(ids) {
       expect([...acknowledged].filter((id) => !applied.includes(id))).toEqual([]);
       expect(ids.filter((id) => !acknowledged.has(id))).toEqual([]);
     },
+    expectApplied: (ids) => expect(applied.toSorted()).toEqual(ids.toSorted()),
   };
-}
-
-/** Resolves when the condition is true. Rejects after 10 s. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  what: string,
-): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`This did not happen within 10 s: ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 /** The records on a server. */

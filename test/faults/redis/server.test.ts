@@ -2,7 +2,8 @@ import { Redis } from "ioredis";
 import { describe, expect } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
-import { codesOf, expectOutcomesBy, idsOf, recordsOf, test, until } from "./bench.js";
+import { until } from "@svc-webhooks/kit/until";
+import { codesOf, expectOutcomesBy, idsOf, oneRun, recordsOf, rig, test } from "./rig.js";
 import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 import { tcpProxy } from "./tcp-proxy.js";
 
@@ -10,24 +11,26 @@ const batch = idsOf(20);
 const durable = ["--appendonly", "yes", "--appendfsync", "always"];
 const unreplicated = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
 
+/** Holds the runs of the events whose id starts with `prefix`. */
+const holding = (prefix: string, opened: Promise<void>) => (id: string) =>
+  id.startsWith(prefix) ? opened : undefined;
+
 describeWithRedis("a Redis", () => {
   describe.concurrent.each(clientKinds)("behind $name", (kind) => {
-    test("is killed and restarts with its append-only file: done and running records are kept", async ({
-      bench,
-    }) => {
+    test("is killed and restarts with its append-only file: done and running records are kept", async (context) => {
       const handler = gate();
-      const all = await bench({
+      const all = await rig(context, {
         kind,
         redis: durable,
-        during: (id) => (id === "running" ? handler.opened : undefined),
+        during: holding("running", handler.opened),
       });
-      const { client, deliver, deliverAll } = all;
+      const { deliver, deliverAll } = all;
       expect(codesOf(await deliverAll(batch))).toEqual({ processed: batch.length });
       const running = deliver("running");
-      await until(() => all.runs.length > batch.length, "the handler has started");
+      await all.started(batch.length + 1);
 
       await all.server.kill();
-      await until(() => !client.isReady(), "the client has noticed");
+      await all.disconnected();
       const late = idsOf(40, "late");
       const outcomes = await deliverAll(late);
       expect(codesOf(outcomes)).toEqual({ store_unavailable: late.length });
@@ -42,21 +45,16 @@ describeWithRedis("a Redis", () => {
         duplicate: batch.length + 1,
       });
       expect(new Set(all.completions)).toEqual(new Set(["owner"]));
-      expect(all.applied.toSorted()).toEqual([...batch, ...late, "running"].toSorted());
+      all.expectApplied([...batch, ...late, "running"]);
       all.expectNothingLost([...batch, ...late, "running"]);
     });
 
-    test("is killed and restarts empty: done events may run again, and none is lost", async ({
-      bench,
-    }) => {
+    test("is killed and restarts empty: done events may run again, and none is lost", async (context) => {
       const handler = gate();
-      const all = await bench({
-        kind,
-        during: (id) => (id === "running" ? handler.opened : undefined),
-      });
+      const all = await rig(context, { kind, during: holding("running", handler.opened) });
       await all.deliverAll(batch);
       const running = all.deliver("running");
-      await until(() => all.runs.length > batch.length, "the handler has started");
+      await all.started(batch.length + 1);
       await all.server.kill();
       await all.restart();
 
@@ -76,10 +74,8 @@ describeWithRedis("a Redis", () => {
       all.expectNothingLost([...batch, "running"]);
     });
 
-    test("is killed repeatedly under load: with its append-only file, every event is applied once", async ({
-      bench,
-    }) => {
-      const all = await bench({ kind, redis: durable, maxRuns: 1, onParked: () => {} });
+    test("is killed repeatedly under load: with its append-only file, every event is applied once", async (context) => {
+      const all = await rig(context, { kind, redis: durable, ...oneRun });
       const events = idsOf(300);
       for (const third of [0, 1, 2]) {
         const sent = all.insistAll(events.slice(third * 100, third * 100 + 100));
@@ -88,13 +84,13 @@ describeWithRedis("a Redis", () => {
         await all.restart();
         await sent;
       }
-      expect(all.applied.toSorted()).toEqual(events.toSorted());
-      await until(async () => (await all.states())["d"] === events.length, "all are done");
+      all.expectApplied(events);
+      await all.recorded("d", events.length);
       all.expectNothingLost(events);
     });
 
-    test("loses its scripts repeatedly: no outcome changes", async ({ bench }) => {
-      const all = await bench({ kind, during: () => all.admin.script("FLUSH") });
+    test("loses its scripts repeatedly: no outcome changes", async (context) => {
+      const all = await rig(context, { kind, during: () => all.admin.script("FLUSH") });
       expect(codesOf(await all.deliverAll(batch))).toEqual({ processed: batch.length });
       await all.admin.script("FLUSH");
       expect(codesOf(await all.deliverAll(batch))).toEqual({ duplicate: batch.length });
@@ -102,18 +98,13 @@ describeWithRedis("a Redis", () => {
       expect(all.internalErrors).toEqual([]);
     });
 
-    test("is out of memory: new events are rejected, done ones are duplicates, and processing continues later", async ({
-      bench,
-    }) => {
+    test("is out of memory: new events are rejected, done ones are duplicates, and processing continues later", async (context) => {
       const handler = gate();
-      const all = await bench({
-        kind,
-        during: (id) => (id.startsWith("running") ? handler.opened : undefined),
-      });
+      const all = await rig(context, { kind, during: holding("running", handler.opened) });
       const { admin, deliver, deliverAll } = all;
       await deliver("done");
       const running = deliverAll(["running", "running_and_failing"]);
-      await until(() => all.runs.length === 3, "the handlers have started");
+      await all.started(3);
 
       await admin.config("SET", "maxmemory", "1");
       const outcomes = await deliverAll(batch);
@@ -132,11 +123,11 @@ describeWithRedis("a Redis", () => {
       all.expectNothingLost(["done", "running", ...batch]);
     });
 
-    test("is flushed while handlers run: completion restores the records", async ({ bench }) => {
+    test("is flushed while handlers run: completion restores the records", async (context) => {
       const handlers = gate();
-      const all = await bench({ kind, during: () => handlers.opened });
+      const all = await rig(context, { kind, during: () => handlers.opened });
       const outcomes = all.deliverAll(batch);
-      await until(() => all.runs.length === batch.length, "all handlers have started");
+      await all.started(batch.length);
       await all.admin.flushall();
       handlers.open();
       expect(codesOf(await outcomes)).toEqual({ processed: batch.length });
@@ -145,21 +136,18 @@ describeWithRedis("a Redis", () => {
       expect(all.applied).toHaveLength(batch.length);
     });
 
-    test("dies before its replica has all records: replicated events are duplicates, the rest run again", async ({
-      bench,
-      onTestFinished,
-    }) => {
+    test("dies before its replica has all records: replicated events are duplicates, the rest run again", async (context) => {
       const handler = gate();
-      const all = await bench({
+      const all = await rig(context, {
         kind,
         redis: unreplicated,
-        during: (id) => (id === "running" ? handler.opened : undefined),
+        during: holding("running", handler.opened),
       });
       const link = await tcpProxy(all.server.port);
       const source = ["--replicaof", "127.0.0.1", String(link.port)];
       const replica = await redisServer([...unreplicated, ...source]);
       const admin = new Redis(replica.port, "127.0.0.1");
-      onTestFinished(async () => {
+      context.onTestFinished(async () => {
         admin.disconnect();
         await link.close();
         await replica.close();
@@ -177,7 +165,7 @@ describeWithRedis("a Redis", () => {
       await link.set("black hole");
       expect(await deliver("unreplicated")).toMatchObject({ code: "processed" });
       const running = deliver("running");
-      await until(() => all.runs.length === 3, "the handler has started");
+      await all.started(3);
 
       await all.server.kill();
       proxy.forwardTo(replica.port);
@@ -195,9 +183,7 @@ describeWithRedis("a Redis", () => {
       await all.insist("replicated");
       await all.insist("unreplicated");
       expect(await deliver("running")).toMatchObject({ code: "duplicate" });
-      expect(all.applied.toSorted()).toEqual(
-        ["replicated", "new", "running", "unreplicated", "unreplicated"].toSorted(),
-      );
+      all.expectApplied(["replicated", "new", "running", "unreplicated", "unreplicated"]);
       all.expectNothingLost(["replicated", "unreplicated", "running", "new"]);
     });
   });
