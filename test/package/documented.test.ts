@@ -4,17 +4,18 @@ import {
   codeOf,
   createReceiver,
   memoryStore,
-  type DeliveryReport,
   type DeliveryStore,
   type HandlerResult,
-  type Outcome,
-  type Receiver,
+  type StoreTimeouts,
 } from "@svc-webhooks/core";
-import { fakeClock, signedDelivery, type FakeClock } from "@svc-webhooks/testing";
+import type { FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
-import { declarationsOf } from "./declarations.js";
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
 import { root } from "@svc-webhooks/kit/programs";
+import { observedReceiver, timedStore } from "@svc-webhooks/kit/receivers";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
+import { declarationsOf } from "./declarations.js";
 
 const page = "packages/core/README.md";
 const core = declarationsOf("@svc-webhooks/core");
@@ -153,35 +154,14 @@ describe("a wrong value is rejected with each documented code", () => {
 
 const never = () => new Promise<never>(() => {});
 
-interface Bench {
-  readonly clock: FakeClock;
-  readonly receiver: Receiver;
-  readonly reports: readonly DeliveryReport[];
-  /** Sends a new delivery with this body. */
-  readonly send: (body?: string) => Promise<Outcome>;
-}
-
-interface BenchOptions {
-  readonly handler?: (() => HandlerResult) | undefined;
-  readonly faults?: Partial<DeliveryStore>;
-}
-
-/** A receiver on a clock that stands still. `faults` replaces calls of its store. */
-function bench({ handler = () => {}, faults = {} }: BenchOptions = {}): Bench {
-  const clock = fakeClock();
-  const reports: DeliveryReport[] = [];
-  const receiver = createReceiver({
-    secret: "whsec_test",
+/** A receiver with only these options, on a clock that stands still. `faults` replaces calls of its store. */
+function observed(faults: Partial<DeliveryStore> = {}, handler: () => HandlerResult = () => {}) {
+  const { clock, store } = timedStore();
+  const on = { "*": handler };
+  return {
     clock,
-    store: { ...memoryStore({ clock }), ...faults },
-    on: { "*": handler },
-    onHandlerError: () => {},
-    log: () => {},
-    observe: (report) => reports.push(report),
-  });
-  const send = async (body = '{"type":"email.sent"}') =>
-    receiver.receive(await signedDelivery(body));
-  return { clock, receiver, reports, send };
+    ...observedReceiver({ clock, store: { ...store, ...faults }, name: undefined, on }),
+  };
 }
 
 /** Checks that the event happens exactly `ms` from now. */
@@ -196,22 +176,18 @@ async function happensAfter(ms: number, clock: FakeClock, event: Promise<unknown
 
 /** Checks the deadline of a store call that never settles and starts `afterMs` after the delivery. */
 const deadlineOf =
-  (
-    operation: "claim" | "complete" | "release" | "extend",
-    handler?: () => HandlerResult,
-    afterMs = 0,
-  ) =>
+  (operation: keyof StoreTimeouts, handler?: () => HandlerResult, afterMs = 0) =>
   async (ms: number): Promise<void> => {
-    let aborted = never() as Promise<unknown>;
+    const aborted = gate<unknown>();
     const hang = (...given: readonly unknown[]) => {
       const { signal } = given.at(-1) as { readonly signal: AbortSignal };
-      aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+      signal.addEventListener("abort", aborted.open);
       return never();
     };
-    const { clock, send } = bench({ handler, faults: { [operation]: hang } });
-    void send();
+    const { clock, receive } = observed({ [operation]: hang }, handler);
+    void receive();
     await clock.advance(afterMs);
-    await happensAfter(ms, clock, aborted);
+    await happensAfter(ms, clock, aborted.opened);
   };
 
 /** Checks a duration that a claim passes to the store. */
@@ -221,26 +197,24 @@ const claimedWith = (duration: "leaseMs" | "retainMs") => async (ms: number) => 
     requests.push(request);
     return memoryStore().claim(key, request, call);
   };
-  await bench({ faults: { claim } }).send();
+  await observed({ claim }).receive();
   expect(requests).toMatchObject([{ [duration]: ms }]);
 };
 
 /** Checks the documented default of each option by the receiver's behaviour. */
 const effects: Readonly<Record<string, (documented: number) => Promise<void>>> = {
   async maxBodyBytes(bytes) {
-    const { send } = bench();
-    const body = '{"type":"email.sent"}'.padEnd(bytes);
-    expect((await send(body)).code).toBe("processed");
-    expect((await send(`${body} `)).code).toBe("body_too_large");
+    const body = eventBody().padEnd(bytes);
+    const codes = await observed().receiveAll(signed(body), signed(`${body} `));
+    expect(codes).toEqual(["processed", "body_too_large"]);
   },
   async bodyTimeoutMs(ms) {
-    const { clock, receiver } = bench();
-    const delivery = { ...(await signedDelivery({ type: "email.sent" })), body: never };
-    await happensAfter(ms, clock, receiver.receive(delivery));
+    const { clock, receive } = observed();
+    await happensAfter(ms, clock, receive({ ...(await signed()), body: never }));
   },
   async handlerTimeoutMs(ms) {
-    const { clock, send } = bench({ handler: never });
-    await happensAfter(ms, clock, send());
+    const { clock, receive } = observed({}, never);
+    await happensAfter(ms, clock, receive());
   },
   leaseMs: claimedWith("leaseMs"),
   retainMs: claimedWith("retainMs"),
@@ -266,25 +240,20 @@ describe("an option that is not set has its documented default", () => {
   );
 
   test("name", async () => {
-    const { reports, send } = bench();
-    await send();
-    expect(reports[0]?.receiver).toBe(quoted["name"]);
+    const { receive, reports } = observed();
+    await receive();
+    expect(reports).toMatchObject([{ receiver: quoted["name"] }]);
   });
 
   test("dedupeBy", async () => {
-    const { receiver } = bench();
-    const codes = [];
-    for (const type of ["email.sent", "email.opened"]) {
-      const delivery = await signedDelivery({ type }, { deliveryId: "dlv_1" });
-      codes.push((await receiver.receive(delivery)).code);
-    }
+    const codes = await observed().receiveAll(signed(), signed(eventBody("email.opened")));
     expect(codes).toEqual(["processed", "duplicate"]);
     expect(quoted["dedupeBy"]).toBe("delivery");
   });
 
   test("onStoreError", async () => {
     const claim = () => Promise.reject(new Error("down"));
-    expect((await bench({ faults: { claim } }).send()).code).toBe("store_unavailable");
+    expect(await observed({ claim }).receiveAll(signed())).toEqual(["store_unavailable"]);
     expect(quoted["onStoreError"]).toBe("refuse");
   });
 });
