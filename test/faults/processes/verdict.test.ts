@@ -6,8 +6,21 @@ const epoch = 100_000;
 const first: Effect = { deliveryId: "dlv_1", run: 1, fence: epoch + 50, pid: 11, at: 55 };
 const second: Effect = { deliveryId: "dlv_1", run: 2, fence: epoch + 1_200, pid: 12, at: 1_205 };
 
+const kill = (from: number, pid = first.pid): Strike => ({ kind: "kill", pid, from, to: from + 1 });
+const freeze = (from: number, to: number): Strike => ({ kind: "freeze", pid: first.pid, from, to });
+
 const judged = (history: Partial<History>) =>
   judge({ effects: [first], acks: [], strikes: [], epoch, ...history });
+
+type Cause = "killed" | "frozen" | "unexplained";
+
+/** The cause of the only second effect. */
+function causeOf(strikes: readonly Strike[], effects: readonly Effect[]): Cause {
+  const { killed, frozen, unexplained } = judged({ effects, strikes }).doubles;
+  expect(killed + frozen + unexplained.length).toBe(1);
+  if (killed === 1) return "killed";
+  return frozen === 1 ? "frozen" : "unexplained";
+}
 
 describe("the judge of a chaos run", () => {
   test("accepts an event that was applied and then acknowledged", () => {
@@ -28,128 +41,79 @@ describe("the judge of a chaos run", () => {
     expect(judged({ acks }).early).toEqual(["dlv_1"]);
   });
 
-  test.for([
+  test.each([
     ["whose fence is not higher", { ...second, fence: first.fence }],
     ["with the number of another run", { ...second, run: 1 }],
-  ] as const)("finds a run %s", ([_what, effect]) => {
+  ])("finds a run %s", (_what, effect) => {
     expect(judged({ effects: [effect, first] }).fenceFell).toEqual(["dlv_1"]);
   });
 
-  test.for<[string, Strike, "killed" | "frozen" | "unexplained"]>([
-    ["a kill after the effect", { kind: "kill", pid: 11, from: 56, to: 57 }, "killed"],
-    ["a kill before the effect", { kind: "kill", pid: 11, from: 40, to: 41 }, "unexplained"],
-    ["a kill of another process", { kind: "kill", pid: 12, from: 56, to: 57 }, "unexplained"],
-    [
-      "a kill after the second claim",
-      { kind: "kill", pid: 11, from: 1_300, to: 1_301 },
-      "unexplained",
-    ],
-    ["a freeze past the lease", { kind: "freeze", pid: 11, from: 52, to: 1_300 }, "frozen"],
-    ["a freeze within the lease", { kind: "freeze", pid: 11, from: 52, to: 552 }, "unexplained"],
-    ["a freeze before the claim", { kind: "freeze", pid: 11, from: -2_000, to: 49 }, "unexplained"],
+  test.each<[string, Strike, Cause]>([
+    ["a kill after the effect", kill(56), "killed"],
+    ["a kill before the effect", kill(40), "unexplained"],
+    ["a kill of another process", kill(56, second.pid), "unexplained"],
+    ["a kill after the second claim", kill(1_300), "unexplained"],
+    ["a kill so long after the effect that its completion could arrive", kill(400), "unexplained"],
+    ["a freeze past the lease", freeze(52, 1_300), "frozen"],
+    ["a freeze within the lease", freeze(52, 552), "unexplained"],
+    ["a freeze before the claim", freeze(-2_000, 49), "unexplained"],
     [
       "a freeze from which the process woke just before the second claim",
-      { kind: "freeze", pid: 11, from: 56, to: 1_150 },
+      freeze(56, 1_150),
       "frozen",
     ],
     [
       "a freeze from which the process woke long before the second claim, so that its completion could arrive",
-      { kind: "freeze", pid: 11, from: 56, to: 900 },
+      freeze(56, 900),
       "unexplained",
     ],
     [
       "a freeze that began so long after the effect that its completion could arrive",
-      { kind: "freeze", pid: 11, from: 400, to: 1_300 },
+      freeze(400, 1_300),
       "unexplained",
     ],
-    [
-      "a kill so long after the effect that its completion could arrive",
-      { kind: "kill", pid: 11, from: 400, to: 401 },
-      "unexplained",
-    ],
-  ])("classifies a double run with %s", ([_what, strike, expected]) => {
-    const { doubles } = judged({ effects: [first, second], strikes: [strike] });
-    expect({ ...doubles, unexplained: doubles.unexplained.length }).toEqual({
-      killed: 0,
-      frozen: 0,
-      unexplained: 0,
-      [expected]: 1,
-    });
+  ])("classifies a double run with %s", (_what, strike, expected) => {
+    expect(causeOf([strike], [first, second])).toBe(expected);
   });
 
-  test.for<[string, Strike, "frozen" | "unexplained"]>([
+  test.each<[string, Strike, Cause]>([
     [
       "a freeze past the lease, although the process woke long before the later claim",
-      { kind: "freeze", pid: 11, from: 56, to: 1_100 },
+      freeze(56, 1_100),
       "frozen",
     ],
-    ["a freeze within the lease", { kind: "freeze", pid: 11, from: 52, to: 552 }, "unexplained"],
-    [
-      "a kill so long after the effect that its completion could arrive",
-      { kind: "kill", pid: 11, from: 400, to: 401 },
-      "unexplained",
-    ],
+    ["a freeze within the lease", freeze(52, 552), "unexplained"],
+    ["a kill so long after the effect that its completion could arrive", kill(400), "unexplained"],
   ])(
     "classifies a double run with a run in between that had no effect and %s",
-    ([, strike, expected]) => {
-      const later: Effect = { ...second, run: 3, fence: epoch + 2_400, at: 2_405 };
-      const { doubles } = judged({ effects: [first, later], strikes: [strike] });
-      expect({ ...doubles, unexplained: doubles.unexplained.length }).toEqual({
-        killed: 0,
-        frozen: 0,
-        unexplained: 0,
-        [expected]: 1,
-      });
+    (_what, strike, expected) => {
+      const later = { ...second, run: 3, fence: epoch + 2_400, at: 2_405 };
+      expect(causeOf([strike], [first, later])).toBe(expected);
     },
   );
 
-  test.for<[string, readonly Strike[], number]>([
-    ["when it wakes", [], 1],
-    [
-      "when it wakes, after a freeze long ago",
-      [{ kind: "freeze", pid: 11, from: -900, to: -800 }],
-      1,
-    ],
-    [
-      "when it wakes again among pending requests",
-      [{ kind: "freeze", pid: 11, from: -50, to: 40 }],
-      0,
-    ],
-  ])("classifies a process that claims its own event %s", ([_what, before, unexplained]) => {
-    const strikes: Strike[] = [...before, { kind: "freeze", pid: 11, from: 56, to: 1_190 }];
-    const { doubles } = judged({ effects: [first, { ...second, pid: 11 }], strikes });
-    expect(doubles.unexplained).toHaveLength(unexplained);
+  test.each<[string, readonly Strike[], Cause]>([
+    ["when it wakes", [], "unexplained"],
+    ["when it wakes, after a freeze long ago", [freeze(-900, -800)], "unexplained"],
+    ["when it wakes again among pending requests", [freeze(-50, 40)], "frozen"],
+  ])("classifies a process that claims its own event %s", (_what, before, expected) => {
+    const strikes = [...before, freeze(56, 1_190)];
+    expect(causeOf(strikes, [first, { ...second, pid: first.pid }])).toBe(expected);
   });
 
-  const late: Effect = { ...first, at: 1_160 };
-  test.for<[string, readonly Strike[], "frozen" | "unexplained"]>([
+  test.each<[string, readonly Strike[], Cause]>([
     [
       "woke before its effect and long before the second claim, so that it could extend its lease",
-      [{ kind: "freeze", pid: 11, from: 52, to: 900 }],
+      [freeze(52, 900)],
       "unexplained",
     ],
-    [
-      "froze again as soon as it woke",
-      [
-        { kind: "freeze", pid: 11, from: 52, to: 900 },
-        { kind: "freeze", pid: 11, from: 905, to: 1_155 },
-      ],
-      "frozen",
-    ],
+    ["froze again as soon as it woke", [freeze(52, 900), freeze(905, 1_155)], "frozen"],
     [
       "froze again, but had run for long in between",
-      [
-        { kind: "freeze", pid: 11, from: 52, to: 800 },
-        { kind: "freeze", pid: 11, from: 1_060, to: 1_155 },
-      ],
+      [freeze(52, 800), freeze(1_060, 1_155)],
       "unexplained",
     ],
-  ])("classifies a double run whose first process %s", ([_what, strikes, expected]) => {
-    const { doubles } = judged({ effects: [late, second], strikes });
-    expect({ frozen: doubles.frozen, unexplained: doubles.unexplained.length }).toEqual({
-      frozen: 0,
-      unexplained: 0,
-      [expected]: 1,
-    });
+  ])("classifies a double run whose first process %s", (_what, strikes, expected) => {
+    expect(causeOf(strikes, [{ ...first, at: 1_160 }, second])).toBe(expected);
   });
 });
