@@ -16,28 +16,28 @@ const packageOf = (specifier: string) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.
 describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest }) => {
   const files = readdirSync(join(directory, "src"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts"))
-    .map((file) => ({ file, source: readFileSync(join(directory, "src", file), "utf8") }));
+    .map((file) => {
+      const source = readFileSync(join(directory, "src", file), "utf8");
+      const imports = Array.from(source.matchAll(importing), ([, type, specifier = ""]) => ({
+        file,
+        specifier,
+        onlyTypes: type !== undefined,
+      }));
+      return { file, source, code: source.replaceAll(comment, ""), imports };
+    });
+  const imports = files.flatMap((file) => file.imports);
+  const fromNode = ({ specifier }: { readonly specifier: string }) => specifier.startsWith("node:");
 
-  const imports = files.flatMap(({ file, source }) =>
-    Array.from(source.matchAll(importing), ([, type, specifier = ""]) => ({
-      file,
-      specifier,
-      onlyTypes: type !== undefined,
-    })),
-  );
-
-  test.each(files)("stays within the line limit in $file", ({ file, source }) => {
-    const importsNode = imports.some(
-      (one) => one.file === file && one.specifier.startsWith("node:"),
-    );
-    const most = importsNode ? maxLines.node : maxLines.web;
+  test.each(files)("stays within the line limit in $file", ({ source, imports: own }) => {
     // Doc comments hold an example.
-    const code = source.replaceAll(/^ *\/\*\*[^]*?\*\/\n/gm, "");
-    expect(code.trimEnd().split("\n").length).toBeLessThanOrEqual(most);
+    const lines = source
+      .replaceAll(/^ *\/\*\*[^]*?\*\/\n/gm, "")
+      .trimEnd()
+      .split("\n").length;
+    expect(lines).toBeLessThanOrEqual(own.some(fromNode) ? maxLines.node : maxLines.web);
   });
 
-  test.each(files)("contains no status code in $file", ({ source }) => {
-    const code = source.replaceAll(comment, "");
+  test.each(files)("contains no status code in $file", ({ code }) => {
     expect(code.match(/(?<![\w.])[1-5]\d\d(?![\w.])/g)).toBeNull();
   });
 
@@ -45,10 +45,8 @@ describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest
     expect(imports.map(({ specifier }) => packageOf(specifier))).toContain(`${scope}/core`);
   });
 
-  test("imports only by top-level statements", () => {
-    for (const { source } of files) {
-      expect(source.replaceAll(comment, "")).not.toMatch(/\b(?:import|require)\s*\(/);
-    }
+  test.each(files)("imports only by top-level statements in $file", ({ code }) => {
+    expect(code).not.toMatch(/\b(?:import|require)\s*\(/);
   });
 
   test("imports its own files by a path inside src", () => {
@@ -60,11 +58,11 @@ describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest
   });
 
   test("imports only exported entries of declared dependencies", () => {
-    const allowed = { ...manifest.dependencies, ...manifest.peerDependencies };
+    const allowed = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
     const others = imports.filter(({ specifier }) => !/^(?:\.|node:)/.test(specifier));
     for (const { specifier } of others) {
       const name = packageOf(specifier);
-      expect(Object.keys(allowed)).toContain(name);
+      expect(allowed).toContain(name);
       if (name.startsWith(`${scope}/`)) {
         expect(packages.flatMap(({ entries }) => entries)).toContain(specifier);
       }
@@ -72,8 +70,6 @@ describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest
   });
 
   test("imports only types from Node", () => {
-    expect(
-      imports.filter(({ specifier, onlyTypes }) => specifier.startsWith("node:") && !onlyTypes),
-    ).toEqual([]);
+    expect(imports.filter((one) => fromNode(one) && !one.onlyTypes)).toEqual([]);
   });
 });

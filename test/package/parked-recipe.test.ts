@@ -4,14 +4,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { codeBlocks, compileBlocks } from "./readme.js";
 
-interface Row {
-  readonly id: string;
-  readonly delivery: unknown;
-}
-
 interface ParkedTable {
   readonly upsert: (id: string, delivery: string) => Promise<void>;
-  readonly all: () => Promise<readonly Row[]>;
+  readonly all: () => Promise<readonly { readonly id: string; readonly delivery: unknown }[]>;
   readonly delete: (id: string) => Promise<void>;
 }
 
@@ -32,8 +27,14 @@ const { receiverOn, runParkedAgain } = (await import(
 const key = "whsec_…";
 const deleted = eventBody("email.sent", { account: "deleted" });
 
-/** A database that stores JSON columns as objects, and fails the operations in `failing`. */
-function database() {
+/** The recipe on a database that stores JSON columns as objects, and fails the operations in `failing`. */
+function recipe() {
+  const printed = vi.spyOn(console, "error").mockReturnValue();
+  const logged = vi.spyOn(console, "log").mockReturnValue();
+  onTestFinished(() => {
+    printed.mockRestore();
+    logged.mockRestore();
+  });
   const rows = new Map<string, unknown>();
   const failing = new Set<keyof ParkedTable>();
   const query = <Result>(name: keyof ParkedTable, run: () => Result) =>
@@ -43,66 +44,58 @@ function database() {
     all: () => query("all", () => Array.from(rows, ([id, delivery]) => ({ id, delivery }))),
     delete: (id) => query("delete", () => void rows.delete(id)),
   };
-  return { table, rows, failing };
-}
-
-async function parkedOnce() {
-  const printed = vi.spyOn(console, "error").mockReturnValue();
-  const logged = vi.spyOn(console, "log").mockReturnValue();
-  onTestFinished(() => {
-    printed.mockRestore();
-    logged.mockRestore();
-  });
-  const { table, rows, failing } = database();
   const receiver = receiverOn(table);
-  return { table, rows, failing, receiver, codes: () => logged.mock.calls.map(([, code]) => code) };
+  return {
+    rows,
+    failing,
+    deliver: async () => (await receiver.receive(await signed(deleted, {}, key))).code,
+    runAgain: () => runParkedAgain(receiver, table),
+    codes: () => logged.mock.calls.map(([, code]) => code),
+  };
 }
-
-const deliver = async (receiver: Receiver) =>
-  (await receiver.receive(await signed(deleted, {}, key))).code;
 
 test("an event that is parked again keeps its single row, and its record stays parked", async () => {
-  const { table, rows, receiver, codes } = await parkedOnce();
-  expect(await deliver(receiver)).toBe("parked");
-  await runParkedAgain(receiver, table);
+  const { rows, deliver, runAgain, codes } = recipe();
+  expect(await deliver()).toBe("parked");
+  await runAgain();
   expect(codes()).toEqual(["parked"]);
   expect(rows.size).toBe(1);
-  expect(await deliver(receiver)).toBe("parked");
+  expect(await deliver()).toBe("parked");
 });
 
 test("an event is not acknowledged while the database cannot store it", async () => {
-  const { rows, failing, receiver } = await parkedOnce();
+  const { rows, failing, deliver } = recipe();
   failing.add("upsert");
-  expect(await deliver(receiver)).toBe("handler_failed");
+  expect(await deliver()).toBe("handler_failed");
   expect(rows.size).toBe(0);
   failing.clear();
-  expect(await deliver(receiver)).toBe("parked");
+  expect(await deliver()).toBe("parked");
   expect(rows.size).toBe(1);
 });
 
 test("a row whose deletion failed is removed by the next attempt, without running the event twice", async () => {
-  const { table, rows, failing, receiver, codes } = await parkedOnce();
-  await deliver(receiver);
+  const { rows, failing, deliver, runAgain, codes } = recipe();
+  await deliver();
   repair(rows);
   failing.add("delete");
-  await expect(runParkedAgain(receiver, table)).rejects.toThrow("connection lost");
+  await expect(runAgain()).rejects.toThrow("connection lost");
   expect(rows.size).toBe(1);
   failing.clear();
-  await runParkedAgain(receiver, table);
+  await runAgain();
   expect(codes()).toEqual(["processed", "duplicate"]);
   expect(rows.size).toBe(0);
 });
 
 test("a row is kept if the database fails while the event runs again", async () => {
-  const { table, rows, failing, receiver, codes } = await parkedOnce();
-  await deliver(receiver);
+  const { rows, failing, deliver, runAgain, codes } = recipe();
+  await deliver();
   // Parking the event a second time fails, so it counts as failed and its row remains.
   failing.add("upsert");
-  await runParkedAgain(receiver, table);
+  await runAgain();
   expect(codes()).toEqual(["handler_failed"]);
   expect(rows.size).toBe(1);
   failing.clear();
-  await runParkedAgain(receiver, table);
+  await runAgain();
   expect(codes()).toEqual(["handler_failed", "parked"]);
 });
 

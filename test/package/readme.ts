@@ -78,23 +78,18 @@ export function codeBlocks(file: string): readonly CodeBlock[] {
 /** Compiles all blocks as modules of one project outside the workspace, with this repository's `node_modules`. */
 export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<CompiledBlocks> {
   const directory = outsideDirectory();
-  const helpers = ["readme-prelude", "readme-preload"];
+  const write = (file: string, text: string) => writeFileSync(join(directory, file), text);
   mkdirSync(join(directory, "src"));
   symlinkSync(join(root, "node_modules"), join(directory, "node_modules"), "junction");
-  writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
-  for (const helper of helpers) {
-    copyFileSync(join(root, `test/package/${helper}.ts`), join(directory, "src", `${helper}.ts`));
+  write("package.json", '{ "type": "module" }');
+  for (const helper of ["readme-prelude.ts", "readme-preload.ts"]) {
+    copyFileSync(join(root, "test/package", helper), join(directory, "src", helper));
   }
   const globals = Object.keys(prelude).map(
     (name) => `const ${name}: typeof import("./readme-prelude.js").${name};`,
   );
-  writeFileSync(
-    join(directory, "src/globals.d.ts"),
-    `export {};\ndeclare global {\n${globals.join("\n")}\n}\n`,
-  );
-  for (const { module, extension, code } of blocks) {
-    writeFileSync(join(directory, "src", `${module}.${extension}`), code);
-  }
+  write("src/globals.d.ts", `export {};\ndeclare global {\n${globals.join("\n")}\n}\n`);
+  for (const { module, extension, code } of blocks) write(`src/${module}.${extension}`, code);
   const compilerOptions = {
     target: "es2023",
     module: "nodenext",
@@ -107,10 +102,7 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
     rootDir: "src",
     outDir: "dist",
   };
-  writeFileSync(
-    join(directory, "tsconfig.json"),
-    JSON.stringify({ compilerOptions, include: ["src"] }),
-  );
+  write("tsconfig.json", JSON.stringify({ compilerOptions, include: ["src"] }));
 
   const { stdout } = await tsc("typescript", [], { cwd: directory });
   const errors = stdout.split(/\n(?! )/).filter((error) => error !== "");
