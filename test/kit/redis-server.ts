@@ -28,9 +28,11 @@ if (!isInstalled && process.env["CI"]) {
 
 /** `describe` for tests that need a `redis-server`. Without one, they are skipped by name. */
 export const describeWithRedis = (name: string, body: () => void): void => {
-  if (isInstalled) describe(name, body);
-  else describe.skip(`${name} (SKIPPED: redis-server is not installed)`, body);
+  const shown = isInstalled ? name : `${name} (SKIPPED: redis-server is not installed)`;
+  describeOrSkip(shown, body);
 };
+
+const describeOrSkip = isInstalled ? describe : describe.skip;
 
 async function freePort(wanted = 0): Promise<number> {
   const server = createServer().listen(wanted, "127.0.0.1");

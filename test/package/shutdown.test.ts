@@ -93,7 +93,7 @@ async function serve(options: Script) {
     terminate: () => child.kill("SIGTERM"),
     finishHandler: () => child.send("finish"),
     /** Checks that the server exits with 0. Resolves with the lines printed since it listened. */
-    async exited(): Promise<readonly string[]> {
+    exited: async (): Promise<readonly string[]> => {
       expect(await closed).toEqual([0, null]);
       return lines;
     },
