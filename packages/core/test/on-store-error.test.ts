@@ -2,9 +2,7 @@ import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, test } from "vitest";
 import { memoryStore, PermanentError, type ClaimResult, type DeliveryStore } from "../src/index.js";
-import { failures, losingFirstResult, never, pause, recorded, send } from "./support.js";
-
-const second = 1_000;
+import { bothWays, losingFirstResult, never, pause, recorded, second, send } from "./support.js";
 
 const down = () => Promise.reject(new Error("connection refused"));
 
@@ -34,7 +32,7 @@ describe('with onStoreError "process"', () => {
   });
 
   test.each<readonly [string, DeliveryStore["claim"]]>([
-    ...failures("connection refused"),
+    ...bothWays(new Error("connection refused")),
     ["returns nonsense", () => ({ status: "OK" }) as unknown as ClaimResult],
   ])("and a claim that %s, the handler runs with dedupe unverified", async (_, claim) => {
     const { receiver, contexts, reports, operations, clock } = processing({}, () => ({ claim }));
@@ -90,7 +88,7 @@ describe('with onStoreError "process"', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test.each(failures("no"))(
+  test.each(bothWays(new Error("no")))(
     "a handler that %s ends as a 500, and a claim that may have been granted is released",
     async (_, handle) => {
       const { receiver, operations } = processing({ handle }, losingFirstResult);

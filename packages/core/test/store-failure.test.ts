@@ -4,14 +4,12 @@ import { settled } from "@svc-webhooks/kit/settled";
 import { type FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ClaimResult, DeliveryStore, StoreCall } from "../src/index.js";
-import { failures, losingFirstResult, never, recorded, send, timed } from "./support.js";
-
-const second = 1_000;
+import { bothWays, losingFirstResult, never, recorded, second, send, timed } from "./support.js";
 
 const reset = () => Promise.reject(new Error("connection reset"));
 
 describe("a claim without a result", () => {
-  test.each(failures("connection reset"))(
+  test.each(bothWays(new Error("connection reset")))(
     "because the store %s fails closed immediately and is released as unused",
     async (_, claim) => {
       const unavailable = { code: "store_unavailable", status: 503, retryAfterMs: 5_000 };
@@ -91,7 +89,7 @@ describe("a claim without a result", () => {
     expect(operations()).toEqual(["claim", "release unused"]);
   });
 
-  test.each([...failures("still down"), ["hangs", never] as const])(
+  test.each([...bothWays(new Error("still down")), ["hangs", never] as const])(
     "whose release %s ends with its lease",
     async (_, release) => {
       const { receiver, clock, lines } = timed({}, (store) => ({

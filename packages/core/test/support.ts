@@ -181,19 +181,6 @@ export const pause = (clock: Clock, ms: number): Promise<void> =>
 /** A promise that never settles. */
 export const never = (): Promise<never> => new Promise(() => {});
 
-/** The ways in which a call can fail, for `test.each`. */
-export const failures = (
-  message: string,
-): readonly (readonly [string, () => never | Promise<never>])[] => [
-  [
-    "throws",
-    () => {
-      throw new Error(message);
-    },
-  ],
-  ["rejects", () => Promise.reject(new Error(message))],
-];
-
 /** A timed receiver, the calls of its store, and the contexts with which its handler ran. */
 export function recorded(
   {
