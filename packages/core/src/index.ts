@@ -57,4 +57,5 @@ export {
   WebhookError,
 } from "./errors.js";
 export type { BodyErrorCode, ReceiverConfigErrorCode } from "./errors.js";
+export type { Logger, LogFields } from "./logger.js";
 export type { Clock } from "./clock.js";

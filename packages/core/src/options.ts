@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.js";
 import type { EventFor, EventSchemas } from "./events.js";
 import type { DeliveryContext, Handler, Handlers } from "./handler.js";
+import type { Logger } from "./logger.js";
 import type { DeliveryReport } from "./report.js";
 import type { DeliveryStore } from "./store.js";
 
@@ -166,23 +167,29 @@ export interface CommonOptions {
   readonly observe?: ((report: DeliveryReport) => unknown) | undefined;
 
   /**
-   * Receives the error that a handler threw. Default: `console.error` with the delivery id, the
-   * type and the stack, control characters escaped. Errors: `invalid_option`.
+   * Receives the error that a handler threw. Default: a line of `logger` with the error's stack and
+   * causes, control characters escaped. Errors: `invalid_option`.
    */
   readonly onHandlerError?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
   /**
    * Receives errors of hooks and of the store that do not change the outcome. Default: one line
-   * through `log`. Errors: `invalid_option`.
+   * of `logger`. Errors: `invalid_option`.
    */
   readonly onInternalError?: ((error: unknown) => unknown) | undefined;
 
   /**
-   * Prints a line about a problem that only the operator can fix, at most once a minute for the same
-   * cause; the next line contains the number of lines omitted. Default `console.error`.
+   * Receives the texts of all lines instead of `logger`, without their levels and fields.
    * Errors: `invalid_option`.
    */
   readonly log?: ((line: string) => void) | undefined;
+
+  /**
+   * Receives a line for what an operator should know, with a text and fields: why a request was refused,
+   * what failed, which types have no handler. `processed` and `duplicate` log nothing. `onHandlerError`,
+   * `onInternalError` and `log` win where they are given. Default `console`. Errors: `invalid_option`.
+   */
+  readonly logger?: Logger | undefined;
 
   /** The time source, for tests. Default: the system's clock. */
   readonly clock?: Clock | undefined;

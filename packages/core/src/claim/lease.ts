@@ -40,7 +40,7 @@ export function keepLease(
     }
     if (now >= extendAt) {
       extendAt = now + pauseMs > claimedAt + maxRunMs ? Infinity : now + pauseMs;
-      extend().catch(onInternalError);
+      extend().catch((error) => onInternalError(error, "extend"));
     }
     schedule();
   };

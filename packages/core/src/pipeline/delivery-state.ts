@@ -97,8 +97,9 @@ export class DeliveryState {
     neverThrows(() => this.#options?.waitUntil?.(work), this.config.onInternalError)();
   }
 
-  warn(warning: Warning): void {
+  warn(warning: Warning, error?: unknown): void {
     this.#warnings.push(warning);
+    this.config.log.warning(warning, this.context, error);
   }
 
   /** Marks the lease as lost if its time has passed. */
@@ -121,7 +122,7 @@ export class DeliveryState {
     this.#lapAt = now;
   }
 
-  /** Returns the outcome, after printing its hint for the operator and reporting it to `observe`. */
+  /** Returns the outcome, after logging it and reporting it to `observe`. */
   end(phase: DeliveryReport["phase"], ending: Ending): Outcome {
     const { config, context } = this;
     const receiver = config.name;
@@ -131,14 +132,7 @@ export class DeliveryState {
     // TypeScript cannot see that a code and its own status belong together.
     // oxlint-disable-next-line typescript/no-misused-spread
     const outcome = { ...context, warnings, code, status, retryAfterMs } as Outcome;
-    if (hint) {
-      // Strangers choose what is in the hint of an unverified request, and a server may put an id of
-      // each request into its errors: one line for all of the code.
-      const isVerified = this.isResumed || context.secretId !== undefined;
-      const isOneCause = !isVerified || code === "store_unavailable";
-      const key = isOneCause ? code : `${code} ${hint}`;
-      config.printLine(key, `${receiver}: ${code}`, hint, context);
-    }
+    config.log.outcome(code, hint, context);
     if (config.observe) {
       const totalMs = config.clock.monotonic() - this.#startedAt;
       config.observe({ phase, receiver, ...outcome, ...this.#times, totalMs });

@@ -90,8 +90,8 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
   }
 
   function onCloseError(error: unknown, retries: Promise<void>, isCompletion: boolean): void {
-    if (isCompletion) state.warn("complete_failed");
-    config.onInternalError(error);
+    if (isCompletion) state.warn("complete_failed", error);
+    config.onInternalError(error, isCompletion ? "complete" : "release");
     state.track(retries);
   }
 }

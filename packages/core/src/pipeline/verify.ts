@@ -16,9 +16,11 @@ export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefine
     (secrets) =>
       andThen(matchingSecret(secrets, state.bytes, state.signature), (secret) => {
         if (!secret) return endWith("signature_mismatch");
-        if (secret !== secrets[0]) state.warn("old_secret");
+        state.config.log.verified();
         state.context.secretId = secret.id;
-        return accept(state);
+        const ending = accept(state);
+        if (secret !== secrets[0]) state.warn("old_secret");
+        return ending;
       }),
     (error) => endWith("misconfigured", describe(error)),
   );

@@ -4,14 +4,9 @@ import type { EventSchemas } from "../events.js";
 import type { DeliveryContext } from "../handler.js";
 import { assertOption, assertNoRest, assertRange } from "../lib/assert.js";
 import { neverThrows } from "../lib/never-throws.js";
-import {
-  describe,
-  describeFully,
-  isFilled,
-  linePrinter,
-  logLine,
-  type PrintLine,
-} from "../lib/text.js";
+import { isFilled } from "../lib/text.js";
+import { writer } from "../log/line.js";
+import { createLog, type Log } from "../log/log.js";
 import { longestDelayMs } from "../lib/times.js";
 import { memoryStore } from "../memory-store.js";
 import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "../options.js";
@@ -22,19 +17,24 @@ import { parseSchemas, type Schemas } from "./schemas.js";
 type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
 
 /**
- * The options of one receiver, validated and with their defaults. `observe`, `printLine`,
+ * The options of one receiver, validated and with their defaults. `observe`, `log`,
  * `onHandlerError` and `onInternalError` never throw.
  */
-export interface Config extends Complete<Omit<CommonOptions, "secret" | "observe" | "log">> {
+export interface Config extends Complete<
+  Omit<CommonOptions, "secret" | "observe" | "log" | "logger" | "onInternalError">
+> {
   readonly secret: SecretReader;
   readonly on: Routes;
   readonly events: Schemas;
   readonly storeTimeouts: Complete<StoreTimeouts>;
   readonly observe: CommonOptions["observe"];
-  readonly printLine: PrintLine;
+  readonly log: Log;
+  readonly onInternalError: Log["internalError"];
 }
 
 const unset = () => undefined;
+
+const adviceFor = () => "";
 
 /**
  * Stores of receivers named `"default"`: a second receiver without a name would treat the first
@@ -65,8 +65,9 @@ export function resolveOptions({
     complete = 2_000,
     ...otherTimeouts
   } = {},
-  log = (line: string) => console.error(line),
-  onHandlerError = printHandlerError,
+  logger = console,
+  log,
+  onHandlerError,
   maxRuns = Infinity,
   onParked = unset,
   onStoreError = "refuse",
@@ -80,8 +81,8 @@ export function resolveOptions({
   const hooks = {
     eventType,
     eventId,
-    log,
-    onHandlerError,
+    log: log ?? unset,
+    onHandlerError: onHandlerError ?? unset,
     onParked,
     observe: observe ?? unset,
     onInternalError: onInternalError ?? unset,
@@ -99,6 +100,12 @@ export function resolveOptions({
     "invalid_option",
     "store",
     "store must be a DeliveryStore.",
+  );
+  assertOption(
+    [logger?.info, logger?.warn, logger?.error].every((method) => typeof method === "function"),
+    "invalid_option",
+    "logger",
+    "logger must have the methods info, warn and error.",
   );
   assertOption(
     isFilled(name) && name.length <= 256,
@@ -141,16 +148,23 @@ export function resolveOptions({
   assertRange(storeTimeouts, 1, 10_000);
   if (maxRuns !== Infinity) assertRange({ maxRuns }, 1, 1_000_000);
 
-  const printLine = linePrinter(
-    clock,
-    neverThrows(log, neverThrows(onInternalError ?? unset, unset)),
+  const write = neverThrows(writer(logger, log), neverThrows(onInternalError ?? unset, unset));
+  const lines = createLog(name, clock, write, adviceFor);
+  const internalError = neverThrows(
+    onInternalError ? (error: unknown) => onInternalError(error) : lines.internalError,
+    unset,
   );
-  const printInternal = (error: unknown) => {
-    const message = describe(error);
-    printLine(message, "internal error", message);
+  const handlerError = neverThrows(onHandlerError ?? lines.handlerError, internalError);
+  // `onHandlerError` receives only the error of a failed `onParked`.
+  const parking = async (error: unknown, context: DeliveryContext) => {
+    try {
+      await onParked(error, context);
+    } catch (failure) {
+      if (!onHandlerError) lines.handlerError(error, context);
+      throw failure;
+    }
   };
-  const internalError = neverThrows(onInternalError ?? printInternal, unset);
-  const handlerError = neverThrows(onHandlerError, internalError);
+  const dropped = onHandlerError ? handlerError : neverThrows(lines.dropped, internalError);
   const config = {
     clock,
     store,
@@ -169,8 +183,8 @@ export function resolveOptions({
     onStoreError,
     onInternalError: internalError,
     onHandlerError: handlerError,
-    onParked: onParked === unset ? handlerError : onParked,
-    printLine,
+    onParked: onParked === unset ? dropped : parking,
+    log: lines,
     observe: observe && neverThrows(observe, internalError),
     events: parseSchemas(events),
     secret: secretReader(secret, clock),
@@ -182,8 +196,4 @@ export function resolveOptions({
 
 function firstTypeField({ type, event_type, event }: SignedBody): string | undefined {
   return [type, event_type, event].find(isFilled);
-}
-
-function printHandlerError(error: unknown, context: DeliveryContext): void {
-  console.error(`${logLine("handler_failed", context)}${describeFully(error)}`);
 }

@@ -1,0 +1,102 @@
+import type { Clock } from "../clock.js";
+import { describe } from "../lib/text.js";
+import { linePauseMs } from "../lib/times.js";
+import type { Logger, LogFields } from "../logger.js";
+import type { DeliveryFacts } from "../outcome.js";
+
+export type Level = keyof Logger;
+
+/** A line for the operator. */
+export interface Line {
+  readonly level: Level;
+  /** The code of an outcome or a warning. */
+  readonly code: string;
+  /** What happened in this case; may hold external text. */
+  readonly message?: string;
+  /** The likely cause and the fix, in our own words. */
+  readonly advice?: string | undefined;
+  readonly facts?: Partial<DeliveryFacts>;
+  /** Printed after the message, with its stack and causes. */
+  readonly error?: unknown;
+  /** Lines with the same key are printed at most once a minute. Without a key, each is printed. */
+  readonly key?: string | undefined;
+}
+
+export type Print = (line: Line) => void;
+
+/** Passes a complete line on. */
+export type Write = (level: Level, text: string, fields: LogFields) => void;
+
+/** Prints the lines of a receiver, each with the number of lines omitted before it. */
+export function linePrinter(receiver: string, clock: Clock, write: Write): Print {
+  const printed = new Map<string, { readonly at: number; omitted: number }>();
+
+  /** Returns how many lines were omitted since the last one with this key; undefined to omit this one. */
+  function omittedSince(key: string): number | undefined {
+    const now = clock.monotonic();
+    const last = printed.get(key);
+    if (last && now - last.at < linePauseMs) {
+      last.omitted += 1;
+      return undefined;
+    }
+    if (printed.size > 100) printed.clear();
+    printed.set(key, { at: now, omitted: 0 });
+    return last?.omitted ?? 0;
+  }
+
+  return ({ level, code, message = "", advice = "", facts = {}, error, key }) => {
+    const omitted = key === undefined ? 0 : omittedSince(key);
+    if (omitted === undefined) return;
+    const { deliveryId, type, run } = facts;
+    const about = deliveryId ? ` ${printable(JSON.stringify({ deliveryId, type, run }))}` : "";
+    const parts = [
+      `svc-webhooks ${receiver}: ${code}:${about}`,
+      printable(message),
+      error === undefined ? "" : describeFully(error),
+      advice,
+      omitted ? `(and ${omitted} more)` : "",
+    ];
+    write(level, parts.filter(Boolean).join(" "), {
+      receiver,
+      code,
+      ...(deliveryId && { deliveryId }),
+      ...(type && { type: printable(type) }),
+      ...(run && { run }),
+    });
+  };
+}
+
+/** Passes lines to the `log` of a receiver's options, or else to its logger. */
+export function writer(logger: Logger, log: ((line: string) => void) | undefined): Write {
+  if (log) return (_level, text) => log(text);
+  // It would print the fields after a text that holds them.
+  if (logger === console) return (level, text) => console[level](text);
+  if ("bindings" in logger) {
+    const fieldsFirst = logger as unknown as Record<
+      Level,
+      (fields: LogFields, text: string) => unknown
+    >;
+    return (level, text, fields) => fieldsFirst[level](fields, text);
+  }
+  return (level, text, fields) => logger[level](text, fields);
+}
+
+/**
+ * Returns an error with its stack and its causes. Line breaks in messages are escaped like all control
+ * characters, so that a sender's text cannot imitate a line.
+ */
+function describeFully(error: unknown, depth = 3): string {
+  const message = describe(error);
+  const { stack, cause } = (error ?? {}) as { readonly stack?: unknown; readonly cause?: unknown };
+  const whole = typeof stack === "string" ? stack : message;
+  const lines = whole.replace(message, () => printable(message)).split("\n");
+  // A stack may hold more than its message. No line of ours begins with a space.
+  const text = lines.map(printable).join("\n  ");
+  return cause && depth ? `${text}\n  caused by: ${describeFully(cause, depth - 1)}` : text;
+}
+
+/** Cuts external text to 500 characters, and escapes all but printable ASCII. */
+const printable = (text: string) =>
+  text
+    .slice(0, 500)
+    .replace(/[^ -~]/g, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);

@@ -1,0 +1,131 @@
+import type { Clock } from "../clock.js";
+import { codeOf } from "../errors.js";
+import { describe } from "../lib/text.js";
+import type { DeliveryFacts, OutcomeCode, Warning } from "../outcome.js";
+import { explanations } from "./explanations.js";
+import { linePrinter, type Level, type Print, type Write } from "./line.js";
+
+/** The level of each outcome's line. Without one, it has no line, or `Log` has a function for it. */
+export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
+  processed: undefined,
+  ignored: "info",
+  duplicate: undefined,
+  parked: undefined,
+  in_flight: "info",
+  handler_timeout: "warn",
+  handler_failed: undefined,
+  event_invalid: "error",
+  event_untyped: "error",
+  store_unavailable: "error",
+  body_unavailable: "error",
+  misconfigured: "error",
+  internal_error: "error",
+  signature_missing: "warn",
+  signature_malformed: "warn",
+  signature_mismatch: "warn",
+  delivery_id_missing: "error",
+  delivery_id_malformed: "error",
+  malformed_body: "error",
+  method_not_allowed: undefined,
+  body_too_large: "warn",
+  encoding_unsupported: "warn",
+  body_timeout: "warn",
+  draining: "info",
+  aborted: undefined,
+};
+
+// Each is kept, so neither their number nor their length may depend on the sender.
+const mostTypes = 100;
+const longestType = 200;
+
+type SomeFacts = Partial<DeliveryFacts>;
+
+/** What one receiver tells its operator. It keeps nothing of a delivery but the types that were ignored. */
+export interface Log {
+  /** Called for each verified delivery. */
+  readonly verified: () => void;
+  /** Prints the line of an outcome. `hint` is the problem and its fix in this case. */
+  readonly outcome: (code: OutcomeCode, hint: string | undefined, facts: SomeFacts) => void;
+  /** Prints the line of a warning. */
+  readonly warning: (code: Warning, facts: SomeFacts, error?: unknown) => void;
+  /** Prints the error of a handler. */
+  readonly handlerError: (error: unknown, facts: SomeFacts) => void;
+  /** Prints that an event was parked although there is no `onParked`. */
+  readonly dropped: (error: unknown, facts: SomeFacts) => void;
+  /** Prints an error that changes no outcome: of a hook, or of a store call for a claim. */
+  readonly internalError: (error: unknown, operation?: string) => void;
+}
+
+export function createLog(
+  receiver: string,
+  clock: Clock,
+  write: Write,
+  adviceFor: (type: string) => string,
+): Log {
+  const print: Print = linePrinter(receiver, clock, write);
+  const ignoredTypes = new Set<string>();
+  let hasVerified = false;
+
+  function ignored(type: string, facts: SomeFacts): void {
+    if (ignoredTypes.has(type)) return;
+    const isFull = ignoredTypes.size >= mostTypes || type.length > longestType;
+    if (!isFull) ignoredTypes.add(type);
+    const message = `no handler for ${JSON.stringify(type)}`;
+    const key = isFull ? "ignored" : undefined;
+    print({ level: "info", code: "ignored", message, advice: adviceFor(type), facts, key });
+  }
+
+  return {
+    verified() {
+      hasVerified = true;
+    },
+
+    outcome(code, hint, facts) {
+      const level = levels[code];
+      if (!level) return;
+      const { type = "" } = facts;
+      if (code === "ignored") return ignored(type, facts);
+      // Strangers choose what is in the hint of an unverified request, and a server may put an id of
+      // each request into its errors: one line for all of the code.
+      const isVerified = facts.deliveryId !== undefined;
+      const key = isVerified && code !== "store_unavailable" ? `${code} ${hint?.slice(0, 500)}` : code;
+      const isSetUp = level !== "warn" || isVerified || hasVerified;
+      print({
+        level: isSetUp ? level : "error",
+        code,
+        message: hint ?? "",
+        advice: `${explanations[code] ?? ""}${isSetUp ? "" : explanations.never_verified}`,
+        facts,
+        key,
+      });
+    },
+
+    warning(code, facts, error) {
+      const message = error === undefined ? "" : describe(error);
+      print({ level: "warn", code, message, advice: explanations[code], facts, key: code });
+    },
+
+    handlerError(error, facts) {
+      const { cause } = Object(error) as { readonly cause?: unknown };
+      const code = "handler_failed";
+      if (codeOf(error) === "retry_error") {
+        const message = `${describe(error)}${cause ? `: ${describe(cause)}` : ""}`;
+        print({ level: "warn", code, message, facts });
+      } else {
+        print({ level: "error", code, facts, error });
+      }
+    },
+
+    dropped(error, facts) {
+      const message = "parked and dropped: there is no onParked";
+      print({ level: "error", code: "parked", message, facts, error });
+    },
+
+    internalError(error, operation) {
+      // The warning `complete_failed` has a line.
+      if (operation === "complete") return;
+      const message = `${operation ? `store.${operation} failed: ` : ""}${describe(error)}`;
+      print({ level: "error", code: "internal_error", message, key: message });
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/**
+ * Where lines go: `console`, pino, winston, the logger of Fastify, or anything else with these methods. A
+ * method is called with a text and fields, or with fields and a text if the logger has a method
+ * `bindings`: pino and Fastify drop what follows a text. The text alone is complete; `console` gets only
+ * the text.
+ */
+export interface Logger {
+  info(text: string, fields: LogFields): unknown;
+  warn(text: string, fields: LogFields): unknown;
+  error(text: string, fields: LogFields): unknown;
+}
+
+/** The facts in a line. A fact that is not known is absent. */
+export interface LogFields {
+  /** The receiver's name. */
+  readonly receiver: string;
+  /** The code of the outcome or the warning. */
+  readonly code: string;
+  readonly deliveryId?: string;
+  /** The event's type; at most 500 characters, with all but printable ASCII escaped. */
+  readonly type?: string;
+  /** The receiver's count of runs. */
+  readonly run?: number;
+}

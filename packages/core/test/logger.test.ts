@@ -1,0 +1,342 @@
+import { eventBody, forgedSignature, secret, unsigned } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
+import { settled } from "@svc-webhooks/kit/settled";
+import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
+import { fakeClock } from "@svc-webhooks/testing";
+import { pino } from "pino";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import winston from "winston";
+import {
+  BodyError,
+  createReceiver,
+  memoryStore,
+  PermanentError,
+  RetryError,
+  type DeliveryStore,
+  type Logger,
+  type ReceiverOptions,
+} from "../src/index.js";
+import { levels } from "../src/log/log.js";
+import { never, send } from "./support.js";
+
+interface Logged {
+  readonly level: string;
+  readonly text: string;
+  readonly fields: unknown;
+}
+
+/** A receiver on a fake clock, and its lines. By default it handles every event. */
+function logging(options: Partial<ReceiverOptions> = {}, faults: Partial<DeliveryStore> = {}) {
+  const lines: Logged[] = [];
+  const noted = (level: string) => (text: string, fields: unknown) =>
+    lines.push({ level, text, fields });
+  const logger = { info: noted("info"), warn: noted("warn"), error: noted("error") };
+  const clock = fakeClock();
+  const receiver = createReceiver({
+    secret,
+    name: "billing",
+    clock,
+    store: { ...memoryStore({ clock }), ...faults },
+    logger,
+    on: { "*": () => {} },
+    ...options,
+  });
+  return { receiver, clock, lines };
+}
+
+const forged = unsigned(eventBody(), { "x-svc-signature": forgedSignature });
+const minute = 60_000;
+
+describe("the line of a refused request", () => {
+  test.for<[string, string, Record<string, string>]>([
+    ["signature_missing", "no X-SVC-Signature", {}],
+    ["signature_malformed", "64 hex digits", { "x-svc-signature": "sha1=00" }],
+    ["signature_mismatch", "Compare `secret`", { "x-svc-signature": forgedSignature }],
+    ["encoding_unsupported", "compressed", { "content-encoding": "gzip" }],
+    ["body_too_large", "larger than maxBodyBytes", { "content-length": "2000000" }],
+  ])(
+    "%s names the likely cause, as an error until a delivery is verified",
+    async ([code, cause, headers]) => {
+      const { receiver, clock, lines } = logging();
+      const refused = unsigned(eventBody(), headers);
+      await receiver.receive(refused);
+      await send(receiver);
+      await clock.advance(minute);
+      await receiver.receive(refused);
+      const fields = { receiver: "billing", code };
+      const text = expect.stringMatching(`^svc-webhooks billing: ${code}: .*${cause}`);
+      expect(lines).toEqual([
+        { level: "error", text, fields },
+        { level: "warn", text, fields },
+      ]);
+      const unverified = "has not verified any delivery yet";
+      expect(lines.map((line) => line.text.includes(unverified))).toEqual([true, false]);
+    },
+  );
+
+  test("is printed once a minute per code, with the number omitted, whatever strangers send", async () => {
+    const { receiver, clock, lines } = logging();
+    for (let sent = 0; sent < 100_000; sent += 1) await receiver.receive(forged);
+    await clock.advance(minute);
+    expect(lines).toHaveLength(1);
+    await receiver.receive(forged);
+    expect(lines).toMatchObject([{}, { text: expect.stringMatching(/ \(and 99999 more\)$/) }]);
+  });
+
+  test("is absent for other methods and for clients that disconnect", async () => {
+    const { receiver, lines } = logging();
+    const body = () => Promise.reject(new BodyError("aborted"));
+    expect((await receiver.receive({ ...forged, method: "GET" })).code).toBe("method_not_allowed");
+    expect((await receiver.receive({ ...forged, body })).code).toBe("aborted");
+    expect(lines).toEqual([]);
+  });
+
+  test.for([
+    ["delivery_id_missing", eventBody(), { "x-svc-delivery-id": "" }],
+    ["delivery_id_malformed", eventBody(), { "x-svc-delivery-id": "a,b" }],
+    ["malformed_body", "[]", {}],
+  ] as const)("%s is an error: the delivery is genuine", async ([code, body, headers]) => {
+    const { receiver, lines } = logging();
+    await send(receiver, body, headers);
+    expect(lines).toMatchObject([{ level: "error", fields: { code } }]);
+    expect(lines[0]?.text).toContain("genuine");
+  });
+});
+
+describe("the line of an ignored event", () => {
+  test("is printed once per type", async () => {
+    const { receiver, clock, lines } = logging({ on: { "email.sent": () => {} } });
+    for (const type of ["email.opened", "email.opened", "domain.updated"]) {
+      await send(receiver, eventBody(type), { "x-svc-delivery-id": `dlv_${clock.now()}` });
+      await clock.advance(minute);
+    }
+    expect(lines).toMatchObject([
+      { level: "info", fields: { code: "ignored", type: "email.opened" } },
+      { level: "info", fields: { code: "ignored", type: "domain.updated" } },
+    ]);
+    expect(lines[0]?.text).toContain('no handler for "email.opened"');
+  });
+
+  test("is printed for 100 types, and from then on once a minute", async () => {
+    const { receiver, clock, lines } = logging({ on: { "email.sent": () => {} } });
+    for (let type = 0; type < 1_000; type += 1) await send(receiver, eventBody(`type ${type}`));
+    expect(lines).toHaveLength(101);
+    await clock.advance(minute);
+    for (let type = 0; type < 1_000; type += 1) await send(receiver, eventBody(`type ${type}`));
+    expect(lines).toHaveLength(102);
+    expect(lines.at(-1)?.text).toMatch(/ \(and 899 more\)$/);
+  });
+});
+
+describe("the line of an error of a handler", () => {
+  const facts = { receiver: "billing", deliveryId: "dlv_1", type: "email.sent", run: 1 };
+
+  test("has the stack, the causes, the ids, the type and the run", async () => {
+    const error = new Error("no\nroom", { cause: new Error("disk full") });
+    const { receiver, lines } = logging({ on: { "*": () => Promise.reject(error) } });
+    await send(receiver);
+    expect(lines).toMatchObject([{ level: "error", fields: { ...facts, code: "handler_failed" } }]);
+    expect(lines[0]?.text).toMatch(
+      /^svc-webhooks billing: handler_failed: \{"deliveryId":"dlv_1","type":"email.sent","run":1\} Error: no\\u\{a\}room\n +at [^]*\n  caused by: Error: disk full\n/,
+    );
+  });
+
+  test("is a warning of one line for a RetryError", async () => {
+    const error = new RetryError({ retryAfterMs: 90_000, cause: new Error("rate limit") });
+    const { receiver, lines } = logging({ on: { "*": () => Promise.reject(error) } });
+    await send(receiver);
+    expect(lines).toMatchObject([{ level: "warn", fields: { ...facts, code: "handler_failed" } }]);
+    expect(lines[0]?.text).toMatch(/ retry after 90000 ms: rate limit$/);
+  });
+
+  test("states that a PermanentError is dropped if there is no onParked", async () => {
+    const error = new PermanentError("no such account");
+    const { receiver, lines } = logging({ on: { "*": () => Promise.reject(error) } });
+    await send(receiver);
+    expect(lines).toMatchObject([{ level: "error", fields: { ...facts, code: "parked" } }]);
+    expect(lines[0]?.text).toMatch(
+      /parked and dropped: there is no onParked PermanentError: no such account\n/,
+    );
+  });
+
+  test("is printed for the handler and for onParked if both fail", async () => {
+    const { receiver, lines } = logging({
+      on: { "*": () => Promise.reject(new PermanentError("no such account")) },
+      onParked: () => Promise.reject(new Error("disk full")),
+    });
+    await send(receiver);
+    expect(lines.map(({ text }) => /(?:no such account|disk full)/.exec(text)?.[0])).toEqual([
+      "no such account",
+      "disk full",
+    ]);
+  });
+});
+
+describe("one line a minute is printed for", () => {
+  const ids = ["dlv_1", "dlv_2", "dlv_3"];
+
+  test("in_flight", async () => {
+    const { opened, open } = gate();
+    const { receiver, lines } = logging({ on: { "*": () => opened } });
+    const first = send(receiver);
+    await settled();
+    for (const _ of ids) await send(receiver);
+    open();
+    await first;
+    expect(lines).toMatchObject([{ level: "info", fields: { code: "in_flight" } }]);
+    expect(lines[0]?.text).toContain('{"deliveryId":"dlv_1","type":"email.sent"}');
+  });
+
+  test("handler_timeout", async () => {
+    const { receiver, clock, lines } = logging({ on: { "*": never } });
+    for (const id of ids) void send(receiver, eventBody(), { "x-svc-delivery-id": id });
+    await clock.advance(10_000);
+    expect(lines).toMatchObject([
+      { level: "warn", fields: { code: "handler_timeout", deliveryId: "dlv_1", run: 1 } },
+    ]);
+  });
+
+  test("old_secret", async () => {
+    const both = [
+      { id: "new", key: "whsec_new" },
+      { id: "old", key: secret },
+    ];
+    const { receiver, lines } = logging({ secret: both });
+    for (const id of ids) await send(receiver, eventBody(), { "x-svc-delivery-id": id });
+    expect(lines).toMatchObject([
+      { level: "warn", fields: { code: "old_secret", deliveryId: "dlv_1" } },
+    ]);
+  });
+
+  test("complete_failed", async () => {
+    const { receiver, lines } = logging(
+      {},
+      { complete: () => Promise.reject(new Error("READONLY")) },
+    );
+    for (const id of ids) await send(receiver, eventBody(), { "x-svc-delivery-id": id });
+    expect(lines).toMatchObject([
+      { level: "warn", fields: { code: "complete_failed", deliveryId: "dlv_1", run: 1 } },
+    ]);
+    expect(lines[0]?.text).toContain("READONLY");
+  });
+});
+
+test("processed and duplicate have no line", async () => {
+  const { receiver, lines } = logging();
+  expect(await send(receiver)).toMatchObject({ code: "processed" });
+  expect(await send(receiver)).toMatchObject({ code: "duplicate" });
+  expect(lines).toEqual([]);
+});
+
+test("no text of a sender is printed unescaped", async () => {
+  const { receiver, lines } = logging({ on: { "email.sent": () => {} } });
+  await send(receiver, eventBody("a\nsvc-webhooks billing: forged \u{1b}[31m" + "é".repeat(1_000)));
+  for (const { text, fields } of lines) {
+    expect(text).toMatch(/^[ -~]{1,9000}$/);
+    expect((fields as { type: string }).type).toMatch(/^[ -~]{1,5000}$/);
+  }
+  expect(lines).toHaveLength(1);
+});
+
+describe("a logger", () => {
+  const throwing = { on: { "*": () => Promise.reject(new Error("no room")) } };
+
+  test("by default is console, which gets the text alone", async () => {
+    const error = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => error.mockRestore());
+    await send(createReceiver({ secret, ...throwing }));
+    expect(error.mock.calls).toEqual([[expect.stringMatching(/handler_failed: .*no room/)]]);
+  });
+
+  test("of pino gets the fields first", async () => {
+    const written: string[] = [];
+    const logger = pino({}, { write: (line: string) => written.push(line) });
+    await send(logging({ logger, ...throwing }).receiver);
+    expect(written.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      {
+        level: 50,
+        msg: expect.stringContaining("no room"),
+        receiver: "billing",
+        code: "handler_failed",
+        deliveryId: "dlv_1",
+        type: "email.sent",
+        run: 1,
+      },
+    ]);
+  });
+
+  test("of winston gets the text first", async () => {
+    const written: unknown[] = [];
+    const stream = new winston.transports.Stream({
+      stream: new (await import("node:stream")).Writable({
+        write(chunk: Buffer, _encoding, done) {
+          written.push(JSON.parse(chunk.toString()));
+          done();
+        },
+      }),
+    });
+    const logger = winston.createLogger({ transports: [stream] });
+    await send(logging({ logger, ...throwing }).receiver);
+    expect(written).toMatchObject([
+      {
+        level: "error",
+        message: expect.stringContaining("no room"),
+        receiver: "billing",
+        code: "handler_failed",
+        deliveryId: "dlv_1",
+      },
+    ]);
+  });
+
+  test.for([[null], [{ info() {}, warn() {} }], [() => {}]])("%o is refused", ([logger]) => {
+    expect(() => logging({ logger: logger as unknown as Logger })).toThrow(
+      expect.objectContaining({ code: "invalid_option", option: "logger" }),
+    );
+  });
+
+  test("that throws changes no outcome, and its error goes to onInternalError", async () => {
+    const errors: unknown[] = [];
+    const throws = () => {
+      throw new Error("log is full");
+    };
+    const { receiver } = logging({
+      ...throwing,
+      logger: { info: throws, warn: throws, error: throws },
+      onInternalError: (error) => errors.push(error),
+    });
+    expect((await send(receiver)).code).toBe("handler_failed");
+    expect(errors).toMatchObject([{ message: "log is full" }]);
+  });
+
+  test("gets no line that log, onHandlerError or onInternalError receives", async () => {
+    const given: string[] = [];
+    const hooks: Partial<ReceiverOptions> = {
+      log: (line) => given.push(line),
+      onHandlerError: (error) => given.push(String(error)),
+      onInternalError: (error) => given.push(String(error)),
+    };
+    const { receiver, lines } = logging(
+      { ...throwing, ...hooks },
+      { release: () => Promise.reject(new Error("READONLY")) },
+    );
+    await send(receiver);
+    await receiver.receive(forged);
+    expect(given).toEqual([
+      "Error: no room",
+      "Error: READONLY",
+      expect.stringContaining("signature_mismatch"),
+    ]);
+    expect(lines).toEqual([]);
+  });
+});
+
+test("the table in docs/logging.md states the level of each outcome", () => {
+  const rows = tableOf("docs/logging.md", "code").flatMap(({ code = "", level = "" }) =>
+    codeIn(code).map((name) => [name, level] as const),
+  );
+  const documented = Object.fromEntries(rows.filter(([name]) => name in levels));
+  // Lines with their own functions.
+  const expected = { ...levels, handler_failed: "error", parked: "error" };
+  const none = Object.entries(expected).map(([name, level = "none"]) => [name, level]);
+  expect(documented).toEqual(Object.fromEntries(none));
+});
