@@ -79,7 +79,7 @@ describe('with onStoreError "process"', () => {
     }));
     const outcome = await send(receiver);
     expect(outcome).toMatchObject({ code: "processed", warnings: ["complete_failed"] });
-    expect(lines).toEqual(["svc-webhooks internal error: connection refused"]);
+    expect(lines).toEqual([expect.stringMatching(/ complete_failed: .*connection refused/)]);
     await clock.advance(8 * second);
     isDown = false;
     await clock.advance(8 * second);

@@ -85,7 +85,7 @@ describe.each(bothWays(hopeless))("a PermanentError from a handler that %s", (_,
     const { receiver, lines } = timed({ on, onHandlerError });
     expect((await send(receiver)).code).toBe("parked");
     await settled();
-    expect(lines).toEqual(["svc-webhooks internal error: no logger"]);
+    expect(lines).toEqual(["svc-webhooks test: internal_error: no logger"]);
   });
 
   test("ends only when onParked has resolved, and other copies are refused until then", async () => {

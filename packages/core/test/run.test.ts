@@ -99,7 +99,10 @@ describe("a handler that exceeds its timeout", () => {
     fail(new Error("late failure"));
     await settled();
     expect(reports.at(-1)).toMatchObject({ phase: "settled", code: "handler_failed", status: 500 });
-    expect(lines).toEqual(["handler: Error: late failure"]);
+    expect(lines).toEqual([
+      expect.stringContaining("handler_timeout"),
+      "handler: Error: late failure",
+    ]);
     expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
     expect(clock.timers).toBe(0);
   });
@@ -269,7 +272,9 @@ describe("a lease that is lost", () => {
     expect((await send(receiver)).code).toBe("in_flight");
     await finish();
     expect(reports.at(-1)).toMatchObject({ phase: "settled", code: "processed", warnings: [] });
-    expect(lines).toEqual(["svc-webhooks internal error: connection reset"]);
+    expect(lines).toContain(
+      "svc-webhooks test: internal_error: store.extend failed: connection reset",
+    );
   });
 
   test("by a frozen process is regained unless another run has claimed, and stays regained", async () => {
@@ -325,7 +330,7 @@ describe("a complete that fails", () => {
       status: 200,
       warnings: ["complete_failed"],
     });
-    expect(lines).toEqual(["svc-webhooks internal error: connection reset"]);
+    expect(lines).toEqual([expect.stringMatching(/ complete_failed: .*connection reset/)]);
     await clock.advance(10 * second);
     expect(operations()).toEqual(["claim", "complete", "complete", "complete", "complete"]);
     expect(new Set(calls.map(({ request }) => request.token)).size).toBe(1);
@@ -395,7 +400,10 @@ test("a release that fails does not change the response, and attempts are refuse
     release: () => Promise.reject(new Error("read only")),
   }));
   expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500, warnings: [] });
-  expect(lines).toEqual(["handler: Error: no", "svc-webhooks internal error: read only"]);
+  expect(lines).toEqual([
+    "handler: Error: no",
+    "svc-webhooks test: internal_error: store.release failed: read only",
+  ]);
   expect((await send(receiver)).code).toBe("in_flight");
   await clock.advance(30 * second);
   expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
@@ -568,7 +576,7 @@ describe("waitUntil", () => {
       const outcome = await receive(receiver, waitUntil);
       expect(outcome).toMatchObject({ code: "processed", warnings: [] });
       await settled();
-      expect(lines).toEqual(["svc-webhooks internal error: no background here"]);
+      expect(lines).toEqual(["svc-webhooks test: internal_error: no background here"]);
     },
   );
 });
