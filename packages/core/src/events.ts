@@ -6,19 +6,44 @@ export interface AnyEvent {
   readonly [field: string]: unknown;
 }
 
-/**
- * Represents every type that `events` does not list. It is not `string`, because a union that contains
- * `string` does not narrow by `event.type === "email.sent"`. Use `String(event.type)` for its text.
- */
-export declare enum UnlistedType {
-  any = "(unlisted)",
-}
-
-/** An event whose type `events` does not list. Its fields have not been validated. */
-export interface UnknownEvent {
-  readonly type: UnlistedType;
+/** The fields of an object, including those that its type does not name. */
+export interface Fields {
   readonly [field: string]: unknown;
 }
+
+/**
+ * An event whose type `events` does not list. Nothing of it has been validated. A field that is optional in
+ * a listed event has that type here too, so that a union of both has it after
+ * `event.type === "email.sent"`. A field that listed events require is `never`; read it with
+ * {@link fieldsOf}.
+ */
+export type UnknownEvent<Listed = never> = Fields & { readonly type: string } & {
+  readonly [Field in Exclude<FieldOf<Listed>, "type">]: Unvalidated<ValueOf<Listed, Field>>;
+};
+
+/** The names of fields, without those that an index signature allows. */
+type FieldOf<Event> = Event extends unknown
+  ? keyof { [Field in keyof Event as string extends Field ? never : Field]: unknown }
+  : never;
+
+type ValueOf<Event, Field> = Event extends unknown
+  ? Field extends FieldOf<Event> & keyof Event
+    ? Event[Field]
+    : never
+  : never;
+
+type Unvalidated<Value> = [undefined] extends [Value]
+  ? NonNullable<Value> extends object
+    ? (AllOf<NonNullable<Value>> & Fields) | undefined
+    : Value
+  : never;
+
+/** The intersection of the members of a union. */
+type AllOf<Union> = (Union extends unknown ? (value: Union) => void : never) extends (
+  value: infer All,
+) => void
+  ? All
+  : never;
 
 /** Schemas by event type. */
 export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>;
@@ -68,12 +93,10 @@ export type EventFor<Events, Key extends string, Keys extends string = Key> = [
   ? AnyEvent
   : Key extends TypeOf<Events>
     ? OutputOf<Events[Key]>
-    : | { [Type in Remaining<TypeOf<Events>, Key, Keys>]: OutputOf<Events[Type]> }[Remaining<
-          TypeOf<Events>,
-          Key,
-          Keys
-        >]
-      | UnknownEvent;
+    : OutputOf<Events[Remaining<TypeOf<Events>, Key, Keys>]> | UnknownEvent<ListedIn<Events>>;
+
+/** Each event that `events` lists. */
+export type ListedIn<Events> = OutputOf<Events[TypeOf<Events>]>;
 
 /**
  * Returns whether an event has a type. Also narrows unions with {@link UnknownEvent}.
@@ -98,6 +121,55 @@ export type EventFor<Events, Key extends string, Keys extends string = Key> = [
 export function isEvent<Event extends { readonly type: unknown }, Type extends Event["type"]>(
   event: Event,
   type: Type & string,
-): event is Extract<Event, { readonly type: Type }> {
+): event is OfType<Event, Type> {
   return event.type === type;
 }
+
+type OfType<Event, Type> = [Extract<Event, { readonly type: Type }>] extends [never]
+  ? Event & { readonly type: Type }
+  : Extract<Event, { readonly type: Type }>;
+
+/**
+ * Returns an object with its fields typed as unknown, for those that its type does not name: schemas let
+ * unknown fields through. Of undefined and null it returns an empty object.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver, fieldsOf } from "@svc-webhooks/core";
+ * import { emailEvents } from "@svc-webhooks/events";
+ *
+ * export const receiver = createReceiver({
+ *   secret: "whsec_…",
+ *   events: emailEvents,
+ *   on: { "email.delivered": (event) => console.log(fieldsOf(event.data)["campaign"]) },
+ * });
+ * ```
+ */
+export const fieldsOf = (object: object | null | undefined): Fields => (object ?? {}) as Fields;
+
+/**
+ * A schema that checks nothing, to give an event a type without a validator.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver, typed } from "@svc-webhooks/core";
+ *
+ * interface Bounced {
+ *   readonly type: "email.bounced";
+ *   readonly data: { readonly reason: string };
+ * }
+ *
+ * export const receiver = createReceiver({
+ *   secret: "whsec_…",
+ *   events: { "email.bounced": typed<Bounced>() },
+ *   on: { "email.bounced": ({ data }) => console.log(data.reason) },
+ * });
+ * ```
+ */
+export const typed = <Event extends { readonly type: string }>(): StandardSchemaV1<Event> => ({
+  "~standard": {
+    version: 1,
+    vendor: "svc-webhooks",
+    validate: (value) => ({ value: value as Event }),
+  },
+});

@@ -13,8 +13,8 @@ export type {
   SignedBody,
   StoreTimeouts,
 } from "./options.js";
-export { isEvent } from "./events.js";
-export type { AnyEvent, EventFor, EventSchemas, HandlerKey, UnknownEvent } from "./events.js";
+export { fieldsOf, isEvent, typed } from "./events.js";
+export type { AnyEvent, EventFor, EventSchemas, Fields, HandlerKey, UnknownEvent } from "./events.js";
 export type {
   StandardSchemaIssue,
   StandardSchemaResult,

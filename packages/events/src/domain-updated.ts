@@ -6,14 +6,12 @@ export interface DomainData {
   readonly domain_id?: string | undefined;
   readonly domain_name?: string | undefined;
   readonly status?: string | undefined;
-  readonly [field: string]: unknown;
 }
 
 /** A sending domain has changed. */
 export interface DomainUpdatedEvent {
   readonly type: "domain.updated";
   readonly data?: DomainData | undefined;
-  readonly [field: string]: unknown;
 }
 
 /** Accepts every object whose `type` is `domain.updated`. */

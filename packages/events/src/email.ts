@@ -12,16 +12,14 @@ export interface EmailData {
   readonly status?: string | undefined;
   readonly subject?: string | undefined;
   readonly from?: string | undefined;
-  readonly recipients?: { readonly to?: readonly string[] | undefined } | undefined;
+  readonly recipients?: { readonly to?: string[] | undefined } | undefined;
   /** ISO 8601, UTC. */
   readonly created_at?: string | undefined;
-  readonly [field: string]: unknown;
 }
 
 interface EmailEvent<Type extends string> {
   readonly type: Type;
   readonly data?: EmailData | undefined;
-  readonly [field: string]: unknown;
 }
 
 /** The service has sent an email. */
