@@ -1,0 +1,41 @@
+import type { DeliveryContext } from "@svc-webhooks/core";
+
+/**
+ * Returns a context, for calling a handler without a receiver: the first run of an `email.sent` event whose
+ * signal is not aborted. It starts at 2026-01-01T00:00:00Z, as `fakeClock` does. `facts` replace its fields.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import type { Handler } from "@svc-webhooks/core";
+ * import { context } from "@svc-webhooks/testing";
+ *
+ * const keys: string[] = [];
+ * const handler: Handler = (event, { idempotencyKey }) => keys.push(idempotencyKey);
+ *
+ * handler({ type: "email.sent" }, context({ idempotencyKey: "key" }));
+ * assert.deepEqual(keys, ["key"]);
+ * ```
+ */
+export function context(facts: Partial<DeliveryContext> = {}): DeliveryContext {
+  const type = facts.type ?? "email.sent";
+  const deliveryId = facts.deliveryId ?? "dlv_1";
+  const body = new TextEncoder().encode(JSON.stringify({ type }));
+  const defaults: DeliveryContext = {
+    receivedAt: Date.UTC(2026, 0, 1),
+    bodyBytes: body.length,
+    secretId: "default",
+    deliveryId,
+    type,
+    eventIdSigned: false,
+    idempotencyKey: "0".repeat(32),
+    dedupe: "verified",
+    run: 1,
+    fence: 1,
+    warnings: [],
+    signal: new AbortController().signal,
+    delivery: { method: "POST", headers: { "x-svc-delivery-id": deliveryId }, body },
+  };
+  // The members of the union differ in `dedupe`, and a test chooses it together with `run` and `fence`.
+  return { ...defaults, ...facts } as DeliveryContext;
+}
