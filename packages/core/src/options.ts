@@ -208,7 +208,11 @@ interface EventOptions<Events> {
 /** The options of a receiver, for options declared outside `createReceiver`. */
 export interface ReceiverOptions<Events extends EventSchemas = {}>
   extends CommonOptions, EventOptions<Events> {
-  /** Handlers by exact type, `"prefix.*"` or `"*"`, at least one. Errors: `invalid_handler`. */
+  /**
+   * Handlers by exact type, `"prefix.*"` or `"*"`, at least one. With `events`, only its types are keys; add
+   * a type with a schema, or with `typed<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
+   * typed<Bounced>() }`. Errors: `invalid_handler`.
+   */
   readonly on: Handlers<Events>;
 }
 
@@ -218,7 +222,11 @@ export interface ReceiverOptions<Events extends EventSchemas = {}>
  */
 export interface InferredOptions<Events extends EventSchemas, Keys extends string>
   extends CommonOptions, EventOptions<Events> {
-  /** Handlers by exact type, `"prefix.*"` or `"*"`, at least one. Errors: `invalid_handler`. */
+  /**
+   * Handlers by exact type, `"prefix.*"` or `"*"`, at least one. With `events`, only its types are keys; add
+   * a type with a schema, or with `typed<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
+   * typed<Bounced>() }`. Errors: `invalid_handler`.
+   */
   readonly on: {
     readonly [Key in Keys]?: Handler<EventFor<Events, Key, Keys>> | undefined;
   };
