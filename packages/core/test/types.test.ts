@@ -5,6 +5,7 @@ import { type } from "arktype";
 import { z } from "zod";
 import {
   createReceiver,
+  fieldsOf,
   isEvent,
   memoryStore,
   type AnyEvent,
@@ -14,8 +15,10 @@ import {
   type HandlerKey,
   type Handlers,
   type ReceiverOptions,
+  typed,
   type UnknownEvent,
 } from "../src/index.js";
+import { send } from "./support.js";
 
 // tsc checks these tests; running them too keeps their code correct.
 
@@ -44,7 +47,8 @@ interface DomainUpdated {
 }
 
 type Bounce = HardBounce | SoftBounce;
-type EveryEvent = Sent | Bounce | DomainUpdated | UnknownEvent;
+type Unlisted = UnknownEvent<Sent | Bounce | DomainUpdated>;
+type EveryEvent = Sent | Bounce | DomainUpdated | Unlisted;
 
 const handler = () => {};
 
@@ -72,12 +76,16 @@ describe("a handler under an exact type gets the output of its schema", () => {
   });
 
   test("also from inline `events`", () => {
+    interface Ping {
+      type: "ping";
+      at: number;
+    }
     createReceiver({
       secret,
       events: { ping: z.object({ type: z.literal("ping"), at: z.number() }) },
       on: {
         ping: ({ at }) => expectTypeOf(at).toEqualTypeOf<number>(),
-        "*": (event) => expectTypeOf(event).toEqualTypeOf<UnknownEvent>(),
+        "*": (event) => expectTypeOf(event).toEqualTypeOf<UnknownEvent<Ping>>(),
       },
     });
   });
@@ -107,15 +115,15 @@ describe("a handler under a pattern gets the types that no more specific key han
       events,
       on: {
         "email.sent": (event) => expectTypeOf(event).toEqualTypeOf<Sent>(),
-        "email.bounced.*": (event) => expectTypeOf(event).toEqualTypeOf<Bounce | UnknownEvent>(),
-        "email.*": (event) => expectTypeOf(event).toEqualTypeOf<UnknownEvent>(),
-        "*": (event) => expectTypeOf(event).toEqualTypeOf<DomainUpdated | UnknownEvent>(),
+        "email.bounced.*": (event) => expectTypeOf(event).toEqualTypeOf<Bounce | Unlisted>(),
+        "email.*": (event) => expectTypeOf(event).toEqualTypeOf<Unlisted>(),
+        "*": (event) => expectTypeOf(event).toEqualTypeOf<DomainUpdated | Unlisted>(),
       },
     });
   });
 
   test("alone, all types that it matches", () => {
-    type EmailEvent = Sent | Bounce | UnknownEvent;
+    type EmailEvent = Sent | Bounce | Unlisted;
     createReceiver({
       secret,
       events,
@@ -129,7 +137,7 @@ describe("a handler under a pattern gets the types that no more specific key han
   });
 
   test("for any kind of function and any order of keys", () => {
-    type Unhandled = SoftBounce | DomainUpdated | UnknownEvent;
+    type Unhandled = SoftBounce | DomainUpdated | Unlisted;
     createReceiver({
       secret,
       events,
@@ -164,7 +172,7 @@ describe("a declaration outside createReceiver", () => {
   test("may be a map of type Handlers<typeof events>, whose patterns get all types that they match", () => {
     const on: Handlers<typeof events> = {
       "email.sent": (event) => expectTypeOf(event).toEqualTypeOf<Sent>(),
-      "email.bounced.*": (event) => expectTypeOf(event).toEqualTypeOf<Bounce | UnknownEvent>(),
+      "email.bounced.*": (event) => expectTypeOf(event).toEqualTypeOf<Bounce | Unlisted>(),
       async "*"(event) {
         expectTypeOf(event).toEqualTypeOf<EveryEvent>();
       },
@@ -208,24 +216,44 @@ describe("a declaration outside createReceiver", () => {
 });
 
 describe("narrowing", () => {
-  test("by === works on unions with UnknownEvent", () => {
+  interface Opened {
+    readonly type: "email.opened";
+    readonly data?: { readonly at?: string | undefined } | undefined;
+  }
+  const narrowed = { ...events, "email.opened": typed<Opened>() };
+
+  test("by === and switch gives a listed event its fields, and is possible to other types", () => {
     createReceiver({
       secret,
-      events,
+      events: narrowed,
       on: {
         "*": (event) => {
-          if (event.type === "email.sent") expectTypeOf(event).toEqualTypeOf<Sent>();
-          else expectTypeOf(event).toEqualTypeOf<Exclude<EveryEvent, Sent>>();
-          if (event.type === "email.bounced.soft") expectTypeOf(event.until).toEqualTypeOf<Date>();
-          else if (event.type !== "domain.updated" && event.type !== "email.sent") {
-            expectTypeOf(event).toEqualTypeOf<HardBounce | UnknownEvent>();
+          expectTypeOf(event.type).toEqualTypeOf<string>();
+          if (event.type === "email.sent") expectTypeOf(event.count).toEqualTypeOf<number>();
+          if (event.type === "email.clicked") {
+            expectTypeOf(event["url"]).toBeUnknown();
+            expectTypeOf(event.data?.["url"]).toBeUnknown();
+            // @ts-expect-error: a field that listed events require is not validated here
+            event.count.toFixed();
+          }
+          switch (event.type) {
+            case "email.opened":
+              expectTypeOf(event.data?.at).toEqualTypeOf<string | undefined>();
+              // @ts-expect-error: no such field
+              return event.data?.att;
+            case "email.bounced.soft":
+              expectTypeOf(event.until).toEqualTypeOf<Date>();
+              // @ts-expect-error: a field of another type
+              return event.name;
+            default:
+              return event.type;
           }
         },
       },
     });
   });
 
-  test("by isEvent works on them as well", () => {
+  test("by isEvent also narrows the rest", () => {
     const seen: unknown[] = [];
     const look = (event: EveryEvent) => {
       if (isEvent(event, "email.sent")) {
@@ -238,29 +266,40 @@ describe("narrowing", () => {
     expect(seen).toEqual([3]);
   });
 
-  test("to a type that no schema lists is an error, but possible through a string", () => {
-    const opened = { type: "email.opened" } as unknown as EveryEvent;
-    // @ts-expect-error: no schema lists this type
-    expect(isEvent(opened, "email.opened")).toBe(true);
-    const name: string = opened.type;
-    expect(name === "email.opened").toBe(true);
-  });
-
-  test("leaves the fields of an unknown event unknown", () => {
-    const look = (event: EveryEvent) => {
-      if (isEvent(event, "email.sent") || isEvent(event, "domain.updated")) return event.type;
-      if (event.type === "email.bounced.hard" || event.type === "email.bounced.soft")
-        return "bounce";
-      expectTypeOf(event["data"]).toBeUnknown();
-      expectTypeOf(event.type).not.toEqualTypeOf<string>();
-      return event["data"];
-    };
-    const unlisted = { type: "email.opened", data: 1 } as unknown as UnknownEvent;
-    expect(look(unlisted)).toBe(1);
-    expect(look({ type: "email.sent", count: 1 })).toBe("email.sent");
+  test("by isEvent to a type that no schema lists leaves its fields unknown", () => {
+    const opened = { type: "email.opened", data: 1 } as unknown as EveryEvent;
+    const data = isEvent(opened, "email.opened") && opened["data"];
+    expectTypeOf(data).toBeUnknown();
+    expect(data).toBe(1);
   });
 });
 
+test("fieldsOf gives the fields that a type does not name", () => {
+  const sent: Sent = { type: "email.sent", count: 1 };
+  expectTypeOf(fieldsOf(sent)["campaign"]).toBeUnknown();
+  expect(fieldsOf(Object.assign(sent, { campaign: "may" }))["campaign"]).toBe("may");
+  expect([fieldsOf(undefined), fieldsOf(null)]).toEqual([{}, {}]);
+});
+
+test("typed gives an event a type and passes any value unchanged", async () => {
+  const schema = typed<Sent>();
+  expectTypeOf<EventFor<{ "email.sent": typeof schema }, "email.sent">>().toEqualTypeOf<Sent>();
+  const event = { type: "email.sent", count: "not a number" };
+  expect(await schema["~standard"].validate(event)).toEqual({ value: event });
+  // @ts-expect-error: an event has a type
+  typed<{ count: number }>();
+});
+
+test("a handler is called without `this`", async () => {
+  const seen: unknown[] = [];
+  const on = {
+    "*"(this: unknown) {
+      seen.push(this);
+    },
+  };
+  await send(createReceiver({ secret, on }));
+  expect(seen).toEqual([undefined]);
+});
 describe("mistakes do not compile:", () => {
   test("a misspelt key", () => {
     // @ts-expect-error: the type is email.sent

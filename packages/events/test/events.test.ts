@@ -1,13 +1,8 @@
-import { createReceiver, type ReceiverOptions } from "@svc-webhooks/core";
+import { createReceiver, typed, type ReceiverOptions } from "@svc-webhooks/core";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import {
-  emailEvents,
-  type DomainUpdatedEvent,
-  type EmailDeliveredEvent,
-  type EmailSentEvent,
-} from "../src/index.js";
+import { emailEvents, type EmailSentEvent } from "../src/index.js";
 
 const secret = "whsec_test";
 
@@ -74,22 +69,28 @@ test("can be extended with a stricter schema, which rejects an invalid event", a
   expect((await receive({ type: "email.bounced" }, events)).code).toBe("event_invalid");
 });
 
+interface Bounced {
+  readonly type: "email.bounced";
+  readonly data: { readonly reason: string };
+}
+
 test("types the handlers' events", () => {
   createReceiver({
     secret,
-    events: emailEvents,
+    events: { ...emailEvents, "email.bounced": typed<Bounced>() },
     on: {
-      "email.sent": (event) => expectTypeOf(event).toEqualTypeOf<EmailSentEvent>(),
-      "email.*": (event) => {
-        if (event.type === "email.delivered") {
-          expectTypeOf(event).toEqualTypeOf<EmailDeliveredEvent>();
-          expectTypeOf(event.data?.recipients?.to).toEqualTypeOf<readonly string[] | undefined>();
-        }
+      "email.sent": (event) => {
+        expectTypeOf(event).toEqualTypeOf<EmailSentEvent>();
+        expectTypeOf(event.data?.recipients?.to).toEqualTypeOf<string[] | undefined>();
+        // @ts-expect-error: a misspelt field
+        return event.data?.emial_id;
       },
+      "email.bounced": ({ data }) => expectTypeOf(data.reason).toEqualTypeOf<string>(),
       "*": (event) => {
-        if (event.type === "domain.updated") {
-          expectTypeOf(event).toEqualTypeOf<DomainUpdatedEvent>();
-        }
+        if (event.type === "email.opened") return event.data?.["ip"];
+        if (event.type === "domain.updated") return event.data?.domain_name;
+        // @ts-expect-error: a field of another event
+        return event.type === "email.delivered" && event.data?.domain_name;
       },
     },
   });
