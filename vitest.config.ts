@@ -6,6 +6,7 @@ export default defineConfig({
     // The core's own tests run its source; everything else takes what was built.
     alias: {
       "#hmac": fileURLToPath(new URL("packages/core/src/crypto/hmac-node.ts", import.meta.url)),
+      "#texts": fileURLToPath(new URL("packages/core/src/texts/full.ts", import.meta.url)),
     },
   },
   test: {

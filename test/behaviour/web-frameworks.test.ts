@@ -140,7 +140,7 @@ describe("Next.js, App Router", () => {
       }),
     );
     expect(await codeOf(await POST(new Request(url, await signedInit())))).toBe("misconfigured");
-    expect(lines).toEqual([expect.stringMatching(/misconfigured: secret /)]);
+    expect(lines).toEqual([expect.stringMatching(/misconfigured: `secret\(\)` is empty/)]);
     process.env[variable] = secret;
     expect(await codeOf(await POST(new Request(url, await signedInit())))).toBe("processed");
   });

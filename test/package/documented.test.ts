@@ -152,6 +152,12 @@ describe("a wrong value is rejected with each documented code", () => {
   });
 });
 
+test("the page of configuration errors has a section for each code", () => {
+  const text = readFileSync(join(root, "docs/configuration-errors.md"), "utf8");
+  const sections = Array.from(text.matchAll(/^## `(.+)`$/gm), ([, code = ""]) => code);
+  expect(sections.toSorted()).toEqual(core.literalsOf("ReceiverConfigErrorCode").toSorted());
+});
+
 const never = () => new Promise<never>(() => {});
 
 /** A receiver with only these options, on a clock that stands still. `faults` replaces calls of its store. */

@@ -1,3 +1,5 @@
+import { explain } from "#texts";
+
 /**
  * Marks the errors of all `@svc-webhooks` packages. Registered globally, because ESM and CommonJS
  * may each load a copy of a package.
@@ -44,6 +46,9 @@ export class WebhookError<Code extends string = string> extends Error {
 export const codeOf = (error: unknown): string | undefined =>
   (Object(error) as { readonly [brand]?: string })[brand];
 
+/** Explains each code, under a heading of its name. */
+const page = "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/configuration-errors.md#";
+
 /** Why a {@link ReceiverConfigError} was thrown. */
 export type ReceiverConfigErrorCode =
   /** An option, or a member of an option, does not exist. */
@@ -65,16 +70,21 @@ export type ReceiverConfigErrorCode =
   | "missing_on_parked";
 
 /**
- * Invalid options or arguments. The function that receives them throws it; handling a delivery never
- * does. Neither the message nor a property ever contains a key.
+ * Invalid options or arguments, of any of these packages. The function that receives them throws it;
+ * handling a delivery never does. The message states the cause and the fix, shorter on edge platforms,
+ * and links to `docs/configuration-errors.md`. Neither the message nor a property ever contains a key.
  */
 export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   override readonly name = "ReceiverConfigError";
-  /** The name of the invalid option, such as `"leaseMs"` or `on["email*"]`. */
+  /**
+   * The name of the invalid option or argument, such as `leaseMs`, `storeTimeouts.claim`,
+   * `on["email*"]`, `secret[1].key`, or `secret()` for what the secret function returned.
+   */
   readonly option: string;
 
+  /** @param text whole sentences: the cause and the fix. The link to the page is added. */
   constructor(code: ReceiverConfigErrorCode, option: string, text: string) {
-    super(code, text);
+    super(code, `${text} ${page}${code}`);
     this.option = option;
   }
 }
@@ -109,15 +119,28 @@ export class PermanentError extends WebhookError<"permanent_error"> {
 
 /**
  * A handler throws it to choose the time of the next attempt: the response is 500 with
- * `Retry-After`. Code: `retry_error`.
+ * `Retry-After`. Code: `retry_error`. Building it never throws, because a handler could mistake that
+ * error for a permanent one: if `retryAfterMs` is not a number, it is NaN, `Retry-After` is 1 s, and the
+ * message is that of a `ReceiverConfigError` `invalid_option`, which is the `cause` if none is given.
  */
 export class RetryError extends WebhookError<"retry_error"> {
   override readonly name = "RetryError";
   /** Milliseconds from now. Sent as whole seconds, rounded up, 1 … 86,400. */
   readonly retryAfterMs: number;
 
-  constructor({ retryAfterMs, ...options }: { readonly retryAfterMs: number } & ErrorOptions) {
-    super("retry_error", `retry after ${retryAfterMs} ms`, options);
+  constructor(options: { readonly retryAfterMs: number } & ErrorOptions) {
+    // JavaScript callers may pass anything.
+    const given: unknown = (options as Partial<typeof options> | undefined)?.retryAfterMs;
+    const retryAfterMs = typeof given === "number" ? given : NaN;
+    const text = explain("invalid_option", "retryAfterMs", given);
+    const problem = Number.isNaN(retryAfterMs)
+      ? new ReceiverConfigError("invalid_option", "retryAfterMs", text)
+      : undefined;
+    super(
+      "retry_error",
+      problem?.message ?? `retry after ${retryAfterMs} ms`,
+      problem ? { cause: problem, ...options } : options,
+    );
     this.retryAfterMs = retryAfterMs;
   }
 }

@@ -47,6 +47,7 @@ export type {
   ReleaseRequest,
   StoreCall,
 } from "./store.js";
+export { assertOptions, assertReceiver } from "./checks.js";
 export { toDelivery, toResponse } from "./web.js";
 export {
   BodyError,

@@ -1,12 +1,12 @@
 import { systemClock, type Clock } from "./clock.js";
-import { assertNoRest, assertRange } from "./lib/assert.js";
+import { assertClock, assertOptions, assertRange } from "./lib/assert.js";
 import type { DeliveryStore } from "./store.js";
 
 /** The options of {@link memoryStore}. Errors for an unknown one: `unknown_option`. */
 export interface MemoryStoreOptions {
   /** The maximum number of records, 1 … 10,000,000. Default 100,000. Errors: `invalid_option`. */
   readonly maxRecords?: number | undefined;
-  /** The time source, for tests. Default: the system's clock. */
+  /** The time source, for tests. Default: the system's clock. Errors: `invalid_option`. */
   readonly clock?: Clock | undefined;
 }
 
@@ -72,8 +72,9 @@ function unlink({ previous, next }: DeliveryRecord): void {
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
-  const { maxRecords = 100_000, clock = systemClock, ...rest } = options;
-  assertNoRest(rest);
+  assertOptions(options, ["maxRecords", "clock"]);
+  const { maxRecords = 100_000, clock = systemClock } = options;
+  assertClock(clock);
   assertRange({ maxRecords }, 1, 10_000_000);
 
   const records = new Map<string, DeliveryRecord>();

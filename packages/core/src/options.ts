@@ -14,7 +14,7 @@ export type SignedBody = Readonly<Record<string, unknown>>;
  */
 export type SecretKey = string | Uint8Array;
 
-/** One of several secrets during a rotation. */
+/** One of several secrets during a rotation, with a name and maybe an expiry. */
 export interface Secret {
   /** Your name for it, unique in its list. Reports and `context.secretId` contain it. */
   readonly id: string;
@@ -25,10 +25,10 @@ export interface Secret {
 }
 
 /**
- * One key, or a list of 1 … 10 keys with ids. List the current one first, and then those that it
- * replaces.
+ * One key, or a list of 1 … 10 keys. List the current one first, and then those that it replaces. The
+ * id of a single key is `"default"`; a listed key without one gets its position, `"1"` for the first.
  */
-export type Secrets = SecretKey | readonly Secret[];
+export type Secrets = SecretKey | readonly (SecretKey | Secret)[];
 
 /**
  * Secrets, or a function that returns them. It is called for every delivery with a well-formed
@@ -133,7 +133,10 @@ export interface CommonOptions {
    */
   readonly retainMs?: number | undefined;
 
-  /** The deadlines of store calls. A call that exceeds its deadline counts as failed. */
+  /**
+   * The deadlines of store calls. A call that exceeds its deadline counts as failed. Errors:
+   * `invalid_option`, `unknown_option`.
+   */
   readonly storeTimeouts?: StoreTimeouts | undefined;
 
   /**
@@ -191,7 +194,7 @@ export interface CommonOptions {
    */
   readonly logger?: Logger | undefined;
 
-  /** The time source, for tests. Default: the system's clock. */
+  /** The time source, for tests. Default: the system's clock. Errors: `invalid_option`. */
   readonly clock?: Clock | undefined;
 }
 

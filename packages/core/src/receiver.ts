@@ -134,7 +134,7 @@ export function createReceiver<
   Keys extends HandlerKey<Events> = HandlerKey<Events>,
 >(options: InferredOptions<Events, Keys>): Receiver {
   // `Events` and `Keys` only type the handlers' parameters, so the options are read without them.
-  const config = resolveOptions((options ?? {}) as ReceiverOptions<EventSchemas>);
+  const config = resolveOptions(options as ReceiverOptions<EventSchemas>);
   const pending = trackWork(config.clock);
   const receive: Receiver["receive"] = (delivery, callOptions) =>
     runStages(new DeliveryState(config, delivery, pending, false, callOptions));

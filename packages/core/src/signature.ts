@@ -111,11 +111,6 @@ function parsed(keys: Secrets): readonly KnownSecret[] {
 
 function bodyBytes(body: string | Uint8Array): Uint8Array {
   const bytes = toBytes(body);
-  assertOption(
-    bytes,
-    "invalid_option",
-    "body",
-    "body must be the exact bytes received, or their text.",
-  );
+  assertOption(bytes, "invalid_option", "body", body);
   return bytes;
 }

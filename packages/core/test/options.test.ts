@@ -1,6 +1,7 @@
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
+import manifest from "../package.json" with { type: "json" };
 import {
   createReceiver,
   memoryStore,
@@ -8,198 +9,215 @@ import {
   type ReceiverConfigErrorCode,
   type ReceiverOptions,
 } from "../src/index.js";
-import { noting, send, type NotedCall } from "./support.js";
+import { explain as briefly } from "../src/texts/brief.js";
+import { noting, observed, send, type NotedCall } from "./support.js";
 
 const secret = "whsec_do_not_show";
 const on = { "*": () => {} };
 const onParked = () => {};
-const noSchema = 'events["a"] must be a Standard Schema';
+const week = 604_800_000;
 
-/** The error of building a receiver with these options, which may have any shape, as in JavaScript. */
-function refusal(options: object): ReceiverConfigError {
+/** The error of a call with arguments of any shape, as in JavaScript. */
+function errorOf(build: () => unknown): ReceiverConfigError {
   try {
-    createReceiver({ secret, on, ...options });
+    build();
   } catch (error) {
     if (error instanceof ReceiverConfigError) return error;
   }
-  throw new Error("the receiver was built");
+  throw new Error("no configuration error");
 }
 
-const week = 604_800_000;
+const create = createReceiver as (options?: unknown) => unknown;
+const refusal = (options: object) => errorOf(() => create({ secret, on, ...options }));
 
-describe("a receiver is not built with", () => {
-  test.each<[string, object, ReceiverConfigErrorCode, string]>([
-    ["no secret", { secret: undefined }, "invalid_secret", "secret must be"],
-    ["an empty secret", { secret: "" }, "invalid_secret", "secret must be set"],
-    ["empty bytes as secret", { secret: new Uint8Array() }, "invalid_secret", "secret must be set"],
-    ["white space before the secret", { secret: ` ${secret}` }, "invalid_secret", "trimmed line"],
-    ["a line break after the secret", { secret: `${secret}\n` }, "invalid_secret", "trimmed line"],
-    ["a line break inside the secret", { secret: "whsec_a\nb" }, "invalid_secret", "trimmed line"],
+const unset =
+  'The environment variable is not set where the app runs. Set it. If only the build lacks it, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
+const inQuotes = "is in quotes, which belong to the file or command that set it.";
+const isText = 'is the text of a missing value, such as "undefined".';
+const space = "has a line break or white space around it.";
+const schema = "Pass a Standard Schema";
+const whole = "It must be a whole number from";
+const handlers = 'Add at least one handler, such as on: { "*": ';
+const kinds = 'Pass "delivery", "event" or "body".';
+const ways = 'Pass "refuse" or "process".';
+const twice = [
+  { id: "a", key: secret },
+  { id: "b", key: Buffer.from(secret) },
+];
+const store = { ...memoryStore(), shared: true };
+const client = { evalsha: () => {} };
+const broken = { "~standard": { version: 1 } };
+const keys = (count: number) => Array.from({ length: count }, (_, id) => `key ${id}`);
+const keyed = (...ids: unknown[]) => ids.map((id, at) => ({ id, key: `key ${at}` }));
+const expiring = (expiresAt: unknown) => [{ id: "a", key: "x", expiresAt }];
+
+/** What is wrong, the options and the text, which begins with the name of the option. */
+type Refused = readonly (readonly [string, object, string])[];
+
+const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
+  invalid_secret: [
+    ["no secret", { secret: undefined }, `\`secret\` is undefined. ${unset}`],
+    ["null", { secret: null }, `\`secret\` is null. ${unset}`],
+    ["an empty secret", { secret: "" }, `\`secret\` is empty. ${unset}`],
+    ["empty bytes", { secret: new Uint8Array() }, "`secret` is empty or zeros"],
+    ["bytes that were wiped", { secret: new Uint8Array(32) }, "`secret` is empty or zeros"],
+    ["white space before it", { secret: ` ${secret}` }, `\`secret\` ${space}`],
+    ["a line break after it", { secret: `${secret}\n` }, `\`secret\` ${space}`],
+    ["a line break inside", { secret: "whsec_a\nb" }, "`secret` contains a line break."],
+    ["a lone surrogate", { secret: "w\ud800" }, "`secret` contains half of a character."],
+    ['"', { secret: '"whsec_a"' }, `\`secret\` ${inQuotes}`],
+    ["'", { secret: "'whsec_a'" }, `\`secret\` ${inQuotes}`],
+    ["`", { secret: "`a`" }, `\`secret\` ${inQuotes}`],
+    ["undefined as text", { secret: "undefined" }, `\`secret\` ${isText}`],
+    ["null as text", { secret: "null" }, `\`secret\` ${isText}`],
+    ["NaN as text", { secret: "NaN" }, `\`secret\` ${isText}`],
+    ["an object as text", { secret: "[object Object]" }, `\`secret\` ${isText}`],
+    ["a promise as text", { secret: "[object Promise]" }, `\`secret\` ${isText}`],
+    ["undefined with a prefix", { secret: "whsec_undefined" }, `\`secret\` ${isText}`],
+    ["null with a prefix", { secret: "whsec_null" }, `\`secret\` ${isText}`],
+    ["the prefix alone", { secret: "whsec_" }, "`secret` is the prefix `whsec_` alone."],
+    ["a number", { secret: 42 }, "`secret` is a number. Pass text or bytes."],
+    ["a promise", { secret: Promise.resolve(secret) }, "`secret` is a promise, which must"],
+    ["no key at all", { secret: [] }, "`secret` is an empty list."],
+    ["eleven keys", { secret: keys(11) }, "`secret` has more than 10 keys."],
+    ["the same key twice", { secret: twice }, "`secret` has the same key twice."],
+    ["the same text twice", { secret: [secret, secret] }, "`secret` has the same key twice."],
+    ["the same id twice", { secret: keyed("a", "a") }, "`secret` has two keys with the same id."],
+    ["a key without an id", { secret: keyed(undefined) }, "`secret` has a key without an id."],
+    ["an invalid expiry", { secret: expiring("soon") }, "`secret` has an expiresAt that is not"],
+    ["expiry in seconds", { secret: expiring(1e9) }, "`secret` has an expiresAt that is not"],
+    ["expired keys", { secret: expiring(1e12) }, "`secret` has expired: every expiresAt"],
+    ["null in a list", { secret: [secret, null] }, "`secret[1]` is null."],
+    ["a padded listed key", { secret: [`${secret} `] }, `\`secret[0]\` ${space}`],
+    ["a missing listed key", { secret: [{ id: "a" }] }, "`secret[0].key` is undefined."],
+  ],
+  unknown_option: [
+    ["another case", { leaseMS: 1 }, "`leaseMS` is not an option. Did you mean `leaseMs`?"],
+    ["a lost unit", { handlerTimeout: 1 }, "Did you mean `handlerTimeoutMs`?"],
+    ["a plural", { secret: undefined, secrets: "a" }, "Did you mean `secret`?"],
+    ["nothing similar", { retries: 5 }, "`retries` is not an option. Remove it."],
+    ["a timeout", { storeTimeouts: { claims: 5 } }, "Did you mean `storeTimeouts.claim`?"],
+    ["an odd timeout", { storeTimeouts: { forget: 5 } }, "`storeTimeouts.forget` is not an"],
+    ["an expiry", { secret: [{ id: "a", key: "x", expires: 5 }] }, "`secret[0].expiresAt`?"],
+  ],
+  invalid_handler: [
+    ["no handlers", { on: undefined }, `\`on\` is undefined. ${handlers}`],
+    ["null", { on: null }, `\`on\` is null. ${handlers}`],
+    ["text", { on: "email.sent" }, `\`on\` is a string. ${handlers}`],
+    ["an empty object", { on: {} }, `\`on\` has no handlers. ${handlers}`],
+    ["only undefined handlers", { on: { a: undefined } }, `\`on\` has no handlers. ${handlers}`],
+    ["a handler of text", { on: { a: "b" } }, '`on["a"]` is a string. Pass a function.'],
+    ["a null handler", { on: { a: null } }, '`on["a"]` is null. Pass a function.'],
+    ["an empty key", { on: { "": onParked } }, '`on[""]` matches no event. Write a type, "'],
+    ["a misplaced *", { on: { "email*": onParked } }, 'Write "email" or "email.*".'],
+    ["a * in the middle", { on: { "email.*.x": onParked } }, 'Write "email" or "email.*".'],
+    ["two *", { on: { "*.*": onParked } }, '`on["*.*"]` matches no event. Write a type, "'],
+  ],
+  missing_name: [
+    ["a shared store", { store }, "`name` is missing. The store is shared or used by another"],
+    ["an empty name", { name: "" }, "`name` is missing. The store is shared or used by another"],
+  ],
+  missing_event_id: [
+    ["dedupeBy event", { dedupeBy: "event" }, '`eventId` is missing. `dedupeBy: "event"` needs'],
+  ],
+  missing_on_parked: [["maxRuns", { maxRuns: 3 }, "`onParked` is missing. `maxRuns` needs it:"]],
+  invalid_option: [
+    ["a long name", { name: "n".repeat(257) }, "`name` is a string. Pass 1 to 256 characters."],
+    ["a name of 5", { name: 5 }, "`name` is a number. Pass 1 to 256 characters."],
+    ["another store", { store: new Map() }, "`store` is an object without the needed members."],
+    ["a client as store", { store: client }, "Pass memoryStore(), redisStore(client) or"],
+    ["null as store", { store: null }, "`store` is null. Pass memoryStore()"],
+    ["null as clock", { clock: null }, "`clock` is null. Omit it, or pass an object with now"],
+    ["Date as clock", { clock: Date }, "`clock` is a function. Omit it"],
+    ["a list as dedupeBy", { dedupeBy: ["event"] }, `\`dedupeBy\` is a list. ${kinds}`],
+    ["an unknown dedupeBy", { dedupeBy: "id" }, `\`dedupeBy\` is a string. ${kinds}`],
+    ["more than a dedupeBy", { dedupeBy: "bodyguard" }, kinds],
+    ["the end of a dedupeBy", { dedupeBy: "somebody" }, kinds],
+    ["eventType as text", { eventType: "type" }, "`eventType` is a string. Pass a function."],
+    ["an observer object", { observe: {} }, "`observe` is an object without"],
+    ["onParked as text", { onParked: "queue" }, "`onParked` is a string. Pass a function."],
+    ["true as log", { log: true }, "`log` is a boolean. Pass a function."],
+    ["maxRuns of 0", { maxRuns: 0, onParked }, `\`maxRuns\` is 0. ${whole} 1 to 1000000.`],
+    ["half a run", { maxRuns: 1.5, onParked }, `\`maxRuns\` is 1.5. ${whole}`],
+    ["a million runs", { maxRuns: 1_000_001, onParked }, `\`maxRuns\` is 1000001. ${whole}`],
+    ["runs as text", { maxRuns: "3", onParked }, `\`maxRuns\` is a string. ${whole}`],
+    ["NaN runs", { maxRuns: Number.NaN, onParked }, `\`maxRuns\` is NaN. ${whole}`],
+    ["an unknown onStoreError", { onStoreError: "ignore" }, `is a string. ${ways}`],
+    ["true as onStoreError", { onStoreError: true }, `\`onStoreError\` is a boolean. ${ways}`],
+    ["half an onStoreError", { onStoreError: "proces" }, ways],
+    ["more than an onStoreError", { onStoreError: "processed" }, ways],
+    ["the end of an onStoreError", { onStoreError: "reprocess" }, ways],
     [
-      "a lone surrogate in the secret",
-      { secret: "whsec_\ud800" },
-      "invalid_secret",
-      "well-formed text",
+      "a function as schema",
+      { events: { a: onParked } },
+      `\`events["a"]\` is a function. ${schema}`,
     ],
-    ["a number as secret", { secret: 42 }, "invalid_secret", "secret must be"],
-    ["no key at all", { secret: [] }, "invalid_secret", "1 to 10 different"],
-    [
-      "eleven keys",
-      { secret: Array.from({ length: 11 }, (_, id) => ({ id: `${id}`, key: `key ${id}` })) },
-      "invalid_secret",
-      "1 to 10 different",
-    ],
-    [
-      "the same key twice",
-      {
-        secret: [
-          { id: "a", key: secret },
-          { id: "b", key: Buffer.from(secret) },
-        ],
-      },
-      "invalid_secret",
-      "1 to 10 different",
-    ],
-    [
-      "the same key id twice",
-      {
-        secret: [
-          { id: "a", key: "x" },
-          { id: "a", key: "y" },
-        ],
-      },
-      "invalid_secret",
-      "1 to 10 different",
-    ],
-    ["a key without an id", { secret: [{ key: "x" }] }, "invalid_secret", "{ id, key"],
-    [
-      "a misspelt expiry",
-      { secret: [{ id: "a", key: "x", expires: 5 }] },
-      "unknown_option",
-      "expires is not a known option.",
-    ],
-    [
-      "an invalid expiry",
-      { secret: [{ id: "a", key: "x", expiresAt: "soon" }] },
-      "invalid_secret",
-      "expiresAt?: Date",
-    ],
-    ["an unknown option", { leaseMS: 30_000 }, "unknown_option", "leaseMS is not a known option."],
-    [
-      "an unknown timeout",
-      { storeTimeouts: { forget: 5 } },
-      "unknown_option",
-      "forget is not a known option.",
-    ],
-    ["no handlers", { on: undefined }, "invalid_handler", "on needs at least one handler."],
-    ["an empty `on`", { on: {} }, "invalid_handler", "on needs at least one handler."],
-    ["a handler that is not a function", { on: { a: "b" } }, "invalid_handler", 'on["a"] must be'],
-    ["an empty handler key", { on: { "": () => {} } }, "invalid_handler", 'on[""] must be'],
-    ["a misplaced *", { on: { "email*": () => {} } }, "invalid_handler", "prefix.*"],
-    ["a * in the middle", { on: { "email.*.x": () => {} } }, "invalid_handler", "prefix.*"],
-    ["two *", { on: { "*.*": () => {} } }, "invalid_handler", "prefix.*"],
-    ["a shared store without a name", { store: shared() }, "missing_name", "shared store"],
-    ["an empty name", { name: "" }, "missing_name", "1 to 256 characters"],
-    ["a name that is too long", { name: "n".repeat(257) }, "invalid_option", "1 to 256 characters"],
-    ["a name that is not a string", { name: 5 }, "invalid_option", "1 to 256 characters"],
-    ["an invalid store", { store: new Map() }, "invalid_option", "store must be a DeliveryStore"],
-    ["null as store", { store: null }, "invalid_option", "store must be a DeliveryStore"],
-    ["a list as dedupeBy", { dedupeBy: ["event"] }, "invalid_option", '"event" or "body"'],
-    ["an unknown dedupeBy", { dedupeBy: "id" }, "invalid_option", '"event" or "body"'],
-    [
-      "a word that starts with a dedupeBy",
-      { dedupeBy: "bodyguard" },
-      "invalid_option",
-      '"event" or "body"',
-    ],
-    [
-      "a word that ends in a dedupeBy",
-      { dedupeBy: "somebody" },
-      "invalid_option",
-      '"event" or "body"',
-    ],
-    [
-      "dedupeBy event without eventId",
-      { dedupeBy: "event" },
-      "missing_event_id",
-      'eventId must be given with dedupeBy: "event".',
-    ],
-    ["an eventType that is not a function", { eventType: "type" }, "invalid_option", "a function"],
-    [
-      "an observer that is not a function",
-      { observe: {} },
-      "invalid_option",
-      "observe must be a function",
-    ],
-    [
-      "an onParked that is not a function",
-      { onParked: "queue" },
-      "invalid_option",
-      "onParked must be a function",
-    ],
-    ["maxRuns without onParked", { maxRuns: 3 }, "missing_on_parked", "onParked must be given"],
-    ["maxRuns of 0", { maxRuns: 0, onParked }, "invalid_option", "maxRuns must be"],
-    ["half a run", { maxRuns: 1.5, onParked }, "invalid_option", "from 1 to 1000000"],
-    ["over a million runs", { maxRuns: 1_000_001, onParked }, "invalid_option", "1000000"],
-    ["runs as text", { maxRuns: "3", onParked }, "invalid_option", "a whole number"],
-    ["NaN runs", { maxRuns: Number.NaN, onParked }, "invalid_option", "a whole number"],
-    [
-      "an unknown onStoreError",
-      { onStoreError: "ignore" },
-      "invalid_option",
-      'onStoreError must be "refuse" or "process".',
-    ],
-    ["true as onStoreError", { onStoreError: true }, "invalid_option", '"refuse" or "process"'],
-    ["half an onStoreError", { onStoreError: "proces" }, "invalid_option", '"refuse" or "process"'],
-    [
-      "a word that starts with an onStoreError",
-      { onStoreError: "processed" },
-      "invalid_option",
-      '"refuse" or "process"',
-    ],
-    [
-      "a word that ends in an onStoreError",
-      { onStoreError: "reprocess" },
-      "invalid_option",
-      '"refuse" or "process"',
-    ],
-    ["an event that is a function", { events: { a: () => {} } }, "invalid_option", noSchema],
-    ["an event that is undefined", { events: { a: undefined } }, "invalid_option", noSchema],
-    ["an event that is null", { events: { a: null } }, "invalid_option", noSchema],
-    [
-      "an event whose schema cannot validate",
-      { events: { a: { "~standard": { version: 1 } } } },
-      "invalid_option",
-      noSchema,
-    ],
-    ["null as events", { events: null }, "invalid_option", "events must be"],
-    ["handlers that are all undefined", { on: { a: undefined } }, "invalid_handler", "on needs"],
-    ["null as handler", { on: { a: null } }, "invalid_handler", 'on["a"] must be'],
-    ["a log that is not a function", { log: true }, "invalid_option", "log must be a function"],
-    ["a body limit of 0", { maxBodyBytes: 0 }, "invalid_option", "from 1 to 104857600"],
-    ["a body limit over 100 MiB", { maxBodyBytes: 104_857_601 }, "invalid_option", "104857600"],
-    ["a fraction of a millisecond", { leaseMs: 10_000.5 }, "invalid_option", "a whole number"],
-    ["a duration as text", { leaseMs: "30s" }, "invalid_option", "a whole number"],
-    ["NaN", { leaseMs: Number.NaN }, "invalid_option", "a whole number"],
-    ["a lease below its floor", { leaseMs: 9_999 }, "invalid_option", "from 10000 to 3600000"],
-    ["a lease over an hour", { leaseMs: 3_600_001 }, "invalid_option", "from 10000 to 3600000"],
-    ["a handler timeout of 0", { handlerTimeoutMs: 0 }, "invalid_option", "from 1 to 25000"],
-    ["a handler timeout near the lease", { handlerTimeoutMs: 25_001 }, "invalid_option", "25000"],
-    ["runs shorter than the lease", { maxRunMs: 29_999 }, "invalid_option", "from 30000 to"],
-    ["runs longer than timers reach", { maxRunMs: 2 ** 31 }, "invalid_option", "2147483647"],
-    ["a retention within a run", { retainMs: 929_999 }, "invalid_option", "from 930000 to"],
-    ["a store deadline of 0", { storeTimeouts: { claim: 0 } }, "invalid_option", "claim must be"],
-    [
-      "a store deadline over 10 s",
-      { storeTimeouts: { complete: 10_001 } },
-      "invalid_option",
-      "10000",
-    ],
-  ])("%s", (_, options, code, text) => {
+    ["no schema", { events: { a: undefined } }, `\`events["a"]\` is undefined. ${schema}`],
+    ["null as schema", { events: { a: null } }, `\`events["a"]\` is null. ${schema}`],
+    ["a schema that cannot validate", { events: { a: broken } }, schema],
+    ["null as events", { events: null }, "`events` is null. Pass an object of schemas"],
+    ["a body limit of 0", { maxBodyBytes: 0 }, `\`maxBodyBytes\` is 0. ${whole} 1 to 104857600.`],
+    ["a body limit over 100 MiB", { maxBodyBytes: 104_857_601 }, whole],
+    ["half a millisecond", { leaseMs: 10_000.5 }, `\`leaseMs\` is 10000.5. ${whole}`],
+    ["a duration as text", { leaseMs: "30s" }, `\`leaseMs\` is a string. ${whole}`],
+    ["NaN", { leaseMs: Number.NaN }, `\`leaseMs\` is NaN. ${whole}`],
+    ["null as lease", { leaseMs: null }, `\`leaseMs\` is null. ${whole}`],
+    ["a lease below its floor", { leaseMs: 9_999 }, `${whole} 10000 to 3600000.`],
+    ["a lease over an hour", { leaseMs: 3_600_001 }, `${whole} 10000 to 3600000.`],
+    ["a handler timeout of 0", { handlerTimeoutMs: 0 }, `is 0. ${whole} 1 to 25000. https:`],
+    ["a handler of 25 s", { handlerTimeoutMs: 25_001 }, "1 to 25000. It needs leaseMs: 30001."],
+    ["a handler of a day", { handlerTimeoutMs: 86_400_000 }, "1 to 25000. https:"],
+    ["runs shorter than the lease", { maxRunMs: 29_999 }, `${whole} 30000 to 2147483647.`],
+    ["runs longer than timers reach", { maxRunMs: 2 ** 31 }, `${whole} 30000 to 2147483647.`],
+    ["a retention within a run", { retainMs: 929_999 }, `${whole} 930000 to`],
+    ["null as timeouts", { storeTimeouts: null }, "`storeTimeouts` is null. Pass an object"],
+    ["a timeout of 0", { storeTimeouts: { claim: 0 } }, "`storeTimeouts.claim` is 0."],
+    ["11 s", { storeTimeouts: { complete: 10_001 } }, `.complete\` is 10001. ${whole} 1 to 10000`],
+  ],
+};
+
+describe.each(Object.entries(refused))("a receiver is refused as %s for", (code, rows) => {
+  test.each(rows)("%s", (_, options, text) => {
     const error = refusal(options);
     expect(error).toMatchObject({ name: "ReceiverConfigError", code });
     expect(error.message).toContain(text);
+    expect(error.message.startsWith(`\`${error.option}\` `)).toBe(true);
+    const [home = ""] = manifest.homepage.split("/tree/");
+    const link = ` ${home}/blob/main/docs/configuration-errors.md#${code}`;
+    expect(error.message.endsWith(link)).toBe(true);
+    // Logged lines are cut to 500 characters, and all but ASCII is escaped.
+    expect(error.message).toMatch(/^[ -~]{1,450}$/);
+    expect(error.message).not.toMatch(/whsec_\w|do_not_show/);
   });
+});
+
+test.each([undefined, null, "x", 5, () => {}])("%s in place of options is refused", (options) => {
+  for (const build of [create, memoryStore as (options: unknown) => unknown]) {
+    if (options === undefined && build !== create) continue;
+    const error = errorOf(() => build(options));
+    expect(error).toMatchObject({ code: "invalid_option", option: "options" });
+    expect(error.message).toContain("Pass one object of options.");
+  }
+});
+
+test.each([
+  [{ clock: null }, "invalid_option", "clock"],
+  [{ maxRecord: 5 }, "unknown_option", "maxRecord"],
+  [{ maxRecords: 0 }, "invalid_option", "maxRecords"],
+])("a memory store with %j is refused", (options, code, option) => {
+  expect(errorOf(() => memoryStore(options as object))).toMatchObject({ code, option });
+});
+
+test("an argument that drain or forget lacks is refused in the same way", async () => {
+  const { receiver } = observed();
+  const { drain, forget } = receiver as unknown as Record<string, () => Promise<unknown>>;
+  const invalid = { name: "ReceiverConfigError", code: "invalid_option" };
+  await expect(drain?.()).rejects.toMatchObject({ ...invalid, option: "deadlineMs" });
+  await expect(forget?.()).rejects.toMatchObject({ ...invalid, option: "deliveryId" });
+});
+
+test("the text on edge platforms is one sentence with the name of the option", () => {
+  expect(briefly("invalid_secret", "secret", "whsec_x")).toBe("`secret` is invalid.");
 });
 
 test("the limits themselves are allowed, and undefined means the default", () => {
@@ -214,21 +232,12 @@ test("the limits themselves are allowed, and undefined means the default", () =>
     { maxBodyBytes: 104_857_600, leaseMs: 3_600_000, handlerTimeoutMs: 3_595_000 },
     { maxRunMs: 2_147_483_647, retainMs: 31_536_000_000, name: "n".repeat(256) },
     { storeTimeouts: { claim: 1, extend: 10_000 }, retainMs: week },
-    {
-      name: undefined,
-      store: undefined,
-      dedupeBy: undefined,
-      eventId: undefined,
-      leaseMs: undefined,
-      storeTimeouts: { claim: undefined },
-      observe: undefined,
-      log: undefined,
-      clock: undefined,
-      events: undefined,
-      maxRuns: undefined,
-      onParked: undefined,
-      onStoreError: undefined,
-    },
+    Object.fromEntries(
+      "name store dedupeBy eventId leaseMs observe log clock events maxRuns onParked onStoreError"
+        .split(" ")
+        .map((option) => [option, undefined]),
+    ),
+    { storeTimeouts: { claim: undefined } },
     { maxRuns: 1, onParked },
     { maxRuns: 1_000_000, onParked },
     { onStoreError: "refuse" },
@@ -237,9 +246,12 @@ test("the limits themselves are allowed, and undefined means the default", () =>
     { secret: [{ id: "a", key: "inner spaces are a key's own business", expiresAt: undefined }] },
     { on: { constructor: () => {}, "email.*": () => {}, "*": () => {}, "a.b.*": () => {} } },
     { dedupeBy: "event", eventId: () => "evt" },
+    // The defaults of the other durations follow these.
+    { leaseMs: 10_000 },
+    { leaseMs: 3_600_000 },
+    { maxRunMs: 2_000_000_000 },
   ];
-  for (const options of limits)
-    expect(() => createReceiver({ secret, on, ...options })).not.toThrow();
+  for (const options of limits) expect(() => create({ secret, on, ...options })).not.toThrow();
 });
 
 test("a handler that is undefined counts as absent, and another one receives its events", async () => {
@@ -252,56 +264,26 @@ test("a handler that is undefined counts as absent, and another one receives its
   expect(ran).toEqual(["email.*"]);
 });
 
-test("the defaults of the other durations follow leaseMs", () => {
-  expect(() => createReceiver({ secret, on, leaseMs: 10_000 })).not.toThrow();
-  expect(() => createReceiver({ secret, on, leaseMs: 3_600_000 })).not.toThrow();
-  expect(() => createReceiver({ secret, on, maxRunMs: 2_000_000_000 })).not.toThrow();
-});
-
 test.each([
   ["7 days", {}, { leaseMs: 30_000, retainMs: week }],
   ["7 days with another leaseMs", { leaseMs: 60_000 }, { leaseMs: 60_000, retainMs: week }],
   [
-    "as long as a run and its lease can last",
-    { maxRunMs: 2_000_000_000 },
+    "as long as a run and its lease",
+    { maxRunMs: 2e9 },
     { leaseMs: 30_000, retainMs: 2_000_030_000 },
   ],
 ])("records are kept for %s unless retainMs is set", async (_, options, request) => {
   const calls: NotedCall[] = [];
-  const store = noting(calls, memoryStore());
-  await send(createReceiver({ secret, on, store, ...options }), undefined, {}, secret);
+  const noted = noting(calls, memoryStore());
+  await send(createReceiver({ secret, on, store: noted, ...options }), undefined, {}, secret);
   expect(calls).toMatchObject([{ request }, { request }]);
 });
 
 test("keys do not appear in errors, util.inspect or JSON", () => {
-  const padded = refusal({ secret: [{ id: "a", key: `${secret} ` }] });
-  const doubled = refusal({
-    secret: [
-      { id: "a", key: secret },
-      { id: "b", key: secret },
-    ],
-  });
   const receiver = createReceiver({ secret: [{ id: "a", key: secret }], on });
-  for (const shown of [padded, doubled, receiver]) {
+  const padded = refusal({ secret: [{ id: "a", key: `${secret} ` }] });
+  for (const shown of [padded, refusal({ secret: twice }), receiver]) {
     const all = inspect(shown, { depth: Infinity, showHidden: true }) + JSON.stringify(shown);
     expect(all + String((shown as Error).stack)).not.toContain("do_not_show");
   }
-});
-
-test("the bytes of a key may be wiped or changed afterwards", async () => {
-  const key = new TextEncoder().encode(secret);
-  const receiver = createReceiver({ secret: key, on });
-  const delivery = await signed("{}", {}, secret);
-  key.fill(0);
-  expect((await receiver.receive(delivery)).code).toBe("event_untyped");
-});
-
-function shared() {
-  return { ...memoryStore(), shared: true };
-}
-
-test("missing options are rejected like a missing secret", () => {
-  const build = createReceiver as (options?: unknown) => unknown;
-  expect(() => build()).toThrow(expect.objectContaining({ code: "invalid_secret" }));
-  expect(() => build(null)).toThrow(expect.objectContaining({ code: "invalid_secret" }));
 });

@@ -284,6 +284,29 @@ describe("RetryError", () => {
     expect(await send(receiver)).toMatchObject({ run: 2 });
   });
 
+  test.each([undefined, null, 5_000, {}, { retryAfterMs: "5000" }])(
+    "built with %j is tried again after 1 s, and its message states the fix",
+    async (options) => {
+      const errors: unknown[] = [];
+      const { receiver } = timed({
+        on: { "*": () => Promise.reject(new RetryError(options as never)) },
+        onHandlerError: (error) => errors.push(error),
+      });
+      const outcome = await send(receiver);
+      expect(outcome).toMatchObject({ code: "handler_failed", status: 500 });
+      expect(answer(outcome).headers["Retry-After"]).toBe("1");
+      const message = expect.stringContaining("Pass milliseconds, such as new RetryError(");
+      const cause = { code: "invalid_option", option: "retryAfterMs", message };
+      expect(errors).toMatchObject([{ code: "retry_error", message, cause }]);
+      expect((await send(receiver)).run).toBe(2);
+    },
+  );
+
+  test("built with nonsense keeps its own cause", () => {
+    const cause = new Error("rate limited");
+    expect(new RetryError({ cause } as never).cause).toBe(cause);
+  });
+
   test("from onParked is a failure, and the event is not parked", async () => {
     const onParked = throwing(new RetryError({ retryAfterMs: 60_000 }));
     const { receiver } = timed({ on: givesUp, onParked });

@@ -2,7 +2,14 @@ import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { fakeClock } from "@svc-webhooks/testing";
 import { inspect } from "node:util";
 import { describe, expect, test, vi } from "vitest";
-import { createReceiver, type Secret, type Secrets, type SecretSource } from "../src/index.js";
+import {
+  sign,
+  verify,
+  WebhookError,
+  type Secret,
+  type Secrets,
+  type SecretSource,
+} from "../src/index.js";
 import { never, observed, pause, send, timed, type Observed } from "./support.js";
 
 const tried = vi.hoisted((): string[] => []);
@@ -24,6 +31,10 @@ vi.mock(import("../src/crypto/hmac-node.js"), async (original) => {
     },
   };
 });
+
+function raise(error: unknown): never {
+  throw error;
+}
 
 const current: Secret = { id: "current", key: "whsec_current" };
 const previous: Secret = { id: "previous", key: "whsec_previous" };
@@ -60,21 +71,29 @@ describe("during a rotation", () => {
     },
   );
 
-  test("a key of bytes is used unchanged", async () => {
+  test("a key of bytes is used unchanged, also if the caller wipes or changes it", async () => {
     const key = Uint8Array.of(0, 255, 128, 10, 32);
+    const original = Uint8Array.from(key);
     const { receiver } = observed({ secret: [current, { id: "bytes", key }] });
-    expect(await sendSignedWith(receiver, key)).toMatchObject({
-      code: "processed",
-      secretId: "bytes",
-    });
+    const alone = observed({ secret: key });
+    key.fill(9);
+    const processed = { code: "processed", secretId: "bytes" };
+    expect(await sendSignedWith(receiver, original)).toMatchObject(processed);
+    expect((await sendSignedWith(alone.receiver, original)).code).toBe("processed");
   });
 
-  test("later changes to the caller's bytes have no effect", async () => {
-    const key = Uint8Array.of(1, 2, 3);
-    const { receiver } = observed({ secret: key });
-    const delivery = await signed(eventBody(), {}, Uint8Array.of(1, 2, 3));
-    key.fill(9);
-    expect((await receiver.receive(delivery)).code).toBe("processed");
+  test("a listed key without an id has its position as id", async () => {
+    const { receiver } = observed({ secret: ["whsec_current", Buffer.from("whsec_previous")] });
+    expect(await sendSignedWith(receiver, "whsec_current")).toMatchObject({ secretId: "1" });
+    expect(await sendSignedWith(receiver, "whsec_previous")).toMatchObject({
+      secretId: "2",
+      warnings: ["old_secret"],
+    });
+    const signature = await sign("{}", "whsec_previous");
+    expect(await verify("{}", signature, ["whsec_current", "whsec_previous"])).toEqual({
+      ok: true,
+      secretId: "2",
+    });
   });
 });
 
@@ -130,38 +149,6 @@ describe("a list of secrets that is changed in place", () => {
   });
 });
 
-test("rejects a key of zeros, which wiping leaves behind", () => {
-  expect(() => observed({ secret: new Uint8Array(32) })).toThrow(
-    expect.objectContaining({ code: "invalid_secret" }),
-  );
-});
-
-test.each([
-  "[object Promise]",
-  "whsec_undefined",
-  "whsec_null",
-  "NaN",
-  "whsec_",
-  "undefined",
-  "null",
-  "[object Object]",
-  '"whsec_a"',
-  "'whsec_a'",
-  "`a`",
-])("the secret %s indicates a mistake and is rejected", (secret) => {
-  expect(() => observed({ secret })).toThrow(expect.objectContaining({ code: "invalid_secret" }));
-});
-
-test("an expiry in seconds is rejected", () => {
-  const expiresAt = fakeClock().now() / 1_000 + 3_600;
-  expect(() => observed({ secret: [{ ...current, expiresAt }] })).toThrow(
-    expect.objectContaining({
-      code: "invalid_secret",
-      message: expect.stringContaining("milliseconds"),
-    }),
-  );
-});
-
 describe("a key that expires", () => {
   const expiringIn = (ms: number, form: (epochMs: number) => Date | number) => {
     const expiresAt = form(fakeClock().now() + ms);
@@ -170,14 +157,12 @@ describe("a key that expires", () => {
 
   test.each<[string, (epochMs: number) => Date | number]>([
     ["a Date", (epochMs) => new Date(epochMs)],
-    ["epoch milliseconds", (epochMs) => epochMs],
+    ["epoch milliseconds", Number],
   ])("is accepted until its expiry, given as %s", async (_, form) => {
     const { receiver, clock } = expiringIn(1_000, form);
     clock.jump(999);
-    expect(await sendSignedWith(receiver, "whsec_previous")).toMatchObject({
-      code: "processed",
-      warnings: ["old_secret"],
-    });
+    const accepted = { code: "processed", warnings: ["old_secret"] };
+    expect(await sendSignedWith(receiver, "whsec_previous")).toMatchObject(accepted);
     clock.jump(1);
     expect((await sendSignedWith(receiver, "whsec_previous")).code).toBe("signature_mismatch");
     expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("duplicate");
@@ -215,7 +200,7 @@ describe("a key that expires", () => {
       code: "misconfigured",
       status: 500,
     });
-    expect(lines).toEqual([expect.stringContaining("an unexpired key")]);
+    expect(lines).toEqual([expect.stringContaining("every expiresAt has passed")]);
   });
 });
 
@@ -272,54 +257,43 @@ describe("a function for secrets", () => {
     expect((await sendSignedWith(receiver, "whsec_current")).code).toBe("processed");
   });
 
+  const sealed = new Error("vault sealed");
+  const named = "misconfigured: The secret function failed: vault sealed";
+
   test.each<[string, () => unknown, string]>([
-    [
-      "throws",
-      () => {
-        throw new Error("vault sealed");
-      },
-      "vault sealed",
-    ],
-    ["rejects", () => Promise.reject(new Error("vault sealed")), "vault sealed"],
-    ["returns nothing", () => undefined, "secret must be set"],
-    ["returns an empty string", () => "", "secret must be set"],
-    ["returns padded text", async () => " whsec_current\n", "secret must be set"],
-    ["returns an empty list", () => [], "1 to 10 different"],
-    ["returns the same key twice", () => [current, { ...current, id: "b" }], "1 to 10 different"],
-    ["returns only expired keys", () => [{ ...current, expiresAt: 1e12 }], "an unexpired key"],
-    ["returns null in a list", () => [null], ""],
-    ["returns a number", () => 7, "secret must be set"],
+    ["throws", () => raise(sealed), named],
+    ["rejects", () => Promise.reject(sealed), named],
+    ["throws an error of these packages", () => raise(new WebhookError("a", "b.")), ": b."],
+    ["returns nothing", () => undefined, "misconfigured: `secret()` is undefined. The env"],
+    ["returns an empty string", () => "", "is not set where the app runs. Set it. https:"],
+    ["returns padded text", async () => " whsec_current\n", "`secret()` has a line break or"],
+    ["returns an empty list", () => [], "`secret()` is an empty list."],
+    ["returns the same key twice", () => ["a", "a"], "`secret()` has the same key twice."],
+    ["returns only expired keys", () => [{ ...current, expiresAt: 1e12 }], "has expired: every"],
+    ["returns null in a list", () => [null], "`secret()[0]` is null."],
+    ["returns a number", () => 7, "`secret()` is a number."],
   ])("that %s makes the delivery misconfigured, with one line", async (_, source, text) => {
     const { receiver, lines } = observed({ secret: source as () => Secrets });
-    expect(await sendSignedWith(receiver, "whsec_current")).toMatchObject({
-      code: "misconfigured",
-      status: 500,
-    });
+    const misconfigured = { code: "misconfigured", status: 500 };
+    expect(await sendSignedWith(receiver, "whsec_current")).toMatchObject(misconfigured);
     expect(lines).toEqual([expect.stringContaining(text)]);
-    expect(lines.join()).toContain("misconfigured");
     expect(lines.join()).not.toContain("whsec_current");
   });
 
-  test("has a deadline of 1.5 s", async () => {
-    const clock = fakeClock();
-    const { receiver, reports } = observed({
-      clock,
-      secret: () => pause(clock, 1_499).then(() => "whsec_current"),
+  test.each([
+    ["takes 1,499 ms is awaited", 1_499, { code: "processed", verifyMs: 1_499 }],
+    ["hangs is given up after 1.5 s", Infinity, { code: "misconfigured", verifyMs: 1_500 }],
+  ])("that %s", async (_, ms, report) => {
+    const { receiver, reports, clock, lines } = timed({
+      secret: () => (ms === Infinity ? never() : pause(clock, ms).then(() => "whsec_current")),
     });
     void sendSignedWith(receiver, "whsec_current");
-    await clock.advance(1_499);
-    expect(reports).toMatchObject([{ code: "processed", verifyMs: 1_499 }]);
-    expect(clock.timers).toBe(0);
-  });
-
-  test("that hangs makes the delivery misconfigured after exactly 1.5 s", async () => {
-    const { receiver, reports, clock, lines } = timed({ secret: never });
-    void sendSignedWith(receiver, "whsec_current");
-    await clock.advance(1_499);
+    await clock.advance(report.verifyMs - 1);
     expect(reports).toEqual([]);
     await clock.advance(1);
-    expect(reports).toMatchObject([{ code: "misconfigured", verifyMs: 1_500 }]);
-    expect(lines).toEqual([expect.stringContaining("secret took longer than 1500 ms")]);
+    expect(reports).toMatchObject([report]);
+    const late = "The secret function failed: secret took longer than 1500 ms";
+    expect(lines).toEqual(ms === Infinity ? [expect.stringContaining(late)] : []);
     expect(clock.timers).toBe(0);
   });
 });
@@ -337,10 +311,4 @@ test("no key appears in a receiver, its outcomes, reports or lines", async () =>
   ]) {
     expect(text).not.toContain("not_for_your_eyes");
   }
-});
-
-test("an invalid key is rejected when the receiver is built, without appearing in the error", () => {
-  const build = () => createReceiver({ secret: "whsec_hidden ", on: { "*": () => {} } });
-  expect(build).toThrow(expect.objectContaining({ code: "invalid_secret" }) as Error);
-  expect(build).not.toThrow("whsec_hidden");
 });

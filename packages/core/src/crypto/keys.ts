@@ -1,10 +1,12 @@
 import { importKey } from "#hmac";
 import type { Clock } from "../clock.js";
-import { assertOption, assertNoRest } from "../lib/assert.js";
-import { toBytes } from "../lib/bytes.js";
+import { codeOf } from "../errors.js";
+import { assertOptions, assertOption } from "../lib/assert.js";
+import { isObject } from "../lib/is-object.js";
+import { isBytes, toBytes } from "../lib/bytes.js";
 import { withDeadline } from "../lib/deadline.js";
-import { andThen } from "../lib/maybe-promise.js";
-import { isFilled } from "../lib/text.js";
+import { andThen, tryThen } from "../lib/maybe-promise.js";
+import { describe, isFilled } from "../lib/text.js";
 import { secretDeadlineMs } from "../lib/times.js";
 import type { Secret, SecretKey, SecretSource, Secrets } from "../options.js";
 import type { MaybePromise } from "../store.js";
@@ -37,8 +39,7 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
   const isFunction = typeof source === "function";
   let known: readonly KnownSecret[] = [];
   let last: readonly unknown[] | undefined;
-  const copyOf = (key: SecretKey) =>
-    known.find((secret) => secret.key === key)?.bytes ?? keyBytes(key);
+  const copyOf = (key: SecretKey) => known.find((secret) => secret.key === key)?.bytes;
   const active = (secrets: Secrets) => {
     // A list may be changed in place, so its values are compared. Bytes passed when the receiver was
     // built are compared by identity, because their owner may have wiped them since.
@@ -48,36 +49,63 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
       Number(expiresAt),
     ]);
     if (values.length !== last?.length || values.some((value, index) => value !== last?.[index])) {
-      known = parseSecrets(secrets, isFunction ? keyBytes : copyOf);
+      known = isFunction
+        ? parseSecrets(secrets, "secret()")
+        : parseSecrets(secrets, "secret", copyOf);
       last = values;
     }
     return unexpired(known, clock.now());
   };
   if (isFunction) {
-    return async () =>
-      active(await withDeadline(clock, secretDeadlineMs, "secret", () => source()));
+    return () =>
+      tryThen(
+        () => withDeadline(clock, secretDeadlineMs, "secret", () => source()),
+        active,
+        (error) => {
+          // An error of these packages names its own cause.
+          if (codeOf(error)) throw error;
+          throw new Error(`The secret function failed: ${describe(error)}`, { cause: error });
+        },
+      );
   }
   const first = active(source);
   return () => (Array.isArray(source) ? active(source) : first);
 }
 
+/** Keys without an id get their position, from 1. */
 const listOf = (secrets: Secrets): readonly Secret[] =>
-  Array.isArray(secrets) ? secrets : [{ id: "default", key: secrets as SecretKey }];
+  isList(secrets)
+    ? secrets.map((one, index) => (isSecret(one) ? one : { id: String(index + 1), key: one }))
+    : [{ id: "default", key: secrets }];
+
+// `Array.isArray` does not narrow to readonly lists.
+const isList = (secrets: Secrets): secrets is Exclude<Secrets, SecretKey> => Array.isArray(secrets);
+
+const isSecret = (one: SecretKey | Secret): one is Secret => isObject(one) && !isBytes(one);
 
 /** Returns the secrets that have not expired; throws if there are none. */
 export function unexpired(secrets: readonly KnownSecret[], now: number): readonly KnownSecret[] {
   const active = secrets.filter(({ expiresAt }) => now < expiresAt);
-  assertOption(active.length > 0, "invalid_secret", "secret", "secret needs an unexpired key.");
+  assertOption(active.length > 0, "invalid_secret", "secret", secrets);
   return active;
 }
 
+/**
+ * @param path the option for errors
+ * @param copyOf returns the bytes of a key that is already known
+ */
 export function parseSecrets(
   secrets: Secrets,
-  bytesOf: (key: SecretKey) => Uint8Array = keyBytes,
+  path = "secret",
+  copyOf: (key: SecretKey) => Uint8Array | undefined = () => undefined,
 ): readonly KnownSecret[] {
-  const known = listOf(secrets).map(({ id, key, expiresAt = Infinity, ...rest }: Secret) => {
-    assertNoRest(rest);
-    return { id, key, bytes: bytesOf(key), expiresAt: Number(expiresAt) };
+  const known = listOf(secrets).map((one, index) => {
+    const { id, key, expiresAt = Infinity } = one;
+    const given = isList(secrets) ? secrets[index] : undefined;
+    const at = isList(secrets) ? `${path}[${index}]` : path;
+    assertOptions(one, ["id", "key", "expiresAt"], at);
+    const bytes = copyOf(key) ?? keyBytes(key, given === one ? `${at}.key` : at);
+    return { id, key, bytes, expiresAt: Number(expiresAt) };
   });
   assertOption(
     known.length > 0 &&
@@ -86,8 +114,8 @@ export function parseSecrets(
       new Set(known.map(({ id }) => id)).size === known.length &&
       new Set(known.map(({ bytes }) => bytes.join())).size === known.length,
     "invalid_secret",
-    "secret",
-    "secret must list 1 to 10 different { id, key, expiresAt?: Date or epoch milliseconds }.",
+    path,
+    known,
   );
   return known;
 }
@@ -121,14 +149,14 @@ const plausibleSecret =
   /^(?!(whsec_)?(undefined|null|NaN|\[object \w+\])?$)(?!(["'`]).*\3$)\S(.*\S)?$/;
 
 /** @throws ReceiverConfigError `invalid_secret` */
-export function keyBytes(key: SecretKey): Uint8Array {
+export function keyBytes(key: SecretKey, path = "secret"): Uint8Array {
   const bytes = toBytes(key);
   assertOption(
     // Zeros are the remains of bytes that were wiped.
     bytes && (typeof key === "string" ? plausibleSecret.test(key) : key.some((byte) => byte > 0)),
     "invalid_secret",
-    "secret",
-    "secret must be set to bytes, or to a trimmed line of well-formed text without quotes.",
+    path,
+    key,
   );
   // A copy, because the caller may wipe the original.
   return new Uint8Array(bytes);

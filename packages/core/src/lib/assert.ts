@@ -1,42 +1,69 @@
+import { explain } from "#texts";
+import type { Clock } from "../clock.js";
 import { ReceiverConfigError, type ReceiverConfigErrorCode } from "../errors.js";
+import { isObject } from "./is-object.js";
 
-/**
- * Throws unless `ok`. `text` is a whole sentence with the fix. It never contains the value, which
- * may be a key.
- */
+/** Throws unless `ok`. The text is found by code and option; it never contains the value `found`. */
 export function assertOption(
   ok: unknown,
   code: ReceiverConfigErrorCode,
   option: string,
-  text: string,
+  found?: unknown,
+  min?: number,
+  max?: number,
 ): asserts ok {
-  if (!ok) throw new ReceiverConfigError(code, option, text);
+  if (!ok) throw new ReceiverConfigError(code, option, explain(code, option, found, min, max));
 }
 
 /**
- * Asserts that each member of `values`, keyed by its option, is a whole number from `min` to `max`.
+ * Asserts that each member of `values`, keyed by its option without `path`, is a whole number from
+ * `min` to `max`.
  */
 export function assertRange(
   values: Readonly<Record<string, number>>,
   min: number,
   max: number,
+  path = "",
 ): void {
   for (const [option, value] of Object.entries(values)) {
     assertOption(
       Number.isSafeInteger(value) && value >= min && value <= max,
       "invalid_option",
-      option,
-      `${option} must be a whole number from ${min} to ${max}.`,
+      path + option,
+      value,
+      min,
+      max,
     );
   }
 }
 
 /**
- * Throws if destructuring left any option over: a misspelt option must not silently become its
- * default.
+ * For adapters and stores: asserts that `options` is an object whose members are all in `names`,
+ * because a misspelt option must not silently become its default. `path` is the option that has these
+ * members; default none.
+ *
+ * @throws ReceiverConfigError `invalid_option` if it is not an object, `unknown_option` for another
+ *   member
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { assertOptions } from "@svc-webhooks/core";
+ *
+ * assertOptions({ prefix: "a:" }, ["prefix"]);
+ * assert.throws(() => assertOptions({ prefx: "a:" }, ["prefix"]), {
+ *   code: "unknown_option",
+ *   option: "prefx",
+ * });
+ * ```
  */
-export function assertNoRest(rest: object): void {
-  for (const name of Object.keys(rest)) {
-    assertOption(false, "unknown_option", name, `${name} is not a known option.`);
+export function assertOptions(options: unknown, names: readonly string[], path = ""): void {
+  assertOption(isObject(options), "invalid_option", path || "options", options);
+  for (const name of Object.keys(options)) {
+    assertOption(names.includes(name), "unknown_option", path ? `${path}.${name}` : name, names);
   }
 }
+
+/** Asserts that `clock` is a clock, by one of its members: its type has the others. */
+export const assertClock = (clock: Clock | null): void =>
+  assertOption(typeof clock?.after === "function", "invalid_option", "clock", clock);

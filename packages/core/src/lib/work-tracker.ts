@@ -45,7 +45,9 @@ export function trackWork(clock: Clock): PendingWork {
 
     isDraining: () => drains > 0,
 
-    async drain({ deadlineMs }) {
+    async drain(options) {
+      // JavaScript callers may pass anything.
+      const { deadlineMs } = Object(options) as typeof options;
       assertRange({ deadlineMs }, 0, longestDelayMs);
       // Other timers let an idle process exit; a caller of `drain` wants it to stay alive.
       const keepAlive = setInterval(() => {}, longestDelayMs);

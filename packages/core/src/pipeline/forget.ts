@@ -8,17 +8,11 @@ import type { Config } from "../setup/config.js";
 import { parseBody } from "./decode.js";
 
 /** Removes the record of a delivery from the store. */
-export async function forget(
-  config: Config,
-  { deliveryId, body: bytes = new Uint8Array() }: ForgetTarget,
-): Promise<boolean> {
+export async function forget(config: Config, target: ForgetTarget): Promise<boolean> {
+  // JavaScript callers may pass anything.
+  const { deliveryId, body: bytes = new Uint8Array() } = Object(target) as ForgetTarget;
   const { clock, store, storeTimeouts, dedupeBy } = config;
-  assertOption(
-    isFilled(deliveryId),
-    "invalid_option",
-    "deliveryId",
-    "deliveryId must be a non-empty string.",
-  );
+  assertOption(isFilled(deliveryId), "invalid_option", "deliveryId", deliveryId);
   const body = dedupeBy === "event" ? parseBody(bytes) : undefined;
   const type = body && config.eventType(body, bytes);
   const eventId = body && config.eventId(body, bytes);
@@ -28,7 +22,7 @@ export async function forget(
       (dedupeBy !== "event" || (isFilled(type) && isFilled(eventId))),
     "invalid_option",
     "body",
-    "body must be the exact bytes received.",
+    bytes,
   );
   const { key } = await recordKey(config, { deliveryId, type, eventId, bytes });
   return withDeadline(clock, storeTimeouts.release, "store.forget", (call) =>

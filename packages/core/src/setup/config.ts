@@ -2,12 +2,12 @@ import { systemClock } from "../clock.js";
 import { secretReader, type SecretReader } from "../crypto/keys.js";
 import type { EventSchemas } from "../events.js";
 import type { DeliveryContext } from "../handler.js";
-import { assertOption, assertNoRest, assertRange } from "../lib/assert.js";
+import { assertClock, assertOptions, assertOption, assertRange } from "../lib/assert.js";
 import { neverThrows } from "../lib/never-throws.js";
 import { isFilled } from "../lib/text.js";
+import { longestDelayMs } from "../lib/times.js";
 import { writer } from "../log/line.js";
 import { createLog, type Log } from "../log/log.js";
-import { longestDelayMs } from "../lib/times.js";
 import { memoryStore } from "../memory-store.js";
 import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "../options.js";
 import type { DeliveryStore } from "../store.js";
@@ -34,8 +34,6 @@ export interface Config extends Complete<
 
 const unset = () => undefined;
 
-const adviceFor = () => "";
-
 /**
  * Stores of receivers named `"default"`: a second receiver without a name would treat the first
  * one's records as its own.
@@ -43,40 +41,70 @@ const adviceFor = () => "";
 const unnamed = new WeakSet<DeliveryStore>();
 
 /** @throws ReceiverConfigError with any of its codes */
-export function resolveOptions({
-  secret,
-  on,
-  clock = systemClock,
-  store = memoryStore({ clock }),
-  name = store?.shared || unnamed.has(store) ? "" : "default",
-  dedupeBy = "delivery",
-  eventType = firstTypeField,
-  eventId = unset,
-  maxBodyBytes = 1_048_576,
-  bodyTimeoutMs = 10_000,
-  leaseMs = 30_000,
-  handlerTimeoutMs = Math.min(10_000, leaseMs - 5_000),
-  maxRunMs = Math.max(900_000, leaseMs),
-  retainMs = Math.max(604_800_000, maxRunMs + leaseMs),
-  storeTimeouts: {
+export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
+  const {
+    secret,
+    on,
+    clock = systemClock,
+    store = memoryStore({ clock }),
+    name = store?.shared || unnamed.has(store) ? "" : "default",
+    dedupeBy = "delivery",
+    eventType = firstTypeField,
+    eventId = unset,
+    maxBodyBytes = 1_048_576,
+    bodyTimeoutMs = 10_000,
+    leaseMs = 30_000,
+    handlerTimeoutMs = Math.min(10_000, leaseMs - 5_000),
+    maxRunMs = Math.max(900_000, leaseMs),
+    retainMs = Math.max(604_800_000, maxRunMs + leaseMs),
+    storeTimeouts: timeouts = {},
+    logger = console,
+    log,
+    onHandlerError,
+    maxRuns = Infinity,
+    onParked = unset,
+    onStoreError = "refuse",
+    events = {},
+    onInternalError,
+    observe,
+    // `Object`, here and below, because JavaScript callers may pass anything.
+  } = Object(options) as typeof options;
+  const {
     claim = 1_500,
     extend = 1_500,
     release = 1_500,
     complete = 2_000,
-    ...otherTimeouts
-  } = {},
-  logger = console,
-  log,
-  onHandlerError,
-  maxRuns = Infinity,
-  onParked = unset,
-  onStoreError = "refuse",
-  events = {},
-  onInternalError,
-  observe,
-  ...otherOptions
-}: ReceiverOptions<EventSchemas>): Config {
-  assertNoRest({ ...otherOptions, ...otherTimeouts });
+  } = Object(timeouts) as StoreTimeouts;
+  const storeTimeouts = { claim, extend, release, complete };
+  const given = {
+    secret,
+    on,
+    clock,
+    store,
+    name,
+    dedupeBy,
+    eventType,
+    eventId,
+    maxBodyBytes,
+    bodyTimeoutMs,
+    leaseMs,
+    handlerTimeoutMs,
+    maxRunMs,
+    retainMs,
+    storeTimeouts,
+    logger,
+    log,
+    onHandlerError,
+    maxRuns,
+    onParked,
+    onStoreError,
+    events,
+    onInternalError,
+    observe,
+  };
+  // First, because a misspelt option would otherwise be reported as a missing one.
+  assertOptions(options, Object.keys(given));
+  assertOptions(timeouts, Object.keys(storeTimeouts), "storeTimeouts");
 
   const hooks = {
     eventType,
@@ -88,68 +116,49 @@ export function resolveOptions({
     onInternalError: onInternalError ?? unset,
   };
   for (const [option, hook] of Object.entries(hooks)) {
-    assertOption(
-      typeof hook === "function",
-      "invalid_option",
-      option,
-      `${option} must be a function.`,
-    );
+    assertOption(typeof hook === "function", "invalid_option", option, hook);
   }
+  assertClock(clock);
+  const methods = [logger?.info, logger?.warn, logger?.error];
   assertOption(
-    typeof store?.claim === "function",
-    "invalid_option",
-    "store",
-    "store must be a DeliveryStore.",
-  );
-  assertOption(
-    [logger?.info, logger?.warn, logger?.error].every((method) => typeof method === "function"),
+    methods.every((method) => typeof method === "function"),
     "invalid_option",
     "logger",
-    "logger must have the methods info, warn and error.",
+    logger,
   );
+  assertOption(typeof store?.claim === "function", "invalid_option", "store", store);
   assertOption(
     isFilled(name) && name.length <= 256,
     name === "" ? "missing_name" : "invalid_option",
     "name",
-    "name must be 1 to 256 characters. A shared store, or one that another receiver uses, needs it.",
+    name,
   );
   assertOption(
     ["delivery", "event", "body"].includes(dedupeBy),
     "invalid_option",
     "dedupeBy",
-    'dedupeBy must be "delivery", "event" or "body".',
+    dedupeBy,
   );
-  assertOption(
-    dedupeBy !== "event" || eventId !== unset,
-    "missing_event_id",
-    "eventId",
-    'eventId must be given with dedupeBy: "event".',
-  );
-
+  assertOption(dedupeBy !== "event" || eventId !== unset, "missing_event_id", "eventId");
   assertOption(
     ["refuse", "process"].includes(onStoreError),
     "invalid_option",
     "onStoreError",
-    'onStoreError must be "refuse" or "process".',
+    onStoreError,
   );
-  assertOption(
-    maxRuns === Infinity || onParked !== unset,
-    "missing_on_parked",
-    "onParked",
-    "onParked must be given with maxRuns.",
-  );
-  const storeTimeouts = { claim, extend, release, complete };
+  assertOption(maxRuns === Infinity || onParked !== unset, "missing_on_parked", "onParked");
   assertRange({ maxBodyBytes }, 1, 104_857_600);
   assertRange({ bodyTimeoutMs }, 1, 300_000);
   assertRange({ leaseMs }, 10_000, 3_600_000);
   assertRange({ handlerTimeoutMs }, 1, leaseMs - 5_000);
   assertRange({ maxRunMs }, leaseMs, longestDelayMs);
   assertRange({ retainMs }, maxRunMs + leaseMs, 31_536_000_000);
-  assertRange(storeTimeouts, 1, 10_000);
+  assertRange(storeTimeouts, 1, 10_000, "storeTimeouts.");
   if (maxRuns !== Infinity) assertRange({ maxRuns }, 1, 1_000_000);
 
+  const routes = parseRoutes(on);
   const write = neverThrows(writer(logger, log), neverThrows(onInternalError ?? unset, unset));
-  const lines = createLog(name, clock, write, adviceFor);
+  const lines = createLog(name, clock, write, Object.keys(on));
   const internalError = neverThrows(
     onInternalError ? (error: unknown) => onInternalError(error) : lines.internalError,
     unset,
@@ -166,21 +175,7 @@ export function resolveOptions({
   };
   const dropped = onHandlerError ? handlerError : neverThrows(lines.dropped, internalError);
   const config = {
-    clock,
-    store,
-    name,
-    dedupeBy,
-    eventType,
-    eventId,
-    maxBodyBytes,
-    bodyTimeoutMs,
-    leaseMs,
-    handlerTimeoutMs,
-    maxRunMs,
-    retainMs,
-    maxRuns,
-    storeTimeouts,
-    onStoreError,
+    ...given,
     onInternalError: internalError,
     onHandlerError: handlerError,
     onParked: onParked === unset ? dropped : parking,
@@ -188,7 +183,7 @@ export function resolveOptions({
     observe: observe && neverThrows(observe, internalError),
     events: parseSchemas(events),
     secret: secretReader(secret, clock),
-    on: parseRoutes(on),
+    on: routes,
   };
   if (name === "default") unnamed.add(store);
   return config;

@@ -1,5 +1,6 @@
 import type { Handler } from "../handler.js";
 import { assertOption } from "../lib/assert.js";
+import { isObject } from "../lib/is-object.js";
 
 /** Handlers by key; `createReceiver` has checked the types of their events. */
 export type RouteTable = Readonly<Record<string, Handler<unknown> | undefined>>;
@@ -18,23 +19,20 @@ export interface Routes {
 export function parseRoutes(on: RouteTable): Routes {
   const exact = new Map<string, Handler<unknown>>();
   const prefixes = new Map<string, Handler<unknown>>();
-  const longestFirst = Object.entries(on ?? {}).toSorted(([a], [b]) => b.length - a.length);
+  const longestFirst = Object.entries(isObject(on) ? on : {}).toSorted(
+    ([a], [b]) => b.length - a.length,
+  );
   for (const [key, handler] of longestFirst) {
     if (handler === undefined) continue;
     assertOption(
       typeof handler === "function" && /^([^*]+(\.\*)?|\*)$/.test(key),
       "invalid_handler",
       `on[${JSON.stringify(key)}]`,
-      `on[${JSON.stringify(key)}] must be a function under a type, "prefix.*" or "*".`,
+      handler,
     );
     if (key.endsWith("*")) prefixes.set(key.slice(0, -1), handler);
     else exact.set(key, handler);
   }
-  assertOption(
-    exact.size + prefixes.size > 0,
-    "invalid_handler",
-    "on",
-    "on needs at least one handler.",
-  );
+  assertOption(exact.size + prefixes.size > 0, "invalid_handler", "on", on);
   return { exact, prefixes };
 }

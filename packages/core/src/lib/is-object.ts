@@ -1,0 +1,3 @@
+/** Excludes null and functions. */
+export const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null;

@@ -1,0 +1,26 @@
+/**
+ * Returns the candidate that a misspelt name most resembles: at most a third of its characters are
+ * different, without regard to case. Only the first 64 characters count, which bounds the time.
+ */
+export function nearest(name: string, candidates: readonly string[]): string | undefined {
+  const short = name.slice(0, 64).toLowerCase();
+  const [best] = candidates
+    .map((candidate) => ({ candidate, edits: edits(short, candidate.slice(0, 64).toLowerCase()) }))
+    .filter((one) => one.edits <= short.length / 3)
+    .toSorted((a, b) => a.edits - b.edits);
+  return best?.candidate;
+}
+
+/** The number of characters to insert, remove or replace. */
+function edits(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (const letter of from.split("")) {
+    let left = Number(row[0]) + 1;
+    const next = to.split("").map((other, column) => {
+      const changed = Number(row[column]) + (letter === other ? 0 : 1);
+      return (left = Math.min(changed, left + 1, Number(row[column + 1]) + 1));
+    });
+    row = [Number(row[0]) + 1, ...next];
+  }
+  return Number(row.at(-1));
+}

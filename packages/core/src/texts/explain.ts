@@ -1,0 +1,17 @@
+import type { ReceiverConfigErrorCode } from "../errors.js";
+
+/**
+ * Returns the text of a `ReceiverConfigError`: what was found, its likely cause and the fix. `found` is
+ * the refused value, which may be a key and is never quoted; with `unknown_option` it is the list of the
+ * names that exist. `min` and `max` are the limits of a number.
+ *
+ * `#texts` selects the file that implements this type on the platform: bundles for edge platforms,
+ * whose size is limited, leave the explanations out.
+ */
+export type Explain = (
+  code: ReceiverConfigErrorCode,
+  option: string,
+  found?: unknown,
+  min?: number,
+  max?: number,
+) => string;

@@ -1,0 +1,114 @@
+import { isObject } from "../lib/is-object.js";
+import { isBytes } from "../lib/bytes.js";
+import { isPromise } from "../lib/maybe-promise.js";
+import { nearest } from "../lib/nearest.js";
+import { isFilled } from "../lib/text.js";
+import type { Secret } from "../options.js";
+import type { Explain } from "./explain.js";
+
+const unset = "The environment variable is not set where the app runs. Set it.";
+const absentInBuild =
+  ' If only the build lacks it, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
+
+/** By code or option; `events[]` is any member of `events`. */
+const fixes: Readonly<Record<string, string>> = {
+  missing_name:
+    'The store is shared or used by another receiver, whose records would be mixed with these. Give this receiver a name of its own, such as name: "billing".',
+  missing_event_id:
+    '`dedupeBy: "event"` needs it. Add a function that returns the signed id, such as eventId: (body) => body.event_id.',
+  missing_on_parked:
+    "`maxRuns` needs it: events that reach the limit would be lost. Add onParked: (error, context) => ..., which stores them, or remove maxRuns.",
+  options: "Pass one object of options.",
+  storeTimeouts: "Pass an object, such as { claim: 1_500 }.",
+  on: 'Add at least one handler, such as on: { "*": (event) => ... }.',
+  store: "Pass memoryStore(), redisStore(client) or another DeliveryStore.",
+  clock: "Omit it, or pass an object with now, monotonic and after.",
+  events: "Pass an object of schemas by event type.",
+  "events[]": "Pass a Standard Schema: one of zod, valibot, arktype or another library.",
+  name: "Pass 1 to 256 characters.",
+  dedupeBy: 'Pass "delivery", "event" or "body".',
+  onStoreError: 'Pass "refuse" or "process".',
+  deliveryId: "Pass the value of X-SVC-Delivery-Id.",
+  body: "Pass the exact bytes that were received, or their well-formed text.",
+  retryAfterMs: "Pass milliseconds, such as new RetryError({ retryAfterMs: 60_000 }).",
+  receiver: "Mount what createReceiver() returns: webhooks(createReceiver({ secret, on })).",
+};
+
+export const explain: Explain = (code, option, found, min, max) => {
+  const start = option.lastIndexOf(".") + 1;
+  const named = `\`${option}\``;
+  if (code === "unknown_option") {
+    const near = nearest(option.slice(start), found as readonly string[]);
+    const fix = near ? `Did you mean \`${option.slice(0, start)}${near}\`?` : "Remove it.";
+    return `${named} is not an option. ${fix}`;
+  }
+  if (code === "invalid_secret") {
+    const problem = Array.isArray(found) ? listProblem(found) : keyProblem(found);
+    const fix = problem.endsWith(unset) && !option.startsWith("secret()") ? absentInBuild : "";
+    return `${named} ${problem}${fix}`;
+  }
+  if (max !== undefined) {
+    const lease = Number(found) + 5_000;
+    const fix =
+      option === "handlerTimeoutMs" && lease > max && lease <= 3_600_000
+        ? ` It needs leaseMs: ${lease}.`
+        : "";
+    const value = typeof found === "number" ? found : kindOf(found);
+    return `${named} is ${value}. It must be a whole number from ${min} to ${max}.${fix}`;
+  }
+  if (option.startsWith("on[") && typeof found === "function") {
+    const prefix = option.slice(4, -2).replace(/\.?\*.*/, "");
+    const fix = `Write ${prefix ? `"${prefix}" or "${prefix}.*"` : 'a type, "prefix.*" or "*"'}.`;
+    return `${named} matches no event. ${fix}`;
+  }
+  const fix = fixes[code] ?? fixes[option.replace(/\[.*/, "[]")] ?? "Pass a function.";
+  if (code.startsWith("missing")) return `${named} is missing. ${fix}`;
+  return `${named} ${option === "on" && isObject(found) ? "has no handlers" : `is ${kindOf(found)}`}. ${fix}`;
+};
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (value === "") return "empty";
+  if (typeof value !== "object") return `a ${typeof value}`;
+  if (isPromise(value)) return "a promise, which must be awaited";
+  // Before options, because requests of Node have an `on`.
+  if ("headers" in value || "req" in value) return "a request: `webhooks` itself was mounted";
+  if ("secret" in value || "on" in value) return "an object of options";
+  return Array.isArray(value) ? "a list" : "an object without the needed members";
+}
+
+/** What is wrong with a text, by the first pattern that matches. */
+const keyProblems: readonly (readonly [RegExp, string])[] = [
+  [/^\s|\s$/, "has a line break or white space around it. Remove it, for example with trim()."],
+  [/^(["'`]).*\1$/, "is in quotes, which belong to the file or command that set it. Remove them."],
+  [
+    /^(whsec_)?(undefined|null|NaN|\[object \w+\])$/,
+    `is the text of a missing value, such as "undefined". ${unset}`,
+  ],
+  [/^whsec_$/, "is the prefix `whsec_` alone. Copy the whole secret."],
+  [/[\n\r\u2028\u2029]/, "contains a line break. Copy one secret."],
+  [/(?:)/, "contains half of a character. Pass its bytes."],
+];
+
+function keyProblem(key: unknown): string {
+  if (!isFilled(key)) {
+    if (isBytes(key)) return "is empty or zeros, as after wiping. Pass the bytes of the key.";
+    const hint = key === undefined || key === null || key === "" ? unset : "Pass text or bytes.";
+    return `is ${kindOf(key)}. ${hint}`;
+  }
+  return keyProblems.find(([pattern]) => pattern.test(key))?.[1] ?? "";
+}
+
+function listProblem(list: readonly (Secret & { readonly bytes: Uint8Array })[]): string {
+  const has = (count: (one: (typeof list)[number]) => unknown) =>
+    new Set(list.map(count)).size < list.length;
+  if (list.length === 0) return `is an empty list. ${unset}`;
+  if (list.length > 10) return "has more than 10 keys. Remove the oldest.";
+  if (!list.every(({ id }) => isFilled(id))) return "has a key without an id. Pass { id, key }.";
+  if (has(({ id }) => id)) return "has two keys with the same id. Rename one.";
+  if (has(({ bytes }) => bytes.join())) return "has the same key twice. Remove one.";
+  if (!list.every(({ expiresAt }) => Number(expiresAt) > 1e11)) {
+    return "has an expiresAt that is not a Date or epoch milliseconds, perhaps seconds.";
+  }
+  return "has expired: every expiresAt has passed. Add the current key.";
+}
