@@ -10,6 +10,8 @@ const fix =
  * from `req.body` (`express.raw()`), `req.rawBody` or the unread stream, responds to every request and
  * never calls `next()`.
  *
+ * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver
+ *
  * @example
  * ```ts
  * import { createReceiver } from "@svc-webhooks/core";
@@ -27,5 +29,8 @@ const fix =
  * app.listen(3000);
  * ```
  */
-export const webhooks = (receiver: Pick<Receiver, "receive">): NodeHandler =>
-  nodeWebhooks(receiver, { fix });
+export const webhooks: (
+  receiver: Pick<Receiver, "receive">,
+  // Without it, `app.post(path, webhooks)` compiles: Express takes it for an error handler.
+  nothing?: undefined,
+) => NodeHandler = (receiver) => nodeWebhooks(receiver, { fix });

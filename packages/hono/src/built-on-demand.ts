@@ -1,4 +1,4 @@
-import { BodyError, createReceiver } from "@svc-webhooks/core";
+import { BodyError, codeOf, createReceiver, WebhookError } from "@svc-webhooks/core";
 import type { Context } from "hono";
 import { checked, type Receives } from "./mounted.js";
 
@@ -20,7 +20,14 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
     try {
       receiver ??= checked(make(c));
     } catch (error) {
-      problem = error;
+      problem = codeOf(error)
+        ? error
+        : new WebhookError(
+            "misconfigured",
+            // Any value can be thrown.
+            `The function passed to webhooks() failed: ${String((error as Error | undefined)?.message ?? error)}`,
+            { cause: error },
+          );
       // The real body stays unread: its limit is unknown, and 413 would lose the event.
       return new Uint8Array();
     }

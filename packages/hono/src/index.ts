@@ -19,7 +19,7 @@ const fix =
  * `misconfigured` with its body unread, and the next such delivery calls the function again. Other
  * requests are rejected without a call.
  *
- * @throws TypeError if `source` is neither a receiver nor a function
+ * @throws ReceiverConfigError `invalid_option` if `source` is neither a receiver nor a function
  *
  * @example
  * ```ts

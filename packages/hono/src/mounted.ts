@@ -1,4 +1,4 @@
-import type { Receiver } from "@svc-webhooks/core";
+import { assertReceiver, type Receiver } from "@svc-webhooks/core";
 import type { Context } from "hono";
 
 export type Receives = Pick<Receiver, "receive">;
@@ -19,10 +19,8 @@ export type Mounted<Source> = Source extends Receives
 
 /** Rejects what JavaScript can still pass, for example a promise of a receiver or nothing. */
 export function checked(value: unknown): Receives {
-  if (typeof (value as Partial<Receives> | undefined)?.receive === "function") {
-    return value as Receives;
-  }
   // Nothing awaits this promise; its rejection must not end the process.
   if (value instanceof Promise) value.catch(() => {});
-  throw new TypeError("webhooks() takes a receiver or a function that returns one.");
+  assertReceiver(value);
+  return value;
 }

@@ -1,4 +1,4 @@
-import { answer, toDelivery, toResponse, type Receiver } from "@svc-webhooks/core";
+import { answer, assertReceiver, toDelivery, toResponse, type Receiver } from "@svc-webhooks/core";
 import * as server from "next/server.js";
 import { ifCut } from "./if-cut.js";
 
@@ -17,6 +17,8 @@ export type RouteHandlers = Readonly<
  * webhooks(receiver)` in a `route.ts`. To other methods Next.js responds with its own
  * 405; export them too to send the receiver's response.
  *
+ * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver
+ *
  * @example
  * ```ts
  * // app/webhooks/route.ts
@@ -32,6 +34,7 @@ export type RouteHandlers = Readonly<
  * ```
  */
 export function webhooks(receiver: Pick<Receiver, "receive">): RouteHandlers {
+  assertReceiver(receiver);
   const handle: RouteHandler = async (request) => {
     const outcome = await receiver.receive({ ...toDelivery(request), fix }, { waitUntil });
     return toResponse(request, answer(outcome));

@@ -1,13 +1,23 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
-import { answer, type Outcome, type Receiver } from "@svc-webhooks/core";
+import {
+  answer,
+  assertOptions,
+  assertReceiver,
+  ReceiverConfigError,
+  type Outcome,
+  type Receiver,
+} from "@svc-webhooks/core";
 import { readBody, type Reading } from "./read-raw-body.js";
 
 /** Handles a request of `node:http`, of the compatibility API of `node:http2`, or of a framework built on them. Never rejects. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface NodeOptions {
-  /** The advice in the logged line of `body_unavailable`. Adapters built on this one pass their framework's fix. */
+  /**
+   * The advice in the logged line of `body_unavailable`. Adapters built on this one pass their
+   * framework's fix. Default: to let the receiver read the request first. Errors: `invalid_option`.
+   */
   readonly fix?: string | undefined;
 }
 
@@ -17,6 +27,9 @@ export interface NodeOptions {
  *
  * A body that does not arrive in time (`body_timeout`) ends its connection. On HTTP/2 every
  * unfinished body ends its stream (`NO_ERROR`) as soon as the response has been sent.
+ *
+ * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver, or for an invalid
+ *   option; `unknown_option`
  *
  * @example
  * ```ts
@@ -34,8 +47,14 @@ export interface NodeOptions {
  */
 export function webhooks(
   receiver: Pick<Receiver, "receive">,
-  { fix = "let the receiver read the request first" }: NodeOptions = {},
+  options: NodeOptions = {},
 ): NodeHandler {
+  assertReceiver(receiver);
+  assertOptions(options, ["fix"]);
+  const { fix = "let the receiver read the request first" } = options;
+  if (typeof fix !== "string") {
+    throw new ReceiverConfigError("invalid_option", "fix", "`fix` must be a string.");
+  }
   return async (request, response) => {
     const reading: Reading = {};
     try {

@@ -1,0 +1,106 @@
+import { createReceiver, ReceiverConfigError } from "@svc-webhooks/core";
+import { webhooks as expressWebhooks } from "@svc-webhooks/express";
+import { webhooks as honoWebhooks } from "@svc-webhooks/hono";
+import { webhooks as nextWebhooks } from "@svc-webhooks/next";
+import { webhooks as pagesWebhooks } from "@svc-webhooks/next/pages";
+import { webhooks as nodeWebhooks } from "@svc-webhooks/node";
+import { createServer, type RequestListener } from "node:http";
+import type { ErrorRequestHandler } from "express";
+import { Hono } from "hono";
+import { describe, expect, test } from "vitest";
+import { expresses, listen } from "@svc-webhooks/kit/servers";
+import { packagesOfKind } from "@svc-webhooks/kit/workspace";
+
+const options = { secret: "whsec_do_not_show", on: { "*": () => {} } };
+const mount = "Mount what createReceiver() returns: webhooks(createReceiver({ secret, on })).";
+const refused = (found: string) => expect.stringContaining(`\`receiver\` is ${found}. ${mount}`);
+const itself = refused("a request: `webhooks` itself was mounted");
+
+const entries = packagesOfKind("adapter").flatMap((one) => one.entries);
+
+describe.each(entries)("webhooks() of %s", (entry) => {
+  test.each([
+    [undefined, "undefined"],
+    [null, "null"],
+    ["whsec_do_not_show", "a string"],
+    [options, "an object of options"],
+    [{}, "an object without the needed members"],
+    [Promise.resolve(createReceiver(options)), "a promise, which must be awaited"],
+    [
+      Object.assign(new Request("http://localhost"), {}),
+      "a request: `webhooks` itself was mounted",
+    ],
+  ])("refuses %j in place of a receiver", async (given, found) => {
+    const { webhooks } = (await import(entry)) as { webhooks: (receiver: unknown) => unknown };
+    const invalid = { code: "invalid_option", option: "receiver", message: refused(found) };
+    expect(() => webhooks(given)).toThrow(ReceiverConfigError);
+    expect(() => webhooks(given)).toThrow(expect.objectContaining(invalid) as Error);
+    expect(webhooks(createReceiver(options))).toBeDefined();
+  });
+});
+
+test("options in place of a receiver do not compile", () => {
+  // @ts-expect-error: options are not a receiver
+  expect(() => nodeWebhooks(options)).toThrow(mount);
+  // @ts-expect-error: options are not a receiver
+  expect(() => expressWebhooks(options)).toThrow(mount);
+  // @ts-expect-error: options are not a receiver
+  expect(() => nextWebhooks(options)).toThrow(mount);
+  // @ts-expect-error: options are not a receiver
+  expect(() => pagesWebhooks(options)).toThrow(mount);
+  // @ts-expect-error: options are not a receiver, and what this returns is not a handler
+  expect(() => new Hono().post("/", honoWebhooks(options))).toThrow(mount);
+});
+
+describe("webhooks mounted without a call does not compile, and refuses requests", () => {
+  test.each(expresses)("in $name", async ({ express }) => {
+    const errors: unknown[] = [];
+    const app = express();
+    // @ts-expect-error: it takes a receiver
+    app.post("/webhooks", expressWebhooks);
+    const onError: ErrorRequestHandler = (error: Error, _request, response, _next) => {
+      errors.push(error.message);
+      response.sendStatus(500);
+    };
+    app.use(onError);
+    const port = await listen(app as RequestListener);
+    const response = await fetch(`http://127.0.0.1:${port}/webhooks`, { method: "POST" });
+    expect(response.status).toBe(500);
+    expect(errors).toEqual([itself]);
+  });
+
+  test("in Hono", async () => {
+    const errors: unknown[] = [];
+    const app = new Hono().onError((error, c) => {
+      errors.push(error.message);
+      return c.text("", 500);
+    });
+    // @ts-expect-error: what it returns is not a response
+    app.post("/webhooks", honoWebhooks);
+    expect((await app.request("/webhooks", { method: "POST" })).status).toBe(500);
+    expect(errors).toEqual([itself]);
+  });
+
+  test("in node:http and in Next.js", () => {
+    // @ts-expect-error: it takes a receiver
+    expect(createServer(nodeWebhooks).listening).toBe(false);
+    const handlers: Record<string, (request: Request) => unknown> = {};
+    // @ts-expect-error: it takes a receiver
+    handlers["POST"] = nextWebhooks;
+    expect(() => handlers["POST"]?.(new Request("http://localhost"))).toThrow(
+      expect.objectContaining({ message: itself }) as Error,
+    );
+  });
+});
+
+test("an adapter's own options are checked", () => {
+  const receiver = createReceiver(options);
+  for (const [given, code, option] of [
+    [{ fixx: "" }, "unknown_option", "fixx"],
+    [{ fix: 5 }, "invalid_option", "fix"],
+    [null, "invalid_option", "options"],
+  ] as const) {
+    const invalid = expect.objectContaining({ code, option }) as Error;
+    expect(() => nodeWebhooks(receiver, given as never)).toThrow(invalid);
+  }
+});
