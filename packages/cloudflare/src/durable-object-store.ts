@@ -1,4 +1,4 @@
-import type { DeliveryStore } from "@svc-webhooks/core";
+import { assertOptions, ReceiverConfigError, type DeliveryStore } from "@svc-webhooks/core";
 import type { DeliveryRecords } from "./records.js";
 
 type Calls = Pick<
@@ -23,7 +23,7 @@ export interface DurableObjectStoreOptions {
   /**
    * The number of objects that the records spread over, 1 … 1,024. Default 16. An object handles a few
    * hundred calls per second. The number cannot be changed later: records would be looked up in the
-   * wrong objects, and events that were done would run again. Errors: `RangeError`.
+   * wrong objects, and events that were done would run again. Errors: `invalid_option`.
    */
   readonly shards?: number | undefined;
 }
@@ -35,7 +35,8 @@ export interface DurableObjectStoreOptions {
  * Calls reject if the namespace was set up with another number of shards. The outcome is then
  * `store_unavailable` (503), so no event is lost.
  *
- * @throws RangeError if `shards` is out of range
+ * @throws ReceiverConfigError `invalid_option` if `namespace` is not a Durable Object binding or
+ *   `shards` is out of range; `unknown_option`
  *
  * @example
  * ```ts
@@ -75,10 +76,16 @@ export interface DurableObjectStoreOptions {
  */
 export function durableObjectStore<Id>(
   namespace: DeliveryRecordsNamespace<Id>,
-  { shards = 16 }: DurableObjectStoreOptions = {},
+  options: DurableObjectStoreOptions = {},
 ): DeliveryStore {
+  assertOptions(options, ["shards"]);
+  const { shards = 16 } = options;
   if (!Number.isInteger(shards) || shards < 1 || shards > 1_024) {
-    throw new RangeError("durableObjectStore: `shards` must be an integer from 1 to 1024.");
+    throw invalid("shards", "`shards` must be a whole number from 1 to 1024.");
+  }
+  // JavaScript callers may pass anything; `env.X` is undefined if wrangler.jsonc does not bind X.
+  if (typeof (namespace as Partial<typeof namespace> | undefined)?.idFromName !== "function") {
+    throw invalid("namespace", "`namespace` must be a Durable Object binding of wrangler.jsonc.");
   }
   const shard = (index: number) => namespace.get(namespace.idFromName(`shard ${index}`));
   // The value, not its promise: a Worker must not await a promise of another request.
@@ -105,3 +112,6 @@ export function durableObjectStore<Id>(
     forget: async (key) => (await shardOf(key)).forget(key),
   };
 }
+
+const invalid = (option: string, text: string) =>
+  new ReceiverConfigError("invalid_option", option, text);

@@ -397,8 +397,6 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(errors).toEqual([]);
     });
 
-    const notAReceiver = "webhooks() takes a receiver or a function that returns one.";
-
     test.each<[string, () => unknown, string]>([
       [
         "throws undefined",
@@ -408,9 +406,21 @@ describe.each(hosts)("$host", ({ host, serve }) => {
         },
         "The function passed to webhooks() failed: undefined",
       ],
-      ["lacks the binding", () => createReceiver({ secret: "", on: { "*": () => {} } }), "`secret` is empty."],
-      ["returns nothing", () => undefined, "`receiver` is undefined. Mount what createReceiver() returns"],
-      ["returns a promise of a receiver", async () => observedReceiver().receiver, "`receiver` is a promise, which must be awaited."],
+      [
+        "lacks the binding",
+        () => createReceiver({ secret: "", on: { "*": () => {} } }),
+        "`secret` is empty.",
+      ],
+      [
+        "returns nothing",
+        () => undefined,
+        "`receiver` is undefined. Mount what createReceiver() returns",
+      ],
+      [
+        "returns a promise of a receiver",
+        async () => observedReceiver().receiver,
+        "`receiver` is a promise, which must be awaited.",
+      ],
     ])("that %s ends deliveries as misconfigured, with the reason", async (_what, make, reason) => {
       const lines = printed();
       const { codeFor } = await served(make as () => Receiver);

@@ -1,4 +1,4 @@
-import { WebhookError } from "@svc-webhooks/core";
+import { ReceiverConfigError, WebhookError } from "@svc-webhooks/core";
 import { leaver, messageOf } from "./replica.js";
 import type { Script } from "./scripts.js";
 
@@ -61,8 +61,10 @@ export function connect(client: RedisClient | Connection): Connection {
     if ("evalSha" in client) return overNodeRedis(client);
     if ("evalsha" in client) return overIoredis(client);
   }
-  throw new TypeError(
-    "redisStore: `client` must be an ioredis client, a node-redis client or a Connection.",
+  throw new ReceiverConfigError(
+    "invalid_option",
+    "client",
+    "`client` must be an ioredis client, a node-redis client or a Connection: redisStore(new Redis(url)).",
   );
 }
 

@@ -1,10 +1,17 @@
-import type { ClaimRequest, ClaimResult, CompleteResult, DeliveryStore } from "@svc-webhooks/core";
+import {
+  assertOptions,
+  ReceiverConfigError,
+  type ClaimRequest,
+  type ClaimResult,
+  type CompleteResult,
+  type DeliveryStore,
+} from "@svc-webhooks/core";
 import { checkServer } from "./check.js";
 import { connect, type Connection, type RedisClient } from "./connection.js";
 import * as scripts from "./scripts.js";
 
 export interface RedisStoreOptions {
-  /** Prefix of the store's keys. Default `"svc-webhooks:"`. Errors: `TypeError` if it is not a string. */
+  /** Prefix of the store's keys. Default `"svc-webhooks:"`. Errors: `invalid_option`. */
   readonly prefix?: string | undefined;
 }
 
@@ -18,7 +25,8 @@ export interface RedisStoreOptions {
  *
  * @param client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster),
  *   or your own `Connection` to a server that runs Lua scripts
- * @throws TypeError if `client` is none of these, or `prefix` is not a string
+ * @throws ReceiverConfigError `invalid_option` if `client` is none of these, or `prefix` is not a
+ *   string; `unknown_option`
  *
  * @example
  * ```ts
@@ -39,9 +47,13 @@ export interface RedisStoreOptions {
  */
 export function redisStore(
   client: RedisClient | Connection,
-  { prefix = "svc-webhooks:" }: RedisStoreOptions = {},
+  options: RedisStoreOptions = {},
 ): DeliveryStore {
-  if (typeof prefix !== "string") throw new TypeError("redisStore: `prefix` must be a string.");
+  assertOptions(options, ["prefix"]);
+  const { prefix = "svc-webhooks:" } = options;
+  if (typeof prefix !== "string") {
+    throw new ReceiverConfigError("invalid_option", "prefix", "`prefix` must be a string.");
+  }
   const connection = connect(client);
   const call = (script: scripts.Script, key: string, args: readonly string[] = []) =>
     connection.run(script, [`${prefix}${key}`], args);

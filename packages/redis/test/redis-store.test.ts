@@ -1,6 +1,7 @@
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { createClient, createCluster, createSentinel } from "redis";
+import { ReceiverConfigError } from "@svc-webhooks/core";
 import { expect, expectTypeOf, test } from "vitest";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { redisStore, type Connection, type RedisClient } from "../src/index.js";
@@ -8,14 +9,26 @@ import { redisStore, type Connection, type RedisClient } from "../src/index.js";
 test.each<unknown>([undefined, null, "redis://localhost", 6379, {}, () => {}])(
   "rejects the client %j",
   (client) => {
-    expect(() => redisStore(client as RedisClient)).toThrow(TypeError);
+    const invalid = { code: "invalid_option", option: "client" };
+    expect(() => redisStore(client as RedisClient)).toThrow(ReceiverConfigError);
+    expect(() => redisStore(client as RedisClient)).toThrow(expect.objectContaining(invalid));
     expect(() => redisStore(client as RedisClient)).toThrow("must be an ioredis client");
   },
 );
 
-test.each<unknown>([null, 1, {}, ["a:"]])("rejects the prefix %j", (prefix) => {
+test.each<[unknown, string, string]>([
+  [{ prefix: null }, "invalid_option", "prefix"],
+  [{ prefix: 1 }, "invalid_option", "prefix"],
+  [{ prefix: {} }, "invalid_option", "prefix"],
+  [{ prefix: ["a:"] }, "invalid_option", "prefix"],
+  [{ prefx: "a:" }, "unknown_option", "prefx"],
+  [null, "invalid_option", "options"],
+  ["a:", "invalid_option", "options"],
+])("rejects the options %j", (options, code, option) => {
   const client = new Redis({ lazyConnect: true });
-  expect(() => redisStore(client, { prefix: prefix as string })).toThrow(TypeError);
+  const build = () => redisStore(client, options as object);
+  expect(build).toThrow(ReceiverConfigError);
+  expect(build).toThrow(expect.objectContaining({ code, option }));
   expect(client.status).toBe("wait");
 });
 
