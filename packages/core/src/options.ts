@@ -235,6 +235,11 @@ export interface InferredOptions<Events extends EventSchemas, Keys extends strin
   };
 }
 
+/** Makes `createReceiver({ dedupeBy: "event" })` without `eventId` a type error. */
+export type NeedsEventId<Dedupe extends DedupeBy> = [Dedupe] extends ["event"]
+  ? { readonly eventId: NonNullable<CommonOptions["eventId"]> }
+  : unknown;
+
 /** The options of one `receive` or `resume` call. */
 export interface ReceiveOptions {
   /**

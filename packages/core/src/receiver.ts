@@ -3,7 +3,13 @@ import type { EventSchemas, HandlerKey } from "./events.js";
 import { isPromise } from "./lib/maybe-promise.js";
 import { describe } from "./lib/text.js";
 import { trackWork } from "./lib/work-tracker.js";
-import type { InferredOptions, ReceiveOptions, ReceiverOptions } from "./options.js";
+import type {
+  DedupeBy,
+  InferredOptions,
+  NeedsEventId,
+  ReceiveOptions,
+  ReceiverOptions,
+} from "./options.js";
 import { answer, type Outcome } from "./outcome.js";
 import { admit } from "./pipeline/admit.js";
 import { claim } from "./pipeline/claim.js";
@@ -132,7 +138,12 @@ async function runStages(state: DeliveryState): Promise<Outcome> {
 export function createReceiver<
   Events extends EventSchemas = {},
   Keys extends HandlerKey<Events> = HandlerKey<Events>,
->(options: InferredOptions<Events, Keys>): Receiver {
+  Dedupe extends DedupeBy = DedupeBy,
+>(
+  options: InferredOptions<Events, Keys> & {
+    readonly dedupeBy?: Dedupe | undefined;
+  } & NeedsEventId<Dedupe>,
+): Receiver {
   // `Events` and `Keys` only type the handlers' parameters, so the options are read without them.
   const config = resolveOptions(options as ReceiverOptions<EventSchemas>);
   const pending = trackWork(config.clock);

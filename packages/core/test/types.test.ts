@@ -9,6 +9,7 @@ import {
   isEvent,
   memoryStore,
   type AnyEvent,
+  type DedupeBy,
   type DeliveryContext,
   type DeliveryStore,
   type EventFor,
@@ -319,6 +320,17 @@ describe("mistakes do not compile:", () => {
     expect(() => createReceiver({ secret, events, on: { "*": handler }, maxRun: 3 })).toThrow(
       "maxRun",
     );
+  });
+
+  test("dedupeBy event without an eventId", () => {
+    const dedupe = { secret, on: { "*": handler }, dedupeBy: "event" } as const;
+    // @ts-expect-error: it needs eventId
+    expect(() => createReceiver(dedupe)).toThrow("`eventId` is missing.");
+    const options: ReceiverOptions = dedupe;
+    expect(createReceiver({ ...options, eventId: () => "evt_1" })).toBeDefined();
+    const dedupeBy = ["event", "body"].find((word): word is DedupeBy => word === "event");
+    const eventId = () => "evt_1";
+    expect(createReceiver({ ...dedupe, dedupeBy, eventId })).toBeDefined();
   });
 
   test("events that are not schemas", () => {
