@@ -51,7 +51,7 @@ export function linePrinter(receiver: string, clock: Clock, write: Write): Print
     const about = deliveryId ? ` ${printable(JSON.stringify({ deliveryId, type, run }))}` : "";
     const parts = [
       `svc-webhooks ${receiver}: ${code}:${about}`,
-      printable(message),
+      advice && message ? `${printable(message)}.` : printable(message),
       error === undefined ? "" : describeFully(error),
       advice,
       omitted ? `(and ${omitted} more)` : "",

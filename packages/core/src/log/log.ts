@@ -1,8 +1,8 @@
+import { advise, suggest } from "#texts";
 import type { Clock } from "../clock.js";
 import { codeOf } from "../errors.js";
 import { describe } from "../lib/text.js";
 import type { DeliveryFacts, OutcomeCode, Warning } from "../outcome.js";
-import { explanations } from "./explanations.js";
 import { linePrinter, type Level, type Print, type Write } from "./line.js";
 
 /** The level of each outcome's line. Without one, it has no line, or `Log` has a function for it. */
@@ -60,7 +60,7 @@ export function createLog(
   receiver: string,
   clock: Clock,
   write: Write,
-  adviceFor: (type: string) => string,
+  handlerKeys: readonly string[],
 ): Log {
   const print: Print = linePrinter(receiver, clock, write);
   const ignoredTypes = new Set<string>();
@@ -72,7 +72,7 @@ export function createLog(
     if (!isFull) ignoredTypes.add(type);
     const message = `no handler for ${JSON.stringify(type)}`;
     const key = isFull ? "ignored" : undefined;
-    print({ level: "info", code: "ignored", message, advice: adviceFor(type), facts, key });
+    print({ level: "info", code: "ignored", message, advice: suggest(type, handlerKeys), facts, key });
   }
 
   return {
@@ -94,7 +94,7 @@ export function createLog(
         level: isSetUp ? level : "error",
         code,
         message: hint ?? "",
-        advice: `${explanations[code] ?? ""}${isSetUp ? "" : explanations.never_verified}`,
+        advice: isSetUp ? advise(code) : `${advise(code)} ${advise("never_verified")}`,
         facts,
         key,
       });
@@ -102,7 +102,7 @@ export function createLog(
 
     warning(code, facts, error) {
       const message = error === undefined ? "" : describe(error);
-      print({ level: "warn", code, message, advice: explanations[code], facts, key: code });
+      print({ level: "warn", code, message, advice: advise(code), facts, key: code });
     },
 
     handlerError(error, facts) {

@@ -1,4 +1,11 @@
-import type { Explain } from "./explain.js";
+import type { Advise, Explain, Suggest } from "./explain.js";
 
 /** The page that the error links to explains each code. */
 export const explain: Explain = (_code, option) => `\`${option}\` is invalid.`;
+
+export const advise: Advise = (code) =>
+  code === "never_verified"
+    ? ""
+    : "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/troubleshooting.md explains it.";
+
+export const suggest: Suggest = () => "";

@@ -1,4 +1,5 @@
 import type { ReceiverConfigErrorCode } from "../errors.js";
+import type { OutcomeCode, Warning } from "../outcome.js";
 
 /**
  * Returns the text of a `ReceiverConfigError`: what was found, its likely cause and the fix. `found` is
@@ -15,3 +16,12 @@ export type Explain = (
   min?: number,
   max?: number,
 ) => string;
+
+/**
+ * Returns the sentences after the first ones of a line: the likely cause and the fix of an outcome or a
+ * warning. `never_verified` is a cause of refused requests.
+ */
+export type Advise = (code: OutcomeCode | Warning | "never_verified") => string;
+
+/** Returns a question with the handler's key that a type resembles, or nothing. */
+export type Suggest = (type: string, keys: readonly string[]) => string;

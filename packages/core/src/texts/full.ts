@@ -4,7 +4,8 @@ import { isPromise } from "../lib/maybe-promise.js";
 import { nearest } from "../lib/nearest.js";
 import { isFilled } from "../lib/text.js";
 import type { Secret } from "../options.js";
-import type { Explain } from "./explain.js";
+import { causes } from "./causes.js";
+import type { Advise, Explain, Suggest } from "./explain.js";
 
 const unset = "The environment variable is not set where the app runs. Set it.";
 const absentInBuild =
@@ -64,6 +65,13 @@ export const explain: Explain = (code, option, found, min, max) => {
   const fix = fixes[code] ?? fixes[option.replace(/\[.*/, "[]")] ?? "Pass a function.";
   if (code.startsWith("missing")) return `${named} is missing. ${fix}`;
   return `${named} ${option === "on" && isObject(found) ? "has no handlers" : `is ${kindOf(found)}`}. ${fix}`;
+};
+
+export const advise: Advise = (code) => causes[code] ?? "";
+
+export const suggest: Suggest = (type, keys) => {
+  const near = nearest(type, keys);
+  return near ? `Did you mean ${JSON.stringify(near)}?` : "";
 };
 
 function kindOf(value: unknown): string {

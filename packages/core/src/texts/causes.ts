@@ -1,11 +1,11 @@
 import type { OutcomeCode, Warning } from "../outcome.js";
 
-/** The likely cause and the fix, by code. */
-export const explanations: Readonly<
+/** The likely cause and the fix of an outcome or a warning, by code. */
+export const causes: Readonly<
   Partial<Record<OutcomeCode | Warning | "never_verified", string>>
 > = {
   never_verified:
-    " This receiver has not verified any delivery yet, so its configuration is probably wrong.",
+    "This receiver has not verified any delivery yet, so its configuration is probably wrong.",
   signature_missing:
     "The request has no X-SVC-Signature. It is not from the service, or a proxy removed the header.",
   signature_malformed:
