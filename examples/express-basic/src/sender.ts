@@ -14,6 +14,8 @@ export interface Sending {
 export interface Reply {
   readonly code: string;
   readonly status: number;
+  /** Seconds until the next attempt; 0 without `Retry-After`. */
+  readonly retryAfter: number;
   readonly ms: number;
 }
 
@@ -39,5 +41,10 @@ export async function send(url: string, sending: Sending): Promise<Reply> {
   });
   const result = (await response.json()) as { status?: string; error?: { code: string } };
   const ms = performance.now() - startedAt;
-  return { code: result.status ?? result.error?.code ?? "?", status: response.status, ms };
+  return {
+    code: result.status ?? result.error?.code ?? "?",
+    status: response.status,
+    retryAfter: Number(response.headers.get("Retry-After") ?? 0),
+    ms,
+  };
 }

@@ -14,7 +14,7 @@ export interface Step {
 
 export const secrets = { current: "whsec_demo_current", old: "whsec_demo_old" };
 
-const delivered = (n: number): Sending => ({
+export const delivered = (n: number): Sending => ({
   deliveryId: `dlv_${n}`,
   body: JSON.stringify({ type: "email.delivered", data: { email_id: `msg_${n}` } }),
   secret: secrets.current,

@@ -3,18 +3,69 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { root } from "@svc-webhooks/kit/programs";
+import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
 
 const demo = fileURLToPath(new URL("../dist/demo.js", import.meta.url));
 const run = promisify(execFile);
 
-test("the demo passes every step and exits with 0, without colours in a pipe", async () => {
-  const { stdout, stderr } = await run(process.execPath, [demo]);
-  expect(stdout).toContain("13 of 13 steps ended as expected.");
-  expect(stdout).toMatch(/a new delivery +processed +200 +[\d.]+ ms +1/);
-  expect(stdout).toMatch(/five concurrent copies +processed, 4× in_flight +200, 4× 503/);
-  expect(stdout).not.toContain("\u001b[");
-  expect(stderr).toBe("");
+/** The lines of the takeover, in their order. */
+const takeover = [
+  /sent to A +handler starts, run 1$/m,
+  /copy to B +503 in_flight, Retry-After: 5\n +503, so the sender comes back if A dies/m,
+  /A is killed +no response$/m,
+  /retry to B +503 in_flight, Retry-After: \d$/m,
+  /retry to B +200 processed\n.*B takes over \(run 2, higher fence\)$/m,
+  /retry to B +200 duplicate$/m,
+  /^Nothing was lost: B finished what A had started\.$/m,
+];
+
+/** Checks that each line is found after the previous one. */
+function expectInOrder(text: string, lines: readonly RegExp[]): void {
+  let rest = text;
+  for (const line of lines) {
+    expect(rest).toMatch(line);
+    rest = rest.slice((line.exec(rest)?.index ?? 0) + 1);
+  }
+}
+
+describe("npm run demo", () => {
+  const output = run("npm", ["run", "demo"], { cwd: root });
+
+  test("passes every step and exits with 0, without colours in a pipe", async () => {
+    const { stdout } = await output;
+    expect(stdout).toContain("13 of 13 steps ended as expected.");
+    expect(stdout).toMatch(/a new delivery +processed +200 +[\d.]+ ms +1/);
+    expect(stdout).toMatch(/five concurrent copies +processed, 4× in_flight +200, 4× 503/);
+    expect(stdout).not.toContain("\u001b[");
+  });
+
+  test("kills a process in the middle of a handler, and another one takes over", async () => {
+    const { stdout } = await output;
+    expect(stdout).toContain("Processes A and B share a store");
+    expectInOrder(stdout, takeover);
+  });
+
+  test("prints nothing of the build, and fits on a screen", async () => {
+    const lines = (await output).stdout.trim().split("\n");
+    expect(lines.slice(0, 2)).toEqual(["> demo", expect.stringMatching(/^> node /)]);
+    expect(lines.slice(2).find((line) => line !== "")).toMatch(/^An Express app /);
+    expect(lines.length).toBeLessThanOrEqual(48);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  });
+});
+
+describeWithRedis("with REDIS_URL", () => {
+  test("both processes share a Redis", async ({ onTestFinished }) => {
+    const server = await redisServer();
+    onTestFinished(server.close);
+    const env = { ...process.env, REDIS_URL: `redis://127.0.0.1:${server.port}` };
+    const { stdout, stderr } = await run(process.execPath, [demo], { env });
+    expect(stdout).toContain("Processes A and B share the Redis at REDIS_URL");
+    expectInOrder(stdout, takeover);
+    expect(stderr).toBe("");
+  });
 });
 
 // Without curl, this test is skipped on a laptop and fails in CI.
