@@ -26,8 +26,13 @@ await once(redis, "ready");
 const server = app.listen(Number(process.env.PORT ?? 0), "127.0.0.1", () => listening(server));
 
 process.once("SIGTERM", async () => {
-  server.close();
-  await receiver.drain({ deadlineMs: 20_000 });
+  const deadlineMs = 20_000;
+  const closed = new Promise((resolve) => server.close(resolve));
+  setTimeout(() => server.closeAllConnections(), deadlineMs);
+  const left = await receiver.drain({ deadlineMs });
+  if (left > 0) console.error(`${left} deliveries were interrupted; later attempts will run them.`);
+  // Handlers finish before their responses are sent; the server closes after that.
+  await closed;
   redis.disconnect();
   process.exit();
 });
