@@ -17,7 +17,10 @@ test.each(blocks)("$name compiles", (block) => {
 });
 
 test.each(blocks.filter(runsHere))("$name runs without an error", async (block) => {
-  expect(await run(block)).toMatchObject({ exitCode: 0, stderr: "" });
+  const { exitCode, stderr } = await run(block);
+  // A block may show a delivery that is refused, which a receiver logs.
+  const others = stderr.split("\n").filter((line) => !line.startsWith("svc-webhooks "));
+  expect({ exitCode, others }).toEqual({ exitCode: 0, others: [""] });
 });
 
 test("the files around the blocks compile", () => {

@@ -14,7 +14,14 @@ export type {
   StoreTimeouts,
 } from "./options.js";
 export { fieldsOf, isEvent, typed } from "./events.js";
-export type { AnyEvent, EventFor, EventSchemas, Fields, HandlerKey, UnknownEvent } from "./events.js";
+export type {
+  AnyEvent,
+  EventFor,
+  EventSchemas,
+  Fields,
+  HandlerKey,
+  UnknownEvent,
+} from "./events.js";
 export type {
   StandardSchemaIssue,
   StandardSchemaResult,

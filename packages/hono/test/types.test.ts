@@ -53,7 +53,9 @@ test("the handlers of a receiver in the function infer their events from the sch
             expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
           },
           "*": async (event) => {
-            expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
+            expectTypeOf(event).toEqualTypeOf<
+              UnknownEvent<{ type: "email.sent"; count: number }>
+            >();
           },
         },
       }),

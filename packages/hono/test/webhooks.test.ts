@@ -152,7 +152,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       await ask(await signedInit(Buffer.from('{"type":"email.sent","x":"\xFF\xFE"}', "latin1")));
       await ask(await signedInit(""));
       expect(codes()).toEqual(["processed", "malformed_body", "malformed_body"]);
-      expect(lines).toEqual([]);
+      expect(lines).toEqual([expect.stringContaining("malformed_body")]);
     });
 
     test.each<[string, Use, string]>([
@@ -213,11 +213,13 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       const { receiver, codes, lines } = observedReceiver();
       const { ask, errors } = await served(receiver, middlewareOf(use));
       await ask(initOf(unsigned()));
-      expect(lines).toEqual([]);
       expect((await ask(await signedInit(`\uFEFF${eventBody()}`))).status).toBe(500);
       expect(codes()).toEqual(["signature_missing", "body_unavailable"]);
-      expect(lines).toEqual([expect.stringMatching(/^svc-webhooks default: body_unavailable: \S/)]);
-      expect(lines[0]?.endsWith(`; ${fix}`)).toBe(true);
+      expect(lines).toEqual([
+        expect.stringMatching(/^svc-webhooks default: signature_missing: /),
+        expect.stringMatching(/^svc-webhooks default: body_unavailable: \S/),
+      ]);
+      expect(lines[1]?.endsWith(`; ${fix}`)).toBe(true);
       expect(errors).toEqual([]);
     },
   );
@@ -358,7 +360,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       const { codeFor } = await served(() => receiver);
       expect(await codeFor(await signedInit(eventBody().padEnd(65)))).toBe("body_too_large");
       expect(codes()).toEqual(["body_too_large"]);
-      expect(lines).toEqual([]);
+      expect(lines).toEqual([expect.stringContaining("body_too_large")]);
     });
 
     test("that throws ends signed deliveries as misconfigured until it succeeds and reveals nothing to others", async () => {
@@ -373,7 +375,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
 
       expect(await codeFor(initOf(unsigned()))).toBe("signature_missing");
       expect(await codeFor({ method: "GET" })).toBe("method_not_allowed");
-      expect(lines).toEqual([]);
+      expect(lines.splice(0)).toEqual([expect.stringContaining("signature_missing")]);
 
       const misconfigured = await ask(await signedInit());
       expect(misconfigured.status).toBe(500);

