@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { adapterContract, type MountAdapter } from "@svc-webhooks/testing";
+import { adapterContract, type MountAdapter } from "@svc-webhooks/testing/adapter";
 import { expect, test } from "vitest";
 import { badAdapters } from "./bad-adapters.js";
 import { casesOf, failuresOf } from "./contract-cases.js";

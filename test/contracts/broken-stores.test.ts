@@ -1,5 +1,6 @@
 import { memoryStore } from "@svc-webhooks/core";
-import { fakeClock, storeContract, type MakeStore } from "@svc-webhooks/testing";
+import { fakeClock } from "@svc-webhooks/testing";
+import { storeContract, type MakeStore } from "@svc-webhooks/testing/store";
 import fc from "fast-check";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";

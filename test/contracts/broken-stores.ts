@@ -6,7 +6,8 @@ import {
   type DeliveryStore,
   type ReleaseRequest,
 } from "@svc-webhooks/core";
-import { fakeClock, type FakeClock, type StoreUnderTest } from "@svc-webhooks/testing";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
+import type { StoreUnderTest } from "@svc-webhooks/testing/store";
 import { call } from "@svc-webhooks/kit/receivers";
 
 export interface BrokenStore {

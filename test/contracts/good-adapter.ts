@@ -10,7 +10,7 @@ import {
   type Receiver,
 } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
-import type { BodyMiddleware } from "@svc-webhooks/testing";
+import type { BodyMiddleware } from "@svc-webhooks/testing/adapter";
 import type { TouchedRequest } from "@svc-webhooks/kit/servers";
 
 /** A delivery with an unread body. */

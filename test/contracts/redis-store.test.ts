@@ -1,5 +1,5 @@
 import { redisStore } from "@svc-webhooks/redis";
-import { storeContract } from "@svc-webhooks/testing";
+import { storeContract } from "@svc-webhooks/testing/store";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { clientKinds, clusterKinds, type TestClient } from "@svc-webhooks/kit/redis-clients";

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { adapterContract } from "@svc-webhooks/testing";
+import { adapterContract } from "@svc-webhooks/testing/adapter";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Served } from "@svc-webhooks/kit/launch";
 import { tableOf } from "@svc-webhooks/kit/tables";

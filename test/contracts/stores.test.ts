@@ -1,5 +1,6 @@
 import { memoryStore } from "@svc-webhooks/core";
-import { fakeClock, storeContract } from "@svc-webhooks/testing";
+import { fakeClock } from "@svc-webhooks/testing";
+import { storeContract } from "@svc-webhooks/testing/store";
 import { describe, it } from "vitest";
 import { seeded } from "@svc-webhooks/kit/random";
 import { storeThrough } from "@svc-webhooks/kit/store-through";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { adapterContract, type BodyMiddleware } from "@svc-webhooks/testing";
+import { adapterContract, type BodyMiddleware } from "@svc-webhooks/testing/adapter";
 import { describe, it } from "vitest";
 import { webhooks } from "../src/index.js";
 

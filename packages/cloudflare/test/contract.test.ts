@@ -1,4 +1,4 @@
-import { storeContract } from "@svc-webhooks/testing";
+import { storeContract } from "@svc-webhooks/testing/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { storeThrough } from "@svc-webhooks/kit/store-through";
 import { cloud, type Cloud } from "./support.js";

@@ -1,4 +1,4 @@
-import type { BodyMiddleware } from "@svc-webhooks/testing";
+import type { BodyMiddleware } from "@svc-webhooks/testing/adapter";
 
 /** Each middleware has its own path and receiver. */
 export const bodyMiddlewares: readonly BodyMiddleware[] = [

@@ -1,4 +1,5 @@
-import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
+import type { BodyMiddleware } from "@svc-webhooks/testing/adapter";
+import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
 import { afterMiddleware, bodyMiddlewares } from "./body-middlewares.js";
 
 const receivers = new Map(bodyMiddlewares.map((middleware) => [middleware, contractReceiver()]));

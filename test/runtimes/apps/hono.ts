@@ -1,5 +1,6 @@
 import { webhooks } from "@svc-webhooks/hono";
-import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
+import type { BodyMiddleware } from "@svc-webhooks/testing/adapter";
+import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { bodyMiddlewares, truncated } from "./body-middlewares.js";

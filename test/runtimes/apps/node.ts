@@ -3,8 +3,9 @@ import { createRequire } from "node:module";
 import { buffer } from "node:stream/consumers";
 import { webhooks as expressWebhooks } from "@svc-webhooks/express";
 import { webhooks } from "@svc-webhooks/node";
-import { contractReceiver, type BodyMiddleware } from "@svc-webhooks/testing";
 import type { Middleware } from "@svc-webhooks/kit/servers";
+import type { BodyMiddleware } from "@svc-webhooks/testing/adapter";
+import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
 import express5 from "express";
 import { bodyMiddlewares } from "./body-middlewares.js";
 

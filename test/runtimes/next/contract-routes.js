@@ -1,5 +1,5 @@
 import { webhooks } from "@svc-webhooks/next";
-import { contractReceiver } from "@svc-webhooks/testing";
+import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
 import { afterMiddleware, bodyMiddlewares } from "../apps/body-middlewares.ts";
 
 /** All seven methods of a route whose last segment selects the middleware. */

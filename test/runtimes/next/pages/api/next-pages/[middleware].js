@@ -1,6 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import { webhooks } from "@svc-webhooks/next/pages";
-import { contractReceiver } from "@svc-webhooks/testing";
+import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
 
 export const config = { api: { bodyParser: false } };
 

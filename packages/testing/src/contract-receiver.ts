@@ -1,0 +1,1 @@
+export { contractReceiver } from "./adapter/contract-receiver.js";

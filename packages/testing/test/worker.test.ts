@@ -1,0 +1,51 @@
+import { Miniflare } from "miniflare";
+import { rolldown } from "rolldown";
+import { expect, test } from "vitest";
+
+const worker = `
+  import { createReceiver } from "@svc-webhooks/core";
+  import { fakeClock, signedDelivery, signedRequest } from "@svc-webhooks/testing";
+  import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
+
+  const receiver = createReceiver({ secret: "whsec_test", clock: fakeClock(), on: { "*": () => {} } });
+
+  export default {
+    async fetch() {
+      const { code } = await receiver.receive(await signedDelivery({ type: "email.sent" }));
+      const { status } = await receiver.fetch(await signedRequest({ type: "email.sent" }));
+      const forged = await contractReceiver().fetch(await signedRequest({ type: "email.sent" }));
+      return Response.json([code, status, forged.status]);
+    },
+  };
+`;
+
+test("signedDelivery, signedRequest, fakeClock and contractReceiver run in a Worker, without tree shaking", async () => {
+  const bundle = await rolldown({
+    input: "worker",
+    plugins: [
+      {
+        name: "worker",
+        resolveId: (id) => (id === "worker" ? id : undefined),
+        load: (id) => (id === "worker" ? worker : undefined),
+      },
+    ],
+    cwd: import.meta.dirname,
+    resolve: { conditionNames: ["workerd", "worker", "browser", "import"] },
+    platform: "browser",
+    treeshake: false,
+  });
+  const { output } = await bundle.generate({ format: "esm" });
+  expect(output[0].imports).toEqual([]);
+  const miniflare = new Miniflare({
+    modules: true,
+    script: output[0].code,
+    compatibilityDate: "2025-06-01",
+    cf: false,
+  });
+  try {
+    const response = await miniflare.dispatchFetch("http://localhost/");
+    expect(await response.json()).toEqual(["processed", 200, 401]);
+  } finally {
+    await miniflare.dispose();
+  }
+});
