@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 
@@ -9,49 +9,58 @@ import { rolldown } from "rolldown";
  * per entry of its `exports` and `imports`, because a process that starts pays for each module it
  * loads. What the package depends on, and its own `imports`, stay imports.
  *
- * With `--modules` every module stays a file: for a package of which some parts run where others
- * cannot be loaded.
+ * An entry that is named with `.cjs` is also built as CommonJS, with declarations of its own:
+ * TypeScript reads from the extension of a declaration which of the two it describes.
  */
 
-/** Every path under `dist` that a package.json field names, whatever its conditions. */
+/** Every JavaScript file under `dist` that a package.json field names, whatever its conditions. */
 const builtFiles = (field) =>
   typeof field === "string"
-    ? field.startsWith("./dist/") && field.endsWith(".js")
-      ? [field]
-      : []
+    ? (field.match(/^\.\/dist\/.+\.c?js$/) ?? [])
     : Object.values(field ?? {}).flatMap(builtFiles);
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
-const files = [...new Set([manifest.exports, manifest.imports].flatMap(builtFiles))];
-const input = Object.fromEntries(
-  files.map((file) => [
-    file.slice("./dist/".length, -".js".length),
-    file.replace("./dist/", "./src/").replace(/js$/, "ts"),
-  ]),
-);
+const files = new Set([manifest.exports, manifest.imports].flatMap(builtFiles));
 
 rmSync("dist", { recursive: true, force: true });
 
 const tsc = join(import.meta.dirname, "../../node_modules/typescript/bin/tsc");
 const { status } = spawnSync(
   process.execPath,
-  [tsc, "-p", "tsconfig.build.json", "--emitDeclarationOnly"],
+  [tsc, "-p", "tsconfig.build.json", "--emitDeclarationOnly", "--declarationMap"],
   { stdio: "inherit" },
 );
 if (status !== 0) process.exit(status ?? 1);
 
-for (const [name, source] of Object.entries(input)) {
+for (const file of files) {
+  const [, name, extension] = /^\.\/dist\/(.+)\.(c?js)$/.exec(file);
   const bundle = await rolldown({
-    input: { [name]: source },
+    input: { [name]: `src/${name}.ts` },
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     tsconfig: "tsconfig.build.json",
     resolve: { extensionAlias: { ".js": [".ts"] } },
   });
   await bundle.write({
     dir: "dist",
-    format: "esm",
+    entryFileNames: `[name].${extension}`,
+    format: extension === "cjs" ? "cjs" : "esm",
+    strict: true,
     comments: { legal: true },
-    preserveModules: process.argv.includes("--modules"),
-    preserveModulesRoot: "src",
+    sourcemap: true,
+    // The tarball contains src.
+    sourcemapExcludeSources: true,
   });
+}
+
+if ([...files].some((file) => file.endsWith(".cjs"))) {
+  const declarations = readdirSync("dist", { recursive: true }).filter((file) =>
+    /\.d\.ts(?:\.map)?$/.test(file),
+  );
+  for (const file of declarations) {
+    const text = readFileSync(join("dist", file), "utf8")
+      .replaceAll(/(?<=\bfrom |\bimport\()"(\.[^"]+)\.js"/g, '"$1.cjs"')
+      // The name of the map, and the name of the declarations in the map.
+      .replaceAll(/(?<==|"file":")([\w.-]+)\.d\.ts(?=\.map$|")/gm, "$1.d.cts");
+    writeFileSync(join("dist", file.replace(".d.ts", ".d.cts")), text);
+  }
 }

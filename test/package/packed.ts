@@ -6,9 +6,9 @@ import { publicPackages, readManifest, type Manifest } from "@svc-webhooks/kit/w
 /** A package as it would be published. */
 export interface PackedPackage {
   readonly name: string;
-  /** Its folder in the workspace. */
-  readonly source: string;
   readonly tarball: string;
+  /** The directory of its unpacked files. */
+  readonly installed: string;
   /** The paths of the files in the tarball. */
   readonly files: readonly string[];
   readonly manifest: Manifest;
@@ -19,6 +19,14 @@ export interface PackedWorkspace {
   /** A project with all packages, installed from their tarballs, and Express. */
   readonly consumer: string;
 }
+
+/** Workers load only ES modules, and `cloudflare:workers` exists only there. */
+export const esmOnly: ReadonlySet<string> = new Set([`${scope}/cloudflare`]);
+
+/** The entries that Node loads with `require` and with `import`. */
+export const nodeEntries: readonly string[] = publicPackages
+  .filter(({ name }) => !esmOnly.has(name))
+  .flatMap(({ entries }) => entries);
 
 function link(target: string, path: string): void {
   mkdirSync(dirname(path), { recursive: true });
@@ -45,7 +53,7 @@ export async function packWorkspace(): Promise<PackedWorkspace> {
   const homeOf = (name: string) => join(directory, "installed", name);
   const unpacked = (name: string) => join(homeOf(name), "node_modules", name);
   const packages = await Promise.all(
-    publicPackages.map(async ({ name, source }) => {
+    publicPackages.map(async ({ name }) => {
       const report = reports.find((one) => one.name === name);
       if (!report) throw new Error(`npm pack did not report ${name}.`);
       const tarball = join(directory, report.filename);
@@ -54,7 +62,13 @@ export async function packWorkspace(): Promise<PackedWorkspace> {
         cwd: directory,
       });
       const files = report.files.map(({ path }) => path);
-      return { name, source, tarball, files, manifest: readManifest(unpacked(name)) };
+      return {
+        name,
+        tarball,
+        installed: unpacked(name),
+        files,
+        manifest: readManifest(unpacked(name)),
+      };
     }),
   );
 
@@ -71,7 +85,8 @@ export async function packWorkspace(): Promise<PackedWorkspace> {
   for (const name of [...names, "express", "@types/express", "@types/node"]) {
     link(installed(name), join(consumer, "node_modules", name));
   }
-  writeFileSync(join(consumer, "package.json"), '{ "type": "module" }');
   cpSync(join(root, "test/package/consumer"), consumer, { recursive: true });
+  writeFileSync(join(consumer, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(consumer, "commonjs/package.json"), '{ "type": "commonjs" }');
   return { packages, consumer };
 }

@@ -1,25 +1,48 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { fork } from "node:child_process";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, normalize } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { rolldown } from "rolldown";
-import { beforeAll, describe, expect, test } from "vitest";
-import { node, root, scope, tsc, type Compiler } from "@svc-webhooks/kit/programs";
-import { packWorkspace } from "./packed.js";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { node, root, scope, tsc } from "@svc-webhooks/kit/programs";
+import { compile, settings } from "./compile.js";
+import { esmOnly, nodeEntries, packWorkspace } from "./packed.js";
 
 const { packages, consumer } = await packWorkspace();
 
-describe.each(packages)("the tarball of $name", ({ files, manifest, source, tarball }) => {
+const repository = "https://github.com/svc-webhooks/svc-webhooks";
+
+/** Whether a link to the repository names a file with `blob`, a folder with `tree`, and an existing heading. */
+function existsInRepository(link: string): boolean {
+  const [, kind, path = "", heading] =
+    /\/(blob|tree)\/main\/([^#]+)(?:#(.+))?$/.exec(link.slice(repository.length)) ?? [];
+  const file = join(root, path);
+  if (kind === undefined || !existsSync(file)) return false;
+  if (statSync(file).isDirectory()) return kind === "tree" && heading === undefined;
+  const headings = readFileSync(file, "utf8").match(/^#+ .+/gm) ?? [];
+  const anchors = headings.map((one) =>
+    one
+      .replace(/^#+ /, "")
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+  return kind === "blob" && (heading === undefined || anchors.includes(heading));
+}
+
+describe.each(packages)("the tarball of $name", ({ files, installed, manifest, name, tarball }) => {
   test("passes publint without messages", async () => {
     const { buffer } = new Uint8Array(readFileSync(tarball));
     const { messages, pkg } = await publint({ pack: { tarball: buffer }, strict: true });
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
   });
 
-  test("resolves with its types from ES modules and in bundlers", async () => {
+  test("resolves with its types in all module systems", async () => {
     const attw = join(root, "node_modules/@arethetypeswrong/cli/dist/index.js");
+    const profile = esmOnly.has(name) ? "esm-only" : "strict";
     const { exitCode, stdout } = await node(
-      [attw, tarball, "--profile", "esm-only", "--format", "json"],
+      [attw, tarball, "--profile", profile, "--format", "json"],
       { cwd: consumer },
     );
     const { analysis } = JSON.parse(stdout) as { analysis: { types: unknown; problems: unknown } };
@@ -32,8 +55,8 @@ describe.each(packages)("the tarball of $name", ({ files, manifest, source, tarb
     });
   });
 
-  test("contains only the build output, a README, the licence and the manifest", () => {
-    const built = /^dist\/.+\.(?:js|d\.ts)$/;
+  test("contains only sources, build output, a README, the licence and the manifest", () => {
+    const built = /^src\/.+\.ts$|^dist\/.+\.(?:c?js|d\.c?ts)(?:\.map)?$/;
     expect(files.filter((file) => !built.test(file)).toSorted()).toEqual([
       "LICENSE",
       "README.md",
@@ -43,15 +66,32 @@ describe.each(packages)("the tarball of $name", ({ files, manifest, source, tarb
   });
 
   // tsc does not remove the output of deleted sources, so every build script empties dist first.
-  test("contains no output of a deleted source", () => {
-    const sourceOf = (file: string) =>
-      join(source, file.replace(/^dist/, "src").replace(/\.(?:js|d\.ts)$/, ".ts"));
-    const built = files.filter((file) => file.startsWith("dist/"));
-    expect(built.filter((file) => !existsSync(sourceOf(file)))).toEqual([]);
+  test("maps each built file to a source in the tarball", () => {
+    const built = files.filter((file) => /^dist\/.+ts$|^dist\/.+js$/.test(file));
+    const map = (file: string): { file: string; sources: readonly string[] } =>
+      JSON.parse(readFileSync(join(installed, `${file}.map`), "utf8"));
+    const missing = built.flatMap((file) =>
+      map(file)
+        .sources.map((one) => join(dirname(file), one))
+        .filter((one) => !files.includes(one)),
+    );
+    expect(missing).toEqual([]);
+    expect(built.map((file) => map(file).file)).toEqual(built.map((file) => basename(file)));
+    expect(built.length).toBeGreaterThan(1);
   });
 
-  test("has the MIT licence and requires Node 20.19 or newer", () => {
-    expect(manifest).toMatchObject({ license: "MIT", engines: { node: ">=20.19.0" } });
+  test("has a README whose links work on a registry's page", () => {
+    const readme = readFileSync(join(installed, "README.md"), "utf8");
+    const links = Array.from(readme.matchAll(/\]\(([^)\s]+)\)/g), ([, link = ""]) => link);
+    const relative = links.filter((link) => !/^(?:https:|#)/.test(link));
+    expect(relative.filter((link) => !files.includes(normalize(link)))).toEqual([]);
+    const ours = links.filter((link) => link.startsWith(repository));
+    expect(ours.filter((link) => !existsInRepository(link))).toEqual([]);
+  });
+
+  // 20.12 is the first with `crypto.hash`. `npm run test:matrix` runs on it.
+  test("has the MIT licence and requires Node 20.12, or 22 and newer", () => {
+    expect(manifest).toMatchObject({ license: "MIT", engines: { node: "^20.12.0 || >=22.0.0" } });
   });
 
   test("has the same version as all other packages, and depends on exactly that version", () => {
@@ -63,34 +103,38 @@ describe.each(packages)("the tarball of $name", ({ files, manifest, source, tarb
       ...manifest.optionalDependencies,
       ...manifest.dependencies,
     });
-    const internal = dependencies.filter(([name]) => name.startsWith(`${scope}/`));
-    expect(internal).toEqual(internal.map(([name]) => [name, version]));
+    const internal = dependencies.filter(([one]) => one.startsWith(`${scope}/`));
+    expect(internal).toEqual(internal.map(([one]) => [one, version]));
   });
 });
 
 const strict = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
 const es2023 = ["--target", "es2023", "--lib", "es2023"];
 const onNode = [...strict, ...es2023, "--types", "node"];
-const nodenext = ["--module", "nodenext", "service.ts", "worker.ts", "legacy.cjs", "--allowJs"];
+const nodenext =
+  "--module nodenext --allowJs service.ts worker.ts legacy.cjs commonjs/service.ts".split(" ");
 const bundler = ["--module", "esnext", "--moduleResolution", "bundler", "service.ts", "worker.ts"];
 
 describe("a project that has installed the tarballs", () => {
-  test.each<{
-    readonly name: string;
-    readonly compiler: Compiler;
-    readonly how: readonly string[];
-  }>([
-    { name: "TypeScript 7, nodenext", compiler: "typescript", how: nodenext },
-    { name: "TypeScript 7, bundler", compiler: "typescript", how: bundler },
-    { name: "TypeScript 5.9, nodenext", compiler: "typescript5", how: nodenext },
-    { name: "TypeScript 5.9, bundler", compiler: "typescript5", how: bundler },
-  ])("type-checks, including all declarations: $name", async ({ compiler, how }) => {
-    const { exitCode, stdout } = await tsc(compiler, ["--noEmit", ...onNode, ...how], {
+  test.each([
+    { name: "nodenext", how: nodenext },
+    { name: "bundler", how: bundler },
+  ])("type-checks, including all declarations: TypeScript 7, $name", async ({ how }) => {
+    const { exitCode, stdout } = await tsc("typescript", ["--noEmit", ...onNode, ...how], {
       cwd: consumer,
     });
     expect(stdout).toBe("");
     expect(exitCode).toBe(0);
   });
+
+  test.each(["node16", "node18", "nodenext", "bundler"] as const)(
+    "type-checks, including our declarations: TypeScript 5.9, %s",
+    (name) => {
+      const options = { ...settings[name], noEmit: true };
+      expect(compile(consumer, "service.ts", options)).toEqual([]);
+      expect(compile(consumer, "worker.ts", options)).toEqual([]);
+    },
+  );
 
   test("type-checks for a worker, which has the web's types but not Node's", async () => {
     const web = ["--target", "es2023", "--lib", "es2023,dom,dom.iterable", "--types", ""];
@@ -101,6 +145,63 @@ describe("a project that has installed the tarballs", () => {
       { cwd: consumer },
     );
     expect(stdout).toBe("");
+    expect(exitCode).toBe(0);
+  });
+});
+
+describe("a CommonJS project that has installed the tarballs", () => {
+  const responses = [
+    'email.delivered 200 {"status":"processed"}',
+    expect.stringMatching(/^email\.sent 500 .*"handler_failed"/),
+    "parked PermanentError: example.com",
+    'domain.updated 200 {"status":"parked"}',
+    'contact.created 200 {"status":"processed"}',
+    'email.delivered 200 {"status":"processed"}',
+    'email.delivered 200 {"status":"processed"}',
+    'email.delivered 200 {"status":"processed"}',
+  ];
+
+  test.each(Object.entries(settings))(
+    "type-checks, including our declarations, and receives signed deliveries: TypeScript 5.9, %s",
+    async (name, options) => {
+      const outDir = join(consumer, "commonjs", name);
+      expect(compile(consumer, "commonjs/service.ts", { ...options, outDir })).toEqual([]);
+      const code = readFileSync(join(outDir, "service.js"), "utf8");
+      // A bundler gets the imports as they are written.
+      expect(code.includes(`require("${scope}/core")`)).toBe(name !== "bundler");
+      if (name === "bundler") return;
+      const { exitCode, stdout, stderr } = await node([join(outDir, "service.js")], {
+        cwd: consumer,
+      });
+      expect(stderr).toBe("");
+      expect(stdout.trimEnd().split("\n")).toEqual(responses);
+      expect(exitCode).toBe(0);
+    },
+  );
+
+  test("loads each entry with require() and with import", async () => {
+    const { exitCode, stdout, stderr } = await node(["entries.cjs", ...nodeEntries], {
+      cwd: consumer,
+    });
+    expect(stderr).toBe("");
+    expect(stdout.trimEnd().split("\n")).toEqual(nodeEntries.map((entry) => `${entry} .cjs true`));
+    expect(exitCode).toBe(0);
+  });
+
+  test("recognises the errors of the other copy of the core", async () => {
+    const { exitCode, stdout, stderr } = await node(["two-copies.mjs"], { cwd: consumer });
+    expect(stderr).toBe("");
+    const outcomes = [
+      "handler_failed 61",
+      "parked",
+      "body_too_large",
+      "store_unavailable 0",
+      "invalid_handler",
+    ];
+    expect(stdout.trimEnd().split("\n")).toEqual([
+      ...outcomes.map((outcome) => `an ESM receiver ${outcome}`),
+      ...outcomes.map((outcome) => `a CommonJS receiver ${outcome}`),
+    ]);
     expect(exitCode).toBe(0);
   });
 });
@@ -142,21 +243,69 @@ describe("a project that has installed the tarballs and is compiled", () => {
     const script = `
       import { createRequire } from "node:module";
       import "./dist/worker.js";
-      console.log(createRequire(import.meta.resolve("@svc-webhooks/core")).resolve("#hmac"));
+      import "./dist/legacy.cjs";
+      const core = import.meta.resolve("@svc-webhooks/core");
+      console.log(import.meta.resolve("#hmac", core));
+      console.log(createRequire(core).resolve("#hmac"));
     `;
     const { exitCode, stdout, stderr } = await node(
-      [...conditions, "--input-type=module", "--eval", script],
+      // Only this flag lets import.meta.resolve take a second argument.
+      ["--experimental-import-meta-resolve", ...conditions, "--input-type=module", "-e", script],
       { cwd: consumer },
     );
     expect(stderr).toBe("");
-    expect(stdout.startsWith(processed)).toBe(true);
-    expect(stdout.trimEnd().endsWith(join("dist", "crypto", `hmac-${hmac}.js`))).toBe(true);
+    expect(stdout.match(/\/dist\/crypto\/.+/g)).toEqual([
+      `/dist/crypto/hmac-${hmac}.js`,
+      `/dist/crypto/hmac-${hmac}.cjs`,
+    ]);
+    expect(stdout.split(processed.trimEnd())).toHaveLength(3);
     expect(exitCode).toBe(0);
   });
 
-  test("verifies with the web HMAC and imports nothing from Node when bundled for a browser", async () => {
+  test.each([
+    ["module", 'import { createReceiver } from "@svc-webhooks/core";'],
+    ["commonjs", 'const { createReceiver } = require("@svc-webhooks/core");'],
+  ])("names lines of the sources in stack traces: %s", async (type, load) => {
+    const { stderr } = await node(
+      ["--enable-source-maps", `--input-type=${type}`, "-e", `${load} createReceiver({});`],
+      { cwd: consumer },
+    );
+    expect(stderr).toMatch(/ at createReceiver .+\/core\/src\/receiver\.ts:\d+:\d+\)/);
+    expect(stderr).not.toMatch(/ at .+\/dist\//);
+  });
+
+  test.each(["service.ts", "commonjs/service.ts"])(
+    "leads an editor from an import in %s to the source",
+    async (file) => {
+      const path = join(consumer, file);
+      const lines = readFileSync(path, "utf8").split("\n");
+      const line = lines.findIndex((one) => one.includes("= createReceiver("));
+      const offset = (lines[line] ?? "").indexOf("createReceiver(");
+      const server = fork(join(root, "node_modules/typescript5/lib/tsserver.js"), [
+        "--useNodeIpc",
+        "--disableAutomaticTypingAcquisition",
+      ]);
+      onTestFinished(() => void server.kill());
+      const request = (command: string, args: object) =>
+        server.send({ seq: 0, type: "request", command, arguments: args });
+      const definition = new Promise<unknown>((resolve) => {
+        server.on("message", (message: { readonly command?: string; readonly body?: unknown }) => {
+          if (message.command === "definition") resolve(message.body);
+        });
+      });
+      request("compilerOptionsForInferredProjects", { options: { module: "nodenext" } });
+      request("open", { file: path });
+      request("definition", { file: path, line: line + 1, offset: offset + 1 });
+      expect(await definition).toEqual([
+        expect.objectContaining({ file: expect.stringMatching(/\/core\/src\/receiver\.ts$/) }),
+      ]);
+    },
+    120_000,
+  );
+
+  test("verifies with the web HMAC and imports nothing from Node when bundled for a browser, also without tree shaking", async () => {
     const input = join(consumer, "dist/worker.js");
-    const bundle = await rolldown({ input, platform: "browser" });
+    const bundle = await rolldown({ input, platform: "browser", treeshake: false });
     const { output } = await bundle.generate({ format: "esm" });
     const hmac = output[0].moduleIds.filter((id) => /[\\/]hmac-\w+\.js$/.test(id));
     expect(hmac).toEqual([expect.stringMatching(/hmac-web\.js$/)]);

@@ -1,10 +1,8 @@
-import { sign } from "@svc-webhooks/core";
+import { signedRequest } from "@svc-webhooks/testing";
 
 export const secret = "whsec_test";
 
 type Send = (request: Request) => Promise<Response>;
-
-let deliveries = 0;
 
 /** Sends a signed delivery of an event and resolves with the response: `200 {"status":"processed"}`. */
 export async function deliver(
@@ -12,17 +10,7 @@ export async function deliver(
   type: string,
   url = "http://localhost/",
 ): Promise<string> {
-  deliveries += 1;
-  const body = JSON.stringify({ type, data: { domain_name: "example.com" } });
-  const response = await send(
-    new Request(url, {
-      method: "POST",
-      body,
-      headers: {
-        "X-SVC-Signature": await sign(body, secret),
-        "X-SVC-Delivery-Id": `dlv_${deliveries}`,
-      },
-    }),
-  );
+  const event = { type, data: { domain_name: "example.com" } };
+  const response = await send(await signedRequest(event, { secret, url }));
   return `${response.status} ${await response.text()}`;
 }

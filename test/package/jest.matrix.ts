@@ -1,0 +1,99 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { outsideDirectory } from "@svc-webhooks/kit/programs";
+import { packWorkspace } from "./packed.js";
+
+// NestJS's template, as `nest new` writes it: Jest runs ts-jest's CommonJS.
+const manifest = {
+  private: true,
+  jest: {
+    moduleFileExtensions: ["js", "json", "ts"],
+    rootDir: "src",
+    testRegex: ".*\\.spec\\.ts$",
+    transform: { "^.+\\.(t|j)s$": "ts-jest" },
+    collectCoverageFrom: ["**/*.(t|j)s"],
+    coverageDirectory: "../coverage",
+    testEnvironment: "node",
+  },
+};
+
+const shared = {
+  declaration: true,
+  removeComments: true,
+  emitDecoratorMetadata: true,
+  experimentalDecorators: true,
+  allowSyntheticDefaultImports: true,
+  target: "ES2023",
+  sourceMap: true,
+  outDir: "./dist",
+  baseUrl: "./",
+  incremental: true,
+  skipLibCheck: true,
+  strictNullChecks: true,
+};
+
+/** The compiler options of the templates. */
+const templates = {
+  "NestJS 10": { ...shared, module: "commonjs", target: "ES2021" },
+  "NestJS 11": {
+    ...shared,
+    module: "nodenext",
+    moduleResolution: "nodenext",
+    resolvePackageJsonExports: true,
+    esModuleInterop: true,
+    isolatedModules: true,
+  },
+};
+
+const spec = `
+import { createReceiver } from "@svc-webhooks/core";
+import { emailEvents } from "@svc-webhooks/events";
+import { webhooks } from "@svc-webhooks/express";
+import { fakeClock, signedDelivery } from "@svc-webhooks/testing";
+import { storeContract } from "@svc-webhooks/testing/store";
+
+it("receives a delivery", async () => {
+  const seen: string[] = [];
+  const receiver = createReceiver({
+    secret: "whsec_test",
+    clock: fakeClock(),
+    events: emailEvents,
+    on: { "email.sent": (event) => void seen.push(event.type) },
+  });
+  const { code } = await receiver.receive(await signedDelivery({ type: "email.sent" }));
+  expect(code).toBe("processed");
+  expect(seen).toEqual(["email.sent"]);
+  expect(typeof webhooks(receiver)).toBe("function");
+  expect(typeof storeContract).toBe("function");
+});
+`;
+
+const { packages } = await packWorkspace();
+const used = ["core", "events", "node", "express", "testing"];
+const tarballs = packages
+  .filter(({ name }) => used.some((one) => name.endsWith(`/${one}`)))
+  .map(({ tarball }) => tarball);
+const tools = ["jest@30", "ts-jest@29", "@types/jest@30", "typescript@5.9", "express@5"];
+
+test.each(Object.entries(templates))(
+  "Jest 30 runs a test in the template of %s without configuration",
+  async (_name, compilerOptions) => {
+    const project = outsideDirectory();
+    const write = (file: string, value: object) =>
+      writeFileSync(join(project, file), JSON.stringify(value));
+    write("package.json", manifest);
+    write("tsconfig.json", { compilerOptions });
+    const install = ["install", "--no-audit", "--no-fund", "--no-package-lock"];
+    await promisify(execFile)("npm", [...install, ...tarballs, ...tools], { cwd: project });
+    mkdirSync(join(project, "src"));
+    writeFileSync(join(project, "src/receiver.spec.ts"), spec);
+    // Jest reports on stderr. A failed test rejects with the report.
+    const jest = ["node_modules/jest/bin/jest.js", "--ci"];
+    const { stderr } = await promisify(execFile)(process.execPath, jest, { cwd: project });
+    expect(stderr).toContain("Tests:       1 passed, 1 total");
+  },
+  300_000,
+);

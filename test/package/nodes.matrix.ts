@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { run, type Ended } from "@svc-webhooks/kit/programs";
+import { compile, settings } from "./compile.js";
+import { nodeEntries, packWorkspace } from "./packed.js";
+
+// The first is the lowest that `engines` allows. Node requires ES modules from 20.19 and 22.12.
+const versions = ["20.12.0", "20.19.0", "22.0.0", "22.12.0", "24"];
+
+const { consumer } = await packWorkspace();
+
+beforeAll(() => {
+  const outDir = join(consumer, "commonjs/dist");
+  expect(compile(consumer, "commonjs/service.ts", { ...settings.node10, outDir })).toEqual([]);
+  expect(
+    compile(consumer, "service.ts", { ...settings.nodenext, outDir: join(consumer, "dist") }),
+  ).toEqual([]);
+}, 120_000);
+
+describe.each(versions)("on Node %s", (version) => {
+  let node: (args: readonly string[]) => Promise<Ended>;
+
+  beforeAll(async () => {
+    const args = ["--yes", "--package", `node@${version}`, "node", "--print", "process.execPath"];
+    const { stdout } = await run("npx", args, { cwd: consumer });
+    node = (given) => run(stdout.trim(), given, { cwd: consumer });
+    expect((await node(["--version"])).stdout).toContain(`v${version}`);
+  }, 120_000);
+
+  test.each([
+    { what: "a CommonJS service", args: ["commonjs/dist/service.js"], lines: 8 },
+    { what: "an ESM service", args: ["dist/service.js"], lines: 7 },
+    {
+      what: "all entries, in both formats",
+      args: ["entries.cjs", ...nodeEntries],
+      lines: nodeEntries.length,
+    },
+    { what: "two copies of the core", args: ["two-copies.mjs"], lines: 10 },
+  ])("runs $what", async ({ args, lines }) => {
+    const { exitCode, stdout, stderr } = await node(args);
+    expect(stderr).toBe("");
+    expect(stdout.trimEnd().split("\n")).toHaveLength(lines);
+    expect(exitCode).toBe(0);
+  });
+});
