@@ -61,7 +61,7 @@ const refusing: StandardSchemaV1 = {
  * ```ts
  * import { createServer } from "node:http";
  * import { webhooks } from "@svc-webhooks/node";
- * import { contractReceiver } from "@svc-webhooks/testing";
+ * import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
  *
  * // In a process of its own, or on another runtime; the contract is given this server's URL.
  * createServer(webhooks(contractReceiver())).listen(3000);

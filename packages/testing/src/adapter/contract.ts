@@ -33,7 +33,7 @@ export type MountAdapter = (
  * import { createServer } from "node:http";
  * import { describe, it } from "node:test";
  * import { webhooks } from "@svc-webhooks/node";
- * import { adapterContract } from "@svc-webhooks/testing";
+ * import { adapterContract } from "@svc-webhooks/testing/adapter";
  *
  * adapterContract({ describe, it }, "my adapter", async (receiver, bodyMiddleware) => {
  *   const adapter = webhooks(receiver);

@@ -21,7 +21,8 @@ export interface StoreContractOptions {
  * ```ts
  * import { describe, it } from "node:test";
  * import { memoryStore } from "@svc-webhooks/core";
- * import { fakeClock, storeContract } from "@svc-webhooks/testing";
+ * import { fakeClock } from "@svc-webhooks/testing";
+ * import { storeContract } from "@svc-webhooks/testing/store";
  *
  * storeContract({ describe, it }, "my store", () => {
  *   const clock = fakeClock();
