@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { BodyError, type DeadlineCall } from "@svc-webhooks/core";
 import getRawBody from "raw-body";
+import { frameworkFix } from "./framework-fix.js";
 
 /** A request as middleware may have left it. */
 interface TouchedRequest extends IncomingMessage {
@@ -138,6 +139,11 @@ const isBytes = (value: unknown): value is Uint8Array =>
   (value as Partial<Uint8Array> | null | undefined)?.[Symbol.toStringTag] === "Uint8Array";
 
 function whyConsumed(body: unknown, rawBody: unknown): string {
+  const fix = frameworkFix();
+  return fix ? `${causeOf(body, rawBody)}; ${fix}` : causeOf(body, rawBody);
+}
+
+function causeOf(body: unknown, rawBody: unknown): string {
   if (rawBody !== undefined) return `req.rawBody holds ${kindOf(rawBody)}, not bytes`;
   if (body !== undefined)
     return `a body parser has left ${kindOf(body)} in req.body and discarded the bytes`;
