@@ -99,6 +99,8 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
     types: ["node"],
     allowJs: true,
     checkJs: true,
+    // NestJS's decorators of parameters have no other form.
+    experimentalDecorators: true,
     rootDir: "src",
     outDir: "dist",
   };

@@ -1,0 +1,52 @@
+import {
+  answersOf,
+  exampleEvent,
+  exampleSecret,
+  expectedAnswers,
+} from "@svc-webhooks/kit/examples";
+import { signedDelivery } from "@svc-webhooks/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Served } from "@svc-webhooks/kit/launch";
+import { build, packPackages, projects } from "./projects.js";
+
+const SVC_WEBHOOK_SECRET = exampleSecret;
+let tarballs: readonly string[];
+beforeAll(async () => {
+  tarballs = await packPackages();
+}, 60_000);
+
+describe.each(projects)("$title $version", (project) => {
+  let serve: Awaited<ReturnType<typeof build>>;
+  let served: Served;
+  beforeAll(async () => {
+    serve = await build(project, tarballs);
+    served = await serve({ SVC_WEBHOOK_SECRET });
+  }, 600_000);
+  afterAll(() => served?.close());
+
+  const status = async (origin: string, event: object, headers: Record<string, string> = {}) => {
+    const delivery = await signedDelivery(event, { secret: exampleSecret, headers });
+    return (await fetch(`${origin}${project.path}`, delivery)).status;
+  };
+
+  test("a delivery is processed once, and a forged one is not processed", async () => {
+    expect(await answersOf(`${served.origin}${project.path}`)).toEqual(expectedAnswers);
+  });
+
+  const text = { "content-type": "text/plain" };
+  const refusesText = ["SvelteKit", "Astro"].includes(project.title);
+  test(`a delivery as plain text is ${refusesText ? "refused" : "processed"}`, async () => {
+    expect(await status(served.origin, exampleEvent, text)).toBe(refusesText ? 403 : 200);
+  });
+
+  test.runIf(project.title === "SvelteKit")(
+    "a body above 512 kB is processed only with BODY_SIZE_LIMIT",
+    async () => {
+      const large = { ...exampleEvent, html: "x".repeat(600_000) };
+      expect(await status(served.origin, large)).toBe(503);
+      const other = await serve({ SVC_WEBHOOK_SECRET, BODY_SIZE_LIMIT: "1M" });
+      expect(await status(other.origin, large)).toBe(200);
+      await other.close();
+    },
+  );
+});

@@ -1,0 +1,344 @@
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { Server, type AddressInfo } from "node:net";
+import { getTestServer } from "@google-cloud/functions-framework/testing";
+import { Logger, type INestApplication } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
+import { FastifyAdapter } from "@nestjs/platform-fastify";
+import { webhooks } from "@svc-webhooks/node";
+import {
+  answersOf,
+  exampleEvent,
+  exampleSecret,
+  expectedAnswers,
+} from "@svc-webhooks/kit/examples";
+import { spawned } from "@svc-webhooks/kit/launch";
+import { observedReceiver } from "@svc-webhooks/kit/receivers";
+import { signedDelivery } from "@svc-webhooks/testing";
+import Fastify from "fastify";
+import Koa from "koa";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { codeOf, moduleOf, preload, versionsOf } from "./page.js";
+import { projects } from "./projects.js";
+
+const require = createRequire(import.meta.url);
+
+Logger.overrideLogger(false);
+
+/** The lines that receivers of the page's code log. */
+let lines: string[] = [];
+
+beforeEach(() => {
+  lines = [];
+  vi.stubGlobal("secret", exampleSecret);
+  vi.stubGlobal("on", { "*": () => {} });
+  vi.stubGlobal("log", (line: string) => lines.push(line));
+  onTestFinished(() => void vi.unstubAllGlobals());
+});
+
+const importModule = (file: string) => import(/* @vite-ignore */ file) as Promise<unknown>;
+
+async function originOf(server: Server): Promise<string> {
+  if (!server.listening) await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    if ("closeAllConnections" in server)
+      (server as { closeAllConnections(): void }).closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Runs code that listens, on a free port instead of its own. Resolves to its origin. */
+async function serve(name: string, code: string): Promise<string> {
+  const servers: Server[] = [];
+  const { listen } = Server.prototype as { listen: (...args: readonly unknown[]) => Server };
+  const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (
+    this: Server,
+    ...args: readonly unknown[]
+  ) {
+    servers.push(this);
+    return listen.call(
+      this,
+      0,
+      "127.0.0.1",
+      args.find((arg) => typeof arg === "function"),
+    );
+  });
+  onTestFinished(() => spy.mockRestore());
+  await importModule(await moduleOf(name, code));
+  const [origin = ""] = await Promise.all(servers.map(originOf));
+  return origin;
+}
+
+test.each([
+  ["NestJS", "nest", (code: string) => code],
+  [
+    "NestJS on Fastify",
+    "nest-fastify",
+    (code: string) =>
+      'import { FastifyAdapter } from "@nestjs/platform-fastify";\n' +
+      code.replace("create(AppModule)", "create(AppModule, new FastifyAdapter())"),
+  ],
+  ["Fastify", "fastify", (code: string) => code],
+  ["Koa", "koa", (code: string) => code],
+  ["h3", "h3", (code: string) => code],
+])("%s: a delivery is processed once, and a forged one is not", async (name, file, changed) => {
+  const code = codeOf(name.split(" ")[0] ?? "");
+  const origin = await serve(file, changed(code));
+  expect(await answersOf(`${origin}/webhooks`)).toEqual(expectedAnswers);
+});
+
+const nestFix =
+  'in NestJS, call app.use("/webhooks", webhooks(receiver)) before app.listen(), ' +
+  "or pass { rawBody: true } to NestFactory.create()";
+
+/** Serves the page's controller, with `log` as its option. Resolves to its URL. */
+async function nestController(
+  name: string,
+  create: (module: new () => object) => Promise<INestApplication>,
+  changed = (code: string) => code,
+): Promise<string> {
+  const code = changed(codeOf("NestJS", 2)).replace("secret, on", "secret, on, log");
+  const module = `import { Module } from "@nestjs/common";
+    @Module({ controllers: [WebhooksController] })
+    export class AppModule {}`;
+  const { AppModule } = (await importModule(await moduleOf(name, `${code}\n${module}`))) as {
+    AppModule: new () => object;
+  };
+  const app = await create(AppModule);
+  await app.listen(0, "127.0.0.1");
+  onTestFinished(() => app.close());
+  return `${await app.getUrl()}/webhooks`;
+}
+
+describe("a NestJS controller", () => {
+  test("processes a delivery once if Nest keeps the bytes, and refuses a forged one", async () => {
+    const url = await nestController("nest-controller", (module) =>
+      NestFactory.create(module, { rawBody: true }),
+    );
+    expect(await answersOf(url)).toEqual(expectedAnswers);
+  });
+
+  test("logs Nest's own fix if Nest keeps no bytes", async () => {
+    const url = await nestController("nest-parsed", (module) => NestFactory.create(module));
+    expect(await refusedLine(url, lines)).toContain(
+      `a body parser has left a parsed value in req.body and discarded the bytes; ${nestFix}`,
+    );
+  });
+
+  test("logs Nest's own fix on Fastify too", async () => {
+    const url = await nestController(
+      "nest-fastify-parsed",
+      (module) => NestFactory.create(module, new FastifyAdapter()),
+      (code) => code.replace("(request, response);", "(request.raw, response.hijack().raw);"),
+    );
+    expect(await refusedLine(url, lines)).toContain(
+      `the request stream has been read before; ${nestFix}`,
+    );
+  });
+});
+
+/** Sends a delivery that must be `body_unavailable`. Resolves to the line that the receiver logs. */
+async function refusedLine(url: string, observed: readonly string[]): Promise<string> {
+  const delivery = await signedDelivery(exampleEvent);
+  const response = await fetch(url, delivery);
+  expect(await response.json()).toMatchObject({ error: { code: "body_unavailable" } });
+  expect(observed).toHaveLength(1);
+  return String(observed[0]);
+}
+
+test("in a Fastify route with the default parser, the logged line names Fastify's fix", async () => {
+  const { receiver, lines: observed } = observedReceiver();
+  const handle = webhooks(receiver);
+  const app = Fastify();
+  app.post("/webhooks", (request, reply) => handle(request.raw, reply.hijack().raw));
+  onTestFinished(() => app.close());
+  const origin = await app.listen({ port: 0, host: "127.0.0.1" });
+  expect(await refusedLine(`${origin}/webhooks`, observed)).toContain(
+    "the request stream has been read before; " +
+      "in Fastify, mount it in a plugin after scope.removeAllContentTypeParsers() and " +
+      'scope.addContentTypeParser("*", (request, payload, done) => done(null))',
+  );
+});
+
+test("in Koa after a body parser, the logged line names the general fix", async () => {
+  const { receiver, lines: observed } = observedReceiver();
+  const handle = webhooks(receiver);
+  const app = new Koa();
+  app.use(async (ctx, next) => {
+    for await (const chunk of ctx.req) void chunk;
+    await next();
+  });
+  app.use((ctx) => handle(ctx.req, ctx.res));
+  const origin = await originOf(app.listen(0, "127.0.0.1"));
+  expect(await refusedLine(origin, observed)).toContain(
+    "the request stream has been read before; let the receiver read the request first",
+  );
+});
+
+test("the rest of a Fastify app keeps its parsers", async () => {
+  const code = codeOf("Fastify").replace(
+    "await app.listen",
+    'app.post("/other", async (request) => request.body);\nawait app.listen',
+  );
+  const origin = await serve("fastify-other", code);
+  const response = await fetch(`${origin}/other`, await signedDelivery(exampleEvent));
+  expect(await response.json()).toEqual(exampleEvent);
+});
+
+test("Google Cloud Functions: a delivery is processed once, and a forged one is not", async () => {
+  await importModule(await moduleOf("functions", codeOf("Google Cloud Functions")));
+  const server = getTestServer("webhooks").listen(0, "127.0.0.1");
+  expect(await answersOf(await originOf(server))).toEqual(expectedAnswers);
+});
+
+describe("AWS Lambda", () => {
+  type Headers = Readonly<Record<string, string>>;
+  type Event = (headers: Headers, body: string, isBase64Encoded: boolean) => object;
+
+  /** Those parts of the documented events that a proxy integration fills for a POST. */
+  const events: Readonly<Record<string, Event>> = {
+    "payload version 1.0": (headers, body, isBase64Encoded) => ({
+      version: "1.0",
+      resource: "/webhooks",
+      path: "/webhooks",
+      httpMethod: "POST",
+      headers,
+      multiValueHeaders: Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, [value]]),
+      ),
+      queryStringParameters: null,
+      requestContext: { httpMethod: "POST", path: "/webhooks", protocol: "HTTP/1.1" },
+      body,
+      isBase64Encoded,
+    }),
+    "payload version 2.0": (headers, body, isBase64Encoded) => ({
+      version: "2.0",
+      routeKey: "POST /webhooks",
+      rawPath: "/webhooks",
+      rawQueryString: "",
+      headers,
+      requestContext: { http: { method: "POST", path: "/webhooks", protocol: "HTTP/1.1" } },
+      body,
+      isBase64Encoded,
+    }),
+    "a function URL": (headers, body, isBase64Encoded) => ({
+      version: "2.0",
+      routeKey: "$default",
+      rawPath: "/",
+      rawQueryString: "",
+      headers,
+      requestContext: {
+        authentication: null,
+        domainName: "url-id.lambda-url.us-west-2.on.aws",
+        http: { method: "POST", path: "/", protocol: "HTTP/1.1" },
+      },
+      body,
+      isBase64Encoded,
+    }),
+  };
+  interface Response {
+    readonly statusCode: number;
+    readonly headers: Headers;
+    readonly body: string;
+  }
+  type Handler = (event: object) => Promise<Response>;
+
+  async function handlerOf(name: string): Promise<Handler> {
+    const file = await moduleOf(`lambda-${name.replaceAll(/\W/g, "-")}`, codeOf("AWS Lambda"));
+    return ((await importModule(file)) as { handler: Handler }).handler;
+  }
+
+  const event = { ...exampleEvent, name: "Zoë" };
+  const encodings = ["utf8", "base64"] as const;
+  const cases = Object.keys(events).flatMap((name) =>
+    encodings.map((encoding) => [name, encoding] as const),
+  );
+
+  test.each(cases)(
+    "%s, body in %s: a delivery is processed once, and a forged one is not",
+    async (name, encoding) => {
+      const handler = await handlerOf(`${name} ${encoding}`);
+      const genuine = await signedDelivery(event, { secret: exampleSecret });
+      const forged = await signedDelivery(event, { secret: "whsec_wrong" });
+      const answers: unknown[] = [];
+      for (const { headers, body } of [genuine, genuine, forged]) {
+        const sent = { ...headers, "content-length": String(body.length) };
+        const text = Buffer.from(body).toString(encoding);
+        const response = await handler(events[name]?.(sent, text, encoding === "base64") ?? {});
+        expect(response.headers["Content-Type"]).toBe("application/json");
+        answers.push([response.statusCode, JSON.parse(response.body)]);
+      }
+      expect(answers).toEqual(expectedAnswers);
+    },
+  );
+
+  test("a repeated signature header of payload version 1.0 is refused", async () => {
+    const handler = await handlerOf("repeated");
+    const { headers, body } = await signedDelivery(event, { secret: exampleSecret });
+    const signature = String(headers["x-svc-signature"]);
+    const repeated = {
+      ...events["payload version 1.0"]?.(headers, Buffer.from(body).toString(), false),
+      multiValueHeaders: { "X-SVC-Signature": [signature, signature] },
+    };
+    expect((await handler(repeated)).body).toContain('"signature_malformed"');
+  });
+});
+
+describe("without a framework", () => {
+  /** The page's code, after a module that defines what is the reader's own. */
+  async function served(runtime: string): Promise<string> {
+    await moduleOf(`${runtime}-globals`, preload.split("const { listen }")[0] ?? "");
+    await moduleOf(`${runtime}-server`, codeOf("Bun and Deno"));
+    return moduleOf(
+      runtime,
+      `import "./${runtime}-globals.mjs";\nexport { default } from "./${runtime}-server.mjs";`,
+    );
+  }
+
+  test.each([
+    [
+      "Bun",
+      async () => {
+        vi.stubEnv("BUN_PORT", "0");
+        return spawned(require.resolve("bun/bin/bun.exe"), await served("bun"));
+      },
+    ],
+    [
+      "Deno",
+      async () => {
+        const deno = `"${process.execPath}" "${require.resolve("deno/bin.cjs")}" serve --no-remote`;
+        const options = "--node-modules-dir=manual --allow-env --port 0 --host 127.0.0.1";
+        // It prints its address to stderr, with a slash after the port.
+        const command = `${deno} ${options} "${await served("deno")}" 2>&1 | sed -u 's:/$::'`;
+        return spawned("sh", "-c", command);
+      },
+    ],
+  ])("%s: a delivery is processed once, and a forged one is not", async (_name, start) => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { origin, close } = await start();
+    onTestFinished(async () => void (await close()));
+    expect(await answersOf(`${origin}/webhooks`)).toEqual(expectedAnswers);
+    expect((await fetch(origin)).status).toBe(404);
+  });
+});
+
+test("the table has the versions that the tests use", () => {
+  const { devDependencies } = require("../../package.json") as {
+    devDependencies: Readonly<Record<string, string>>;
+  };
+  const installed = (name: string) => devDependencies[name] ?? "";
+  const major = (version: string) => version.split(".")[0];
+  const tested = {
+    NestJS: [installed("@nestjs/core")],
+    Fastify: [installed("fastify")],
+    Koa: [installed("koa")],
+    "Google Cloud Functions": [installed("@google-cloud/functions-framework")],
+    h3: [installed("h3")],
+    "Bun, Deno": [installed("bun"), installed("deno")],
+    ...Object.fromEntries(projects.map(({ title, version }) => [title, [version]])),
+  };
+  expect(Object.keys(tested).map((name) => [name, versionsOf(name)])).toEqual(
+    Object.entries(tested).map(([name, versions]) => [name, versions.map(major)]),
+  );
+});

@@ -1,0 +1,56 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { exampleSecret } from "@svc-webhooks/kit/examples";
+import { rolldown } from "rolldown";
+import { textOf } from "../package/readme.js";
+
+/** Git-ignored, and inside the workspace, so that the page's code finds the root's packages. */
+export const buildFolder = fileURLToPath(new URL(".build", import.meta.url));
+
+/** The code of a section of docs/frameworks.md. */
+export function codeOf(section: string, position = 1): string {
+  const [, text = ""] = textOf("docs/frameworks.md").split(`\n## ${section}\n`);
+  const [own = ""] = text.split("\n## ");
+  const code = Array.from(own.matchAll(/^```ts\n([^]*?)^```$/gm), ([, block]) => block)[
+    position - 1
+  ];
+  if (code === undefined) throw new Error(`"${section}" has no block ${position}.`);
+  return code;
+}
+
+/** The versions in the page's table. */
+export function versionsOf(section: string): readonly string[] {
+  const row = new RegExp(String.raw`^\| \[${section}\].*?\|.*?\|(.*?)\|`, "m");
+  return row.exec(textOf("docs/frameworks.md"))?.[1]?.trim().split(", ") ?? [];
+}
+
+/** Writes code as a module that Node can import, and returns its path. */
+export async function moduleOf(name: string, code: string): Promise<string> {
+  mkdirSync(buildFolder, { recursive: true });
+  const input = `${buildFolder}/${name}.ts`;
+  writeFileSync(input, code);
+  const bundle = await rolldown({
+    input,
+    external: /^[^./]/,
+    platform: "node",
+    transform: { decorator: { legacy: true } },
+  });
+  const file = `${buildFolder}/${basename(name)}.mjs`;
+  await bundle.write({ file });
+  return file;
+}
+
+/**
+ * Source of a module that runs before the code of the page: it defines what is the reader's own, and
+ * lets every server listen on a free local port, which it prints.
+ */
+export const preload = `
+import { Server } from "node:net";
+Object.assign(globalThis, { secret: ${JSON.stringify(exampleSecret)}, on: { "*": () => {} } });
+const { listen } = Server.prototype;
+Server.prototype.listen = function (...args) {
+  this.once("listening", () => console.log(this.address().port));
+  return listen.call(this, 0, "127.0.0.1", args.find((arg) => typeof arg === "function"));
+};
+`;

@@ -1,0 +1,209 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+import { root } from "@svc-webhooks/kit/programs";
+import { spawned, type Served } from "@svc-webhooks/kit/launch";
+import { buildFolder, codeOf, preload } from "./page.js";
+
+/** An app of a framework that is installed for its tests alone: it needs Node 22 or has too many packages. */
+export interface Project {
+  /** The framework in the page's table. */
+  readonly title: string;
+  readonly folder: string;
+  readonly version: string;
+  readonly section: string;
+  /** Where the page's code belongs. */
+  readonly file: string;
+  readonly path: string;
+  readonly packages: readonly string[];
+  /** The rest of the app. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Commands for Node. The first one builds, if there are two. */
+  readonly commands: readonly (readonly string[])[];
+}
+
+export const projects: readonly Project[] = [
+  {
+    title: "SvelteKit",
+    folder: "sveltekit",
+    version: "3.2.0",
+    section: "SvelteKit",
+    file: "src/routes/webhooks/+server.ts",
+    path: "/webhooks",
+    packages: [
+      "@sveltejs/kit@3.2.0",
+      "@sveltejs/adapter-node@6.0.1",
+      "svelte@5.57.3",
+      "vite@8.3.8",
+    ],
+    files: {
+      "vite.config.js": `
+        import adapter from "@sveltejs/adapter-node";
+        import { sveltekit } from "@sveltejs/kit/vite";
+        export default { plugins: [sveltekit({ adapter: adapter() })] };`,
+      "src/app.html": "<html><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>",
+    },
+    commands: [["node_modules/vite/bin/vite.js", "build"], ["build/index.js"]],
+  },
+  {
+    title: "React Router",
+    folder: "react-router",
+    version: "8.4.0",
+    section: "React Router and Remix",
+    file: "app/routes/webhooks.ts",
+    path: "/webhooks",
+    packages: [
+      ...["react-router", "@react-router/dev", "@react-router/node", "@react-router/serve"].map(
+        (name) => `${name}@8.4.0`,
+      ),
+      "isbot@5",
+      "react@19.2.7",
+      "react-dom@19.2.7",
+      "vite@8.3.8",
+    ],
+    files: {
+      "vite.config.js": `
+        import { reactRouter } from "@react-router/dev/vite";
+        export default { plugins: [reactRouter()] };`,
+      "app/routes.ts": `
+        import { route } from "@react-router/dev/routes";
+        export default [route("webhooks", "routes/webhooks.ts")];`,
+      "app/root.tsx": "export default function Root() { return <html></html>; }",
+    },
+    commands: [
+      ["node_modules/@react-router/dev/bin.cjs", "build"],
+      ["node_modules/@react-router/serve/bin.cjs", "build/server/index.js"],
+    ],
+  },
+  {
+    title: "Remix",
+    folder: "remix",
+    version: "2.17.5",
+    section: "React Router and Remix",
+    file: "app/routes/webhooks.ts",
+    path: "/webhooks",
+    packages: ["@remix-run/express@2.17.5", "express@4.22.3"],
+    files: {
+      // What Remix's build makes of a route; Node 22 runs TypeScript itself.
+      "server.js": `
+        import { createRequestHandler } from "@remix-run/express";
+        import express from "express";
+        import * as module from "./app/routes/webhooks.ts";
+        const id = "routes/webhooks";
+        const build = {
+          routes: { [id]: { id, path: "webhooks", module } },
+          entry: { module: { default: () => new Response() } },
+          assets: { entry: { imports: [], module: "" }, routes: {}, url: "", version: "" },
+          future: {},
+        };
+        express().all("*", createRequestHandler({ build })).listen(3000);`,
+    },
+    commands: [["server.js"]],
+  },
+  {
+    title: "Astro",
+    folder: "astro",
+    version: "7.3.5",
+    section: "Astro",
+    file: "src/pages/webhooks.ts",
+    path: "/webhooks",
+    packages: ["astro@7.3.5", "@astrojs/node@11.1.6"],
+    files: {
+      "astro.config.mjs": `
+        import node from "@astrojs/node";
+        export default { adapter: node({ mode: "standalone" }) };`,
+    },
+    commands: [["node_modules/astro/bin/astro.mjs", "build"], ["dist/server/entry.mjs"]],
+  },
+  {
+    title: "Nuxt",
+    folder: "nuxt",
+    version: "4.5.2",
+    section: "Nuxt",
+    file: "server/routes/webhooks.post.ts",
+    path: "/webhooks",
+    packages: ["nuxt@4.5.2"],
+    files: {
+      "nuxt.config.ts": `export default defineNuxtConfig({ compatibilityDate: "2026-01-01" });`,
+    },
+    commands: [["node_modules/nuxt/bin/nuxt.mjs", "build"], [".output/server/index.mjs"]],
+  },
+  {
+    title: "Firebase",
+    folder: "firebase",
+    version: "7.4.0",
+    section: "Firebase",
+    file: "index.js",
+    path: "/",
+    packages: [
+      "firebase-functions@7.4.0",
+      "firebase-admin@13.10.0",
+      "@google-cloud/functions-framework@5.0.5",
+    ],
+    files: {},
+    // Firebase's functions run on this framework.
+    commands: [
+      ["node_modules/@google-cloud/functions-framework/build/src/main.js", "--target=webhook"],
+    ],
+  },
+];
+
+const run = promisify(execFile);
+
+/** Packs the workspace's packages that the projects install. Resolves to their tarballs. */
+export async function packPackages(): Promise<readonly string[]> {
+  const folder = `${buildFolder}/tarballs`;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const workspaces = ["core", "node"].flatMap((name) => ["--workspace", `packages/${name}`]);
+  await run("npm", ["pack", "--pack-destination", folder, ...workspaces], { cwd: root });
+  return readdirSync(folder).map((file) => `${folder}/${file}`);
+}
+
+const node22 = ["-y", "-p", "node@22"];
+
+/** Installs and builds a project. Resolves to a function that serves it, with more environment variables. */
+export async function build(
+  { folder, section, file, packages, files, commands }: Project,
+  tarballs: readonly string[],
+): Promise<(environment?: Readonly<Record<string, string>>) => Promise<Served>> {
+  const cwd = `${buildFolder}/${folder}`;
+  rmSync(cwd, { recursive: true, force: true });
+  const all = {
+    ...files,
+    "package.json": '{ "private": true, "type": "module" }',
+    // Firebase's framework looks for the function in the working directory.
+    "preload.mjs": `${preload}process.chdir(${JSON.stringify(cwd)});`,
+    [file]: codeOf(section),
+  };
+  for (const [name, text] of Object.entries(all)) {
+    mkdirSync(dirname(`${cwd}/${name}`), { recursive: true });
+    writeFileSync(`${cwd}/${name}`, text);
+  }
+  const options = ["--no-audit", "--no-fund", "--no-package-lock", "--no-workspaces"];
+  await run("npx", [...node22, "npm", "install", ...options, ...tarballs, ...packages], { cwd });
+
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    NODE_ENV: undefined,
+    NODE_OPTIONS: undefined,
+    // No secret is set, as on a build machine.
+    SVC_WEBHOOK_SECRET: undefined,
+    ASTRO_TELEMETRY_DISABLED: "1",
+    NUXT_TELEMETRY_DISABLED: "1",
+  };
+  const preloaded = ["node", "--import", `${cwd}/preload.mjs`];
+  for (const command of commands.slice(0, -1)) {
+    await run("npx", [...node22, ...preloaded, ...command], { cwd, env });
+  }
+  const [program = "", ...args] = commands.at(-1) ?? [];
+  return (environment = {}) => {
+    // React Router's server opens others to look for a free port, unless it is given one.
+    const settings = Object.entries({ PORT: "3000", ...environment }).map(
+      ([name, value]) => `${name}=${value}`,
+    );
+    const command = ["env", ...settings, ...preloaded, `${cwd}/${program}`, ...args];
+    return spawned("npx", ...node22, ...command);
+  };
+}
