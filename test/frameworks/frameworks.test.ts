@@ -117,6 +117,9 @@ describe("a NestJS controller", () => {
       NestFactory.create(module, { rawBody: true }),
     );
     expect(await answersOf(url)).toEqual(expectedAnswers);
+    const large = { ...exampleEvent, html: "x".repeat(110_000) };
+    // The page names Nest's limit of 100 kB.
+    expect((await fetch(url, await signedDelivery(large))).status).toBe(413);
   });
 
   test("logs Nest's own fix if Nest keeps no bytes", async () => {
@@ -174,6 +177,20 @@ test("in Koa after a body parser, the logged line names the general fix", async 
   expect(await refusedLine(origin, observed)).toContain(
     "the request stream has been read before; let the receiver read the request first",
   );
+});
+
+test.each([
+  [
+    "a global prefix of NestJS",
+    "NestJS",
+    "await app.listen",
+    'app.setGlobalPrefix("api");\nawait app.listen',
+  ],
+  ["Fastify's bodyLimit", "Fastify", "Fastify()", "Fastify({ bodyLimit: 1 })"],
+])("%s does not apply to the receiver", async (title, section, text, changed) => {
+  const code = codeOf(section).replace(text, changed);
+  const origin = await serve(title.replaceAll(/\W/g, "-"), code);
+  expect(await answersOf(`${origin}/webhooks`)).toEqual(expectedAnswers);
 });
 
 test("the rest of a Fastify app keeps its parsers", async () => {
