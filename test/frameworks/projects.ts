@@ -173,8 +173,10 @@ export async function build(
   const all = {
     ...files,
     "package.json": '{ "private": true, "type": "module" }',
-    // Firebase's framework looks for the function in the working directory.
-    "preload.mjs": `${preload}process.chdir(${JSON.stringify(cwd)});`,
+    // Firebase's framework looks for the function in the working directory. SvelteKit builds in workers.
+    "preload.mjs": `${preload}
+import { isMainThread } from "node:worker_threads";
+if (isMainThread) process.chdir(${JSON.stringify(cwd)});`,
     [file]: codeOf(section),
   };
   for (const [name, text] of Object.entries(all)) {
