@@ -1,4 +1,5 @@
-import { fakeClock, storeContract } from "@svc-webhooks/testing";
+import { fakeClock } from "@svc-webhooks/testing";
+import { storeContract } from "@svc-webhooks/testing/store";
 import { describe, expect, test } from "vitest";
 import { memoryStore, type DeliveryStore, type ReleaseRequest } from "../src/index.js";
 
