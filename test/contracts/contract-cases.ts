@@ -1,4 +1,4 @@
-import type { TestRunner } from "@svc-webhooks/testing";
+import type { TestRunner } from "@svc-webhooks/testing/adapter";
 
 export interface ContractCase {
   readonly title: string;

@@ -1,8 +1,8 @@
 import {
-  answersOf,
+  responsesOf,
   exampleEvent,
   exampleSecret,
-  expectedAnswers,
+  expectedResponses,
 } from "@svc-webhooks/kit/examples";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -30,7 +30,7 @@ describe.each(projects)("$title $version", (project) => {
   };
 
   test("a delivery is processed once, and a forged one is not processed", async () => {
-    expect(await answersOf(`${served.origin}${project.path}`)).toEqual(expectedAnswers);
+    expect(await responsesOf(`${served.origin}${project.path}`)).toEqual(expectedResponses);
   });
 
   const text = { "content-type": "text/plain" };

@@ -7,10 +7,10 @@ import { NestFactory } from "@nestjs/core";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
 import { webhooks } from "@svc-webhooks/node";
 import {
-  answersOf,
+  responsesOf,
   exampleEvent,
   exampleSecret,
-  expectedAnswers,
+  expectedResponses,
 } from "@svc-webhooks/kit/examples";
 import { spawned } from "@svc-webhooks/kit/launch";
 import { observedReceiver } from "@svc-webhooks/kit/receivers";
@@ -85,7 +85,7 @@ test.each([
 ])("%s: a delivery is processed once, and a forged one is not", async (name, file, changed) => {
   const code = codeOf(name.split(" ")[0] ?? "");
   const origin = await serve(file, changed(code));
-  expect(await answersOf(`${origin}/webhooks`)).toEqual(expectedAnswers);
+  expect(await responsesOf(`${origin}/webhooks`)).toEqual(expectedResponses);
 });
 
 const nestFix =
@@ -116,7 +116,7 @@ describe("a NestJS controller", () => {
     const url = await nestController("nest-controller", (module) =>
       NestFactory.create(module, { rawBody: true }),
     );
-    expect(await answersOf(url)).toEqual(expectedAnswers);
+    expect(await responsesOf(url)).toEqual(expectedResponses);
     const large = { ...exampleEvent, html: "x".repeat(110_000) };
     // The page names Nest's limit of 100 kB.
     expect((await fetch(url, await signedDelivery(large))).status).toBe(413);
@@ -190,7 +190,7 @@ test.each([
 ])("%s does not apply to the receiver", async (title, section, text, changed) => {
   const code = codeOf(section).replace(text, changed);
   const origin = await serve(title.replaceAll(/\W/g, "-"), code);
-  expect(await answersOf(`${origin}/webhooks`)).toEqual(expectedAnswers);
+  expect(await responsesOf(`${origin}/webhooks`)).toEqual(expectedResponses);
 });
 
 test("the rest of a Fastify app keeps its parsers", async () => {
@@ -206,7 +206,7 @@ test("the rest of a Fastify app keeps its parsers", async () => {
 test("Google Cloud Functions: a delivery is processed once, and a forged one is not", async () => {
   await importModule(await moduleOf("functions", codeOf("Google Cloud Functions")));
   const server = getTestServer("webhooks").listen(0, "127.0.0.1");
-  expect(await answersOf(await originOf(server))).toEqual(expectedAnswers);
+  expect(await responsesOf(await originOf(server))).toEqual(expectedResponses);
 });
 
 describe("AWS Lambda", () => {
@@ -286,7 +286,7 @@ describe("AWS Lambda", () => {
         expect(response.headers["Content-Type"]).toBe("application/json");
         answers.push([response.statusCode, JSON.parse(response.body)]);
       }
-      expect(answers).toEqual(expectedAnswers);
+      expect(answers).toEqual(expectedResponses);
     },
   );
 
@@ -335,7 +335,7 @@ describe("without a framework", () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const { origin, close } = await start();
     onTestFinished(async () => void (await close()));
-    expect(await answersOf(`${origin}/webhooks`)).toEqual(expectedAnswers);
+    expect(await responsesOf(`${origin}/webhooks`)).toEqual(expectedResponses);
     expect((await fetch(origin)).status).toBe(404);
   });
 });
