@@ -16,7 +16,8 @@ export async function runStory(): Promise<boolean> {
       { id: "current", key: secrets.current },
       { id: "old", key: secrets.old, expiresAt: Date.now() + 3_600_000 },
     ],
-    log: (line) => stage.notes.push(`log: ${line}`),
+    // The steps show the rest: refusals, duplicates, ignored types.
+    logger: { info() {}, warn() {}, error: (line) => stage.notes.push(`log: ${line}`) },
     onParked: (error) => stage.notes.push(`onParked received ${String(error)}`),
     onHandlerError: (error) => stage.notes.push(`onHandlerError received ${String(error)}`),
   });

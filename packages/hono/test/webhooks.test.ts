@@ -397,7 +397,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       const calls = make.mock.calls.length;
       expect(await codeFor(await another("dlv_2"))).toBe("processed");
       expect(make).toHaveBeenCalledTimes(calls);
-      expect(lines).toHaveLength(1);
+      expect(lines).toHaveLength(2);
       expect(errors).toEqual([]);
     });
 

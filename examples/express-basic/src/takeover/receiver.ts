@@ -19,6 +19,7 @@ const receiver = createReceiver({
   store: redisUrl ? await fastRedisStore(redisUrl) : remoteStore(),
   leaseMs: 10_000, // how long a dead process blocks its event; default 30 s
   clock: fastClock,
+  log: () => {}, // the story shows what happens
   events: emailEvents,
   on: {
     "email.delivered": async (_event, { run = 0, fence = 0 }) => {

@@ -4,7 +4,7 @@ import { isPromise } from "../lib/maybe-promise.js";
 import { nearest } from "../lib/nearest.js";
 import { isFilled } from "../lib/text.js";
 import type { Secret } from "../options.js";
-import { causes } from "./causes.js";
+import { causes } from "./outcomes.js";
 import type { Advise, Explain, Suggest } from "./explain.js";
 
 const unset = "The environment variable is not set where the app runs. Set it.";
