@@ -14,6 +14,7 @@ import {
 } from "@svc-webhooks/kit/examples";
 import { spawned } from "@svc-webhooks/kit/launch";
 import { observedReceiver } from "@svc-webhooks/kit/receivers";
+import { codeOf as outcomeOf } from "@svc-webhooks/kit/web";
 import { signedDelivery } from "@svc-webhooks/testing";
 import Fastify from "fastify";
 import Koa from "koa";
@@ -254,12 +255,12 @@ describe("AWS Lambda", () => {
       isBase64Encoded,
     }),
   };
-  interface Response {
+  interface LambdaResponse {
     readonly statusCode: number;
     readonly headers: Headers;
     readonly body: string;
   }
-  type Handler = (event: object) => Promise<Response>;
+  type Handler = (event: object) => Promise<LambdaResponse>;
 
   async function handlerOf(name: string): Promise<Handler> {
     const file = await moduleOf(`lambda-${name.replaceAll(/\W/g, "-")}`, codeOf("AWS Lambda"));
@@ -278,15 +279,15 @@ describe("AWS Lambda", () => {
       const handler = await handlerOf(`${name} ${encoding}`);
       const genuine = await signedDelivery(event, { secret: exampleSecret });
       const forged = await signedDelivery(event, { secret: "whsec_wrong" });
-      const answers: unknown[] = [];
+      const responses: unknown[] = [];
       for (const { headers, body } of [genuine, genuine, forged]) {
         const sent = { ...headers, "content-length": String(body.length) };
         const text = Buffer.from(body).toString(encoding);
         const response = await handler(events[name]?.(sent, text, encoding === "base64") ?? {});
         expect(response.headers["Content-Type"]).toBe("application/json");
-        answers.push([response.statusCode, JSON.parse(response.body)]);
+        responses.push([response.statusCode, await outcomeOf(new Response(response.body))]);
       }
-      expect(answers).toEqual(expectedResponses);
+      expect(responses).toEqual(expectedResponses);
     },
   );
 

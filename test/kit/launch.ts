@@ -9,16 +9,18 @@ export interface Served {
   readonly close: () => Promise<unknown>;
 }
 
-/** The code of a module with all its packages, as it is deployed to an edge. */
-export async function bundled(input: string, condition: "workerd" | "edge-light"): Promise<string> {
+/** The code of a module with all its packages, as it is deployed to an edge or a browser. */
+export async function bundled(
+  input: string,
+  condition: "workerd" | "edge-light" | "browser",
+): Promise<string> {
   const bundle = await rolldown({
     input,
     resolve: { conditionNames: [condition, "worker", "browser", "import"] },
     platform: "browser",
-    // Tree shaking leaves only the used parts of the testing package, which need nothing of Node.
     external: /^(?:node|cloudflare):/,
   });
-  const format = condition === "workerd" ? "esm" : "iife";
+  const format = condition === "edge-light" ? "iife" : "esm";
   const { output } = await bundle.generate({ format });
   return output[0].code;
 }

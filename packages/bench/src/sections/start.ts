@@ -16,7 +16,8 @@ const packages = [
   "stripe",
   "@hookflo/tern",
 ];
-const limit = "Node resolves, reads and compiles each module of the core separately.";
+const limit =
+  "Node loads three modules of the core, because two of them depend on the platform (`#hmac`, `#texts`).";
 
 export const run: RunSection = async (quick) => {
   const turns = packages.map((name) => [name, () => importMs(name)] as const);

@@ -1,0 +1,6 @@
+import { defineConfig } from "vitest/config";
+
+/** What runs in a real browser, which is not on every machine. */
+export default defineConfig({
+  test: { include: ["test/browser/*.browser.ts"], testTimeout: 60_000 },
+});
