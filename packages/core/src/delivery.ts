@@ -101,13 +101,17 @@ export const storedHeaders = (header: HeaderLookup): StoredDelivery["headers"] =
  * ```
  */
 export function serializeDelivery({ method, headers, body }: StoredDelivery): string {
-  let binary = "";
-  // In slices that fit on a stack.
-  for (let at = 0; at < body.length; at += 32_768) {
-    binary += String.fromCharCode(...body.subarray(at, at + 32_768));
+  let base64 = "";
+  // In slices that fit on a stack, of a multiple of 3 bytes, so that only the last one is padded. `apply`
+  // takes a list of bytes, and a sixth of the time of `...`.
+  for (let at = 0; at < body.length; at += sliceBytes) {
+    const slice: ArrayLike<number> = body.subarray(at, at + sliceBytes);
+    base64 += btoa(String.fromCharCode.apply(null, slice as number[]));
   }
-  return JSON.stringify({ method, headers, body: btoa(binary) });
+  return JSON.stringify({ method, headers, body: base64 });
 }
+
+const sliceBytes = 8_190;
 
 /**
  * Reads the output of `serializeDelivery`: its text, or the object that a database driver parsed from a

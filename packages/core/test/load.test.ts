@@ -1,11 +1,17 @@
-import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { eventBody, forgedSignature, signed, unsigned } from "@svc-webhooks/kit/deliveries";
 import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { memoryStore, type Outcome, type OutcomeCode } from "../src/index.js";
-import { observed, recorded } from "./support.js";
+import {
+  memoryStore,
+  parseDelivery,
+  serializeDelivery,
+  type Outcome,
+  type OutcomeCode,
+} from "../src/index.js";
+import { observed, recorded, timed } from "./support.js";
 
 const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
@@ -88,4 +94,20 @@ test("300,000 deliveries leave no more in memory than the store's bound", async 
   expect((await receive(0)).code).toBe("processed");
   // Less than 40 bytes for each delivery: a record, or anything else kept for each, would take more.
   expect(heapGrowth).toBeLessThan(10 * 1_024 * 1_024);
+});
+
+test("a stored delivery of the largest size can be serialized and parsed", () => {
+  const body = new Uint8Array(104_857_600).fill(0xff);
+  const stored = serializeDelivery({ method: "POST", headers: {}, body });
+  expect(parseDelivery(stored).body.length).toBe(body.length);
+}, 120_000);
+
+test("100,000 forged requests print one line a minute, with the number omitted", async () => {
+  const { receiver, clock, lines } = timed();
+  const forged = unsigned(eventBody(), { "x-svc-signature": forgedSignature });
+  for (let sent = 0; sent < 100_000; sent += 1) await receiver.receive(forged);
+  await clock.advance(60_000);
+  expect(lines).toHaveLength(1);
+  await receiver.receive(forged);
+  expect(lines).toEqual([lines[0], expect.stringMatching(/ \(and 99999 more\)$/)]);
 });

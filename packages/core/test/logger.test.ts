@@ -74,13 +74,13 @@ describe("the line of a refused request", () => {
     },
   );
 
-  test("is printed once a minute per code, with the number omitted, whatever strangers send", async () => {
+  test("is printed once a minute per code, with the number omitted", async () => {
     const { receiver, clock, lines } = logging();
-    for (let sent = 0; sent < 100_000; sent += 1) await receiver.receive(forged);
+    for (let sent = 0; sent < 100; sent += 1) await receiver.receive(forged);
     await clock.advance(minute);
     expect(lines).toHaveLength(1);
     await receiver.receive(forged);
-    expect(lines).toMatchObject([{}, { text: expect.stringMatching(/ \(and 99999 more\)$/) }]);
+    expect(lines).toMatchObject([{}, { text: expect.stringMatching(/ \(and 99 more\)$/) }]);
   });
 
   test("is absent for other methods and for clients that disconnect", async () => {
