@@ -104,17 +104,18 @@ describe("the line of a refused request", () => {
 });
 
 describe("the line of an ignored event", () => {
-  test("is printed once per type", async () => {
+  test("is printed once per type, as a warning if a key is similar", async () => {
     const { receiver, clock, lines } = logging({ on: { "email.sent": () => {} } });
-    for (const type of ["email.opened", "email.opened", "domain.updated"]) {
+    for (const type of ["email.opened", "email.opened", "email.snet"]) {
       await send(receiver, eventBody(type), { "x-svc-delivery-id": `dlv_${clock.now()}` });
       await clock.advance(minute);
     }
     expect(lines).toMatchObject([
       { level: "info", fields: { code: "ignored", type: "email.opened" } },
-      { level: "info", fields: { code: "ignored", type: "domain.updated" } },
+      { level: "warn", fields: { code: "ignored", type: "email.snet" } },
     ]);
-    expect(lines[0]?.text).toContain('no handler for "email.opened"');
+    expect(lines[0]?.text).toMatch(/no handler for "email.opened"$/);
+    expect(lines[1]?.text).toMatch(/no handler for "email.snet"\. Did you mean "email.sent"\?$/);
   });
 
   test("is printed for 100 types, and from then on once a minute", async () => {
@@ -147,6 +148,19 @@ describe("the line of an error of a handler", () => {
     await send(receiver);
     expect(lines).toMatchObject([{ level: "warn", fields: { ...facts, code: "handler_failed" } }]);
     expect(lines[0]?.text).toMatch(/ retry after 90000 ms: rate limit$/);
+  });
+
+  test.for([
+    [
+      new AggregateError([new Error("full"), new Error("slow")], "all failed"),
+      /all failed\n[^]*caused by: Error: full\n[^]*caused by: Error: slow\n/,
+    ],
+    [undefined, / undefined$/],
+    [new RetryError("soon" as never), /retryAfterMs[^]*\n +at /],
+  ] as const)("shows all of %o", async ([error, text]) => {
+    const { receiver, lines } = logging({ on: { "*": () => Promise.reject(error as Error) } });
+    await send(receiver);
+    expect(lines).toMatchObject([{ level: "error", text: expect.stringMatching(text) }]);
   });
 
   test("states that a PermanentError is dropped if there is no onParked", async () => {

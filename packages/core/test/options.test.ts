@@ -95,7 +95,11 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["another case", { leaseMS: 1 }, "`leaseMS` is not an option. Did you mean `leaseMs`?"],
     ["a lost unit", { handlerTimeout: 1 }, "Did you mean `handlerTimeoutMs`?"],
     ["a plural", { secret: undefined, secrets: "a" }, "Did you mean `secret`?"],
-    ["nothing similar", { retries: 5 }, "`retries` is not an option. Remove it."],
+    [
+      "nothing similar",
+      { retries: 5 },
+      "`retries` is not an option. There are secret, on, clock, ",
+    ],
     ["a timeout", { storeTimeouts: { claims: 5 } }, "Did you mean `storeTimeouts.claim`?"],
     ["an odd timeout", { storeTimeouts: { forget: 5 } }, "`storeTimeouts.forget` is not an"],
     ["an expiry", { secret: [{ id: "a", key: "x", expires: 5 }] }, "`secret[0].expiresAt`?"],

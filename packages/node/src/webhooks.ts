@@ -10,7 +10,8 @@ import {
 } from "@svc-webhooks/core";
 import { readBody, type Reading } from "./read-raw-body.js";
 
-/** Handles a request of `node:http`, of the compatibility API of `node:http2`, or of a framework built on them. Never rejects. */
+/** Handles a request of `node:http`, of the compatibility API of `node:http2`, or of a framework built on them. Rejects only
+ * with ReceiverConfigError `invalid_option`, if `request` is of another kind. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface NodeOptions {
@@ -56,6 +57,10 @@ export function webhooks(
     throw new ReceiverConfigError("invalid_option", "fix", "`fix` must be a string.");
   }
   return async (request, response) => {
+    if (typeof request?.on !== "function") {
+      const text = "`request` must be a raw one of node:http, and `response` too.";
+      throw new ReceiverConfigError("invalid_option", "request", text);
+    }
     const reading: Reading = {};
     try {
       const outcome = await receiver.receive({

@@ -235,3 +235,11 @@ describe.each(platforms)("on $name", ({ mount }) => {
     });
   });
 });
+
+test("a framework's own request is refused, with the fix", async () => {
+  const handle = webhooks(observedReceiver().receiver);
+  await expect(handle({ raw: {} } as never, {} as never)).rejects.toMatchObject({
+    code: "invalid_option",
+    message: expect.stringContaining("raw"),
+  });
+});

@@ -1,12 +1,16 @@
 /**
- * Returns the candidate that a misspelt name most resembles: at most a third of its characters are
+ * Returns the candidate that a misspelt name most resembles: at most `share` of its characters are
  * different, without regard to case. Only the first 64 characters count, which bounds the time.
  */
-export function nearest(name: string, candidates: readonly string[]): string | undefined {
+export function nearest(
+  name: string,
+  candidates: readonly string[],
+  share: number = 1 / 3,
+): string | undefined {
   const short = name.slice(0, 64).toLowerCase();
   const [best] = candidates
     .map((candidate) => ({ candidate, edits: edits(short, candidate.slice(0, 64).toLowerCase()) }))
-    .filter((one) => one.edits <= short.length / 3)
+    .filter((one) => one.edits <= short.length * share)
     .toSorted((a, b) => a.edits - b.edits);
   return best?.candidate;
 }

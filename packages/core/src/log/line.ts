@@ -44,7 +44,8 @@ export function linePrinter(receiver: string, clock: Clock, write: Write): Print
     return last?.omitted ?? 0;
   }
 
-  return ({ level, code, message = "", advice = "", facts = {}, error, key }) => {
+  return (line) => {
+    const { level, code, message = "", advice = "", facts = {}, key } = line;
     const omitted = key === undefined ? 0 : omittedSince(key);
     if (omitted === undefined) return;
     const { deliveryId, type, run } = facts;
@@ -52,7 +53,7 @@ export function linePrinter(receiver: string, clock: Clock, write: Write): Print
     const parts = [
       `svc-webhooks ${receiver}: ${code}:${about}`,
       advice && message ? `${printable(message)}.` : printable(message),
-      error === undefined ? "" : describeFully(error),
+      "error" in line ? describeFully(line.error) : "",
       advice,
       omitted ? `(and ${omitted} more)` : "",
     ];
@@ -87,12 +88,14 @@ export function writer(logger: Logger, log: ((line: string) => void) | undefined
  */
 function describeFully(error: unknown, depth = 3): string {
   const message = describe(error);
-  const { stack, cause } = (error ?? {}) as { readonly stack?: unknown; readonly cause?: unknown };
+  const { stack, cause, errors } = Object(error) as Partial<AggregateError>;
   const whole = typeof stack === "string" ? stack : message;
   const lines = whole.replace(message, () => printable(message)).split("\n");
   // A stack may hold more than its message. No line of ours begins with a space.
   const text = lines.map(printable).join("\n  ");
-  return cause && depth ? `${text}\n  caused by: ${describeFully(cause, depth - 1)}` : text;
+  const causes = [cause, ...(Array.isArray(errors) ? errors.slice(0, 10) : [])].filter(Boolean);
+  if (!depth) return text;
+  return [text, ...causes.map((one) => describeFully(one, depth - 1))].join("\n  caused by: ");
 }
 
 /** Cuts external text to 500 characters, and escapes all but printable ASCII. */

@@ -1,6 +1,6 @@
 import { advise, suggest } from "#texts";
 import type { Clock } from "../clock.js";
-import { codeOf } from "../errors.js";
+import { codeOf, type RetryError } from "../errors.js";
 import { describe } from "../lib/text.js";
 import type { DeliveryFacts, OutcomeCode, Warning } from "../outcome.js";
 import { linePrinter, type Level, type Print, type Write } from "./line.js";
@@ -72,14 +72,8 @@ export function createLog(
     if (!isFull) ignoredTypes.add(type);
     const message = `no handler for ${JSON.stringify(type)}`;
     const key = isFull ? "ignored" : undefined;
-    print({
-      level: "info",
-      code: "ignored",
-      message,
-      advice: suggest(type, handlerKeys),
-      facts,
-      key,
-    });
+    const advice = suggest(type, handlerKeys);
+    print({ level: advice ? "warn" : "info", code: "ignored", message, advice, facts, key });
   }
 
   return {
@@ -114,9 +108,10 @@ export function createLog(
     },
 
     handlerError(error, facts) {
-      const { cause } = Object(error) as { readonly cause?: unknown };
+      const { cause, retryAfterMs } = Object(error) as Partial<RetryError>;
       const code = "handler_failed";
-      if (codeOf(error) === "retry_error") {
+      // Without a number, the error explains itself, and the stack shows where it was built.
+      if (codeOf(error) === "retry_error" && !Number.isNaN(retryAfterMs)) {
         const message = `${describe(error)}${cause ? `: ${describe(cause)}` : ""}`;
         print({ level: "warn", code, message, facts });
       } else {

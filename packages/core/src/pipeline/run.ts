@@ -51,7 +51,7 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
   function onTimeout(): void {
     hasResponded = true;
     state.context.abort("handler_timeout");
-    respondEarly(endWith("handler_timeout"));
+    respondEarly(endWith("handler_timeout", `${config.handlerTimeoutMs} ms have passed`));
   }
 
   /** Returns the ending for an error of the handler or its schema. */

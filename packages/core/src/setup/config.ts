@@ -34,6 +34,9 @@ export interface Config extends Complete<
 
 const unset = () => undefined;
 
+const areFunctions = (values: readonly unknown[]) =>
+  values.every((value) => typeof value === "function");
+
 /**
  * Stores of receivers named `"default"`: a second receiver without a name would treat the first
  * one's records as its own.
@@ -120,13 +123,9 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
   }
   assertClock(clock);
   const methods = [logger?.info, logger?.warn, logger?.error];
-  assertOption(
-    methods.every((method) => typeof method === "function"),
-    "invalid_option",
-    "logger",
-    logger,
-  );
-  assertOption(typeof store?.claim === "function", "invalid_option", "store", store);
+  assertOption(areFunctions(methods), "invalid_option", "logger", logger);
+  const calls = [store?.claim, store?.complete, store?.release, store?.extend, store?.forget];
+  assertOption(areFunctions(calls), "invalid_option", "store", store);
   assertOption(
     isFilled(name) && name.length <= 256,
     name === "" ? "missing_name" : "invalid_option",
