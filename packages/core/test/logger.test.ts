@@ -158,7 +158,7 @@ describe("the line of an error of a handler", () => {
     [undefined, / undefined$/],
     [new RetryError("soon" as never), /retryAfterMs[^]*\n +at /],
   ] as const)("shows all of %o", async ([error, text]) => {
-    const { receiver, lines } = logging({ on: { "*": () => Promise.reject(error as Error) } });
+    const { receiver, lines } = logging({ on: { "*": () => Promise.reject(error) } });
     await send(receiver);
     expect(lines).toMatchObject([{ level: "error", text: expect.stringMatching(text) }]);
   });
@@ -233,6 +233,42 @@ describe("one line a minute is printed for", () => {
     ]);
     expect(lines[0]?.text).toContain("READONLY");
   });
+});
+
+test("facts that cannot be printed change no outcome", async () => {
+  const clock = fakeClock();
+  const store = memoryStore({ clock });
+  const claim: DeliveryStore["claim"] = async (...call) => ({
+    ...(await store.claim(...call)),
+    // As drivers of SQL databases count.
+    run: 1n as unknown as number,
+  });
+  const { receiver, lines } = logging(
+    {
+      clock,
+      on: {
+        "*": (_, context) => {
+          Object.assign(context, { type: { toString: () => "forged" } });
+          throw new Error("no room");
+        },
+      },
+    },
+    { claim },
+  );
+  expect((await send(receiver)).code).toBe("handler_failed");
+  expect(lines).toEqual([]);
+});
+
+test("errors of a hook that differ are one line a minute", async () => {
+  let calls = 0;
+  const observe = () => Promise.reject(new Error(`request ${(calls += 1)} failed`));
+  const { receiver, lines } = logging({ observe });
+  for (let sent = 0; sent < 200; sent += 1) await receiver.receive(forged);
+  await settled();
+  expect(lines).toMatchObject([
+    { level: "error", fields: { code: "signature_mismatch" } },
+    { level: "error", fields: { code: "internal_error" } },
+  ]);
 });
 
 test("processed and duplicate have no line", async () => {

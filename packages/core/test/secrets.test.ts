@@ -312,3 +312,11 @@ test("no key appears in a receiver, its outcomes, reports or lines", async () =>
     expect(text).not.toContain("not_for_your_eyes");
   }
 });
+
+test("a secret that JSON.parse refuses is not quoted", async () => {
+  const { receiver, lines } = observed({
+    secret: () => JSON.parse("whsec_confidential") as string,
+  });
+  expect(await send(receiver)).toMatchObject({ code: "misconfigured" });
+  expect(lines).toEqual([expect.stringContaining("The secret function failed: SyntaxError")]);
+});

@@ -20,8 +20,12 @@ export function frameworkFix(): string | undefined {
   const { stackTraceLimit } = Error;
   // The receiver alone has more frames than the default of 10.
   Error.stackTraceLimit = 30;
-  const stack = String(new Error().stack);
-  Error.stackTraceLimit = stackTraceLimit;
+  let stack = "";
+  try {
+    stack = String(new Error().stack);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
   // A dot for each separator, because Windows has another.
   return Object.entries(fixes).find(([name]) =>
     new RegExp(`node_modules.${name}.`).test(stack),

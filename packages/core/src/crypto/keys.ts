@@ -64,7 +64,9 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
         (error) => {
           // An error of these packages names its own cause.
           if (codeOf(error)) throw error;
-          throw new Error(`The secret function failed: ${describe(error)}`, { cause: error });
+          // V8 quotes the text that JSON.parse refuses, which may be the secret.
+          const reason = error instanceof SyntaxError ? error.name : describe(error);
+          throw new Error(`The secret function failed: ${reason}`, { cause: error });
         },
       );
   }

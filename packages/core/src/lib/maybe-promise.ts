@@ -22,11 +22,14 @@ export function tryThen<T, R>(
   failed: (error: unknown) => MaybePromise<R>,
 ): MaybePromise<R> {
   let value: MaybePromise<T>;
+  let isPending: boolean;
   try {
     value = work();
+    // Reading a user's `then` may throw too.
+    isPending = isPromise(value);
   } catch (error) {
     return failed(error);
   }
   // A user's thenable may settle twice, or its `then` may return nothing.
-  return isPromise(value) ? Promise.resolve(value).then(use, failed) : use(value);
+  return isPending ? Promise.resolve(value).then(use, failed) : use(value as T);
 }

@@ -24,40 +24,57 @@ export interface Line {
 
 export type Print = (line: Line) => void;
 
-/** Passes a complete line on. */
-export type Write = (level: Level, text: string, fields: LogFields) => void;
+/** Writes a line, and the number of lines omitted before it. */
+export type Write = (line: Line, omitted: number) => unknown;
 
-/** Prints the lines of a receiver, each with the number of lines omitted before it. */
-export function linePrinter(receiver: string, clock: Clock, write: Write): Print {
+const mostKeys = 100;
+
+/** Prints the lines of a receiver, of each cause at most one a minute. */
+export function linePrinter(clock: Clock, write: Write): Print {
   const printed = new Map<string, { readonly at: number; omitted: number }>();
-
-  /** Returns how many lines were omitted since the last one with this key; undefined to omit this one. */
-  function omittedSince(key: string): number | undefined {
+  return (line) => {
+    if (line.key === undefined) return void write(line, 0);
     const now = clock.monotonic();
+    const isKnown = printed.has(line.key);
+    if (!isKnown && printed.size >= mostKeys) {
+      for (const [old, { at }] of printed) if (now - at >= linePauseMs) printed.delete(old);
+    }
+    // Too many causes share the limit of their code: whoever chooses the texts cannot fill the log.
+    const key = isKnown || printed.size < mostKeys ? line.key : line.code;
     const last = printed.get(key);
     if (last && now - last.at < linePauseMs) {
       last.omitted += 1;
-      return undefined;
+      return;
     }
-    if (printed.size > 100) printed.clear();
     printed.set(key, { at: now, omitted: 0 });
-    return last?.omitted ?? 0;
-  }
+    write(line, last?.omitted ?? 0);
+  };
+}
 
-  return (line) => {
-    const { level, code, message = "", advice = "", facts = {}, key } = line;
-    const omitted = key === undefined ? 0 : omittedSince(key);
-    if (omitted === undefined) return;
-    const { deliveryId, type, run } = facts;
-    const about = deliveryId ? ` ${printable(JSON.stringify({ deliveryId, type, run }))}` : "";
+/** Writes lines to the `log` of a receiver's options, or else to its logger. */
+export function lineWriter(
+  receiver: string,
+  logger: Logger,
+  log: ((line: string) => void) | undefined,
+): Write {
+  const call = callerOf(logger);
+  return (line, omitted) => {
+    const { level, code, message = "", advice = "", facts = {} } = line;
+    const { deliveryId, type } = facts;
+    // A store may count runs in a BigInt, which JSON refuses.
+    // oxlint-disable-next-line typescript/no-unnecessary-type-conversion
+    const run = facts.run && Number(facts.run);
     const parts = [
-      `svc-webhooks ${receiver}: ${code}:${about}`,
+      `svc-webhooks ${receiver}: ${code}:`,
+      deliveryId ? printable(JSON.stringify({ deliveryId, type, run })) : "",
       advice && message ? `${printable(message)}.` : printable(message),
       "error" in line ? describeFully(line.error) : "",
       advice,
       omitted ? `(and ${omitted} more)` : "",
     ];
-    write(level, parts.filter(Boolean).join(" "), {
+    const text = parts.filter(Boolean).join(" ");
+    if (log) return log(text);
+    return call(level, text, {
       receiver,
       code,
       ...(deliveryId && { deliveryId }),
@@ -67,9 +84,7 @@ export function linePrinter(receiver: string, clock: Clock, write: Write): Print
   };
 }
 
-/** Passes lines to the `log` of a receiver's options, or else to its logger. */
-export function writer(logger: Logger, log: ((line: string) => void) | undefined): Write {
-  if (log) return (_level, text) => log(text);
+function callerOf(logger: Logger): (level: Level, text: string, fields: LogFields) => unknown {
   // It would print the fields after a text that holds them.
   if (logger === console) return (level, text) => console[level](text);
   if ("bindings" in logger) {
@@ -92,14 +107,17 @@ function describeFully(error: unknown, depth = 3): string {
   const whole = typeof stack === "string" ? stack : message;
   const lines = whole.replace(message, () => printable(message)).split("\n");
   // A stack may hold more than its message. No line of ours begins with a space.
-  const text = lines.map(printable).join("\n  ");
+  const text = lines.slice(0, 50).map(printable).join("\n  ");
   const causes = [cause, ...(Array.isArray(errors) ? errors.slice(0, 10) : [])].filter(Boolean);
   if (!depth) return text;
   return [text, ...causes.map((one) => describeFully(one, depth - 1))].join("\n  caused by: ");
 }
 
-/** Cuts external text to 500 characters, and escapes all but printable ASCII. */
+/**
+ * Cuts external text to 500 characters, and escapes all but printable ASCII, and `%`, which some loggers
+ * replace by the fields.
+ */
 const printable = (text: string) =>
   text
     .slice(0, 500)
-    .replace(/[^ -~]/g, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
+    .replace(/[^ -$&-~]/g, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);

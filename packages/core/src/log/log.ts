@@ -56,13 +56,8 @@ export interface Log {
   readonly internalError: (error: unknown, operation?: string) => void;
 }
 
-export function createLog(
-  receiver: string,
-  clock: Clock,
-  write: Write,
-  handlerKeys: readonly string[],
-): Log {
-  const print: Print = linePrinter(receiver, clock, write);
+export function createLog(clock: Clock, write: Write, handlerKeys: readonly string[]): Log {
+  const print: Print = linePrinter(clock, write);
   const ignoredTypes = new Set<string>();
   let hasVerified = false;
 
@@ -72,7 +67,7 @@ export function createLog(
     if (!isFull) ignoredTypes.add(type);
     const message = `no handler for ${JSON.stringify(type)}`;
     const key = isFull ? "ignored" : undefined;
-    const advice = suggest(type, handlerKeys);
+    const advice = isFull ? "" : suggest(type, handlerKeys);
     print({ level: advice ? "warn" : "info", code: "ignored", message, advice, facts, key });
   }
 
@@ -96,7 +91,7 @@ export function createLog(
         level: isSetUp ? level : "error",
         code,
         message: hint ?? "",
-        advice: isSetUp ? advise(code) : `${advise(code)} ${advise("never_verified")}`,
+        advice: `${advise(code)} ${isSetUp ? "" : advise("never_verified")}`.trim(),
         facts,
         key,
       });
@@ -128,7 +123,12 @@ export function createLog(
       // The warning `complete_failed` has a line.
       if (operation === "complete") return;
       const message = `${operation ? `store.${operation} failed: ` : ""}${describe(error)}`;
-      print({ level: "error", code: "internal_error", message, key: message });
+      print({
+        level: "error",
+        code: "internal_error",
+        message,
+        key: `internal_error ${operation}`,
+      });
     },
   };
 }

@@ -1,12 +1,12 @@
 import { systemClock } from "../clock.js";
 import { secretReader, type SecretReader } from "../crypto/keys.js";
-import type { EventSchemas } from "../events.js";
+import type { EventSchemas, Fields } from "../events.js";
 import type { DeliveryContext } from "../handler.js";
 import { assertClock, assertOptions, assertOption, assertRange } from "../lib/assert.js";
 import { neverThrows } from "../lib/never-throws.js";
 import { isFilled } from "../lib/text.js";
 import { longestDelayMs } from "../lib/times.js";
-import { writer } from "../log/line.js";
+import { lineWriter } from "../log/line.js";
 import { createLog, type Log } from "../log/log.js";
 import { memoryStore } from "../memory-store.js";
 import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "../options.js";
@@ -34,14 +34,17 @@ export interface Config extends Complete<
 
 const unset = () => undefined;
 
-const areFunctions = (values: readonly unknown[]) =>
-  values.every((value) => typeof value === "function");
+const hasMethods = (value: unknown, ...names: readonly string[]) =>
+  names.every((name) => typeof (Object(value) as Fields)[name] === "function");
 
 /**
  * Stores of receivers named `"default"`: a second receiver without a name would treat the first
  * one's records as its own.
  */
-const unnamed = new WeakSet<DeliveryStore>();
+const unnamed = (): WeakSet<DeliveryStore> =>
+  ((globalThis as unknown as Record<symbol, WeakSet<DeliveryStore>>)[
+    Symbol.for("svc-webhooks.unnamed")
+  ] ??= new WeakSet());
 
 /** @throws ReceiverConfigError with any of its codes */
 export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
@@ -50,7 +53,7 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
     on,
     clock = systemClock,
     store = memoryStore({ clock }),
-    name = store?.shared || unnamed.has(store) ? "" : "default",
+    name = store?.shared || unnamed().has(store) ? "" : "default",
     dedupeBy = "delivery",
     eventType = firstTypeField,
     eventId = unset,
@@ -122,10 +125,13 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
     assertOption(typeof hook === "function", "invalid_option", option, hook);
   }
   assertClock(clock);
-  const methods = [logger?.info, logger?.warn, logger?.error];
-  assertOption(areFunctions(methods), "invalid_option", "logger", logger);
-  const calls = [store?.claim, store?.complete, store?.release, store?.extend, store?.forget];
-  assertOption(areFunctions(calls), "invalid_option", "store", store);
+  assertOption(hasMethods(logger, "info", "warn", "error"), "invalid_option", "logger", logger);
+  assertOption(
+    hasMethods(store, "claim", "complete", "release", "extend", "forget"),
+    "invalid_option",
+    "store",
+    store,
+  );
   assertOption(
     isFilled(name) && name.length <= 256,
     name === "" ? "missing_name" : "invalid_option",
@@ -156,8 +162,12 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
   if (maxRuns !== Infinity) assertRange({ maxRuns }, 1, 1_000_000);
 
   const routes = parseRoutes(on);
-  const write = neverThrows(writer(logger, log), neverThrows(onInternalError ?? unset, unset));
-  const lines = createLog(name, clock, write, Object.keys(on));
+  const write = neverThrows(
+    lineWriter(name, logger, log),
+    neverThrows(onInternalError ?? unset, unset),
+  );
+  const handlerKeys = Object.keys(on).filter((key) => on[key]);
+  const lines = createLog(clock, write, handlerKeys);
   const internalError = neverThrows(
     onInternalError ? (error: unknown) => onInternalError(error) : lines.internalError,
     unset,
@@ -184,7 +194,7 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
     secret: secretReader(secret, clock),
     on: routes,
   };
-  if (name === "default") unnamed.add(store);
+  if (name === "default") unnamed().add(store);
   return config;
 }
 
