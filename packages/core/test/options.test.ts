@@ -90,6 +90,11 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["null in a list", { secret: [secret, null] }, "`secret[1]` is null."],
     ["a padded listed key", { secret: [`${secret} `] }, `\`secret[0]\` ${space}`],
     ["a missing listed key", { secret: [{ id: "a" }] }, "`secret[0].key` is undefined."],
+    [
+      "a list as listed key",
+      { secret: [{ id: "a", key: [undefined] }] },
+      "`secret[0].key` is a list.",
+    ],
   ],
   unknown_option: [
     ["another case", { leaseMS: 1 }, "`leaseMS` is not an option. Did you mean `leaseMs`?"],

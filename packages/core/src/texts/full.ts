@@ -48,7 +48,7 @@ export const explain: Explain = (code, option, found, min, max) => {
     return `${named} is not an option. ${fix}`;
   }
   if (code === "invalid_secret") {
-    const problem = Array.isArray(found) ? listProblem(found) : keyProblem(found);
+    const problem = isReadList(found) ? listProblem(found) : keyProblem(found);
     const fix = problem.endsWith(unset) && !option.startsWith("secret()") ? absentInBuild : "";
     return `${named} ${problem}${fix}`;
   }
@@ -112,9 +112,14 @@ function keyProblem(key: unknown): string {
   return keyProblems.find(([pattern]) => pattern.test(key))?.[1] ?? "";
 }
 
-function listProblem(list: readonly (Secret & { readonly bytes: Uint8Array })[]): string {
-  const has = (count: (one: (typeof list)[number]) => unknown) =>
-    new Set(list.map(count)).size < list.length;
+type ReadSecret = Secret & { readonly bytes: Uint8Array };
+
+/** A list that stands where one key belongs has not been read. */
+const isReadList = (found: unknown): found is readonly ReadSecret[] =>
+  Array.isArray(found) && found.every((one) => isObject(one) && "bytes" in one);
+
+function listProblem(list: readonly ReadSecret[]): string {
+  const has = (count: (one: ReadSecret) => unknown) => new Set(list.map(count)).size < list.length;
   if (list.length === 0) return `is an empty list. ${unset}`;
   if (list.length > 10) return "has more than 10 keys. Remove the oldest.";
   if (!list.every(({ id }) => isFilled(id))) return "has a key without an id. Pass { id, key }.";
