@@ -188,7 +188,7 @@ describe("a CommonJS project that has installed the tarballs", () => {
     expect(exitCode).toBe(0);
   });
 
-  test("recognises the errors of the other copy of the core", async () => {
+  test("recognises the errors and the unnamed stores of the other copy of the core", async () => {
     const { exitCode, stdout, stderr } = await node(["two-copies.mjs"], { cwd: consumer });
     expect(stderr).toBe("");
     const outcomes = [
@@ -197,6 +197,7 @@ describe("a CommonJS project that has installed the tarballs", () => {
       "body_too_large",
       "store_unavailable 0",
       "invalid_handler",
+      "missing_name",
     ];
     expect(stdout.trimEnd().split("\n")).toEqual([
       ...outcomes.map((outcome) => `an ESM receiver ${outcome}`),

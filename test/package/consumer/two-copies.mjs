@@ -53,4 +53,12 @@ for (const [title, core, other] of /** @type {const} */ ([
   } catch (error) {
     console.log(title, core.codeOf(error));
   }
+
+  const unnamed = { secret: "whsec_test", store: core.memoryStore(), on: { "*": () => {} } };
+  core.createReceiver(unnamed);
+  try {
+    other.createReceiver(unnamed);
+  } catch (error) {
+    console.log(title, core.codeOf(error));
+  }
 }
