@@ -149,7 +149,8 @@ export interface CommonOptions {
   /**
    * Receives an event that will not be retried: its handler threw `PermanentError`, or `maxRuns` is
    * exceeded. Runs under the lease and within `handlerTimeoutMs`. When it resolves, the response is 200
-   * and the record is parked; if it throws, the event counts as failed. Store
+   * and the record is parked; if it throws, the event counts as failed, and `onHandlerError` receives that
+   * error. Store
    * `serializeDelivery(context.delivery)`, so that `receiver.resume()` can run it again.
    * Errors: `invalid_option`.
    */

@@ -39,7 +39,7 @@ const hasMethods = (value: unknown, ...names: readonly string[]) =>
 
 /**
  * Stores of receivers named `"default"`: a second receiver without a name would treat the first
- * one's records as its own.
+ * one's records as its own. Global, because ESM and CommonJS may each load a copy of the core.
  */
 const unnamed = (): WeakSet<DeliveryStore> =>
   ((globalThis as unknown as Record<symbol, WeakSet<DeliveryStore>>)[
