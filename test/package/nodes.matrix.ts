@@ -35,7 +35,7 @@ describe.each(versions)("on Node %s", (version) => {
       args: ["entries.cjs", ...nodeEntries],
       lines: nodeEntries.length,
     },
-    { what: "two copies of the core", args: ["two-copies.mjs"], lines: 10 },
+    { what: "two copies of the core", args: ["two-copies.mjs"], lines: 12 },
   ])("runs $what", async ({ args, lines }) => {
     const { exitCode, stdout, stderr } = await node(args);
     expect(stderr).toBe("");
