@@ -132,9 +132,9 @@ export class RetryError extends WebhookError<"retry_error"> {
     // JavaScript callers may pass anything.
     const given: unknown = (options as Partial<typeof options> | undefined)?.retryAfterMs;
     const retryAfterMs = typeof given === "number" ? given : NaN;
-    const text = explain("invalid_option", "retryAfterMs", given);
+    const option = "retryAfterMs";
     const problem = Number.isNaN(retryAfterMs)
-      ? new ReceiverConfigError("invalid_option", "retryAfterMs", text)
+      ? new ReceiverConfigError("invalid_option", option, explain("invalid_option", option, given))
       : undefined;
     super(
       "retry_error",

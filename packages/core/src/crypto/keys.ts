@@ -7,7 +7,7 @@ import { isBytes, toBytes } from "../lib/bytes.js";
 import { withDeadline } from "../lib/deadline.js";
 import { andThen, tryThen } from "../lib/maybe-promise.js";
 import { describe, isFilled } from "../lib/text.js";
-import { secretDeadlineMs } from "../lib/times.js";
+import { earliestExpiryMs, secretDeadlineMs } from "../lib/times.js";
 import type { Secret, SecretKey, SecretSource, Secrets } from "../options.js";
 import type { MaybePromise } from "../store.js";
 import type { HmacKey } from "./hmac.js";
@@ -27,9 +27,6 @@ export interface KnownSecret {
 
 /** Returns the active secrets, at least one; throws or rejects if there are none. */
 export type SecretReader = () => MaybePromise<readonly KnownSecret[]>;
-
-/** March 1973: a smaller number was meant as seconds. */
-const earliestExpiryMs = 1e11;
 
 /**
  * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, only

@@ -3,6 +3,7 @@ import { isBytes } from "../lib/bytes.js";
 import { isPromise } from "../lib/maybe-promise.js";
 import { nearest } from "../lib/nearest.js";
 import { isFilled } from "../lib/text.js";
+import { earliestExpiryMs } from "../lib/times.js";
 import type { Secret } from "../options.js";
 import { causes } from "./outcomes.js";
 import type { Advise, Explain, Suggest } from "./explain.js";
@@ -125,7 +126,7 @@ function listProblem(list: readonly ReadSecret[]): string {
   if (!list.every(({ id }) => isFilled(id))) return "has a key without an id. Pass { id, key }.";
   if (has(({ id }) => id)) return "has two keys with the same id. Rename one.";
   if (has(({ bytes }) => bytes.join())) return "has the same key twice. Remove one.";
-  if (!list.every(({ expiresAt }) => Number(expiresAt) > 1e11)) {
+  if (!list.every(({ expiresAt }) => Number(expiresAt) > earliestExpiryMs)) {
     return "has an expiresAt that is not a Date or epoch milliseconds, perhaps seconds.";
   }
   return "has expired: every expiresAt has passed. Add the current key.";
