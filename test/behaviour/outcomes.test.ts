@@ -28,6 +28,7 @@ import {
   timedStore,
   type ObservedReceiver,
 } from "@svc-webhooks/kit/receivers";
+import { statuses } from "@svc-webhooks/kit/statuses";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
 import {
   expressApp,
@@ -287,31 +288,8 @@ const cases: readonly Case[] = [
 ];
 
 /** The status of each outcome's response. `aborted` has no response. */
-const statuses: Readonly<Record<OutcomeCode, number | undefined>> = {
-  processed: 200,
-  ignored: 200,
-  duplicate: 200,
-  parked: 200,
-  in_flight: 503,
-  handler_timeout: 503,
-  handler_failed: 500,
-  event_invalid: 500,
-  event_untyped: 500,
-  store_unavailable: 503,
-  body_unavailable: 500,
-  misconfigured: 500,
-  internal_error: 500,
-  signature_missing: 401,
-  signature_malformed: 401,
-  signature_mismatch: 401,
-  delivery_id_missing: 400,
-  delivery_id_malformed: 400,
-  malformed_body: 400,
-  method_not_allowed: 405,
-  body_too_large: 413,
-  encoding_unsupported: 415,
-  body_timeout: 408,
-  draining: 503,
+const responseStatuses: Readonly<Record<OutcomeCode, number | undefined>> = {
+  ...statuses,
   aborted: undefined,
 };
 
@@ -332,7 +310,7 @@ const bodyOf = (code: OutcomeCode, status: number) =>
 
 describe.each(expresses)("$name", ({ express }) => {
   test.for(cases)("ends as %s when %s", async ([code, _when, produce, headers]) => {
-    const status = statuses[code];
+    const status = responseStatuses[code];
     let observed: ObservedReceiver | undefined;
     const mount: Mount = (options, ...before) => {
       observed = observedReceiver(options);
@@ -356,7 +334,7 @@ describe.each(expresses)("$name", ({ express }) => {
   });
 });
 
-const codes = Object.keys(statuses);
+const codes = Object.keys(responseStatuses);
 
 test("every outcome code has a case", () => {
   expect(codes.filter((code) => !cases.some(([one]) => one === code))).toEqual([]);
@@ -372,7 +350,7 @@ test("the outcomes table lists all codes, statuses and headers", () => {
         headers: codeIn(status).map((header) => header.toLowerCase().split(":")[0]),
       })),
   );
-  const produced = Object.entries(statuses).map(([code, status]) => {
+  const produced = Object.entries(responseStatuses).map(([code, status]) => {
     const [first = {}, ...others] = cases
       .filter(([one]) => one === code)
       .map(([, , , headers = {}]) => headers);

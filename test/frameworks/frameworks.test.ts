@@ -12,9 +12,9 @@ import {
   exampleSecret,
   expectedResponses,
 } from "@svc-webhooks/kit/examples";
+import { outcomeIn } from "@svc-webhooks/kit/clients";
 import { spawned } from "@svc-webhooks/kit/launch";
 import { observedReceiver } from "@svc-webhooks/kit/receivers";
-import { codeOf as outcomeOf } from "@svc-webhooks/kit/web";
 import { signedDelivery } from "@svc-webhooks/testing";
 import Fastify from "fastify";
 import Koa from "koa";
@@ -285,7 +285,7 @@ describe("AWS Lambda", () => {
         const text = Buffer.from(body).toString(encoding);
         const response = await handler(events[name]?.(sent, text, encoding === "base64") ?? {});
         expect(response.headers["Content-Type"]).toBe("application/json");
-        responses.push([response.statusCode, await outcomeOf(new Response(response.body))]);
+        responses.push([response.statusCode, outcomeIn(response.body)]);
       }
       expect(responses).toEqual(expectedResponses);
     },

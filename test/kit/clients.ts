@@ -1,6 +1,7 @@
 import { Agent, request, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { onTestFinished } from "vitest";
+import type { OutcomeCode } from "@svc-webhooks/core";
 import type { TestDelivery } from "./deliveries.js";
 
 export interface Reply {
@@ -8,7 +9,7 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /** The `status` or the error's `code`, if the receiver responded. */
-  readonly code: string | undefined;
+  readonly code: OutcomeCode | undefined;
   /** Whether the request used the connection of an earlier one. */
   readonly reusedConnection: boolean;
 }
@@ -50,7 +51,7 @@ export function send(
           status: response.statusCode ?? 0,
           headers: response.headers,
           text,
-          code: codeIn(text),
+          code: outcomeIn(text),
           reusedConnection: outgoing.reusedSocket,
         });
       });
@@ -59,10 +60,14 @@ export function send(
   });
 }
 
-function codeIn(text: string): string | undefined {
+/** The outcome code in the body of a response, or undefined if the receiver did not respond. */
+export function outcomeIn(text: string): OutcomeCode | undefined {
   if (!text.startsWith("{")) return undefined;
-  const response = JSON.parse(text) as { status?: string; error?: { code?: string } };
-  return response.status ?? response.error?.code;
+  const { status, error } = JSON.parse(text) as {
+    readonly status?: OutcomeCode;
+    readonly error?: { readonly code: OutcomeCode };
+  };
+  return status ?? error?.code;
 }
 
 /** An agent that keeps a single connection open until the test ends. */

@@ -1,22 +1,15 @@
 import { getRequestListener } from "@hono/node-server";
 import type { DeliveryContext, OutcomeCode } from "@svc-webhooks/core";
 import type { Hono } from "hono";
+import { outcomeIn } from "./clients.js";
 import { signed, type TestDelivery } from "./deliveries.js";
 import { observedReceiver, type ObservedReceiver } from "./receivers.js";
 import { listen } from "./servers.js";
 
 /** The outcome code in a response, or undefined if the receiver did not respond. */
-export async function codeOf(
+export const codeOf = async (
   response: Pick<Response, "text"> | undefined,
-): Promise<OutcomeCode | undefined> {
-  const text = await response?.text();
-  if (!text?.startsWith("{")) return undefined;
-  const { status, error } = JSON.parse(text) as {
-    readonly status?: OutcomeCode;
-    readonly error?: { readonly code: OutcomeCode };
-  };
-  return status ?? error?.code;
-}
+): Promise<OutcomeCode | undefined> => outcomeIn((await response?.text()) ?? "");
 
 /** The `RequestInit` of a delivery, whose headers must be single values. */
 export const initOf = ({ headers, body }: TestDelivery): RequestInit => ({

@@ -1,5 +1,6 @@
 import { forgedSignature, secret, signed } from "@svc-webhooks/kit/deliveries";
 import { settled } from "@svc-webhooks/kit/settled";
+import { statuses } from "@svc-webhooks/kit/statuses";
 import fc from "fast-check";
 import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -10,39 +11,9 @@ import {
   type DeliveryStore,
   type HandlerResult,
   type Outcome,
-  type OutcomeCode,
   type ReceiverOptions,
 } from "../src/index.js";
 import { never, recorded, timed, type Timed } from "./support.js";
-
-/** Semantics, section 4. */
-const statuses: Readonly<Record<OutcomeCode, number>> = {
-  processed: 200,
-  ignored: 200,
-  duplicate: 200,
-  parked: 200,
-  in_flight: 503,
-  handler_timeout: 503,
-  handler_failed: 500,
-  event_invalid: 500,
-  event_untyped: 500,
-  store_unavailable: 503,
-  body_unavailable: 500,
-  misconfigured: 500,
-  internal_error: 500,
-  signature_missing: 401,
-  signature_malformed: 401,
-  signature_mismatch: 401,
-  delivery_id_missing: 400,
-  delivery_id_malformed: 400,
-  malformed_body: 400,
-  method_not_allowed: 405,
-  body_too_large: 413,
-  encoding_unsupported: 415,
-  body_timeout: 408,
-  draining: 503,
-  aborted: 503,
-};
 
 /** Unforeseen values. */
 const junk = fc.oneof(

@@ -76,17 +76,29 @@ export function timed(options: Partial<ReceiverOptions> = {}, faults: Faults = (
   return { clock, store, calls, operations, ...observed({ clock, store, ...options }) };
 }
 
-/** A timed receiver whose handler waits for `finish` or `fail`, and the contexts of its runs. */
+/** A timed receiver, and the contexts with which its handler ran. */
+export function recorded(
+  {
+    handle = () => {},
+    ...options
+  }: Partial<ReceiverOptions> & { readonly handle?: () => HandlerResult } = {},
+  faults?: Faults,
+) {
+  const contexts: DeliveryContext[] = [];
+  const on = {
+    "*": (_: unknown, context: DeliveryContext) => {
+      contexts.push(context);
+      return handle();
+    },
+  };
+  return { ...timed({ on, ...options }, faults), contexts };
+}
+
+/** A recorded receiver whose handler waits for `finish` or `fail`. */
 export function gated(options: Partial<ReceiverOptions> = {}, faults?: Faults) {
   const { opened, open, fail } = gate();
-  const contexts: DeliveryContext[] = [];
-  const wait = (_: unknown, context: DeliveryContext) => {
-    contexts.push(context);
-    return opened;
-  };
   return {
-    ...timed({ on: { "*": wait }, ...options }, faults),
-    contexts,
+    ...recorded({ handle: () => opened, ...options }, faults),
     /** Lets every handler return. Resolves when the runs have settled. */
     finish: () => {
       open();
@@ -180,28 +192,6 @@ export const pause = (clock: Clock, ms: number): Promise<void> =>
 
 /** A promise that never settles. */
 export const never = (): Promise<never> => new Promise(() => {});
-
-/** A timed receiver, the calls of its store, and the contexts with which its handler ran. */
-export function recorded(
-  {
-    handle = () => {},
-    ...options
-  }: Partial<ReceiverOptions> & { readonly handle?: () => HandlerResult } = {},
-  faults: Parameters<typeof timed>[1] = () => ({}),
-) {
-  const calls: NotedCall[] = [];
-  const contexts: DeliveryContext[] = [];
-  const on = {
-    "*": (_: unknown, context: DeliveryContext) => {
-      contexts.push(context);
-      return handle();
-    },
-  };
-  const made = timed({ on, ...options }, (store, clock) =>
-    noting(calls, { ...store, ...faults(store, clock) }),
-  );
-  return { ...made, calls, contexts, operations: () => operationsOf(calls) };
-}
 
 /** Replaces `claim`: the store grants each claim, but the result of the first one is lost. */
 export function losingFirstResult(store: DeliveryStore): Pick<DeliveryStore, "claim"> {

@@ -1,0 +1,30 @@
+import type { OutcomeCode } from "@svc-webhooks/core";
+
+/** The status of each outcome, written down again so that tests notice a change. */
+export const statuses: Readonly<Record<OutcomeCode, number>> = {
+  processed: 200,
+  ignored: 200,
+  duplicate: 200,
+  parked: 200,
+  in_flight: 503,
+  handler_timeout: 503,
+  handler_failed: 500,
+  event_invalid: 500,
+  event_untyped: 500,
+  store_unavailable: 503,
+  body_unavailable: 500,
+  misconfigured: 500,
+  internal_error: 500,
+  signature_missing: 401,
+  signature_malformed: 401,
+  signature_mismatch: 401,
+  delivery_id_missing: 400,
+  delivery_id_malformed: 400,
+  malformed_body: 400,
+  method_not_allowed: 405,
+  body_too_large: 413,
+  encoding_unsupported: 415,
+  body_timeout: 408,
+  draining: 503,
+  aborted: 503,
+};
