@@ -76,7 +76,14 @@ const used = ["core", "events", "node", "express", "testing"];
 const tarballs = packages
   .filter(({ name }) => used.some((one) => name.endsWith(`/${one}`)))
   .map(({ tarball }) => tarball);
-const tools = ["jest@30", "ts-jest@29", "@types/jest@30", "typescript@5.9", "express@5"];
+const tools = [
+  "jest@30",
+  "ts-jest@29",
+  "@types/jest@30",
+  "typescript@5.9",
+  "express@5",
+  "fast-check@4",
+];
 
 test.each(Object.entries(templates))(
   "Jest 30 runs a test in the template of %s without configuration",

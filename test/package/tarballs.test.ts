@@ -1,11 +1,19 @@
 import { fork } from "node:child_process";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { rolldown } from "rolldown";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { node, root, scope, tsc } from "@svc-webhooks/kit/programs";
+import { node, outsideDirectory, root, scope, tsc } from "@svc-webhooks/kit/programs";
 import { compile, settings } from "./compile.js";
 import { esmOnly, nodeEntries, packWorkspace } from "./packed.js";
 
@@ -186,6 +194,31 @@ describe("a CommonJS project that has installed the tarballs", () => {
     expect(stderr).toBe("");
     expect(stdout.trimEnd().split("\n")).toEqual(nodeEntries.map((entry) => `${entry} .cjs true`));
     expect(exitCode).toBe(0);
+  });
+
+  test("loads all of testing without fast-check, except the store contract, which names it", async () => {
+    const testing = `${scope}/testing`;
+    const project = outsideDirectory();
+    const modules = join(project, "node_modules", scope);
+    mkdirSync(modules, { recursive: true });
+    for (const { name, installed, manifest } of packages) {
+      if (name === testing) expect(manifest.dependencies).not.toHaveProperty("fast-check");
+      if (name !== testing && name !== `${scope}/core`) continue;
+      cpSync(installed, join(project, "node_modules", name), { recursive: true });
+    }
+    const script = join(project, "entries.cjs");
+    copyFileSync(join(consumer, "entries.cjs"), script);
+    const load = (entries: readonly string[]) => node([script, ...entries], { cwd: project });
+
+    const store = `${testing}/store`;
+    const entries = nodeEntries.filter((entry) => entry.startsWith(testing) && entry !== store);
+    const { exitCode, stdout, stderr } = await load(entries);
+    expect(stderr).toBe("");
+    expect(stdout.trimEnd().split("\n")).toEqual(entries.map((entry) => `${entry} .cjs true`));
+    expect(exitCode).toBe(0);
+    const missing = await load([store]);
+    expect(missing.stderr).toContain("Cannot find package 'fast-check'");
+    expect(missing.exitCode).toBe(1);
   });
 
   test("recognises the errors and the unnamed stores of the other copy of the core", async () => {

@@ -6,6 +6,7 @@ const worker = `
   import { createReceiver } from "@svc-webhooks/core";
   import { fakeClock, signedDelivery, signedRequest } from "@svc-webhooks/testing";
   import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
+  import { explain } from "@svc-webhooks/testing/explain";
 
   const receiver = createReceiver({ secret: "whsec_test", clock: fakeClock(), on: { "*": () => {} } });
 
@@ -14,12 +15,17 @@ const worker = `
       const { code } = await receiver.receive(await signedDelivery({ type: "email.sent" }));
       const { status } = await receiver.fetch(await signedRequest({ type: "email.sent" }));
       const forged = await contractReceiver().fetch(await signedRequest({ type: "email.sent" }));
-      return Response.json([code, status, forged.status]);
+      const { headers, body } = await signedDelivery({ type: "email.sent" }, { secret: "whsec_old" });
+      const signature = headers["x-svc-signature"];
+      const secrets = { secrets: "whsec_test", previousSecrets: ["whsec_old"] };
+      const { mistake } = await explain({ body, signature, ...secrets });
+      const { verdict } = await explain({ body, signature: signature + "0", ...secrets });
+      return Response.json([code, status, forged.status, mistake.id, verdict]);
     },
   };
 `;
 
-test("signedDelivery, signedRequest, fakeClock and contractReceiver run in a Worker, without tree shaking", async () => {
+test("signedDelivery, signedRequest, fakeClock, contractReceiver and explain run in a Worker, without tree shaking", async () => {
   const bundle = await rolldown({
     input: "worker",
     plugins: [
@@ -44,7 +50,7 @@ test("signedDelivery, signedRequest, fakeClock and contractReceiver run in a Wor
   });
   try {
     const response = await miniflare.dispatchFetch("http://localhost/");
-    expect(await response.json()).toEqual(["processed", 200, 401]);
+    expect(await response.json()).toEqual(["processed", 200, 401, "old_secret", "unknown"]);
   } finally {
     await miniflare.dispose();
   }

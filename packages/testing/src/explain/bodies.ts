@@ -1,0 +1,55 @@
+import { fromBinary, toBase64, toBinary, utf16, utf8, type Bytes } from "./bytes.js";
+import { jsonTexts } from "./json-texts.js";
+import type { MistakeId } from "./mistakes.js";
+
+/** Bytes that mistaken code may have signed in place of the body, and its mistakes. */
+export interface BodyVariant {
+  readonly ids: readonly MistakeId[];
+  readonly body: Bytes;
+}
+
+/**
+ * Yields one variant at a time, because together they take a hundred times the memory of the body.
+ *
+ * @param combine whether to yield variants of several mistakes
+ */
+export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVariant> {
+  const raw = toBinary(body);
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
+  const bare = text.replace(/^\uFEFF/, "");
+  const mark = "\xEF\xBB\xBF";
+  const edits: readonly (readonly [MistakeId, readonly string[]])[] = [
+    ["newline_added", [`${raw}\n`, `${raw}\r\n`]],
+    ["newline_removed", [raw.replace(/\r?\n$/, ""), raw.trim()]],
+    [
+      "line_endings",
+      [
+        raw.replaceAll("\r\n", "\n"),
+        raw.replaceAll(/\r?\n/g, "\r\n"),
+        raw.replaceAll(/[\r\n]/g, ""),
+      ],
+    ],
+    ["bom_added", [mark + raw]],
+    ["bom_removed", raw.startsWith(mark) ? [raw.slice(mark.length)] : []],
+  ];
+  for (const [id, variants] of edits) {
+    for (const variant of variants) yield { ids: [id], body: fromBinary(variant) };
+  }
+  for (const decoded of [text, bare]) yield { ids: ["invalid_utf8_replaced"], body: utf8(decoded) };
+  for (const json of jsonTexts(bare)) yield { ids: [json.id], body: utf8(json.text) };
+  const others: readonly (readonly [MistakeId, readonly Bytes[]])[] = [
+    ["latin1", [utf8(raw), fromBinary(text), fromBinary(bare)]],
+    ["utf16", [utf16(text), utf16(bare)]],
+    ["base64_body", [utf8(toBase64(body))]],
+    ["quoted_body", [utf8(JSON.stringify(text))]],
+    ["placeholder_body", ["[object Object]", "{}", "undefined", "null"].map(utf8)],
+    ["empty_body", [utf8("")]],
+  ];
+  for (const [id, variants] of others) {
+    for (const variant of variants) yield { ids: [id], body: variant };
+  }
+  if (!combine) return;
+  for (const { id, text: json, file } of jsonTexts(bare)) {
+    if (file) yield { ids: [id, "newline_added"], body: utf8(`${json}\n`) };
+  }
+}

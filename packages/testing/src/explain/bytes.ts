@@ -1,0 +1,50 @@
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+export const utf8 = (text: string): Bytes => new TextEncoder().encode(text);
+
+export const toHex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+export const fromHex = (hex: string): Bytes =>
+  Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+/** One character per byte. */
+export function toBinary(bytes: Uint8Array): string {
+  // The arguments of a call are limited.
+  const size = 8_192;
+  const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    String.fromCharCode(...bytes.subarray(index * size, (index + 1) * size)),
+  );
+  return chunks.join("");
+}
+
+/** The low byte of each UTF-16 unit, as `Buffer.from(text, "latin1")`. */
+export function fromBinary(text: string): Bytes {
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index += 1) bytes[index] = text.charCodeAt(index);
+  return bytes;
+}
+
+/** The bytes of UTF-16, low byte first. */
+export function utf16(text: string): Bytes {
+  const bytes = new Uint8Array(text.length * 2);
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    bytes[2 * index] = unit;
+    bytes[2 * index + 1] = unit >> 8;
+  }
+  return bytes;
+}
+
+/** Decodes base64 and base64url and skips other characters, as `Buffer.from(text, "base64")`. */
+export function fromBase64(text: string): Bytes {
+  const [digits = ""] = text.split("=", 1);
+  const kept = digits
+    .replaceAll("-", "+")
+    .replaceAll("_", "/")
+    .replaceAll(/[^A-Za-z0-9+/]/g, "");
+  // A single digit at the end holds less than a byte.
+  return fromBinary(atob(kept.length % 4 === 1 ? kept.slice(0, -1) : kept));
+}
+
+export const toBase64 = (bytes: Uint8Array): string => btoa(toBinary(bytes));

@@ -1,0 +1,98 @@
+import { sign, verify, type SecretKey } from "@svc-webhooks/core";
+import { describeMistakes, type Mistake, type MistakeId } from "./mistakes.js";
+import { search } from "./search.js";
+
+export interface ExplainRequest {
+  /** The exact bytes of the body. */
+  readonly body: Uint8Array;
+  /** The `X-SVC-Signature` value to explain: the one that arrived or that code computed. Undefined if it is absent. */
+  readonly signature: string | undefined;
+  /** The current secret, or several that are valid. The first one makes the signature that `first_difference` shows. */
+  readonly secrets: SecretKey | readonly SecretKey[];
+  /** Secrets that were replaced. A value that one of them made is the mistake `old_secret`. Default: none. */
+  readonly previousSecrets?: readonly SecretKey[] | undefined;
+}
+
+/** Why a signature differs from the right one. It contains no secret. */
+export interface Explanation {
+  /**
+   * `same`: exactly the signature of the body with a current secret. `known_mistake`: `mistake` names
+   * the cause. `unknown`: no known mistake makes this value.
+   */
+  readonly verdict: "same" | "known_mistake" | "unknown";
+  /** The cause. Present if the verdict is `known_mistake`. */
+  readonly mistake?: Mistake;
+  /** Present unless the verdict is `same`. */
+  readonly first_difference?: FirstDifference;
+  /**
+   * What was compared before the verdict: the ids of mistakes, and `combinations` of two of them. The
+   * latter is absent if the body has more than 16,384 bytes, or if there were more than 10,000.
+   * Mistakes that change the body are absent if it has more than 4 MiB.
+   */
+  readonly checked: readonly (MistakeId | "combinations")[];
+}
+
+/** Where the value and the right signature differ. */
+export interface FirstDifference {
+  /** The position, in UTF-16 units from 0. */
+  readonly at: number;
+  /** The character of the right signature at this position, or an empty text at its end. */
+  readonly signed: string;
+  /** The character of the value at this position, or an empty text at its end. */
+  readonly yours: string;
+}
+
+/**
+ * Names the mistake by which a signature became wrong, such as a body that was parsed and serialised
+ * again, or a secret with a newline. It computes the signature of each known mistake and of their
+ * combinations until one is the given value. A mistake is never accepted: only the right signature has
+ * the verdict `same`. Upper-case hex digits, which `verify` accepts, are a mistake here.
+ *
+ * Bodies and values may be hostile: they never cause an error. The work is bounded: about a hundred
+ * digests of a body, and at most 10,000 if it has 16,384 bytes or fewer.
+ *
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would
+ *   refuse, or if there is none
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { sign } from "@svc-webhooks/core";
+ * import { explain } from "@svc-webhooks/testing/explain";
+ *
+ * const body = new TextEncoder().encode('{ "type": "email.sent" }');
+ * const signature = await sign('{"type":"email.sent"}', "whsec_test");
+ * const { verdict, mistake } = await explain({ body, signature, secrets: "whsec_test" });
+ * assert.equal(verdict, "known_mistake");
+ * assert.equal(mistake?.id, "reserialised_json");
+ * ```
+ */
+export async function explain(request: ExplainRequest): Promise<Explanation> {
+  // A copy, because the caller may reuse the bytes while this function awaits.
+  const body = new Uint8Array(request.body);
+  const signature = request.signature ?? "";
+  const secrets = isList(request.secrets) ? request.secrets : [request.secrets];
+  const [current = ""] = secrets;
+  const signed = await sign(body, current);
+  for (const secret of secrets) {
+    const { ok } = await verify(body, signature, secret);
+    if (ok && signature === signature.toLowerCase()) return { verdict: "same", checked: [] };
+  }
+  const first_difference = firstDifference(signed, signature);
+  const { previousSecrets = [] } = request;
+  const { found, checked } = await search(body, signature, secrets, previousSecrets);
+  const [first, ...others] = found;
+  if (first === undefined) return { verdict: "unknown", first_difference, checked };
+  const mistake = describeMistakes([first, ...others]);
+  return { verdict: "known_mistake", mistake, first_difference, checked };
+}
+
+// `Array.isArray` does not narrow to readonly lists.
+const isList = (secrets: ExplainRequest["secrets"]): secrets is readonly SecretKey[] =>
+  Array.isArray(secrets);
+
+function firstDifference(signed: string, yours: string): FirstDifference {
+  let at = 0;
+  while (at < signed.length && signed[at] === yours[at]) at += 1;
+  return { at, signed: signed.charAt(at), yours: yours.charAt(at) };
+}

@@ -1,0 +1,75 @@
+import type { Bytes } from "./bytes.js";
+import type { MistakeId } from "./mistakes.js";
+import type { Hash } from "./value.js";
+
+/** A way to make a digest from a key and a body, and its mistakes. */
+export interface Method {
+  readonly ids: readonly MistakeId[];
+  readonly hash: Hash;
+  /** False if the digest is the same for all keys. */
+  readonly keyed: boolean;
+  readonly digest: (key: Bytes, body: Bytes) => Promise<ArrayBuffer>;
+}
+
+const names = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" } as const;
+
+function importKey(hash: Hash, key: Bytes) {
+  // WebCrypto refuses an empty key. HMAC pads keys with zeros (RFC 2104, section 2), so this one is equal.
+  const bytes = key.length > 0 ? key : new Uint8Array(1);
+  return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: names[hash] }, false, [
+    "sign",
+  ]);
+}
+
+/** The HMAC of one hash. Its keys are imported once: thousands of bodies are combined with each. */
+function hmac(hash: Hash, ids: readonly MistakeId[]): Method {
+  const imported = new WeakMap<Bytes, ReturnType<typeof importKey>>();
+  return {
+    ids,
+    hash,
+    keyed: true,
+    async digest(key, body) {
+      const promise = imported.get(key) ?? importKey(hash, key);
+      imported.set(key, promise);
+      return crypto.subtle.sign("HMAC", await promise, body);
+    },
+  };
+}
+
+const plain = (hash: Hash): Method => ({
+  ids: ["plain_hash"],
+  hash,
+  keyed: false,
+  digest: (_key, body) => crypto.subtle.digest(names[hash], body),
+});
+
+const joined = (inOrder: (key: Bytes, body: Bytes) => readonly [Bytes, Bytes]): Method => ({
+  ids: ["concatenated_hash"],
+  hash: "sha256",
+  keyed: true,
+  digest(key, body) {
+    const [first, second] = inOrder(key, body);
+    const bytes = new Uint8Array(first.length + second.length);
+    bytes.set(first);
+    bytes.set(second, first.length);
+    return crypto.subtle.digest("SHA-256", bytes);
+  },
+});
+
+/** Returns the right method first. Its imported keys live as long as the list. */
+export const methods = (): readonly Method[] => [
+  hmac("sha256", []),
+  hmac("sha1", ["sha1"]),
+  hmac("sha512", ["sha512"]),
+  {
+    ids: ["swapped"],
+    hash: "sha256",
+    keyed: true,
+    digest: async (key, body) => crypto.subtle.sign("HMAC", await importKey("sha256", body), key),
+  },
+  plain("sha256"),
+  plain("sha1"),
+  plain("sha512"),
+  joined((key, body) => [key, body]),
+  joined((key, body) => [body, key]),
+];

@@ -1,0 +1,149 @@
+import type { MistakeId } from "./mistakes.js";
+
+/** A text that a JSON serialiser may have made of the body, and the mistake that it shows. */
+export interface JsonText {
+  readonly id: MistakeId;
+  readonly text: string;
+  /** Whether tools also write it with a newline at its end. */
+  readonly file: boolean;
+}
+
+/** How a serialiser separates tokens. */
+interface Layout {
+  readonly id: MistakeId;
+  /** One level of indentation. Default: everything on one line. */
+  readonly indent?: string;
+  readonly comma: string;
+  readonly colon: string;
+}
+
+const compact: Layout = { id: "reserialised_json", comma: ",", colon: ":" };
+const layouts: readonly Layout[] = [
+  compact,
+  { id: "spaced_json", comma: ", ", colon: ": " },
+  ...["  ", "    ", "\t"].map((indent): Layout => ({
+    id: "pretty_printed_json",
+    indent,
+    comma: ",",
+    colon: ": ",
+  })),
+];
+
+/** Deeper JSON is not indented: the length of the result grows with the square of the depth. */
+const deepestIndent = 500;
+
+const codeUnit = (character: string) => character.charCodeAt(0).toString(16).padStart(4, "0");
+const escaped = (character: string) => `\\u${codeUnit(character)}`;
+
+/** How serialisers write the characters of strings, from a text that escapes only what JSON requires. */
+const styles: readonly { readonly id: MistakeId; readonly write: (json: string) => string }[] = [
+  { id: "unescaped_unicode", write: (json) => json },
+  { id: "escaped_slashes", write: (json) => json.replaceAll("/", String.raw`\/`) },
+  // Python
+  { id: "escaped_unicode", write: (json) => json.replaceAll(/[^\0-~]/g, escaped) },
+  // PHP
+  {
+    id: "escaped_unicode",
+    write: (json) => json.replaceAll(/[^\0-\x7f]/g, escaped).replaceAll("/", String.raw`\/`),
+  },
+  // Go and Rails
+  { id: "escaped_unicode", write: (json) => json.replaceAll(/[<>&\u2028\u2029]/g, escaped) },
+  // .NET
+  {
+    id: "escaped_unicode",
+    write: (json) =>
+      json
+        .replaceAll(String.raw`\"`, String.raw`\u0022`)
+        .replaceAll(/[^\0-~]|[<>&'+`]/g, (unit) => `\\u${codeUnit(unit).toUpperCase()}`),
+  },
+];
+
+/** Yields texts of the same JSON, the simplest mistakes first; none if the body is not JSON. */
+export function* jsonTexts(body: string): Generator<JsonText> {
+  const parsed = attempt((): unknown => JSON.parse(body));
+  if (parsed === undefined) return;
+  const kept = unescaped(body);
+  for (const text of styled(kept)) yield { ...text, file: false };
+
+  // What JavaScript makes of numbers, duplicate keys and their order, and what other languages keep.
+  const stringified = attempt(() => JSON.stringify(parsed));
+  const sources = new Map<string, MistakeId | undefined>();
+  for (const [source, id] of [
+    [stringified, undefined],
+    [layOut(tokensOf(kept), compact), undefined],
+    [attempt(() => sortedJson(parsed)), "sorted_keys"],
+  ] as const) {
+    if (source !== undefined && !sources.has(source)) sources.set(source, id);
+  }
+  for (const [source, sourceId] of sources) {
+    for (const { text: json } of styled(source)) {
+      const tokens = tokensOf(json);
+      if (tokens.length === 0) continue;
+      for (const layout of layouts) {
+        const text = layOut(tokens, layout);
+        if (text !== undefined) yield { id: sourceId ?? layout.id, text, file: true };
+      }
+    }
+  }
+}
+
+function* styled(json: string): Generator<Omit<JsonText, "file">> {
+  for (const { id, write } of styles) {
+    const text = write(json);
+    // Most bodies have nothing to escape.
+    if (id === "unescaped_unicode" || text !== json) yield { id, text };
+  }
+}
+
+/** Deep values overflow the stack of a serialiser, and millions of escapes that of an expression. */
+function attempt<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Replaces escapes that JSON does not require by their characters. */
+const unescaped = (json: string): string =>
+  json
+    .replaceAll(/\\(?:u([0-9a-f]{4})|[^u])/gi, (given, digits?: string) => {
+      if (digits === undefined) return given === String.raw`\/` ? "/" : given;
+      return JSON.stringify(String.fromCharCode(parseInt(digits, 16))).slice(1, -1);
+    })
+    // A pair of surrogates was escaped as two units.
+    .replaceAll(/\\u(d[89ab]..)\\u(d[c-f]..)/g, (_pair, high: string, low: string) =>
+      String.fromCharCode(parseInt(high, 16), parseInt(low, 16)),
+    );
+
+function sortedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, one]) => `${JSON.stringify(key)}:${sortedJson(one)}`).join(",")}}`;
+}
+
+// Strings are unrolled: an alternative for each character overflows the stack of the expression.
+const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
+
+const tokensOf = (json: string): readonly string[] => attempt(() => json.match(token)) ?? [];
+
+/** Returns undefined for JSON that is nested too deeply to be indented. */
+function layOut(tokens: readonly string[], { indent, comma, colon }: Layout): string | undefined {
+  const parts: string[] = [];
+  let depth = 0;
+  let afterOpening = false;
+  const newline = () => (indent === undefined ? "" : `\n${indent.repeat(depth)}`);
+  for (const one of tokens) {
+    const isClosing = one === "]" || one === "}";
+    if (isClosing) depth -= 1;
+    // An empty array or object stays on one line.
+    if (afterOpening !== isClosing) parts.push(newline());
+    afterOpening = one === "[" || one === "{";
+    if (afterOpening) depth += 1;
+    if (indent !== undefined && depth > deepestIndent) return undefined;
+    if (one === ",") parts.push(comma, newline());
+    else parts.push(one === ":" ? colon : one);
+  }
+  return parts.join("");
+}

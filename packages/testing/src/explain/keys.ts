@@ -1,0 +1,61 @@
+import type { SecretKey } from "@svc-webhooks/core";
+import { fromBase64, fromHex, toBinary, utf8, type Bytes } from "./bytes.js";
+import type { MistakeId } from "./mistakes.js";
+
+/** A key that mistaken code may have used, and its mistakes. */
+export interface KeyVariant {
+  readonly ids: readonly MistakeId[];
+  readonly key: Bytes;
+}
+
+const exact = (keys: readonly SecretKey[], ids: readonly MistakeId[]): readonly KeyVariant[] =>
+  keys.map((key) => ({ ids, key: typeof key === "string" ? utf8(key) : new Uint8Array(key) }));
+
+/** Returns distinct keys. The secrets themselves are first, without a mistake. */
+export function keyVariants(
+  current: readonly SecretKey[],
+  previous: readonly SecretKey[],
+): readonly KeyVariant[] {
+  const all = [
+    ...exact(current, []),
+    ...exact(previous, ["old_secret"]),
+    ...current.flatMap((key) => spoilt(key, [])),
+    ...previous.flatMap((key) => spoilt(key, ["old_secret"])),
+    ...["", "undefined", "null"].map((text) => ({
+      ids: ["secret_missing" as const],
+      key: utf8(text),
+    })),
+  ];
+  const seen = new Set<string>();
+  return all.filter(({ key }) => {
+    const text = toBinary(key);
+    return !seen.has(text) && seen.add(text);
+  });
+}
+
+function spoilt(secret: SecretKey, old: readonly MistakeId[]): readonly KeyVariant[] {
+  if (typeof secret !== "string") return [];
+  const stripped = secret.replace(/^whsec_/, "");
+  const isHex = /^(?:[0-9a-f]{2})+$/i.test(stripped);
+  const keys: readonly (readonly [MistakeId, readonly (string | Bytes)[]])[] = [
+    ["secret_prefix_stripped", [stripped]],
+    ["secret_base64_decoded", [fromBase64(stripped), fromBase64(secret)]],
+    ["secret_hex_decoded", isHex ? [fromHex(stripped)] : []],
+    ["secret_quoted", ['"', "'", "`"].map((quote) => quote + secret + quote)],
+    [
+      "secret_space",
+      [
+        `${secret}\n`,
+        `${secret}\r\n`,
+        `${secret} `,
+        ` ${secret}`,
+        ` ${secret} `,
+        `${secret}\r`,
+        `${secret}\t`,
+      ],
+    ],
+  ];
+  return keys.flatMap(([id, variants]) =>
+    variants.map((key) => ({ ids: [...old, id], key: typeof key === "string" ? utf8(key) : key })),
+  );
+}

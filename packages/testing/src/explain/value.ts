@@ -1,0 +1,97 @@
+import type { SecretKey } from "@svc-webhooks/core";
+import { fromBase64, fromHex, toBinary, toHex } from "./bytes.js";
+import type { MistakeId } from "./mistakes.js";
+
+/** Hash functions by the prefix that would name them. */
+export type Hash = "sha256" | "sha1" | "sha512";
+
+/**
+ * Returns the mistakes by which a value was written if it encodes this digest, an empty list if there are
+ * none, and undefined if it encodes another digest.
+ */
+export type MistakesIn = (hex: string, hash: Hash) => readonly MistakeId[] | undefined;
+
+/** The mistakes in the form of a value. */
+export const valueMistakes: readonly MistakeId[] = [
+  "missing_signature",
+  "secret_in_value",
+  "placeholder_value",
+  "decorated_value",
+  "missing_prefix",
+  "wrong_prefix",
+  "upper_case_hex",
+  "base64",
+  "encoded_twice",
+  "unpadded_hex",
+  "truncated",
+];
+
+/** The longest value that is read. The hex digits of the hex digits of SHA-512 are 256 characters. */
+const longest = 512;
+
+/** A prefix of fewer digits could match by chance. */
+const shortestTruncated = 16;
+
+/** Returns the mistake of a value that holds no digest. */
+export function obviousMistake(
+  given: string,
+  secrets: readonly SecretKey[],
+): MistakeId | undefined {
+  if (given.trim() === "") return "missing_signature";
+  // A shorter secret could be part of a digest by chance.
+  const holds = (secret: SecretKey) =>
+    typeof secret === "string" && secret.length >= 8 && given.includes(secret);
+  if (secrets.some(holds)) return "secret_in_value";
+  return /^(?:sha\d+=)?(?:\[object \w+\]|undefined|null|NaN)?$/.test(given)
+    ? "placeholder_value"
+    : undefined;
+}
+
+/** Parses a value once, because it is compared with thousands of digests. */
+export function parseValue(given: string): MistakesIn {
+  if (given.length > longest) return () => undefined;
+  const value = given
+    .replace(/^\s*x-svc-signature\s*:/i, "")
+    .replaceAll(/^[\s"'`]+|[\s"'`]+$/g, "");
+  const [, prefix = "", digits = ""] =
+    /^((?:[A-Za-z][\w-]{0,15}[=:]\s*){0,3})(.*)$/s.exec(value) ?? [];
+  const encoding = encodingOf(digits);
+  const decoration: readonly MistakeId[] = value === given ? [] : ["decorated_value"];
+  return (hex, hash) => {
+    const found = encoding(hex);
+    return found && [...found, ...prefixMistakes(prefix, hash), ...decoration];
+  };
+}
+
+function prefixMistakes(prefix: string, hash: Hash): readonly MistakeId[] {
+  // A prefix that names the wrong hash is not a second mistake.
+  if (prefix === "sha256=" || prefix === `${hash}=`) return [];
+  return prefix === "" ? ["missing_prefix"] : ["wrong_prefix"];
+}
+
+/** Returns a function that compares a digest with the digits. */
+function encodingOf(digits: string): (hex: string) => readonly MistakeId[] | undefined {
+  const known = new Map<string, readonly MistakeId[]>();
+  const add = (hex: string, mistakes: readonly MistakeId[]) => {
+    if (!known.has(hex)) known.set(hex, mistakes);
+  };
+  const lower = digits.toLowerCase();
+  const isHex = /^[0-9a-f]+$/.test(lower);
+  if (isHex) {
+    add(lower, digits === lower ? [] : ["upper_case_hex"]);
+    add(toBinary(fromHex(lower)).toLowerCase(), ["encoded_twice"]);
+  }
+  if (/^[\w+/-]+={0,2}$/.test(digits)) {
+    const bytes = fromBase64(digits);
+    add(toHex(bytes), ["base64"]);
+    add(toBinary(bytes).toLowerCase(), ["encoded_twice"]);
+  }
+  return (hex) => {
+    const exact = known.get(hex);
+    if (exact || !isHex || lower.length < shortestTruncated) return exact;
+    if (unpadded(hex) === lower || hex.replace(/^0+/, "") === lower) return ["unpadded_hex"];
+    return hex.startsWith(lower) ? ["truncated"] : undefined;
+  };
+}
+
+const unpadded = (hex: string) => hex.replaceAll(/0?(.)(.?)/g, "$1$2");

@@ -1,0 +1,555 @@
+import { createHash, createHmac } from "node:crypto";
+import { sign } from "@svc-webhooks/core";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { explain, type MistakeId } from "../src/explain.js";
+import { mistakes } from "../src/explain/mistakes.js";
+
+// Every wrong signature is made here with node:crypto, as mistaken code would make it.
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+const previousSecrets = [oldSecret];
+
+/** Spaced as the sandbox sends it, with everything that serialisers write differently. */
+const spaced = String.raw`{"type": "email.sent", "b": {"url": "https://example.com/?a=1&b=2", "name": "Zo\u00eb"}, "a": [1.0, {}, []], "subject": "Grüße 😀", "n": 12345678901234567890}`;
+/** Equal to what \`JSON.stringify\` makes of it. */
+const compact = `{"type":"email.sent","subject":"hello","a":[1,{},[]],"b":true}`;
+
+type Message = string | Uint8Array;
+type Key = string | Uint8Array;
+
+const bytesOf = (message: Message) =>
+  typeof message === "string" ? Buffer.from(message) : message;
+const hmac = (message: Message, key: Key = secret, hash = "sha256") =>
+  createHmac(hash, key).update(message);
+const signed = (message: Message, key: Key = secret) =>
+  `sha256=${hmac(message, key).digest("hex")}`;
+
+const explained = (body: Message, signature: string | undefined, secrets = secret) =>
+  explain({ body: bytesOf(body), signature, secrets, previousSecrets });
+
+const pythonEscapes = (text: string) =>
+  text.replaceAll(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+const digest = hmac(compact).digest("hex");
+const crlf = '{\r\n  "type": "email.sent"\r\n}\r\n';
+const lf = crlf.replaceAll("\r\n", "\n");
+const marked = `\uFEFF${compact}`;
+const invalid = Buffer.from('{"type":"email.sent","subject":"\xff\xfe"}', "latin1");
+
+/** A body whose digest has a byte below 16 and no zero at its start. */
+const withSmallByte = Array.from({ length: 100 }, (_, n) => `{"n":${n}}`).find((body) =>
+  /^[^0](?:..)*.0/.test(hmac(body).digest("hex")),
+);
+
+interface Planted {
+  readonly id: MistakeId;
+  readonly how: string;
+  readonly body?: Message;
+  readonly signature: string | undefined;
+  readonly secrets?: string;
+}
+
+const planted: readonly Planted[] = [
+  { id: "missing_signature", how: "no header", signature: undefined },
+  { id: "missing_signature", how: "an empty header", signature: "" },
+  { id: "missing_signature", how: "white space", signature: " \n" },
+  { id: "secret_in_value", how: "the secret as the digest", signature: `sha256=${secret}` },
+  { id: "placeholder_value", how: "a promise", signature: "sha256=[object Promise]" },
+  { id: "placeholder_value", how: "the prefix alone", signature: "sha256=" },
+  { id: "placeholder_value", how: "no digest", signature: `sha256=${String(undefined)}` },
+  { id: "decorated_value", how: "a newline", signature: `sha256=${digest}\n` },
+  { id: "decorated_value", how: "quotes", signature: `"sha256=${digest}"` },
+  { id: "decorated_value", how: "a name", signature: `X-SVC-Signature: sha256=${digest}` },
+  { id: "missing_prefix", how: "hex alone", signature: digest },
+  { id: "wrong_prefix", how: "sha1=", signature: `sha1=${digest}` },
+  { id: "wrong_prefix", how: "sha512=", signature: `sha512=${digest}` },
+  { id: "wrong_prefix", how: "SHA256=", signature: `SHA256=${digest}` },
+  { id: "wrong_prefix", how: "sha256:", signature: `sha256:${digest}` },
+  { id: "wrong_prefix", how: "v1=", signature: `v1=${digest}` },
+  { id: "wrong_prefix", how: "the prefix twice", signature: `sha256=sha256=${digest}` },
+  { id: "upper_case_hex", how: "digits", signature: `sha256=${digest.toUpperCase()}` },
+  { id: "base64", how: "base64", signature: `sha256=${hmac(compact).digest("base64")}` },
+  { id: "base64", how: "base64url", signature: `sha256=${hmac(compact).digest("base64url")}` },
+  { id: "base64", how: "base64, no prefix", signature: hmac(compact).digest("base64") },
+  {
+    id: "encoded_twice",
+    how: "hex of hex",
+    signature: `sha256=${Buffer.from(digest).toString("hex")}`,
+  },
+  {
+    id: "encoded_twice",
+    how: "base64 of hex",
+    signature: `sha256=${Buffer.from(digest).toString("base64")}`,
+  },
+  {
+    id: "unpadded_hex",
+    how: "toString(16) alone",
+    body: String(withSmallByte),
+    signature: `sha256=${Array.from(hmac(String(withSmallByte)).digest(), (byte) => byte.toString(16)).join("")}`,
+  },
+  { id: "truncated", how: "half of it", signature: `sha256=${digest.slice(0, 32)}` },
+
+  { id: "sha1", how: "sha1=", signature: `sha1=${hmac(compact, secret, "sha1").digest("hex")}` },
+  {
+    id: "sha1",
+    how: "under the right prefix",
+    signature: `sha256=${hmac(compact, secret, "sha1").digest("hex")}`,
+  },
+  {
+    id: "sha512",
+    how: "sha512=",
+    signature: `sha512=${hmac(compact, secret, "sha512").digest("hex")}`,
+  },
+  {
+    id: "sha512",
+    how: "under the right prefix",
+    signature: `sha256=${hmac(compact, secret, "sha512").digest("hex")}`,
+  },
+  { id: "swapped", how: "key and message", signature: signed(secret, compact) },
+  { id: "swapped", how: "with an empty body", body: "", signature: signed(secret, "") },
+  {
+    id: "plain_hash",
+    how: "SHA-256",
+    signature: `sha256=${createHash("sha256").update(compact).digest("hex")}`,
+  },
+  {
+    id: "concatenated_hash",
+    how: "secret, body",
+    signature: `sha256=${createHash("sha256")
+      .update(secret + compact)
+      .digest("hex")}`,
+  },
+  {
+    id: "concatenated_hash",
+    how: "body, secret",
+    signature: `sha256=${createHash("sha256")
+      .update(compact + secret)
+      .digest("hex")}`,
+  },
+
+  { id: "old_secret", how: "the previous one", signature: signed(compact, oldSecret) },
+  { id: "secret_quoted", how: "double", signature: signed(compact, `"${secret}"`) },
+  { id: "secret_quoted", how: "single", signature: signed(compact, `'${secret}'`) },
+  { id: "secret_space", how: "LF", signature: signed(compact, `${secret}\n`) },
+  { id: "secret_space", how: "CRLF", signature: signed(compact, `${secret}\r\n`) },
+  { id: "secret_space", how: "a space after it", signature: signed(compact, `${secret} `) },
+  { id: "secret_space", how: "a space before it", signature: signed(compact, ` ${secret}`) },
+  { id: "secret_prefix_stripped", how: "text", signature: signed(compact, secret.slice(6)) },
+  {
+    id: "secret_base64_decoded",
+    how: "without whsec_",
+    signature: signed(compact, Buffer.from(secret.slice(6), "base64")),
+  },
+  {
+    id: "secret_base64_decoded",
+    how: "whole",
+    signature: signed(compact, Buffer.from(secret, "base64")),
+  },
+  {
+    id: "secret_hex_decoded",
+    how: "without whsec_",
+    signature: signed(compact, Buffer.from(digest, "hex")),
+    secrets: `whsec_${digest}`,
+  },
+  { id: "secret_missing", how: "empty", signature: signed(compact, "") },
+  { id: "secret_missing", how: "undefined", signature: signed(compact, String(undefined)) },
+
+  { id: "newline_added", how: "LF", signature: signed(`${compact}\n`) },
+  { id: "newline_added", how: "CRLF", signature: signed(`${compact}\r\n`) },
+  { id: "newline_removed", how: "LF", body: `${compact}\n`, signature: signed(compact) },
+  { id: "newline_removed", how: "trim()", body: ` ${compact}\n\n`, signature: signed(compact) },
+  { id: "line_endings", how: "CRLF to LF", body: crlf, signature: signed(lf) },
+  { id: "line_endings", how: "LF to CRLF", body: lf, signature: signed(crlf) },
+  {
+    id: "line_endings",
+    how: "curl -d",
+    body: lf,
+    signature: signed(lf.replaceAll("\n", "")),
+  },
+  { id: "bom_added", how: "to JSON", signature: signed(marked) },
+  {
+    id: "bom_removed",
+    how: "by a decoder",
+    body: marked,
+    signature: signed(new TextDecoder().decode(Buffer.from(marked))),
+  },
+  {
+    id: "unescaped_unicode",
+    how: "only the escapes",
+    body: spaced,
+    signature: signed(spaced.replace(String.raw`\u00eb`, "ë")),
+  },
+  {
+    id: "unescaped_unicode",
+    how: "of a pair of surrogates",
+    body: String.raw`{"type": "\ud83d\ude00"}`,
+    signature: signed('{"type": "😀"}'),
+  },
+  {
+    id: "escaped_unicode",
+    how: "json.dumps(json.loads(body)) of the same layout",
+    body: spaced,
+    signature: signed(pythonEscapes(spaced)),
+  },
+  {
+    id: "escaped_slashes",
+    how: "PHP, the rest as it was",
+    body: '{"url":"https://example.com"}',
+    signature: signed(String.raw`{"url":"https:\/\/example.com"}`),
+  },
+  {
+    id: "escaped_unicode",
+    how: "Go",
+    body: '{"a":"<b>"}',
+    signature: signed(String.raw`{"a":"\u003cb\u003e"}`),
+  },
+  {
+    id: "escaped_unicode",
+    how: ".NET",
+    body: String.raw`{"a":"<é\">"}`,
+    signature: signed(String.raw`{"a":"\u003C\u00E9\u0022\u003E"}`),
+  },
+  {
+    id: "reserialised_json",
+    how: "JSON.stringify",
+    body: spaced,
+    signature: signed(JSON.stringify(JSON.parse(spaced))),
+  },
+  {
+    id: "reserialised_json",
+    how: "JSON.stringify, numbers and keys",
+    body: '{"b":1.0,"2":1e3,"1":-0,"b":12345678901234567890}',
+    signature: signed('{"1":0,"2":1000,"b":12345678901234567000}'),
+  },
+  {
+    id: "reserialised_json",
+    how: "json_encode(json_decode())",
+    body: spaced,
+    signature: signed(
+      String.raw`{"type":"email.sent","b":{"url":"https:\/\/example.com\/?a=1&b=2","name":"Zo\u00eb"},"a":[1.0,{},[]],"subject":"Gr\u00fc\u00dfe \ud83d\ude00","n":12345678901234567890}`,
+    ),
+  },
+  {
+    id: "spaced_json",
+    how: "json.dumps",
+    signature: signed('{"type": "email.sent", "subject": "hello", "a": [1, {}, []], "b": true}'),
+  },
+  ...[2, 4, "\t"].map((indent) => ({
+    id: "pretty_printed_json" as const,
+    how: `indent ${JSON.stringify(indent)}`,
+    body: spaced,
+    signature: signed(JSON.stringify(JSON.parse(spaced), null, indent)),
+  })),
+  {
+    id: "pretty_printed_json",
+    how: "jq",
+    signature: signed(`${JSON.stringify(JSON.parse(compact), null, 2)}\n`),
+  },
+  {
+    id: "sorted_keys",
+    how: "compact",
+    signature: signed('{"a":[1,{},[]],"b":true,"subject":"hello","type":"email.sent"}'),
+  },
+  {
+    id: "sorted_keys",
+    how: "spaced",
+    body: '{"b":1,"a":{"d":1,"c":null}}',
+    signature: signed('{"a": {"c": null, "d": 1}, "b": 1}'),
+  },
+  {
+    id: "invalid_utf8_replaced",
+    how: "toString()",
+    body: invalid,
+    signature: signed(invalid.toString()),
+  },
+  {
+    id: "latin1",
+    how: "decoded",
+    body: spaced,
+    signature: signed(Buffer.from(spaced).toString("latin1")),
+  },
+  {
+    id: "latin1",
+    how: "encoded",
+    body: spaced,
+    signature: signed(Buffer.from(spaced, "latin1")),
+  },
+  {
+    id: "utf16",
+    how: "Encoding.Unicode",
+    body: spaced,
+    signature: signed(Buffer.from(spaced, "utf16le")),
+  },
+  { id: "base64_body", how: "Lambda", signature: signed(Buffer.from(compact).toString("base64")) },
+  { id: "quoted_body", how: "JSON.stringify(text)", signature: signed(JSON.stringify(compact)) },
+  { id: "placeholder_body", how: "String(object)", signature: signed(String(JSON.parse(compact))) },
+  { id: "placeholder_body", how: "an unparsed body", signature: signed(JSON.stringify({})) },
+  { id: "empty_body", how: "a consumed stream", signature: signed("") },
+];
+
+test.each(planted)("names $id: $how", async ({ id, body = compact, signature, secrets }) => {
+  const found = await explained(body, signature, secrets);
+  expect(found).toMatchObject({ verdict: "known_mistake", mistake: { id } });
+  expect(found.checked).toContain(id);
+});
+
+test("plants every mistake", () => {
+  const ids = new Set(planted.map(({ id }) => id));
+  expect([...ids].toSorted()).toEqual(Object.keys(mistakes).toSorted());
+});
+
+test.each(Object.entries(mistakes))("describes %s in whole sentences", (_id, { text, remedy }) => {
+  expect(text).toMatch(/^[A-Z].+\.$/);
+  expect(remedy).toMatch(/^[A-Z].+\.$/);
+});
+
+test.each([
+  {
+    names: ["base64", "prefix"],
+    signature: hmac(compact).digest("base64"),
+  },
+  {
+    names: ["parsed and serialised", "prefix"],
+    signature: hmac(JSON.stringify(JSON.parse(spaced))).digest("hex"),
+  },
+  {
+    names: ["without `whsec_`", "base64"],
+    signature: `sha256=${hmac(spaced, secret.slice(6)).digest("base64")}`,
+  },
+  {
+    names: ["white space", "parsed and serialised", "SHA-1"],
+    signature: `sha1=${hmac(JSON.stringify(JSON.parse(spaced)), `${secret}\n`, "sha1").digest("hex")}`,
+  },
+  {
+    names: ["previous secret", "decoded from base64"],
+    signature: signed(spaced, Buffer.from(oldSecret.slice(6), "base64")),
+  },
+  {
+    names: ["indentation", "newline"],
+    signature: signed(`${JSON.stringify(JSON.parse(spaced), null, 2)}\n`),
+  },
+  {
+    names: ["swapped", "upper case"],
+    signature: `sha256=${hmac(secret, spaced).digest("hex").toUpperCase()}`,
+  },
+])("names all of several mistakes: $names", async ({ names, signature }) => {
+  const body = names.includes("base64") && names.includes("prefix") ? compact : spaced;
+  const { verdict, mistake } = await explained(body, signature);
+  expect(verdict).toBe("known_mistake");
+  for (const name of names) expect(mistake?.text).toContain(name);
+});
+
+describe("a right signature", () => {
+  const bodies: readonly Message[] = [compact, spaced, crlf, lf, marked, invalid, "", "{}", "null"];
+
+  test.each(bodies)("has the verdict same for %j", async (body) => {
+    expect(await explained(body, signed(body))).toEqual({ verdict: "same", checked: [] });
+    expect(await explained(body, await sign(bytesOf(body), secret))).toMatchObject({
+      verdict: "same",
+    });
+  });
+
+  test("has the verdict same with each current secret", async () => {
+    const secrets = [secret, oldSecret];
+    for (const key of secrets) {
+      const signature = signed(compact, key);
+      const found = await explain({ body: bytesOf(compact), signature, secrets });
+      expect(found.verdict).toBe("same");
+    }
+  });
+
+  test("has the verdict same with a key of bytes, and old_secret after its rotation", async () => {
+    const key = Buffer.from(secret.slice(6), "base64");
+    const request = { body: bytesOf(compact), signature: signed(compact, key) };
+    expect(await explain({ ...request, secrets: [key] })).toMatchObject({ verdict: "same" });
+    expect(
+      await explain({ ...request, secrets: secret.replace("M", "N"), previousSecrets: [key] }),
+    ).toMatchObject({ verdict: "known_mistake", mistake: { id: "old_secret" } });
+  });
+
+  test("has the verdict same if the secret is also listed as a previous one", async () => {
+    const secrets = [secret];
+    const request = { body: bytesOf(compact), secrets, previousSecrets: secrets };
+    expect(await explain({ ...request, signature: signed(compact) })).toMatchObject({
+      verdict: "same",
+    });
+  });
+
+  const json = fc
+    .tuple(
+      fc.jsonValue({ maxDepth: 4 }),
+      fc.constantFrom(undefined, 1, 2, 4, "\t"),
+      fc.constantFrom("", "\n", "\r\n"),
+    )
+    .map(([value, indent, end]) => Buffer.from(JSON.stringify(value, null, indent) + end));
+  const anyBody = fc.oneof(json, fc.uint8Array({ maxLength: 200 }));
+
+  test("is same for any body, and only for equal bytes", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyBody, anyBody, async (body, other) => {
+        const signature = signed(other);
+        const { verdict } = await explained(body, signature);
+        expect(verdict === "same").toBe(Buffer.compare(body, other) === 0);
+        expect((await explained(other, signature)).verdict).toBe("same");
+      }),
+      // An unknown value takes thousands of digests.
+      { numRuns: 15 },
+    );
+  });
+
+  test("is not that of random JSON in another form, which is a known mistake", async () => {
+    const rewrites: readonly ((body: Buffer) => Message)[] = [
+      (body) => JSON.stringify(JSON.parse(String(body))),
+      (body) => JSON.stringify(JSON.parse(String(body)), null, 2),
+      (body) => String(body).trim(),
+      (body) => `${String(body)}\n`,
+      (body) => String(body).replaceAll("\r\n", "\n"),
+      (body) => pythonEscapes(String(body)),
+      (body) => body.toString("latin1"),
+    ];
+    await fc.assert(
+      fc.asyncProperty(json, fc.constantFrom(...rewrites), async (body, rewrite) => {
+        const rewritten = Buffer.from(bytesOf(rewrite(body)));
+        const { verdict } = await explained(body, signed(rewritten));
+        expect(verdict).toBe(Buffer.compare(rewritten, body) === 0 ? "same" : "known_mistake");
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("an unknown value", () => {
+  const random = `sha256=${createHash("sha256").update("random").digest("hex")}`;
+
+  test.each([
+    { what: "another digest", signature: random },
+    { what: "no prefix", signature: random.slice(7) },
+    { what: "half a digest", signature: random.slice(0, 39) },
+    { what: "another SHA-1", signature: `sha1=${random.slice(7, 47)}` },
+    { what: "base64", signature: Buffer.from(random).toString("base64") },
+    { what: "too few digits of the right digest", signature: `sha256=${digest.slice(0, 8)}` },
+    { what: "two digests", signature: `sha256=${digest}, sha256=${digest}` },
+    { what: "control characters", signature: "\0\uD800 \u202e" },
+    { what: "10,000 letters", signature: "é".repeat(10_000) },
+    { what: "10,000 equals signs", signature: "=".repeat(10_000) },
+    { what: "5,000 prefixes", signature: "a=".repeat(5_000) },
+    { what: "a million spaces", signature: `x${" ".repeat(1_000_000)}x` },
+    { what: "10,000 hex digits", signature: "f".repeat(10_000) },
+    { what: "the most base64 digits that are read", signature: `sha256=${"A".repeat(505)}` },
+  ])("has no mistake: $what", async ({ signature }) => {
+    const found = await explained(compact, signature);
+    expect(found).toMatchObject({ verdict: "unknown" });
+    expect(found).not.toHaveProperty("mistake");
+  });
+
+  test("does not contain a short secret by chance", async () => {
+    const request = { body: bytesOf(compact), signature: random, secrets: "a" };
+    expect(await explain({ ...request, previousSecrets: ["", "b"] })).toMatchObject({
+      verdict: "unknown",
+    });
+  });
+
+  test("has all applicable mistakes and their combinations checked", async () => {
+    const { checked } = await explained(spaced, random);
+    expect(checked).toEqual(
+      expect.arrayContaining(["old_secret", "reserialised_json", "sha1", "combinations"]),
+    );
+  });
+
+  test("has no mistakes of JSON checked for a body that is not JSON", async () => {
+    const { checked } = await explained("not JSON", random);
+    expect(checked).toContain("newline_added");
+    expect(checked.filter((id) => /json|keys|escape/.test(id))).toEqual([]);
+  });
+
+  test("has no combinations checked for a large body, but each mistake", async () => {
+    const body = JSON.stringify({ text: "é ".repeat(524_288) });
+    const { verdict, checked } = await explained(body, random);
+    expect(verdict).toBe("unknown");
+    expect(checked).toContain("spaced_json");
+    expect(checked).not.toContain("combinations");
+    const spacedBody = body.replace(":", ": ");
+    expect(await explained(body, signed(spacedBody))).toMatchObject({
+      mistake: { id: "spaced_json" },
+    });
+  });
+
+  test("has no changes of a body checked for one of more than 4 MiB", async () => {
+    const { checked } = await explained(Buffer.alloc(4 * 1_048_576 + 1, "x"), random);
+    expect(checked).toContain("secret_space");
+    expect(checked).not.toContain("newline_added");
+  });
+
+  test("has no combinations checked if there are more than 10,000", async () => {
+    const secrets = Array.from({ length: 100 }, (_, index) => `whsec_${index}`);
+    const request = { body: bytesOf(compact), signature: random, secrets };
+    expect((await explain(request)).checked).not.toContain("combinations");
+  });
+
+  test.each([
+    ["nested arrays", "[".repeat(100_000) + "]".repeat(100_000)],
+    ["nested objects", '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000)],
+    ["unclosed arrays", "[".repeat(1_048_576)],
+    ["a mebibyte of escapes", JSON.stringify("\\".repeat(524_288))],
+    ["a mebibyte of quotes", JSON.stringify('"'.repeat(524_288))],
+    ["a mebibyte of newlines", `${"\r\n".repeat(524_288)}x`],
+    ["a mebibyte of white space in JSON", `[1,${" ".repeat(1_048_576)}2]`],
+    ["many small values", `[${"1,".repeat(300_000)}1]`],
+    ["invalid UTF-8", invalid],
+    ["a byte order mark alone", "\uFEFF"],
+    ["duplicate and prototype keys", '{"__proto__":1,"a":1,"a":2,"constructor":{"__proto__":[]}}'],
+    ["numbers beyond 2^53 and 10^308", "[9007199254740993,1e999,-0,0.1e-400]"],
+    ["lone surrogates", String.raw`["\ud800","\udc00\ud800","\\ud83d\ude00"]`],
+  ])("causes no error with %s", async (_what, body) => {
+    expect(await explained(body, random)).toMatchObject({ verdict: "unknown" });
+    expect(await explained(body, signed(body))).toMatchObject({ verdict: "same" });
+  });
+});
+
+test("names the first difference from the right signature of the first secret", async () => {
+  const right = signed(compact);
+  const different = `${right.slice(0, 20)}${right[20] === "0" ? "1" : "0"}${right.slice(21)}`;
+  expect(await explained(compact, different)).toMatchObject({
+    verdict: "unknown",
+    first_difference: { at: 20, signed: right[20], yours: different[20] },
+  });
+  expect(await explained(compact, right.slice(0, 40))).toMatchObject({
+    first_difference: { at: 40, signed: right[40], yours: "" },
+  });
+  expect(await explained(compact, `${right}x`)).toMatchObject({
+    first_difference: { at: 71, signed: "", yours: "x" },
+  });
+  expect(await explained(compact, undefined)).toMatchObject({
+    first_difference: { at: 0, signed: "s", yours: "" },
+  });
+});
+
+test("contains no secret", async () => {
+  for (const { body = compact, signature } of planted) {
+    const text = JSON.stringify(await explained(body, signature));
+    expect(text).not.toContain(secret.slice(6, 14));
+    expect(text).not.toContain(oldSecret.slice(6, 14));
+  }
+});
+
+test.each(["", "undefined", `"${secret}"`, `${secret}\n`])(
+  "rejects a secret that a receiver refuses: %j",
+  async (wrong) => {
+    const request = { body: bytesOf(compact), signature: signed(compact), secrets: wrong };
+    await expect(explain(request)).rejects.toMatchObject({ code: "invalid_secret" });
+  },
+);
+
+test("rejects an empty list of secrets", async () => {
+  const request = { body: bytesOf(compact), signature: signed(compact), secrets: [] };
+  await expect(explain(request)).rejects.toMatchObject({ code: "invalid_secret" });
+});
+
+test("explains the bytes at the time of the call", async () => {
+  const body = Buffer.from(compact);
+  const promise = explain({ body, signature: signed(compact), secrets: secret });
+  body.fill(0);
+  expect((await promise).verdict).toBe("same");
+});
