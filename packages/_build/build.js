@@ -6,7 +6,7 @@ import { rolldown } from "rolldown";
 
 /*
  * Builds the package in the current folder: declarations as tsc emits them, and one JavaScript file
- * per entry of its `exports` and `imports`, because a process that starts pays for each module it
+ * per entry of its `exports`, `imports` and `bin`, because a process that starts pays for each module it
  * loads. What the package depends on, and its own `imports`, stay imports.
  *
  * An entry that is named with `.cjs` is also built as CommonJS, with declarations of its own:
@@ -20,7 +20,7 @@ const builtFiles = (field) =>
     : Object.values(field ?? {}).flatMap(builtFiles);
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
-const files = new Set([manifest.exports, manifest.imports].flatMap(builtFiles));
+const files = new Set([manifest.exports, manifest.imports, manifest.bin].flatMap(builtFiles));
 
 rmSync("dist", { recursive: true, force: true });
 

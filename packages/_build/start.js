@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+/*
+ * Builds a workspace and what it needs, and prints the build's output only if it fails. Then runs a module of
+ * it: `node packages/_build/start.js <workspace> <module> [arguments]`.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [workspace, module, ...args] = process.argv.slice(2);
+const root = resolve(import.meta.dirname, "../..");
+
+/** Shows a line on a terminal until the next call. */
+const show = (line) => process.stderr.isTTY && process.stderr.write(`\r\u001b[K${line}`);
+
+const turbo = ["--env-file=packages/_build/turbo.env", "node_modules/turbo/bin/turbo"];
+if (!existsSync(resolve(root, "node_modules/turbo/bin/turbo"))) {
+  process.stderr.write("Run npm ci first.\n");
+  process.exit(1);
+}
+show("Building the packages, half a minute at first …");
+const build = spawnSync(
+  process.execPath,
+  [...turbo, "run", "build", "--output-logs=errors-only", `--filter=${workspace}`],
+  { cwd: root, encoding: "utf8" },
+);
+show("");
+if (build.status !== 0) {
+  process.stderr.write(`${build.stdout}${build.stderr}`);
+  process.exit(1);
+}
+
+const path = resolve(root, module);
+process.argv = [process.argv[0], path, ...args];
+await import(pathToFileURL(path).href);

@@ -1,0 +1,43 @@
+import { conflict } from "../errors.js";
+import type { HeaderList } from "../network/transport.js";
+import { strictText } from "./body.js";
+
+export interface CurlRequest {
+  readonly url: string;
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+}
+
+/** Linux limits one argument to 128 KiB (`MAX_ARG_STRLEN`); `printf` is part of the shell. */
+const longestArgument = 100_000;
+
+/**
+ * A command that sends exactly these bytes and headers, quoted for a POSIX shell.
+ *
+ * @throws ApiError 409 for a header with a line break, which curl would send as two
+ */
+export function curlCommand({ url, headers, body }: CurlRequest): string {
+  // curl would add these two by itself.
+  const options = headers.map(([name, value]) => header(name, value)).concat("Accept:", "Expect:");
+  const text = strictText(body);
+  const isPlain =
+    text !== undefined && body.length <= longestArgument && !/[^\P{Cc}\t\n]/u.test(text);
+  const data = isPlain ? quoted(text) : "@-";
+  const lines = [
+    `curl -i -g --noproxy '*' -X POST ${quoted(url)}`,
+    ...options.map((option) => `-H ${quoted(option)}`),
+    `${isPlain ? "--data-raw" : "--data-binary"} ${data}`,
+  ];
+  const base64 = `printf %s ${quoted(Buffer.from(body).toString("base64"))} | base64 -d | `;
+  return `${isPlain ? "" : base64}${lines.join(" \\\n  ")}\n`;
+}
+
+/** curl removes a header that ends in a colon, and sends an empty one that ends in a semicolon. */
+function header(name: string, value: string): string {
+  if (/[\r\n\0]/.test(name + value)) {
+    throw conflict("A header contains a line break, so there is no curl command for this attempt.");
+  }
+  return value === "" ? `${name};` : `${name}: ${value}`;
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { faultKinds } from "../faults.js";
+import type { Tamper } from "../state/records.js";
+
+/* The bodies of the control routes. A member that does not exist is refused: it is a typing error. */
+
+const whole = (first: number, last: number) =>
+  z
+    .int(`must be a whole number from ${first} to ${last}`)
+    .min(first, between(first, last))
+    .max(last, between(first, last));
+
+const between = (first: number, last: number) => `must be a whole number from ${first} to ${last}`;
+
+const tenYears = 10 * 365 * 86_400_000;
+
+const tampers = [
+  "wrong_secret",
+  "previous_secret",
+  "flipped_byte",
+  "no_prefix",
+  "missing",
+  "duplicate_header",
+  "reserialised",
+] as const satisfies readonly Tamper[];
+
+export const explainRequest = z.strictObject({ value: z.string().max(10_000) });
+
+export const sendRequest = z.strictObject({
+  times: whole(1, 100).default(1),
+  at_once: z.boolean().default(false),
+  tamper: z.enum(tampers).optional(),
+  body: z
+    .union(
+      [
+        z.string(),
+        z.strictObject({ text: z.string() }),
+        z.strictObject({ base64: z.base64("must be base64") }),
+      ],
+      "must be a string, {text} or {base64}",
+    )
+    .transform((body) => {
+      if (typeof body === "object" && "base64" in body)
+        return new Uint8Array(Buffer.from(body.base64, "base64"));
+      return new TextEncoder().encode(typeof body === "object" ? body.text : body);
+    })
+    .optional(),
+});
+
+export const testEmailRequest = z.strictObject({
+  to: z.union([z.string(), z.array(z.string())], "must be an address, or several").optional(),
+  subject: z.string().optional(),
+  scenario: z.enum(["delivered", "bounced", "failed", "delayed"]).optional(),
+});
+
+export const clockRequest = z
+  .strictObject({
+    advance_ms: whole(0, tenYears).optional(),
+    to: z.literal("next").optional(),
+    mode: z.enum(["real", "manual", "accelerated"]).optional(),
+    speed: whole(1, 999_999).optional(),
+  })
+  .refine(
+    ({ advance_ms, to, mode }) =>
+      [advance_ms, to, mode].filter((one) => one !== undefined).length === 1,
+    { path: ["body"], message: "must have one of advance_ms, to and mode" },
+  )
+  .refine(({ mode, speed }) => speed === undefined || mode === "accelerated", {
+    path: ["speed"],
+    message: "needs the mode accelerated",
+  });
+
+export const outcomeRequest = z.strictObject({ outcome: z.enum(["verified", "failed"]) });
+
+export const faultRequest = z.strictObject({
+  target: z.string().max(200),
+  kind: z.enum(faultKinds),
+  times: whole(1, 1_000).default(1),
+  status: whole(300, 599).optional(),
+  retry_after: whole(0, 86_400).optional(),
+  delay_ms: whole(0, 600_000).optional(),
+});
+
+export const assumptionRequest = z.strictObject({ value: z.string().max(10_000) });

@@ -1,0 +1,151 @@
+import { ApiError, notFound } from "../errors.js";
+import { errorResponse } from "../http/error-response.js";
+import { assertOwnRequest } from "../http/guard.js";
+import type { Service } from "../service/service.js";
+import type { Retention } from "../state/retention.js";
+import type { ChangeListener, Kind, State } from "../state/state.js";
+import type { Stray } from "./findings.js";
+import { countsOf } from "./queries.js";
+import { controlRoutes } from "./app.js";
+import { createStream } from "./stream.js";
+
+export interface ControlContext {
+  readonly service: Service;
+  readonly restoreAssumptions: () => void;
+  readonly retention: Pick<Retention, "dropped" | "assertRoom">;
+  readonly listeners: Set<ChangeListener>;
+  readonly saveClock: () => void;
+}
+
+/** Everything that is not the interface: for people, the page and tests. */
+export interface Control {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** The response to a request that was refused before it came here. */
+  readonly refuse: (error: ApiError) => Response;
+  readonly reset: () => void;
+  readonly close: () => void;
+}
+
+/** On every response: the page and its data belong to this origin, and change with each request. */
+const headers = {
+  "Cache-Control": "no-store",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  // Under `no-referrer`, Chromium sends `Origin: null` with the page's own forms.
+  "Referrer-Policy": "same-origin",
+  "X-Content-Type-Options": "nosniff",
+};
+
+export function createControl(context: ControlContext): Control {
+  const { service, listeners, retention, saveClock } = context;
+  const { state, ledger, clock, engine, log } = service;
+  const stream = createStream({
+    callOf: (kind, id) => callOf(state, kind, id),
+    counts: () => countsOf(state),
+  });
+  listeners.add(stream.note);
+  let requests = 0;
+  let droppedBefore = 0;
+  let stray: Stray | undefined;
+
+  const refuse = (error: ApiError) => {
+    requests += 1;
+    return errorResponse(error, `req_${requests}`, ledger.get("errors.shape"));
+  };
+
+  const reset = () => {
+    engine.clear();
+    state.clear();
+    context.restoreAssumptions();
+    saveClock();
+    droppedBefore = retention.dropped;
+    stray = undefined;
+    state.commit();
+    stream.restart();
+  };
+
+  const app = controlRoutes({
+    service,
+    stream,
+    saveClock,
+    reset,
+    assertRoom: retention.assertRoom,
+    watch: () => ({ dropped: retention.dropped - droppedBefore, stray }),
+  });
+  app.get("/", (c) => {
+    const { origin } = new URL(c.req.url);
+    return c.text(
+      `The sandbox serves the interface at ${origin}\nIts description: ${origin}/openapi.json\nWhat happened: ${origin}/_sandbox/overview\n`,
+    );
+  });
+
+  app.notFound((c) => {
+    const { method, path } = c.req;
+    if (!path.startsWith("/_sandbox/") && method !== "GET" && method !== "HEAD")
+      stray = { method, path: path.slice(0, 200), at: clock.now() };
+    const allowed =
+      path === "/openapi.json"
+        ? ["GET"]
+        : ["GET", "POST"].filter((one) => app.router.match(one, path)[0].length > 0);
+    if (allowed.length === 0) {
+      return refuse(
+        notFound(
+          "path",
+          "There is no such route. The interface is under /v1/, and GET / has links.",
+        ),
+      );
+    }
+    const Allow = allowed.join(", ");
+    const text = `Use ${Allow} for this route.`;
+    return refuse(new ApiError(405, "method_not_allowed", text, { headers: { Allow } }));
+  });
+
+  app.onError((error) => {
+    state.commitSoon();
+    if (error instanceof ApiError) return refuse(error);
+    log(error.stack ?? error.message);
+    return refuse(
+      new ApiError(500, "internal_error", "The sandbox failed. Its output has the reason."),
+    );
+  });
+
+  const guarded = async (request: Request): Promise<Response> => {
+    try {
+      assertOwnRequest(request);
+    } catch (error) {
+      return refuse(error as ApiError);
+    }
+    return app.fetch(request);
+  };
+
+  return {
+    async fetch(request) {
+      const response = await guarded(request);
+      for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+      return response;
+    },
+    refuse,
+    reset,
+    close: stream.close,
+  };
+}
+
+/** The call of the timeline that a record belongs to. */
+function callOf(state: State, kind: Kind, id: string): string | undefined {
+  switch (kind) {
+    case "call":
+      return id;
+    case "send":
+      return state.sends.get(id)?.callId;
+    case "event":
+      return state.events.get(id)?.callId;
+    case "delivery":
+      return state.deliveries.get(id)?.callId;
+    case "domain":
+    case "endpoint":
+    case "fault":
+    case "idempotency":
+    case "setting":
+      return undefined;
+  }
+}

@@ -1,0 +1,209 @@
+import { setMaxListeners } from "node:events";
+import type { SuccessRule } from "../assumptions.js";
+import { messageOf } from "../errors.js";
+import { faultDelayMs, faultStatus } from "../faults.js";
+import { clearTimeout, realNow, setTimeout } from "../lib/timers.js";
+import type {
+  Answer,
+  Failure,
+  HeaderList,
+  OutgoingRequest,
+  Sent,
+  Transport,
+} from "../network/transport.js";
+import type { World } from "../world.js";
+import type {
+  AttemptRecord,
+  DeliveryRecord,
+  FaultRecord,
+  Tamper,
+  Trigger,
+} from "../state/records.js";
+import { deliveryHeaders, signature, signingSecret } from "./signing.js";
+import { tampered } from "./tamper.js";
+
+/** Makes single attempts: signs, sends within the time limit, and records. It knows no schedule. */
+export interface Attempts {
+  /** Makes one attempt and records it; undefined if the sandbox was closed or reset meanwhile. Never rejects. */
+  readonly make: (
+    delivery: DeliveryRecord,
+    trigger: Trigger,
+    tamper: Tamper | undefined,
+  ) => Promise<AttemptRecord | undefined>;
+  /** The sandbox was closed, or reset since the delivery was created. */
+  readonly isGone: (delivery: DeliveryRecord) => boolean;
+  /** Ends all attempts that are running. */
+  readonly stop: () => void;
+  /** Ends all attempts that are running; they count as not made. */
+  readonly close: () => void;
+}
+
+export function createAttempts(world: World, transport: Transport): Attempts {
+  const { state, ledger, clock, faults } = world;
+  let isClosed = false;
+  let stopping = new AbortController();
+
+  const isGone = (delivery: DeliveryRecord) =>
+    isClosed || state.deliveries.get(delivery.id) !== delivery;
+
+  const make = async (
+    delivery: DeliveryRecord,
+    trigger: Trigger,
+    tamper: Tamper | undefined,
+  ): Promise<AttemptRecord | undefined> => {
+    const endpoint = state.endpoints.get(delivery.endpointId);
+    if (!endpoint || isGone(delivery)) return undefined;
+    delivery.attempt += 1;
+    const number = delivery.attempt;
+    const startedAt = clock.now();
+    const startedReal = realNow();
+    const fault = faults.take(endpoint.id, delivery.id);
+    const rule = ledger.get("delivery.success");
+    const rotation = ledger.get("rotation");
+    const secret = signingSecret(endpoint, delivery.pinnedSecret, rotation, startedAt);
+    if (rotation.mode === "pinned") delivery.pinnedSecret ??= secret;
+    state.deliveries.put(delivery);
+
+    let request: OutgoingRequest = { url: endpoint.url, headers: [], body: delivery.body };
+    const results = await within(delivery.id, rule.timeoutMs, async (signal) => {
+      const key = ledger.get("secret.key");
+      const { body, signatures } =
+        tamper === undefined
+          ? { body: delivery.body, signatures: [await signature(delivery.body, secret, key)] }
+          : await tampered(tamper, delivery.body, endpoint, secret, key);
+      const headers = deliveryHeaders(delivery, number, signatures);
+      request = { url: endpoint.url, headers, body };
+      return sendUnder(fault, request, delivery.id, signal);
+    }).catch(notSent);
+    if (isGone(delivery)) return undefined;
+
+    const realMs = Math.round(realNow() - startedReal);
+    const ms = clock.mode === "manual" ? Math.max(clock.now() - startedAt, realMs) : realMs;
+    const records = results.map((sent) => {
+      const record: AttemptRecord = {
+        n: delivery.attempts.length + 1,
+        attempt: number,
+        trigger,
+        startedAt,
+        url: endpoint.url,
+        headers: request.headers,
+        ...(tamper === undefined ? {} : { tamper, body: request.body }),
+        ...(fault === undefined ? {} : { faultId: fault.id }),
+        ms,
+        ok: "answer" in sent && isSuccess(sent.answer.status, rule),
+        ...("answer" in sent ? { answer: captured(sent.answer) } : { error: sent.error }),
+      };
+      state.addAttempt(delivery, record);
+      return record;
+    });
+    state.deliveries.put(delivery);
+    // One of two copies may be refused because the receiver is working on the other one.
+    return records.find(({ ok }) => ok) ?? records[0];
+  };
+
+  /** Runs `send` until its time is over: on the manual clock if that is selected, else in real time. */
+  const within = async (
+    id: string,
+    timeoutMs: number,
+    send: (signal: AbortSignal) => Promise<readonly Sent[]>,
+  ): Promise<readonly Sent[]> => {
+    const text = `No response within ${timeoutMs / 1_000} s (A-10).`;
+    const controller = new AbortController();
+    let cancel: (() => void) | undefined;
+    const deadline = new Promise<readonly Sent[]>((resolve) => {
+      const expire = () => {
+        resolve([{ error: { kind: "timeout", text } }]);
+        controller.abort();
+      };
+      if (clock.mode === "manual") {
+        cancel = clock.at(clock.now() + timeoutMs, { kind: "timeout", id }, expire);
+      } else {
+        const timer = setTimeout(expire, timeoutMs);
+        cancel = () => clearTimeout(timer);
+      }
+      // Each attempt that is running listens to it.
+      setMaxListeners(0, stopping.signal);
+      stopping.signal.addEventListener("abort", expire, { signal: controller.signal });
+    });
+    try {
+      return await Promise.race([send(controller.signal), deadline]);
+    } finally {
+      cancel?.();
+      // With a reason of its own: Node would create an exception with its stack for each attempt.
+      controller.abort(ended);
+    }
+  };
+
+  const sendUnder = async (
+    fault: FaultRecord | undefined,
+    request: OutgoingRequest,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<readonly Sent[]> => {
+    switch (fault?.kind) {
+      case undefined:
+        return [await transport(request, signal)];
+      case "status":
+        return [{ answer: faultAnswer(fault) }];
+      case "refused":
+        return byFault("refused", "A fault refused the connection.");
+      case "reset":
+        return byFault("reset", "A fault closed the connection before the receiver was called.");
+      case "answer_lost":
+        await transport(request, signal);
+        return byFault("reset", "The receiver ran, and a fault dropped its response.");
+      case "timeout":
+        return new Promise(() => {});
+      case "slow":
+        await new Promise<void>((resolve) => {
+          const end = clock.now() + faultDelayMs(fault);
+          signal.addEventListener("abort", clock.at(end, { kind: "delay", id }, resolve));
+        });
+        return [await transport(request, signal)];
+      case "duplicate":
+        return Promise.all([transport(request, signal), transport(request, signal)]);
+    }
+  };
+
+  const stop = () => {
+    stopping.abort();
+    stopping = new AbortController();
+  };
+
+  return {
+    make,
+    isGone,
+    stop,
+    close() {
+      isClosed = true;
+      stop();
+    },
+  };
+}
+
+const ended = new Error("The attempt has ended.");
+
+const byFault = (kind: Failure["kind"], text: string) => [{ error: { kind, text } }];
+
+const notSent = (error: unknown): readonly Sent[] => [
+  { error: { kind: "protocol", text: `The request cannot be sent: ${messageOf(error)}` } },
+];
+
+const isSuccess = (status: number, { only200 }: SuccessRule) =>
+  only200 ? status === 200 : status >= 200 && status <= 299;
+
+const captured = ({ status, headers, body, bytes, truncated }: Answer) => ({
+  status,
+  headers,
+  body: { content: body, bytes, truncated },
+});
+
+function faultAnswer(fault: FaultRecord): Answer {
+  const { retryAfter } = fault;
+  const body = new TextEncoder().encode("This response is a fault of the sandbox.\n");
+  const headers: HeaderList = [
+    ["Content-Type", "text/plain"],
+    ...(retryAfter === undefined ? [] : ([["Retry-After", String(retryAfter)]] as const)),
+  ];
+  return { status: faultStatus(fault), headers, body, bytes: body.length, truncated: false };
+}

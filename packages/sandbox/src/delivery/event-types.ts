@@ -1,0 +1,21 @@
+import type { Ledger } from "../settings.js";
+
+export interface EventType {
+  readonly type: string;
+  readonly description: string;
+}
+
+const named: readonly EventType[] = [
+  { type: "email.sent", description: "An email was handed to the recipient's server." },
+  { type: "email.delivered", description: "The recipient's server accepted an email." },
+  { type: "domain.updated", description: "The status of a sending domain changed." },
+];
+
+/** The event types that exist: the named ones, and those that A-03 adds. */
+export const eventTypes = (ledger: Ledger): readonly EventType[] => [
+  ...named,
+  ...ledger
+    .get("eventTypes")
+    .filter((type) => !named.some((known) => known.type === type))
+    .map((type) => ({ type, description: "Added by A-03." })),
+];

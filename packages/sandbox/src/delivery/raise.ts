@@ -1,0 +1,126 @@
+import type { Occasion } from "../assumptions.js";
+import { messageOf } from "../errors.js";
+import { iso } from "../service/resources.js";
+import type { World } from "../world.js";
+import type {
+  AccountId,
+  DeliveryRecord,
+  EndpointRecord,
+  EventRecord,
+  NotSent,
+} from "../state/records.js";
+import { eventTypes } from "./event-types.js";
+import { eventBytes } from "./body.js";
+
+export interface Happening {
+  readonly account: AccountId;
+  readonly callId: string;
+  readonly sendId?: string;
+  readonly occasion: Occasion;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Raises the event of an occasion, if it has one, with a delivery to each endpoint that subscribes to its
+ * type. Returns the deliveries; the caller starts them.
+ */
+export function raise(world: World, happening: Happening): readonly DeliveryRecord[] {
+  const { ledger } = world;
+  const type = ledger.get("event.emits")[happening.occasion];
+  // Types beyond the named ones exist only if A-03 adds them.
+  if (type === undefined || !eventTypes(ledger).some((known) => known.type === type)) {
+    record(world, happening, type ?? happening.occasion, "not_emitted");
+    return [];
+  }
+
+  const all = Array.from(world.state.endpoints.all()).filter(
+    ({ account }) => account === happening.account,
+  );
+  const subscribed = all.filter((endpoint) => endpoint.eventTypes.includes(type));
+  const active = subscribed.filter(({ status }) => status === "active");
+  if (active.length === 0) {
+    record(world, happening, type, whyNot(all, subscribed));
+    return [];
+  }
+  const event = record(world, happening, type);
+  try {
+    return deliver(world, event, happening, active);
+  } catch (error) {
+    event.notSent = "not_emitted";
+    world.log(`${event.id}: the body of the event cannot be made (A-07): ${messageOf(error)}`);
+    return [];
+  }
+}
+
+const whyNot = (all: readonly unknown[], subscribed: readonly unknown[]): NotSent => {
+  if (all.length === 0) return "no_endpoint";
+  return subscribed.length > 0 ? "archived" : "type_not_subscribed";
+};
+
+function record(
+  { state, clock, ids }: World,
+  { account, callId, sendId }: Happening,
+  type: string,
+  notSent?: NotSent,
+): EventRecord {
+  const event = {
+    id: ids.next("src"),
+    account,
+    callId,
+    sendId,
+    type,
+    at: clock.now(),
+    notSent,
+    deliveries: [],
+  };
+  const call = state.calls.get(callId);
+  if (call) {
+    call.events.push(event.id);
+    state.calls.put(call);
+  }
+  return state.events.put(event);
+}
+
+function deliver(
+  { state, ledger, ids }: World,
+  event: EventRecord,
+  { account, callId, data }: Happening,
+  endpoints: readonly EndpointRecord[],
+): readonly DeliveryRecord[] {
+  const shared = ledger.get("event.identity") === "shared" ? ids.next("evt") : undefined;
+  const subscription = ledger.get("subscription.id") === "per-type" ? event.type : "*";
+  const deliveries = endpoints.map((endpoint): DeliveryRecord => {
+    const eventId = shared ?? ids.next("evt");
+    const facts = {
+      event_id: eventId,
+      type: event.type,
+      created_at: iso(event.at),
+      data,
+    };
+    const id = ids.next("dlv");
+    return {
+      id,
+      seq: state.nextSeq(),
+      account,
+      callId,
+      eventId,
+      sourceEventId: event.id,
+      endpointId: endpoint.id,
+      subscriptionId: endpoint.subscriptions[subscription] ?? "",
+      type: event.type,
+      createdAt: event.at,
+      deliveryId: id,
+      state: "pending",
+      nextAttemptAt: event.at,
+      trigger: "event",
+      retries: 0,
+      attempt: 0,
+      body: eventBytes(facts, ledger.get("event.body"), ledger.get("event.bytes")),
+      attempts: [],
+    };
+  });
+  for (const delivery of deliveries) state.deliveries.put(delivery);
+  event.deliveries.push(...deliveries.map(({ id }) => id));
+  state.events.put(event);
+  return deliveries;
+}

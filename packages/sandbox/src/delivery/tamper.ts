@@ -1,0 +1,45 @@
+import type { Settings } from "../assumptions.js";
+import type { EndpointRecord, Tamper } from "../state/records.js";
+import { signature } from "./signing.js";
+
+/**
+ * What an attempt sends that a receiver has to refuse; `previous_secret` is refused after a rotation.
+ * Rejects if a body that is not JSON has to be re-serialised.
+ */
+export async function tampered(
+  tamper: Tamper,
+  body: Uint8Array,
+  endpoint: EndpointRecord,
+  secret: string,
+  rule: Settings["secret.key"],
+): Promise<{ readonly body: Uint8Array; readonly signatures: readonly string[] }> {
+  const genuine = await signature(body, secret, rule);
+  switch (tamper) {
+    case "wrong_secret":
+      return { body, signatures: [await signature(body, `whsec_${"wrong".repeat(6)}XX`, rule)] };
+    case "previous_secret":
+      return {
+        body,
+        signatures: [await signature(body, endpoint.previous?.secret ?? secret, rule)],
+      };
+    case "flipped_byte": {
+      const flipped = Uint8Array.from(body);
+      const middle = flipped.length >> 1;
+      flipped[middle] = (flipped[middle] ?? 0) ^ 1;
+      return { body: flipped, signatures: [genuine] };
+    }
+    case "no_prefix":
+      return { body, signatures: [genuine.replace("sha256=", "")] };
+    case "missing":
+      return { body, signatures: [] };
+    case "duplicate_header":
+      return { body, signatures: [genuine, genuine] };
+    case "reserialised": {
+      const parsed: unknown = JSON.parse(new TextDecoder().decode(body));
+      return {
+        body: new TextEncoder().encode(JSON.stringify(parsed, null, 2)),
+        signatures: [genuine],
+      };
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import type { Settings } from "./assumptions.js";
+
+/** The codes of the interface document, then those that are assumed. */
+export type ErrorCode =
+  | "authentication_required"
+  | "missing_idempotency_key"
+  | "invalid_request"
+  | "rate_limited"
+  | "not_found"
+  | "method_not_allowed"
+  | "unsupported_media_type"
+  | "body_too_large"
+  | "idempotency_conflict"
+  | "idempotency_in_progress"
+  | "conflict"
+  | "forbidden"
+  | "too_many_pending"
+  | "service_unavailable"
+  | "internal_error";
+
+export interface ErrorDetails {
+  /** The field, parameter or header that is invalid. */
+  readonly param?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A refusal: thrown anywhere below a route, and written as a response in one place. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly param: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.param = details.param;
+    this.headers = details.headers ?? {};
+  }
+}
+
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+export const invalid = (param: string, message: string): ApiError =>
+  new ApiError(400, "invalid_request", message, { param });
+
+export const conflict = (message: string): ApiError => new ApiError(409, "conflict", message);
+
+export const notFound = (param: string, message: string): ApiError =>
+  new ApiError(404, "not_found", message, { param });
+
+/** The body of an error response, in the shape of A-11. */
+export function errorBody(
+  { status, code, message, param }: ApiError,
+  requestId: string,
+  shape: Settings["errors.shape"],
+): { readonly type: string; readonly body: object } {
+  const facts = { code, message, ...(param === undefined ? {} : { param }), request_id: requestId };
+  switch (shape) {
+    case "nested":
+      return { type: "application/json", body: { error: facts } };
+    case "flat":
+      return { type: "application/json", body: facts };
+    case "problem": {
+      const { message: detail, ...rest } = facts;
+      return {
+        type: "application/problem+json",
+        body: { type: "about:blank", title: code.replaceAll("_", " "), status, detail, ...rest },
+      };
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { invalid, notFound } from "./errors.js";
+import type { Ids } from "./lib/ids.js";
+import type { FaultKind, FaultRecord } from "./state/records.js";
+import type { State } from "./state/state.js";
+
+export const faultKinds: readonly FaultKind[] = [
+  "status",
+  "answer_lost",
+  "refused",
+  "timeout",
+  "reset",
+  "slow",
+  "duplicate",
+];
+
+/** Failures that the developer has ordered, for an endpoint (`we_…`) or a route (`POST /v1/emails`). */
+export interface Faults {
+  readonly add: (
+    fault: Omit<FaultRecord, "id" | "slots" | "cancelled"> & { readonly times: number },
+  ) => FaultRecord;
+  readonly cancel: (id: string) => FaultRecord;
+  /** Uses the oldest fault that is left for `target`; `usedBy` is the call or delivery that it hits. */
+  readonly take: (target: string, usedBy: string) => FaultRecord | undefined;
+}
+
+/** The status of a fault of kind `status`. */
+export const faultStatus = ({ status = 500 }: FaultRecord): number => status;
+
+/** The delay of a fault of kind `slow`. */
+export const faultDelayMs = ({ delayMs = 1_000 }: FaultRecord): number => delayMs;
+
+export const slotsLeft = ({ slots, cancelled }: FaultRecord): number =>
+  cancelled ? 0 : slots.filter(({ usedBy }) => usedBy === undefined).length;
+
+export function createFaults(state: State, ids: Ids): Faults {
+  return {
+    add({ times, ...fault }) {
+      if (fault.target.startsWith("we_")) {
+        if (!state.endpoints.get(fault.target))
+          throw notFound("target", `There is no endpoint ${fault.target}.`);
+      } else if (fault.kind === "duplicate") {
+        throw invalid(
+          "kind",
+          "A request cannot be duplicated: duplicate needs an endpoint as its target.",
+        );
+      }
+      return state.faults.put({
+        id: ids.next("fault"),
+        ...fault,
+        slots: Array.from({ length: times }, () => ({})),
+      });
+    },
+    cancel(id) {
+      const fault = state.faults.get(id);
+      if (!fault) throw notFound("id", `There is no fault ${id}.`);
+      fault.cancelled = true;
+      return state.faults.put(fault);
+    },
+    take(target, usedBy) {
+      for (const fault of state.faults.all()) {
+        const slot =
+          fault.target === target && !fault.cancelled
+            ? fault.slots.find((candidate) => candidate.usedBy === undefined)
+            : undefined;
+        if (!slot) continue;
+        slot.usedBy = usedBy;
+        return state.faults.put(fault);
+      }
+      return undefined;
+    },
+  };
+}

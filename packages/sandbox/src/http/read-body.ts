@@ -1,0 +1,50 @@
+import { ApiError, invalid } from "../errors.js";
+
+const tooLarge = (limit: number) =>
+  new ApiError(413, "body_too_large", `The request body must have at most ${limit} bytes (A-24).`);
+
+/** Reads a request body of at most `limit` bytes. @throws ApiError 413, 400 */
+export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+  if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
+  // One buffer that grows: a list of chunks of one byte takes a hundred times their size.
+  let body = new Uint8Array(1_024);
+  let length = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      const end = length + chunk.length;
+      if (end > limit) throw tooLarge(limit);
+      if (end > body.length) {
+        const larger = new Uint8Array(Math.min(Math.max(end, 2 * body.length), limit));
+        larger.set(body.subarray(0, length));
+        body = larger;
+      }
+      body.set(chunk, length);
+      length = end;
+    }
+  } catch (error) {
+    throw error instanceof ApiError
+      ? error
+      : invalid("body", "The connection was closed before the end of the request body.");
+  }
+  return body.subarray(0, length);
+}
+
+/** @throws ApiError 415 unless the request states that its body is JSON */
+export function assertJson({ headers }: Request): void {
+  const type = headers.get("content-type") ?? "";
+  if (/^application\/json\s*(?:;|$)/i.test(type) && !headers.has("content-encoding")) return;
+  throw new ApiError(
+    415,
+    "unsupported_media_type",
+    "Send the body as JSON, with Content-Type: application/json.",
+  );
+}
+
+/** @throws ApiError 400 */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw invalid("body", "The request body is not JSON in UTF-8.");
+  }
+}

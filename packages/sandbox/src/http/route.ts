@@ -1,0 +1,55 @@
+import { ApiError } from "../errors.js";
+
+interface Target {
+  readonly method: string;
+  readonly path: string;
+}
+
+export interface Route<Item extends Target> {
+  readonly operation: Item;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const patterns = new Map<string, RegExp>();
+
+/** `/v1/domains/{domain_id}:verify` as an expression: an id ends at `/` or at its `:verb`. */
+function patternOf(path: string): RegExp {
+  const known =
+    patterns.get(path) ?? new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/:]+)")}$`);
+  patterns.set(path, known);
+  return known;
+}
+
+/** @throws ApiError 404 for an unknown route, 405 with `Allow` for another method */
+export function matchRoute<Item extends Target>(
+  table: readonly Item[],
+  method: string,
+  path: string,
+): Route<Item> {
+  const matching = table.filter((operation) => patternOf(operation.path).test(path));
+  const operation = matching.find((candidate) => candidate.method === method);
+  if (operation) {
+    const groups = patternOf(operation.path).exec(path)?.groups ?? {};
+    const params = Object.entries(groups).map(([name, text]) => [name, decoded(text)]);
+    return { operation, params: Object.fromEntries(params) };
+  }
+  if (matching.length === 0) {
+    throw new ApiError(
+      404,
+      "not_found",
+      "There is no such route. /openapi.json lists all of them.",
+    );
+  }
+  const allowed = matching.map((candidate) => candidate.method).join(", ");
+  throw new ApiError(405, "method_not_allowed", `Use ${allowed} for this route.`, {
+    headers: { Allow: allowed },
+  });
+}
+
+const decoded = (text: string) => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};

@@ -1,0 +1,85 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { ApiError } from "../errors.js";
+import type { Reply } from "./api.js";
+import { assertHost } from "./guard.js";
+
+export interface Listening {
+  readonly port: number;
+  /** `http://127.0.0.1:4010` */
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+export interface ServerContext {
+  readonly handle: (request: Request) => Promise<Reply>;
+  readonly allowHosts: readonly string[];
+  readonly refuse: (error: ApiError) => Response;
+}
+
+/** All hosts that a request names. One in its first line is the host of its URL, and so of its origin. */
+function hostsOf({ url = "", headersDistinct }: IncomingMessage): readonly string[] {
+  const hosts = headersDistinct["host"] ?? [];
+  const [, target] = /^[a-z]+:\/\/([^/?#]*)/i.exec(url) ?? [];
+  return target === undefined || (hosts.length === 1 && hosts[0] === target)
+    ? hosts
+    : [...hosts, target];
+}
+
+/** Serves on 127.0.0.1. Rejects with Error if the port is taken. */
+export async function listen(
+  { handle, allowHosts, refuse }: ServerContext,
+  port: number,
+): Promise<Listening> {
+  let bound = port;
+  const respond = getRequestListener(
+    async (request, env) => {
+      const { incoming, outgoing } = env as {
+        readonly incoming: IncomingMessage;
+        readonly outgoing: ServerResponse;
+      };
+      try {
+        assertHost(hostsOf(incoming), bound, allowHosts);
+      } catch (error) {
+        if (error instanceof ApiError) return refuse(error);
+        throw error;
+      }
+      const reply = await handle(request);
+      if ("response" in reply) return reply.response;
+      // A fault: the client sees its connection closed, or no response until it gives up.
+      if (reply.lost === "closed") outgoing.destroy();
+      else await new Promise((resolve) => outgoing.once("close", resolve));
+      return RESPONSE_ALREADY_SENT;
+    },
+    // A request without Host reaches the guard, which refuses it.
+    { overrideGlobalObjects: false, hostname: "none" },
+  );
+  const server = createServer(
+    { requireHostHeader: false },
+    (request, response) => void respond(request, response),
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === "EADDRINUSE"
+          ? new Error(`Port ${port} is in use. Choose another one, or 0 for a free one.`, {
+              cause: error,
+            })
+          : error,
+      ),
+    );
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  bound = (server.address() as AddressInfo).port;
+  return {
+    port: bound,
+    url: `http://127.0.0.1:${bound}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,42 @@
+import type { z } from "zod";
+import { ApiError, invalid } from "../errors.js";
+
+const article = (noun: string) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
+
+const expectedNames: Readonly<Record<string, string>> = { record: "object", int: "whole number" };
+
+/**
+ * Returns what the schema makes of `value`.
+ *
+ * @param classStatus the status for another `message_class` (A-13)
+ * @throws ApiError that names the first invalid field
+ */
+export function validate<Output>(
+  schema: z.ZodType<Output>,
+  value: unknown,
+  classStatus = 400,
+): Output {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const param = issue?.path.join(".") || "body";
+  const text = `${param} ${issue ? problem(issue) : "is invalid"}.`;
+  if (param === "message_class" && typeof issue?.input === "string") {
+    throw new ApiError(classStatus, "invalid_request", text, { param });
+  }
+  throw invalid(param, text);
+}
+
+function problem(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_type") {
+    return issue.input === undefined
+      ? "is required"
+      : `must be ${article(expectedNames[issue.expected] ?? issue.expected)}`;
+  }
+  if (issue.code === "unrecognized_keys") return `must not have the member ${issue.keys[0]}`;
+  if (issue.code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
+  if (issue.code === "too_big" && issue.origin === "string") {
+    return `must have at most ${issue.maximum} characters`;
+  }
+  return issue.message;
+}

@@ -1,0 +1,77 @@
+export interface Heap<Item> {
+  readonly size: number;
+  readonly peek: () => Item | undefined;
+  readonly pop: () => Item | undefined;
+  /** Returns a function that removes the item, if it is still there. */
+  readonly push: (item: Item) => () => void;
+  readonly removeAll: (matching: (item: Item) => boolean) => void;
+}
+
+interface Node<Item> {
+  readonly item: Item;
+  readonly order: number;
+  index: number;
+}
+
+/** A binary heap: the first item by `compare` on top; equal items leave in the order of their arrival. */
+export function createHeap<Item>(compare: (a: Item, b: Item) => number): Heap<Item> {
+  const nodes: Node<Item>[] = [];
+  let pushed = 0;
+  const precedes = (a: Node<Item>, b: Node<Item>) =>
+    (compare(a.item, b.item) || a.order - b.order) < 0;
+  const place = (node: Node<Item>, index: number) => {
+    nodes[index] = node;
+    node.index = index;
+  };
+
+  /** Moves the node up or down from its index to where it belongs. */
+  const settle = (node: Node<Item>) => {
+    for (;;) {
+      const { index } = node;
+      const parent = nodes[(index - 1) >> 1];
+      const [left, right] = [nodes[2 * index + 1], nodes[2 * index + 2]];
+      const child = left && right && precedes(right, left) ? right : left;
+      const other =
+        parent && precedes(node, parent)
+          ? parent
+          : child && precedes(child, node)
+            ? child
+            : undefined;
+      if (!other) return;
+      place(node, other.index);
+      place(other, index);
+    }
+  };
+
+  const remove = (node: Node<Item>) => {
+    if (node.index < 0) return;
+    const last = nodes.pop();
+    if (last && last !== node) {
+      place(last, node.index);
+      settle(last);
+    }
+    node.index = -1;
+  };
+
+  return {
+    get size() {
+      return nodes.length;
+    },
+    peek: () => nodes[0]?.item,
+    push(item) {
+      const node = { item, order: pushed, index: nodes.length };
+      pushed += 1;
+      nodes.push(node);
+      settle(node);
+      return () => remove(node);
+    },
+    removeAll(matching) {
+      for (const node of nodes.filter(({ item }) => matching(item))) remove(node);
+    },
+    pop() {
+      const [top] = nodes;
+      if (top) remove(top);
+      return top?.item;
+    },
+  };
+}

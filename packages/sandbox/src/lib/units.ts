@@ -1,0 +1,19 @@
+const durations = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000 };
+const sizes = { B: 1, kB: 1_000, KiB: 1_024, MB: 1_000_000, MiB: 1_048_576 };
+
+/** The longest wait of `setTimeout`, 24.8 days: a longer one ends immediately. */
+export const longestTimer: number = 2 ** 31 - 1;
+
+const parse = (units: Readonly<Record<string, number>>, max: number) => (text: string) => {
+  const [, number, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)([A-Za-z]+)$/.exec(text) ?? [];
+  const factor = Object.hasOwn(units, unit) ? units[unit] : undefined;
+  if (number === undefined || factor === undefined) return undefined;
+  const value = Math.round(Number(number) * factor);
+  return value <= max ? value : undefined;
+};
+
+/** Milliseconds of `250ms`, `5s`, `30m`, `2h`, at most {@link longestTimer}; undefined for anything else. */
+export const parseDuration: (text: string) => number | undefined = parse(durations, longestTimer);
+
+/** Bytes of `512B`, `10kB`, `64KiB`, `1MiB`, at most 1 GB; undefined for anything else. */
+export const parseSize: (text: string) => number | undefined = parse(sizes, 1e9);

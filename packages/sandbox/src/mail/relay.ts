@@ -1,0 +1,99 @@
+import { setMaxListeners } from "node:events";
+import { createTransport, type NodemailerError } from "nodemailer";
+import { createLanes } from "../delivery/lanes.js";
+import { clearTimeout, setImmediate, setTimeout } from "../lib/timers.js";
+import type { SmtpServer } from "../options.js";
+import type { World } from "../world.js";
+import type { SendRecord } from "../state/records.js";
+
+/** Passes accepted emails on to an SMTP server on this machine. */
+export interface Relay {
+  /** Queues a send. The result becomes a line in its history, and changes nothing else. */
+  readonly send: (sendId: string) => void;
+  /** Ends what is running and forgets what is queued. */
+  readonly close: () => void;
+}
+
+/** Emails that are passed on at the same time; they start in the order of their sends. */
+const atOnce = 3;
+
+/** What the id of a Message-ID header ends with (RFC 5322, section 3.6.4). */
+const messageIdDomain = "sandbox.test";
+
+/**
+ * @param server undefined: nothing is passed on
+ * @param limitMs what one email may take, in real time. Default 10 s.
+ */
+export function createRelay(server: SmtpServer | undefined, world: World, limitMs = 10_000): Relay {
+  if (server === undefined) return { send() {}, close() {} };
+  const { host, port } = server;
+  const place = `${host === "::1" ? "[::1]" : host}:${port}`;
+  const transport = createTransport({
+    host,
+    port,
+    secure: false,
+    ignoreTLS: true,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    socketCloseTimeout: 0,
+  });
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  const inLane = createLanes(atOnce);
+
+  const pass = async (send: SendRecord): Promise<string> => {
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    const timer = setTimeout(abort, limitMs);
+    closing.signal.addEventListener("abort", abort, { signal: controller.signal });
+    try {
+      const { rejected } = await transport.sendMail({
+        messageId: `<${send.messageId}@${messageIdDomain}>`,
+        // Objects, so that no address is parsed as a list.
+        from: { name: "", address: send.from },
+        to: send.to.map((address) => ({ name: "", address })),
+        subject: send.subject,
+        html: send.html,
+        text: send.text,
+        signal: controller.signal,
+      });
+      const refused = rejected.length;
+      return refused === 0
+        ? `relayed to ${place}`
+        : `relayed to ${place}, which refused ${refused} of ${send.to.length} recipients`;
+    } catch (error) {
+      return `relay failed: ${cause(error as NodemailerError, place, limitMs)}`;
+    } finally {
+      clearTimeout(timer);
+      controller.abort();
+    }
+  };
+
+  return {
+    send(sendId) {
+      void inLane("", async () => {
+        // By then the send is committed.
+        await new Promise((resolve) => setImmediate(resolve));
+        const send = world.state.sends.get(sendId);
+        if (!send || closing.signal.aborted) return;
+        const note = await pass(send);
+        // It may have been dropped or reset meanwhile.
+        if (closing.signal.aborted || world.state.sends.get(sendId) !== send) return;
+        send.history.push({ status: send.status, at: world.clock.now(), note });
+        world.state.sends.put(send);
+        world.state.commitSoon();
+      });
+    },
+    close: () => closing.abort(),
+  };
+}
+
+/** Why an email was not passed on, in words. Nothing that the server wrote is part of them. */
+function cause(error: NodemailerError, place: string, limitMs: number): string {
+  if (error.responseCode !== undefined) return `${place} responded ${error.responseCode}`;
+  if (error.name === "AbortError") return `${place} did not finish within ${limitMs / 1_000} s`;
+  if (error.code === "EPROTOCOL") return `${place} is not an SMTP server`;
+  return /ECONNREFUSED/.test(error.message)
+    ? `nothing listens on ${place}`
+    : `${place} closed the connection`;
+}

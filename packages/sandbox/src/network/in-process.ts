@@ -1,0 +1,73 @@
+import type { Answer, Transport } from "./transport.js";
+
+/** A receiver in this process: `receiver.fetch`. */
+export type Handler = (request: Request) => Response | Promise<Response>;
+
+/** Hands deliveries to a function, without a socket. */
+export const inProcess =
+  (handler: Handler, captureBytes = 65_536): Transport =>
+  async ({ url, headers, body }, signal) => {
+    try {
+      const request = new Request(url, {
+        method: "POST",
+        headers: headers.map(([name, value]): [string, string] => [name, value]),
+        body: Uint8Array.from(body),
+        signal,
+      });
+      // What a handler in JavaScript returns is not checked by a compiler.
+      const response: unknown = await handler(request);
+      if (!isResponse(response)) {
+        const text = `The receiver returned ${named(response)} instead of a Response.`;
+        return { error: { kind: "protocol", text } };
+      }
+      return { answer: await answerOf(response, captureBytes, signal) };
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return {
+        error: { kind: "reset", text: `The receiver threw instead of responding: ${reason}` },
+      };
+    }
+  };
+
+/** Also a Response of another implementation, such as a polyfill's. */
+const isResponse = (value: unknown): value is Response =>
+  typeof value === "object" &&
+  value !== null &&
+  "status" in value &&
+  "headers" in value &&
+  "arrayBuffer" in value;
+
+/** `undefined`, `null`, `a string`, `an object`. */
+function named(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** Reads a response as the network transport does: once there is more than is kept, no further. */
+async function answerOf(
+  response: Response,
+  captureBytes: number,
+  signal: AbortSignal,
+): Promise<Answer> {
+  if (response.bodyUsed) throw new TypeError("the body of its response has already been read");
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const reader = response.body?.getReader();
+  const stop = () => void reader?.cancel().catch(() => {});
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  while (bytes <= captureBytes) {
+    const value = (await reader?.read())?.value;
+    if (value === undefined) break;
+    chunks.push(value);
+    bytes += value.length;
+  }
+  stop();
+  return {
+    status: response.status,
+    headers: [...response.headers],
+    body: new Uint8Array(Buffer.concat(chunks).subarray(0, captureBytes)),
+    bytes,
+    truncated: bytes > captureBytes,
+  };
+}

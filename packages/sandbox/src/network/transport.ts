@@ -1,0 +1,314 @@
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { setImmediate } from "../lib/timers.js";
+import {
+  type Address,
+  allowedAddresses,
+  checkUrl,
+  literal,
+  type Lookup,
+  systemLookup,
+  type UrlRule,
+} from "./url-rule.js";
+
+/** Header lines in their order on the wire. A name may occur several times. */
+export type HeaderList = readonly (readonly [name: string, value: string])[];
+
+export interface OutgoingRequest {
+  readonly url: string;
+  /**
+   * Sent in this order, case and number, after `Host`, `Content-Length` and `Connection: close`.
+   * Lines that frame the message or manage the connection (these three and `Transfer-Encoding`) are
+   * left out.
+   */
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+}
+
+/** A final response (2xx to 5xx, a redirect included). */
+export interface Answer {
+  readonly status: number;
+  readonly headers: HeaderList;
+  /** The first `captureBytes` of the body, without chunk framing, in its content encoding. */
+  readonly body: Uint8Array;
+  /** Body bytes that were received; a lower bound if `truncated`. */
+  readonly bytes: number;
+  /** Whether the body is longer than `captureBytes`. */
+  readonly truncated: boolean;
+}
+
+/**
+ * - `refused`: no connection. `timeout`: the signal aborted, or the system gave up connecting.
+ * - `reset`: the connection was closed before the response was complete.
+ * - `tls`, `dns`: as named. `protocol`: what arrived is not an HTTP/1.1 response that can be used,
+ *   or the request cannot be sent.
+ * - `url_refused`: the URL rule does not allow the URL or one of its addresses.
+ */
+export type FailureKind =
+  "refused" | "timeout" | "reset" | "tls" | "dns" | "protocol" | "url_refused";
+
+/** Why there is no answer. `text` is whole sentences for a developer. */
+export interface Failure {
+  readonly kind: FailureKind;
+  readonly text: string;
+}
+
+export type Sent = { readonly answer: Answer } | { readonly error: Failure };
+
+/**
+ * Sends one POST request. Never rejects. An abort of the signal ends it immediately, with an error
+ * of kind `timeout`, and closes the socket; the caller knows the reason of the abort.
+ */
+export type Transport = (request: OutgoingRequest, signal: AbortSignal) => Promise<Sent>;
+
+export interface NetworkTransportOptions {
+  /** Read at each attempt. */
+  readonly rule: () => UrlRule;
+  /** The system's resolver by default. Called once per attempt, for names only. */
+  readonly lookup?: Lookup | undefined;
+  /** Whether the sandbox listens on this address and port. */
+  readonly isOwn: (address: string, port: number) => boolean;
+  /**
+   * How much of a response's body is kept, in bytes (0 or more), 65,536 by default. Once there is
+   * more, the rest is not awaited.
+   */
+  readonly captureBytes?: number | undefined;
+  /** Certificates (PEM) to trust instead of Node's, for tests. */
+  readonly ca?: string | Buffer | undefined;
+}
+
+/**
+ * Sends requests over the network.
+ *
+ * The URL and all its addresses are checked at each attempt. The connection goes to the checked
+ * address itself, so that a name which changes its address in between gains nothing. Addresses are
+ * tried in turn; the next one only if no connection was established. Redirects are not followed.
+ */
+export function networkTransport(options: NetworkTransportOptions): Transport {
+  const { rule, lookup = systemLookup, isOwn } = options;
+
+  async function send(request: OutgoingRequest, signal: AbortSignal): Promise<Sent> {
+    const current = rule();
+    const checked = checkUrl(request.url, current);
+    if ("refused" in checked) return failure("url_refused", checked.refused);
+    const { url } = checked;
+    const found = await unlessAborted(allowedAddresses(url, current, lookup, isOwn), signal);
+    if (found === undefined) return stopped;
+    if ("refused" in found) return failure("url_refused", found.refused);
+    if ("unresolved" in found) return failure("dns", found.unresolved);
+
+    let first: Sent | undefined;
+    for (const address of found.addresses) {
+      if (signal.aborted) return stopped;
+      const { sent, connected } = await post(url, address, request, signal, options);
+      if (connected || signal.aborted) return sent;
+      // Resolvers list addresses that this machine cannot use last (RFC 6724, section 6, rule 1).
+      first ??= sent;
+    }
+    return first === undefined ? stopped : withAddresses(first, url, found.addresses);
+  }
+
+  return (request, signal) =>
+    send(request, signal).catch((error: unknown) =>
+      failure("protocol", `The request cannot be sent: ${String(error)}.`),
+    );
+}
+
+interface Exchange {
+  readonly sent: Sent;
+  /** Whether a connection was established, so that the receiver may have got the request. */
+  readonly connected: boolean;
+}
+
+/** Rejects if Node refuses to build the request, such as for a line break in a header. */
+function post(
+  url: URL,
+  { address }: Address,
+  request: OutgoingRequest,
+  signal: AbortSignal,
+  { captureBytes = 65_536, ca }: NetworkTransportOptions,
+): Promise<Exchange> {
+  return new Promise((resolve) => {
+    const secure = url.protocol === "https:";
+    let phase: Phase = "connecting";
+    let response: IncomingMessage | undefined;
+
+    const outgoing = (secure ? httpsRequest : httpRequest)({
+      method: "POST",
+      host: address,
+      port: url.port || defaultPorts[url.protocol],
+      path: url.pathname + url.search,
+      // A list, because an object cannot hold interleaved duplicates of different case.
+      headers: [
+        ["Host", url.host],
+        ["Content-Length", String(request.body.byteLength)],
+        ["Connection", "close"],
+        ...request.headers.filter(([header]) => !ownHeaders.has(header.toLowerCase())),
+      ].flat(),
+      // A new connection for each attempt: a request on a kept connection that the receiver is just
+      // closing fails like one that the receiver reset.
+      agent: false,
+      maxHeaderSize: 16_384,
+      // Against NODE_TLS_REJECT_UNAUTHORIZED, with which a delivery would succeed only here.
+      rejectUnauthorized: true,
+      servername: literal(url) === undefined ? url.hostname : "",
+      ...(ca !== undefined && { ca }),
+    });
+
+    const settle = (sent: Sent): void => {
+      signal.removeEventListener("abort", abort);
+      resolve({ sent, connected: phase !== "connecting" });
+      outgoing.destroy();
+    };
+    const abort = (): void => settle(stopped);
+    const fail = (error: NodeJS.ErrnoException): void => {
+      // The bytes of a complete response may still be unread, for example if the receiver closed
+      // the connection without reading the whole request.
+      if (response?.complete !== true) settle({ error: describe(error, url, phase) });
+    };
+    signal.addEventListener("abort", abort);
+
+    outgoing.on("socket", (socket) => {
+      socket.once("connect", () => (phase = secure ? "handshake" : "open"));
+      socket.once(secure ? "secureConnect" : "connect", () => {
+        phase = "open";
+        // Node polls between the two: it reads the response of a receiver that has already responded
+        // and closed. A write to that connection fails, and Node would discard the response unread.
+        setImmediate(() => setImmediate(() => outgoing.end(request.body)));
+      });
+    });
+    // The listeners stay: an error after the end of the attempt must not end the process.
+    outgoing.on("error", fail);
+    outgoing.on("upgrade", () => settle(switched));
+    outgoing.on("response", (incoming) => {
+      incoming.on("error", fail);
+      // Without an Upgrade header, Node treats it as a final response.
+      if (incoming.statusCode === 101) return settle(switched);
+      phase = "response";
+      response = incoming;
+      const declared = Number(incoming.headers["content-length"] ?? captureBytes);
+      const capture = new Uint8Array(Math.min(captureBytes, declared));
+      let bytes = 0;
+      const answer = (truncated: boolean): void =>
+        settle({
+          answer: {
+            status: incoming.statusCode ?? 0,
+            headers: pairs(incoming.rawHeaders),
+            body: capture.slice(0, bytes),
+            bytes,
+            truncated,
+          },
+        });
+      incoming.on("data", (chunk: Buffer) => {
+        if (bytes < captureBytes) capture.set(chunk.subarray(0, captureBytes - bytes), bytes);
+        bytes += chunk.length;
+        if (bytes > captureBytes || (bytes === captureBytes && declared > bytes)) answer(true);
+      });
+      incoming.on("end", () => answer(false));
+    });
+  });
+}
+
+const switched = failure("protocol", "The receiver switched to another protocol (status 101).");
+
+/** How far the exchange had come when it failed. */
+type Phase = "connecting" | "handshake" | "open" | "response";
+
+/** Lines that would contradict those of the transport. Two lengths are request smuggling. */
+const ownHeaders = new Set(["host", "content-length", "connection", "transfer-encoding"]);
+
+function describe(error: NodeJS.ErrnoException, url: URL, phase: Phase): Failure {
+  const { code = "", message } = error;
+  const host = url.hostname;
+  if (code === "ETIMEDOUT") {
+    return { kind: "timeout", text: `${host} did not react before the system gave up.` };
+  }
+  // Linux reports a connection that was closed right after it was accepted as ECONNRESET.
+  if (phase === "connecting" && code !== "ECONNRESET") {
+    return { kind: "refused", text: refusals(url)[code] ?? `No connection to ${host} (${code}).` };
+  }
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return { kind: "protocol", text: "The headers of the response are longer than 16 KiB." };
+  }
+  if (code.startsWith("HPE_")) {
+    return { kind: "protocol", text: `The response is not valid HTTP (${message}).` };
+  }
+  const closed = code === "ECONNRESET" || code === "EPIPE";
+  if (!closed && (phase === "handshake" || /^(?:ERR_SSL_|EPROTO$)/.test(code))) {
+    return { kind: "tls", text: tlsText(error, host) };
+  }
+  return { kind: "reset", text: `The connection was closed ${moments[phase]}.` };
+}
+
+const refusals = ({ hostname, port, protocol }: URL): Record<string, string> => ({
+  ECONNREFUSED: `Nothing listens on port ${port || defaultPorts[protocol]} of ${hostname}.`,
+  EHOSTUNREACH: `The host ${hostname} cannot be reached from this machine.`,
+  ENETUNREACH: `The network of ${hostname} cannot be reached from this machine.`,
+});
+
+/** A failure to connect, with the addresses that the name stands for. */
+function withAddresses(sent: Sent, url: URL, addresses: readonly Address[]): Sent {
+  if (!("error" in sent) || literal(url) !== undefined) return sent;
+  const tried = addresses.map(({ address }) => address).join(", ");
+  const { kind, text } = sent.error;
+  return failure(kind, `${text} Tried addresses: ${tried}.`);
+}
+
+const defaultPorts: Record<string, number> = { "http:": 80, "https:": 443 };
+
+const moments: Record<Phase, string> = {
+  connecting: "before a response came",
+  handshake: "during the TLS handshake",
+  open: "before a response came",
+  response: "in the middle of the response",
+};
+
+function tlsText({ code = "", message }: NodeJS.ErrnoException, host: string): string {
+  switch (code) {
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+      return `The certificate is self-signed. ${trust}`;
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+      return `The certificate was issued by an authority that Node does not trust. ${trust}`;
+    case "CERT_HAS_EXPIRED":
+      return "The certificate has expired.";
+    case "CERT_NOT_YET_VALID":
+      return "The certificate is not valid yet.";
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return `The certificate is not valid for ${host}.`;
+  }
+  // Node 20 has EPROTO for all of them, and the reason only in OpenSSL's line.
+  const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
+  return /wrong version number|packet length too long|http request/.test(reason)
+    ? "The receiver does not use TLS on this port. Use an http URL, or the port for HTTPS."
+    : `The TLS connection failed (${reason}).`;
+}
+
+const trust =
+  "To trust it, start the sandbox with NODE_EXTRA_CA_CERTS=FILE, which names the authority's certificate.";
+
+/** Resolves to undefined when the signal aborts first. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => resolve(undefined);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort);
+    void promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+function pairs(raw: readonly string[]): HeaderList {
+  const list: [string, string][] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    list.push([raw[index] ?? "", raw[index + 1] ?? ""]);
+  }
+  return list;
+}
+
+const stopped = failure("timeout", "The attempt ended before the response was complete.");
+
+function failure(kind: FailureKind, text: string): { readonly error: Failure } {
+  return { error: { kind, text } };
+}

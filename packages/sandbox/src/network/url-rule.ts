@@ -1,0 +1,224 @@
+import { lookup as resolve } from "node:dns/promises";
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/**
+ * Where deliveries may go (assumption A-21).
+ *
+ * - `loopback`: `http` or `https` to 127.0.0.0/8 and `::1`, so that the sandbox stays offline.
+ * - `strict`: `https` to public unicast addresses, as the service's interface documents it.
+ */
+export type UrlRule = "loopback" | "strict";
+
+/** A resolved address: IPv4 as four decimal numbers, or IPv6 without brackets. */
+export interface Address {
+  readonly address: string;
+  readonly family: 4 | 6;
+}
+
+/** Resolves to every address of a host name. Rejects if there is none. */
+export type Lookup = (hostname: string) => Promise<readonly Address[]>;
+
+const maxLength = 2_048;
+const tooLong = { refused: "The URL is longer than 2,048 characters. Shorten it." };
+
+/** The system's resolver, its hosts file included. The order of the addresses is the resolver's. */
+export const systemLookup: Lookup = async (hostname) =>
+  // `all` returns `family` as a number; Node has no other families.
+  (await resolve(hostname, { all: true, verbatim: true })) as Address[];
+
+/**
+ * Checks all that can be judged without DNS.
+ *
+ * The URL must be absolute, at most 2,048 characters long (also when percent-encoded), and without a
+ * user name, a password or a fragment. Its host must be written exactly as the URL parser
+ * understands it, in either case of the letters: `127.1`, `0x7f000001`, full-width digits, a
+ * percent-encoded host, a non-ASCII name and a trailing dot are refused, because other programs may
+ * read them as another host. A literal address must be allowed by the rule.
+ *
+ * The `href` of an accepted URL is accepted too.
+ *
+ * @returns the parsed URL, or a whole sentence that states the reason and the fix
+ */
+export function checkUrl(
+  text: string,
+  rule: UrlRule,
+): { readonly url: URL } | { readonly refused: string } {
+  if (text.length > maxLength) return tooLong;
+  // The URL parser removes some of these, and turns a backslash into a slash.
+  if (/[\s\p{C}\\]/u.test(text)) {
+    return refuse(
+      "The URL contains a space, an invisible character or a backslash. Remove it or percent-encode it.",
+    );
+  }
+  const [, authority] = /^https?:\/\/([^/?#]+)/i.exec(text) ?? [];
+  if (authority === undefined || !URL.canParse(text)) {
+    return refuse(`The URL is not valid. Write it like ${examples[rule]}.`);
+  }
+  const url = new URL(text);
+  if (url.href.length > maxLength) return tooLong;
+  if (authority.includes("@")) {
+    return refuse("The URL contains a user name or a password. Remove it.");
+  }
+  if (text.includes("#")) {
+    return refuse(
+      "The URL contains a fragment, which is never sent. Remove the # and what follows.",
+    );
+  }
+  if (rule === "strict" && url.protocol !== "https:") {
+    return refuse(`The URL does not use HTTPS. ${fixes.strict}`);
+  }
+  if (url.port === "0") {
+    return refuse("The URL has port 0, which cannot receive. Use the port of your receiver.");
+  }
+  const address = literal(url);
+  const objection = address === undefined ? undefined : object(address, rule);
+  if (objection !== undefined) return refuse(`${address} is ${objection}. ${fixes[rule]}`);
+
+  const [, host] = /^(.+?)(?::[1-9]\d*)?$/.exec(authority) ?? [];
+  if (host?.toLowerCase() !== url.hostname) {
+    return refuse(
+      `The URL's host and port are not in their usual form. Write ${url.host} instead.`,
+    );
+  }
+  if (host.endsWith(".")) {
+    return refuse("The URL's host ends with a dot. Remove the dot.");
+  }
+  if (rule === "strict" && isLocalhost(url.hostname)) {
+    return refuse(`${url.hostname} is a name of this machine. ${fixes.strict}`);
+  }
+  return { url };
+}
+
+/**
+ * Resolves the host of a URL that {@link checkUrl} accepted, and checks every address. One address
+ * that the rule does not allow, or that is the sandbox itself, refuses the URL. A literal address is
+ * not looked up; `localhost` and the names below it are 127.0.0.1 and `::1`.
+ *
+ * @param isOwn whether the sandbox listens on this address (in its shortest form) and port
+ * @returns the addresses in the order of the resolver; or a whole sentence that states why the URL
+ *   is refused, or why the name has no address. Rejects only if `isOwn` throws.
+ */
+export async function allowedAddresses(
+  url: URL,
+  rule: UrlRule,
+  lookup: Lookup,
+  isOwn: (address: string, port: number) => boolean,
+): Promise<
+  | { readonly addresses: readonly Address[] }
+  | { readonly refused: string }
+  | { readonly unresolved: string }
+> {
+  const written = literal(url);
+  const found = await addressesOf(url.hostname, written, lookup);
+  if (found.length === 0) {
+    return {
+      unresolved:
+        rule === "strict"
+          ? `The name ${url.hostname} has no address. Check its spelling.`
+          : `The name ${url.hostname} has no address. ${fixes.loopback}`,
+    };
+  }
+  const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  for (const { address } of found) {
+    const subject =
+      address === written ? address : `${url.hostname} has the address ${address}, which`;
+    const objection = object(address, rule);
+    if (objection !== undefined) return refuse(`${subject} is ${objection}. ${fixes[rule]}`);
+    if (isOwn(ipaddr.parse(address).toString(), port)) {
+      return refuse(
+        `${url.host} is the sandbox itself. Use the address and port of your own receiver.`,
+      );
+    }
+  }
+  return { addresses: found };
+}
+
+async function addressesOf(
+  hostname: string,
+  written: string | undefined,
+  lookup: Lookup,
+): Promise<readonly Address[]> {
+  if (written !== undefined) return [{ address: written, family: isIP(written) === 4 ? 4 : 6 }];
+  if (isLocalhost(hostname)) return localhost;
+  try {
+    return await lookup(hostname);
+  } catch {
+    return [];
+  }
+}
+
+/** RFC 6761, section 6.3: these names are loopback, whatever a resolver returns. */
+const isLocalhost = (hostname: string) => /(?:^|\.)localhost$/.test(hostname);
+
+/** A receiver that listens on localhost has one of them, or both: Node prefers `::1`, others 127.0.0.1. */
+const localhost: readonly Address[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+const examples: Record<UrlRule, string> = {
+  loopback: "http://localhost:3000/webhooks",
+  strict: "https://example.com/webhooks",
+};
+
+const fixes: Record<UrlRule, string> = {
+  loopback: `Use a loopback address such as ${examples.loopback}, or set A-21=strict to deliver to public HTTPS URLs.`,
+  strict: "Use a public HTTPS URL, or set A-21=loopback to deliver to this machine.",
+};
+
+/** The classes of `ipaddr.js`, and those of {@link addressClass}, in words. */
+const words: Record<string, string> = {
+  loopback: "a loopback address",
+  public: "a public address",
+  zoned: "an address with a zone",
+  invalid: "not an IP address",
+  private: "a private address",
+  uniqueLocal: "a private address",
+  linkLocal: "a link-local address",
+  deprecatedSiteLocal: "a site-local address",
+  carrierGradeNat: "a carrier-grade NAT address",
+  unspecified: "an unspecified address",
+  broadcast: "a broadcast address",
+  multicast: "a multicast address",
+  ipv4Mapped: "an IPv4-mapped address",
+  ipv4Compatible: "an IPv4-compatible address",
+  rfc6052: "a NAT64 address",
+  "6to4": "a 6to4 address",
+  teredo: "a Teredo address",
+};
+
+/** Why the rule does not allow the address, as the predicate of a sentence. */
+function object(address: string, rule: UrlRule): string | undefined {
+  const found = addressClass(address);
+  if (found === (rule === "loopback" ? "loopback" : "public")) return undefined;
+  return words[found] ?? "a reserved address";
+}
+
+function addressClass(address: string): string {
+  if (address.includes("%")) return "zoned";
+  // `ipaddr.js` alone also reads octal, hexadecimal and short forms.
+  if (isIP(address) === 0 || !ipaddr.isValid(address)) return "invalid";
+  const parsed = ipaddr.parse(address);
+  const range = parsed.range();
+  if (range !== "unicast") return range;
+  if (parsed instanceof ipaddr.IPv6) {
+    // All public IPv6 addresses are in 2000::/3 (IANA, IPv6 Address Space); `ipaddr.js` calls every
+    // unknown range unicast.
+    const [first = 0] = parsed.parts;
+    if (first >> 13 !== 1) {
+      return parsed.parts.slice(0, 6).every((part) => part === 0) ? "ipv4Compatible" : "reserved";
+    }
+  }
+  return "public";
+}
+
+/** The host as an address without brackets; undefined if it is a name. */
+export function literal({ hostname }: URL): string | undefined {
+  const bare = hostname.replace(/^\[(.*)\]$/, "$1");
+  return isIP(bare) === 0 ? undefined : bare;
+}
+
+function refuse(refused: string): { readonly refused: string } {
+  return { refused };
+}

@@ -1,0 +1,107 @@
+import type { z } from "zod";
+import type { Operation } from "../service/operation.js";
+import { idempotencyKey } from "../service/schemas.js";
+import type { Ledger } from "../settings.js";
+import type { Components, JsonSchema } from "./components.js";
+import { errorResponses } from "./error-responses.js";
+import { headersOf } from "./headers.js";
+
+/** A status besides the usual one, by operation. */
+const otherSuccess: Readonly<Record<string, { readonly status: number; readonly text: string }>> = {
+  createDomain: { status: 200, text: "The domain was added before (A-05)." },
+};
+
+/** The only success status that the interface document has. */
+const documentedStatus = "sendEmail";
+
+export function operationObject(
+  operation: Operation,
+  components: Components,
+  ledger: Ledger,
+): object {
+  const { id, summary, request, query } = operation;
+  return {
+    operationId: id,
+    summary,
+    parameters: [
+      ...pathParameters(operation.path),
+      ...(operation.idempotent ? [idempotencyParameter(components)] : []),
+      ...(query ? queryParameters(components.schema(query, "output")) : []),
+    ],
+    ...(request
+      ? {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: components.schema(request) } },
+          },
+        }
+      : {}),
+    responses: {
+      ...successResponses(operation, components, ledger),
+      ...errorResponses(operation, components, ledger),
+    },
+    "x-assumptions": operation.assumptions,
+  };
+}
+
+const pathParameters = (path: string) =>
+  Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+
+const idempotencyParameter = (components: Components) => ({
+  name: "Idempotency-Key",
+  in: "header",
+  required: true,
+  description:
+    "Reuse a key only when retrying the same logical request after a timeout or lost response.",
+  schema: components.schema(idempotencyKey),
+});
+
+/** One parameter for each property of a query. */
+function queryParameters({ properties = {}, required = [] }: JsonSchema): readonly object[] {
+  return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(
+    ([name, { description, "x-assumption": assumption, ...schema }]) => ({
+      name,
+      in: "query",
+      required: (required as readonly string[]).includes(name),
+      ...(description === undefined ? {} : { description }),
+      ...(assumption === undefined ? {} : { "x-assumption": assumption }),
+      schema,
+    }),
+  );
+}
+
+function successResponses(
+  operation: Operation,
+  components: Components,
+  ledger: Ledger,
+): Readonly<Record<string, object>> {
+  const status =
+    operation.id === "archiveWebhookEndpoint" ? ledger.get("delete") : operation.status;
+  const content = {
+    "application/json": { schema: responseSchema(operation.response, components, ledger) },
+  };
+  const response = (description: string) => ({
+    description,
+    headers: headersOf(status, ledger),
+    ...(status === 204 ? {} : { content }),
+    ...(operation.id === documentedStatus ? {} : { "x-assumption": "A-28" }),
+  });
+  const other = otherSuccess[operation.id];
+  return {
+    [status]: response(operation.id === documentedStatus ? "Accepted for processing." : "Done."),
+    ...(other ? { [other.status]: response(other.text) } : {}),
+  };
+}
+
+/** A response schema, with what the assumptions select of several forms: of A-15, or a body instead of none. */
+function responseSchema(schema: z.ZodType, components: Components, ledger: Ledger): JsonSchema {
+  const { anyOf, ...rest } = components.schema(schema);
+  if (!Array.isArray(anyOf)) return rest;
+  const isArray = rest["x-assumption"] === "A-15" && ledger.get("pagination") === "array";
+  return { ...(anyOf[isArray ? 1 : 0] as JsonSchema), ...rest };
+}

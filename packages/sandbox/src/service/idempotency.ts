@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { ApiError, invalid } from "../errors.js";
+import type { IdempotencyRecord } from "../state/records.js";
+import type { Service } from "./service.js";
+
+const retentionMs = 24 * 3_600_000;
+
+/** Keys that are remembered, and characters of their responses; the oldest are forgotten first. */
+const mostKeys = 100_000;
+const mostCharacters = 64 * 1_048_576;
+
+const longestKey = 256;
+
+/** The key of a request that creates a send. @throws ApiError as the interface documents */
+export function readIdempotencyKey(header: string | null): string {
+  const key = header?.trim() ?? "";
+  if (key === "") {
+    throw new ApiError(400, "missing_idempotency_key", "The header Idempotency-Key is required.", {
+      param: "Idempotency-Key",
+    });
+  }
+  if (key.length > longestKey) {
+    throw invalid("Idempotency-Key", `Idempotency-Key must have at most ${longestKey} characters.`);
+  }
+  return key;
+}
+
+export interface Idempotency {
+  /**
+   * Returns the earlier response of the same request, if there is one; otherwise the key is taken until
+   * `release`. @throws ApiError for another body (A-14), or while the first request runs
+   */
+  readonly begin: (
+    scope: readonly [apiKey: string, operation: string, key: string],
+    request: unknown,
+  ) => Claim | IdempotencyRecord;
+}
+
+export interface Claim {
+  /** Remembers the response of a request that succeeded. */
+  readonly keep: (response: Pick<IdempotencyRecord, "sendId" | "status" | "body">) => void;
+  readonly release: () => void;
+}
+
+const hashOf = (value: unknown) =>
+  createHash("sha256").update(JSON.stringify(value)).digest("base64url");
+
+export function createIdempotency({
+  state,
+  clock,
+  ledger,
+}: Pick<Service, "state" | "clock" | "ledger">): Idempotency {
+  // Not kept in the file: a request that a dead process was working on has not been answered.
+  const running = new Map<string, string>();
+
+  let characters = 0;
+  for (const { body } of state.idempotency.all()) characters += body.length;
+
+  const drop = ({ id, body }: IdempotencyRecord) => {
+    characters -= body.length;
+    state.idempotency.drop(id);
+  };
+
+  const makeRoom = () => {
+    if (state.idempotency.size === 0) characters = 0;
+    for (const record of state.idempotency.all()) {
+      const isFull = state.idempotency.size >= mostKeys || characters > mostCharacters;
+      if (record.expiresAt > clock.now() && !isFull) return;
+      drop(record);
+    }
+  };
+
+  return {
+    begin(scope, request) {
+      const id = hashOf(scope);
+      const fingerprint = hashOf(request);
+      const earlier = state.idempotency.get(id);
+      const isKept = earlier !== undefined && earlier.expiresAt > clock.now();
+      const found = running.get(id) ?? (isKept ? earlier.fingerprint : undefined);
+      if (found !== undefined && found !== fingerprint) {
+        throw new ApiError(
+          ledger.get("idempotency"),
+          "idempotency_conflict",
+          "This idempotency key was used with another request body. Use a new key for another request.",
+          { param: "Idempotency-Key" },
+        );
+      }
+      if (running.has(id)) {
+        throw new ApiError(
+          409,
+          "idempotency_in_progress",
+          "The first request with this idempotency key is still running.",
+          {
+            param: "Idempotency-Key",
+            headers: { "Retry-After": "1" },
+          },
+        );
+      }
+      if (isKept) return earlier;
+      if (earlier) drop(earlier);
+      running.set(id, fingerprint);
+      return {
+        keep(response) {
+          makeRoom();
+          characters += response.body.length;
+          state.idempotency.put({
+            id,
+            fingerprint,
+            expiresAt: clock.now() + retentionMs,
+            ...response,
+          });
+        },
+        release: () => running.delete(id),
+      };
+    },
+  };
+}

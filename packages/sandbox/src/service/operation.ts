@@ -1,0 +1,57 @@
+import type { z } from "zod";
+import type { AssumptionId } from "../assumptions.js";
+import type { AccountId, CallRecord } from "../state/records.js";
+import type { Service } from "./service.js";
+
+/** A request after all checks that do not depend on the operation. */
+export interface OperationInput<Body = unknown, Query = unknown> {
+  readonly account: AccountId;
+  /** The `{name}`s of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: Body;
+  readonly query: Query;
+  /** Where an operation notes what it did. */
+  readonly call: CallRecord;
+}
+
+export interface OperationResult {
+  /** Default: the operation's own. */
+  readonly status?: number;
+  /** Undefined for a response without a body. */
+  readonly body: unknown;
+}
+
+/** One operation of the interface document. */
+export interface Operation {
+  readonly id: string;
+  readonly method: "GET" | "POST" | "DELETE";
+  /** `{name}` stands for one segment, or for the part of one before its `:verb`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly status: number;
+  readonly request?: z.ZodType | undefined;
+  readonly query?: z.ZodType | undefined;
+  readonly response: z.ZodType;
+  /** Requires `Idempotency-Key`. */
+  readonly idempotent?: true;
+  /** The parts of it that the interface leaves open. */
+  readonly assumptions: readonly AssumptionId[];
+  readonly run: (
+    service: Service,
+    input: OperationInput,
+  ) => OperationResult | Promise<OperationResult>;
+}
+
+/** An operation whose `run` gets what its schemas return. */
+export function operation<Body extends z.ZodType, Query extends z.ZodType>(
+  definition: Omit<Operation, "run" | "request" | "query"> & {
+    readonly request?: Body;
+    readonly query?: Query;
+    readonly run: (
+      service: Service,
+      input: OperationInput<z.output<Body>, z.output<Query>>,
+    ) => OperationResult | Promise<OperationResult>;
+  },
+): Operation {
+  return definition as Operation;
+}

@@ -1,0 +1,24 @@
+import type { Settings } from "../assumptions.js";
+
+export const defaultLimit = 20;
+
+/** A list without pages, in the shape of A-15. */
+export const wholeList = (items: readonly object[], shape: Settings["pagination"]): unknown =>
+  shape === "array" ? items : { data: items, has_more: false, next_cursor: null };
+
+/** One page of a list: the first `limit` of `items`, of which there may be one more. */
+export function page<Item>(
+  items: readonly Item[],
+  limit: number,
+  cursorOf: (item: Item) => string,
+  show: (item: Item) => unknown,
+): { readonly data: unknown[]; readonly has_more: boolean; readonly next_cursor: string | null } {
+  const shown = items.slice(0, limit);
+  const last = shown.at(-1);
+  const hasMore = items.length > limit;
+  return {
+    data: shown.map(show),
+    has_more: hasMore,
+    next_cursor: hasMore && last !== undefined ? cursorOf(last) : null,
+  };
+}

@@ -1,0 +1,78 @@
+import type { RateLimitRule, Settings } from "../assumptions.js";
+import { ApiError } from "../errors.js";
+
+interface Window {
+  readonly startedAt: number;
+  used: number;
+}
+
+/** Accounts whose windows are remembered. */
+const mostWindows = 10_000;
+
+export interface RateLimit {
+  /**
+   * Counts a request. Returns the headers of its response.
+   * @throws ApiError 429 `rate_limited`
+   */
+  readonly count: (
+    who: string,
+    rule: Settings["rateLimit"],
+    now: number,
+  ) => Readonly<Record<string, string>>;
+}
+
+/** Fixed windows (A-16). */
+export function createRateLimit(): RateLimit {
+  const windows = new Map<string, Window>();
+  return {
+    count(who, rule, now) {
+      if (rule === "off") return {};
+      let window = windows.get(who);
+      if (!window || now >= window.startedAt + rule.windowMs) {
+        windows.delete(who);
+        window = { startedAt: now, used: 0 };
+        windows.set(who, window);
+        const [oldest] = windows.keys();
+        if (windows.size > mostWindows && oldest !== undefined) windows.delete(oldest);
+      }
+      window.used += 1;
+      const headers = headersOf(rule, window, now);
+      if (window.used <= rule.limit) return headers;
+      throw new ApiError(
+        429,
+        "rate_limited",
+        "Too many requests. Wait as long as Retry-After states.",
+        {
+          headers: { ...headers, "Retry-After": retryAfter(rule, window, now) },
+        },
+      );
+    },
+  };
+}
+
+const endOf = (rule: RateLimitRule, window: Window) => window.startedAt + rule.windowMs;
+
+const secondsLeft = (rule: RateLimitRule, window: Window, now: number) =>
+  Math.max(1, Math.ceil((endOf(rule, window) - now) / 1_000));
+
+const headersOf = (rule: RateLimitRule, window: Window, now: number) => ({
+  "X-RateLimit-Limit": String(rule.limit),
+  "X-RateLimit-Remaining": String(Math.max(0, rule.limit - window.used)),
+  "X-RateLimit-Reset": String(
+    rule.reset === "epoch"
+      ? Math.ceil(endOf(rule, window) / 1_000)
+      : secondsLeft(rule, window, now),
+  ),
+});
+
+const retryAfter = (rule: RateLimitRule, window: Window, now: number) =>
+  rule.retryAfter === "seconds"
+    ? String(secondsLeft(rule, window, now))
+    : new Date(Math.ceil(endOf(rule, window) / 1_000) * 1_000).toUTCString();
+
+/** The headers of a limit of one request that has been made, as the default of A-16 would write them. */
+export const usedUp = (now: number, seconds: number) => ({
+  "X-RateLimit-Limit": "1",
+  "X-RateLimit-Remaining": "0",
+  "X-RateLimit-Reset": String(Math.ceil(now / 1_000) + seconds),
+});

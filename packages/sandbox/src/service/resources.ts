@@ -1,0 +1,64 @@
+import type { Ledger } from "../settings.js";
+import type { DeliveryRecord, DomainRecord, EndpointRecord, SendRecord } from "../state/records.js";
+
+/* Records as the interface shows them. */
+
+export const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** The fields of the accepted send, with the status that it has now. */
+export const sendFields = (send: SendRecord, status: string = send.status) => ({
+  email_id: send.emailId,
+  message_id: send.messageId,
+  send_id: send.id,
+  status,
+  subject: send.subject,
+  from: send.from,
+  recipients: { to: send.to },
+  message_class: send.messageClass,
+  created_at: iso(send.createdAt),
+});
+
+/** The status of a send (A-02). */
+export const sendStatusResource = (send: SendRecord, ledger: Ledger): object =>
+  ledger.get("send.resource") === "minimal"
+    ? { send_id: send.id, status: send.status }
+    : {
+        ...sendFields(send),
+        updated_at: iso(
+          send.history.findLast(({ note }) => note === undefined)?.at ?? send.createdAt,
+        ),
+        history: send.history.map((entry) => ({ ...entry, at: iso(entry.at) })),
+      };
+
+/** What `domain.updated` reports of a domain. */
+export const domainFields = ({ id, name, status }: DomainRecord) => ({
+  domain_id: id,
+  domain_name: name,
+  status,
+});
+
+export const domainResource = (domain: DomainRecord): object => ({
+  ...domainFields(domain),
+  created_at: iso(domain.createdAt),
+  ...(domain.verifiedAt === undefined ? {} : { verified_at: iso(domain.verifiedAt) }),
+});
+
+export const endpointResource = ({ id, url, status, eventTypes }: EndpointRecord): object => ({
+  webhook_endpoint_id: id,
+  url,
+  status,
+  event_types: eventTypes,
+});
+
+export const webhookEventResource = (delivery: DeliveryRecord): object => ({
+  event_id: delivery.eventId,
+  source_event_id: delivery.sourceEventId,
+  delivery_id: delivery.deliveryId,
+  subscription_id: delivery.subscriptionId,
+  webhook_endpoint_id: delivery.endpointId,
+  type: delivery.type,
+  status: delivery.state,
+  attempts: delivery.attempts.length,
+  created_at: iso(delivery.createdAt),
+  next_attempt_at: delivery.nextAttemptAt === undefined ? null : iso(delivery.nextAttemptAt),
+});

@@ -1,0 +1,208 @@
+import { z } from "zod";
+
+/*
+ * The requests and resources of the interface document, once: they validate, and the OpenAPI document is
+ * generated from them. What the document leaves open carries the id of its assumption.
+ */
+
+const assumed = (id: string, description?: string) => ({
+  "x-assumption": id,
+  ...(description === undefined ? {} : { description }),
+});
+
+/** No control character: it could add a header to a mail or a line to a log. */
+const headerText = (schema: z.ZodString) =>
+  schema.regex(
+    /^[^\p{Cc}\u2028\u2029]*$/u,
+    "must not contain line breaks or other control characters",
+  );
+
+/** At most 254 characters (RFC 5321, section 4.5.3.1), one `@`, and a domain of at least two labels. */
+const address = headerText(z.string().max(254))
+  .regex(
+    /^[^\s@<>()[\]\\,;:"]+@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u,
+    "must be an email address such as ada@example.test",
+  )
+  .meta({ format: "email" });
+
+const subject = headerText(z.string().min(1, "must not be empty"))
+  // JSON Schema counts code points too (JSON Schema Validation, section 6.3.1).
+  .refine((text) => Array.from(text).length <= 300, "must have at most 300 characters")
+  .meta({ maxLength: 300 });
+
+/**
+ * An array whose items are checked up to the first invalid one. `z.array` reports all of them, which
+ * takes seconds for 1 MiB.
+ */
+const arrayOf = (item: z.ZodType<string>) => {
+  // The check makes the type true.
+  const unchecked: z.ZodType<string> = z.any();
+  const { $schema: _dialect, ...items } = z.toJSONSchema(item);
+  return z
+    .array(unchecked)
+    .check(({ value, issues }) => {
+      for (const [index, one] of value.entries()) {
+        const [issue] = item.safeParse(one).error?.issues ?? [];
+        if (!issue) continue;
+        const path = [index, ...issue.path];
+        // The types of an issue do not include that its input may be of any type.
+        issues.push({ ...issue, input: one, path } as z.core.$ZodRawIssue);
+        return;
+      }
+    })
+    .meta({ items });
+};
+
+export const timestamp = z.iso.datetime().meta({ description: "ISO 8601, UTC." });
+
+export const idempotencyKey = z.string().min(1).max(256).meta(assumed("A-14"));
+
+export const emailRequest = z
+  .object({
+    from: address.meta({
+      description: "Sender address, on a domain that has been added and verified.",
+    }),
+    to: arrayOf(address).min(1, "must have at least one address"),
+    subject,
+    html: z.string().min(1, "must not be empty").optional(),
+    text: z.string().min(1, "must not be empty").optional(),
+    message_class: z.literal("transactional").default("transactional"),
+  })
+  .refine((email) => email.html !== undefined || email.text !== undefined, {
+    path: ["text"],
+    message: "is required when html is omitted",
+  })
+  .meta({ id: "EmailRequest", anyOf: [{ required: ["html"] }, { required: ["text"] }] });
+
+export const acceptedSend = z
+  .object({
+    email_id: z.string().meta({ pattern: "^msg_" }),
+    message_id: z.string().meta({ pattern: "^msg_" }),
+    send_id: z.string().meta({ pattern: "^send_" }),
+    status: z.string().meta({ description: "`accepted` on creation.", ...assumed("A-01") }),
+    subject: z.string(),
+    from: z.string(),
+    recipients: z.object({ to: z.array(z.string()) }),
+    message_class: z.literal("transactional"),
+    created_at: timestamp,
+  })
+  .meta({ id: "AcceptedSend" });
+
+export const sendStatus = acceptedSend
+  .partial()
+  .required({ send_id: true, status: true })
+  .extend({
+    updated_at: timestamp.optional(),
+    history: z
+      .array(z.object({ status: z.string(), at: timestamp, note: z.string().optional() }))
+      .optional(),
+  })
+  .meta({ id: "SendStatus", ...assumed("A-02") });
+
+export const domainRequest = z
+  .object({
+    domain_name: z
+      .string()
+      .max(253)
+      .regex(
+        /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u,
+        "must be a domain name such as mail.example.test",
+      ),
+  })
+  .meta({ id: "DomainRequest" });
+
+export const domain = z
+  .object({
+    domain_id: z.string().meta({ pattern: "^dom_" }),
+    domain_name: z.string(),
+    status: z.enum(["pending", "verified", "failed"]),
+    created_at: timestamp,
+    verified_at: timestamp.optional(),
+  })
+  .meta({ id: "Domain", ...assumed("A-05") });
+
+export const eventType = z
+  .object({ type: z.string(), description: z.string() })
+  .meta({ id: "WebhookEventType", ...assumed("A-03") });
+
+export const endpointRequest = z
+  .object({
+    url: z.string().meta({
+      format: "uri",
+      description:
+        "Public HTTPS callback URL. The sandbox accepts loopback addresses by default (A-21).",
+    }),
+    event_types: arrayOf(z.string()).min(1, "must have at least one event type"),
+  })
+  .meta({ id: "WebhookEndpointRequest" });
+
+export const endpoint = z
+  .object({
+    webhook_endpoint_id: z.string().meta({ pattern: "^we_" }),
+    url: z.string(),
+    status: z.enum(["active", "archived"]).meta(assumed("A-22", "`active` on creation.")),
+    event_types: z.array(z.string()),
+  })
+  .meta({ id: "WebhookEndpoint" });
+
+export const endpointWithSecret = z
+  .object({
+    webhook_endpoint: endpoint,
+    secret: z
+      .string()
+      .meta({ pattern: "^whsec_", description: "The signing secret, returned once." }),
+  })
+  .meta({ id: "WebhookEndpointWithSecret" });
+
+export const webhookEvent = z
+  .object({
+    event_id: z.string().meta({ pattern: "^evt_" }),
+    source_event_id: z.string(),
+    delivery_id: z.string(),
+    subscription_id: z.string(),
+    webhook_endpoint_id: z.string(),
+    type: z.string(),
+    status: z.enum(["pending", "attempting", "succeeded", "failed"]),
+    attempts: z.int(),
+    created_at: timestamp,
+    next_attempt_at: timestamp.nullable(),
+  })
+  .meta({ id: "WebhookEvent", ...assumed("A-08") });
+
+/** A page of a list, or the items alone (A-15). */
+export const listOf = (item: z.ZodType): z.ZodType =>
+  z
+    .union([
+      z.object({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() }),
+      z.array(item),
+    ])
+    .meta(assumed("A-15"));
+
+/** A number in a query string. */
+const limit = z
+  .string()
+  .regex(/^(?:[1-9]\d?|100)$/, "must be a number from 1 to 100")
+  .transform(Number)
+  .pipe(z.int().min(1).max(100))
+  .optional()
+  .meta(assumed("A-15", "1 to 100, default 20."));
+
+export const listQuery = z.object({
+  webhook_endpoint_id: z
+    .string()
+    .optional()
+    .meta({ description: "Only the deliveries of this endpoint." }),
+  limit,
+  after: z
+    .string()
+    .regex(/^[0-9a-z]{1,10}$/, "must be the next_cursor of the previous page")
+    .optional()
+    .meta(assumed("A-15", "The `next_cursor` of the previous page.")),
+});
+
+export const redeliverQuery = z.object({
+  webhook_endpoint_id: z
+    .string()
+    .optional()
+    .meta(assumed("A-27", "Required if the event went to several endpoints under one id.")),
+});

@@ -1,0 +1,96 @@
+import type { Occasion } from "../assumptions.js";
+import { raise } from "../delivery/raise.js";
+import type { AccountId, CallRecord, SendRecord, SendStatus } from "../state/records.js";
+import { sendFields } from "./resources.js";
+import type { Service } from "./service.js";
+
+export interface EmailRequest {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly subject: string;
+  readonly html?: string | undefined;
+  readonly text?: string | undefined;
+}
+
+/** What follows `accepted`, by what becomes of the send. */
+const courses: Readonly<
+  Record<Exclude<SendStatus, "accepted" | "sent">, readonly (readonly [SendStatus, number])[]>
+> = {
+  delivered: [
+    ["sent", 0],
+    ["delivered", 0],
+  ],
+  bounced: [
+    ["sent", 0],
+    ["bounced", 0],
+  ],
+  failed: [["failed", 0]],
+  delayed: [
+    ["sent", 0],
+    ["delayed", 0],
+    ["delivered", 60_000],
+  ],
+};
+
+/** A recipient that asks for another course than A-01: `bounced@example.test`. */
+const magic = /^(bounced|failed|delayed)@(?:.+\.)?test$/i;
+
+/** Creates a send, and starts it on its course. */
+export function acceptSend(
+  service: Service,
+  account: AccountId,
+  call: CallRecord,
+  email: EmailRequest,
+  scenario?: keyof typeof courses,
+): SendRecord {
+  const { state, ids, clock, ledger } = service;
+  const asked = email.to.map((address) => magic.exec(address)?.[1]?.toLowerCase()).find(Boolean);
+  const course =
+    courses[scenario ?? (asked as keyof typeof courses | undefined) ?? ledger.get("send.statuses")];
+  const now = clock.now();
+  const send = state.sends.put({
+    id: ids.next("send"),
+    account,
+    callId: call.id,
+    emailId: ids.next("msg"),
+    messageId: ids.next("msg"),
+    subject: email.subject,
+    from: email.from,
+    to: email.to,
+    html: email.html,
+    text: email.text,
+    messageClass: "transactional",
+    createdAt: now,
+    status: "accepted",
+    history: [{ status: "accepted", at: now }],
+    next: course.map(([status, delay]) => ({ status, at: now + delay })),
+  });
+  call.sendId = send.id;
+  continueSend(service, send);
+  service.relay(send.id);
+  return send;
+}
+
+/** Waits for the next status of a send. Also called for what a restart has interrupted. */
+export function continueSend(service: Service, send: SendRecord): void {
+  const [step] = send.next;
+  if (!step) return;
+  service.clock.at(step.at, { kind: "send", id: send.id }, () => {
+    // It may have been dropped or reset meanwhile.
+    if (service.state.sends.get(send.id) !== send || send.next[0] !== step) return;
+    send.next = send.next.slice(1);
+    send.status = step.status;
+    send.history.push({ status: step.status, at: service.clock.now() });
+    service.state.sends.put(send);
+    const deliveries = raise(service, {
+      account: send.account,
+      callId: send.callId,
+      sendId: send.id,
+      occasion: `send.${step.status}` as Occasion,
+      data: sendFields(send),
+    });
+    for (const delivery of deliveries) service.engine.start(delivery);
+    service.state.commitSoon();
+    continueSend(service, send);
+  });
+}

@@ -1,0 +1,97 @@
+import {
+  assumptions,
+  type Assumption,
+  type AssumptionId,
+  type Setting,
+  type Settings,
+} from "./assumptions.js";
+import { invalid, notFound } from "./errors.js";
+import { maskedKey } from "./lib/mask.js";
+
+/** An assumption as it is set now. */
+export interface AssumptionState {
+  readonly id: AssumptionId;
+  readonly setting: Setting;
+  readonly text: string;
+  /** The selected word; `custom` for a function or an object. */
+  readonly value: string;
+  readonly default: string;
+  readonly alternatives: readonly string[];
+  readonly used_by: readonly string[];
+}
+
+/** The assumptions as they are set in one sandbox. */
+export interface Ledger {
+  readonly get: <Name extends Setting>(setting: Name) => Settings[Name];
+  /**
+   * Selects another value: a word of the table, or in process also what its `parse` accepts.
+   * @throws ApiError 404 for an unknown id, 400 for a value that it does not have
+   */
+  readonly set: (id: string, value: unknown) => AssumptionState;
+  readonly list: () => readonly AssumptionState[];
+}
+
+const duration = "is a number with ms, s, m or h: 500ms, 1s, 5m";
+
+/** The form of each placeholder that an alternative may have. */
+const forms: Readonly<Record<string, string>> = {
+  "<delay>": `A delay ${duration}.`,
+  "<duration>": `A duration ${duration}.`,
+  "<limit>": "A limit is a number of requests from 1 to 999999: epoch:100/60s.",
+  "<size>": "A size is a number with B, kB, KiB, MB or MiB: 512B, 64KiB, 10MB.",
+  "<status>": "A status is a number from 300 to 599: stop:400+410.",
+  "<type>": "A type has letters, digits, dots, underscores and hyphens: extra:email.opened.",
+  "<key>": "A key has letters, digits, dots, underscores and hyphens: keys:svc_one,svc_two.",
+};
+
+/** A row of the table, whichever its setting. */
+type Row = Assumption<Setting, AssumptionId>;
+
+const rows: readonly Row[] = Object.values(assumptions);
+
+export function createLedger(): Ledger {
+  const selected = new Map<Setting, { readonly word: string; readonly value: unknown }>();
+  const select = (row: Row, word: unknown) => {
+    const value = row.parse(word);
+    if (value === undefined) {
+      const choices = [row.default, ...row.alternatives].join(", ");
+      const placeholders = new Set(choices.match(/<\w+>/g));
+      const sentences = [
+        `${row.id} (${row.setting}) has no such value.`,
+        `Use one of: ${choices}.`,
+        ...Array.from(placeholders, (placeholder) => forms[placeholder] ?? ""),
+      ];
+      throw invalid("value", sentences.join(" "));
+    }
+    selected.set(row.setting, { word: typeof word === "string" ? word : "custom", value });
+  };
+  for (const row of rows) select(row, row.default);
+
+  const state = ({ id, setting, text, default: first, alternatives, usedBy }: Row) => ({
+    id,
+    setting,
+    text,
+    value: masked(selected.get(setting)?.word ?? first),
+    default: first,
+    alternatives,
+    used_by: usedBy,
+  });
+
+  return {
+    get: <Name extends Setting>(setting: Name) => selected.get(setting)?.value as Settings[Name],
+    set(id, value) {
+      const row = rows.find((candidate) => candidate.id === id);
+      if (!row)
+        throw notFound("id", `There is no assumption ${id.slice(0, 20)}. They are A-01 to A-28.`);
+      select(row, value);
+      return state(row);
+    },
+    list: () => rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(state),
+  };
+}
+
+/** The API keys that A-23 accepts are shown nowhere; other values contain no secret. */
+const masked = (word: string) =>
+  word.startsWith("keys:")
+    ? word.replaceAll(/[^:,]+(?=,|$)/g, (key) => maskedKey(key.trim()))
+    : word;

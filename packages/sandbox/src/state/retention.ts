@@ -1,0 +1,164 @@
+import { ApiError } from "../errors.js";
+import type { Change } from "./journal.js";
+import type { AttemptRecord, CallRecord, DeliveryRecord, SendRecord } from "./records.js";
+import type { State } from "./state.js";
+
+export interface RetentionLimits {
+  /** Deliveries, and calls, that are kept. Default 10,000. */
+  readonly maxDeliveries: number;
+  /** Bytes of requests, responses and mails that are kept. Default 64 MiB. */
+  readonly maxBytes: number;
+}
+
+export const defaultLimits: RetentionLimits = { maxDeliveries: 10_000, maxBytes: 64 * 1_048_576 };
+
+export interface Retention {
+  /** Calls that have been dropped so far. */
+  readonly dropped: number;
+  /** What is waiting is never dropped, so it has to end somewhere. @throws ApiError 503 `too_many_pending` */
+  readonly assertRoom: () => void;
+  /** Counts what was written; drops the oldest finished calls with all that they caused. */
+  readonly committed: (written: readonly Change[]) => void;
+}
+
+/** Changes between two looks: some forty sends of at most 1 MiB. */
+const changesBetween = 200;
+
+/** So that dropping, which looks at everything, is rare. */
+const shrinkTo = 0.9;
+
+/** How much may be waiting, in multiples of what is kept. */
+const pendingFactor = 5;
+
+export function createRetention(
+  state: State,
+  { maxDeliveries, maxBytes }: RetentionLimits,
+): Retention {
+  let dropped = 0;
+  let changes = 0;
+  /** As of the last look, and what was written since: a record that was written twice counts twice. */
+  let bytes = 0;
+
+  const hasTooManyCalls = (share: number) =>
+    state.calls.size > maxDeliveries * share || bytes > maxBytes * share;
+
+  const isOver = (share: number) =>
+    state.deliveries.size > maxDeliveries * share || hasTooManyCalls(share);
+
+  const dropFinished = (call: CallRecord) => {
+    if (!isFinished(state, call)) return;
+    bytes -= drop(state, call);
+    dropped += 1;
+  };
+
+  const look = () => {
+    changes = 0;
+    bytes = 0;
+    for (const send of state.sends.all()) bytes += bytesOfSend(send);
+    for (const call of state.calls.all()) bytes += bytesOfCall(call);
+    for (const delivery of state.deliveries.all()) bytes += bytesOfDelivery(delivery);
+    if (!isOver(1)) return;
+    for (const call of state.calls.all()) {
+      if (!hasTooManyCalls(shrinkTo)) break;
+      // A flood of reads and refused requests must not cost an accepted send.
+      if (call.events.length === 0 && call.sendId === undefined) dropFinished(call);
+    }
+    for (const call of state.calls.all()) {
+      if (!isOver(shrinkTo)) return;
+      dropFinished(call);
+    }
+  };
+
+  return {
+    get dropped() {
+      return dropped;
+    },
+    assertRoom() {
+      if (isOver(pendingFactor)) look();
+      if (!isOver(pendingFactor)) return;
+      throw new ApiError(
+        503,
+        "too_many_pending",
+        "Too many deliveries are waiting. Start the receiver, archive its endpoint, or reset the sandbox.",
+        { headers: { "Retry-After": "5" } },
+      );
+    },
+    committed(written) {
+      changes += written.length;
+      for (const change of written) bytes += bytesOf(change);
+      // As long as nothing can be dropped, a look at everything must stay rare.
+      const wait = changesBetween + (isOver(1) ? state.deliveries.size / 10 : 0);
+      if (changes >= wait && isOver(1)) look();
+    },
+  };
+}
+
+function bytesOf({ kind, value }: Change): number {
+  if (value === undefined) return 0;
+  // The kind determines the type.
+  switch (kind) {
+    case "call":
+      return bytesOfCall(value as CallRecord);
+    case "send":
+      return bytesOfSend(value as SendRecord);
+    case "body":
+      return (value as Uint8Array).length;
+    case "attempt":
+      return bytesOfAttempt(value as AttemptRecord);
+    default:
+      return 0;
+  }
+}
+
+function bytesOfCall({ path, headers, body, answer }: CallRecord): number {
+  let bytes = path.length + (body?.content.length ?? 0) + (answer?.body.content.length ?? 0);
+  for (const [name, value] of headers) bytes += name.length + value.length;
+  return bytes;
+}
+
+/** A short string and its place in an array, in V8. */
+const bytesOfAddress = 50;
+
+const bytesOfSend = ({ html, text, to }: SendRecord) =>
+  (html?.length ?? 0) + (text?.length ?? 0) + to.length * bytesOfAddress;
+
+const bytesOfAttempt = ({ answer, body }: AttemptRecord) =>
+  (answer?.body.content.length ?? 0) + (body?.length ?? 0);
+
+function bytesOfDelivery({ body, attempts }: DeliveryRecord): number {
+  let bytes = body.length;
+  for (const attempt of attempts) bytes += bytesOfAttempt(attempt);
+  return bytes;
+}
+
+const deliveriesOf = (state: State, { events }: CallRecord) =>
+  events.flatMap((id) => state.events.get(id)?.deliveries ?? []);
+
+function isFinished(state: State, call: CallRecord): boolean {
+  if (call.status === 0 && !call.lost) return false;
+  if (call.sendId !== undefined && (state.sends.get(call.sendId)?.next.length ?? 0) > 0)
+    return false;
+  return deliveriesOf(state, call).every((id) => {
+    const found = state.deliveries.get(id)?.state;
+    return found !== "pending" && found !== "attempting";
+  });
+}
+
+/** Returns the bytes that are free now. */
+function drop(state: State, call: CallRecord): number {
+  let bytes = bytesOfCall(call);
+  for (const id of deliveriesOf(state, call)) {
+    const delivery = state.deliveries.get(id);
+    if (delivery) bytes += bytesOfDelivery(delivery);
+    state.deliveries.drop(id);
+  }
+  for (const id of call.events) state.events.drop(id);
+  // The response of an idempotent replay names the send of an earlier call.
+  const send = state.sends.get(call.sendId ?? "");
+  if (send?.callId === call.id) {
+    bytes += bytesOfSend(send);
+    state.sends.drop(send.id);
+  }
+  state.calls.drop(call.id);
+  return bytes;
+}

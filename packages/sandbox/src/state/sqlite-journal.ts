@@ -1,0 +1,160 @@
+import { chmodSync, closeSync, openSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
+import { messageOf } from "../errors.js";
+import type { Journal } from "./journal.js";
+
+/** Marks a SQLite file as one of ours ("svcw"), so that no other program's database is changed. */
+const applicationId = 0x73_76_63_77;
+
+/** What this version of the sandbox writes. A file of another version is refused. */
+const version = 1;
+
+/**
+ * Opens the journal in a SQLite file, which is created with mode 0600: it holds signing secrets.
+ * `synchronous=NORMAL` with a write-ahead log survives the death of the process at any moment; the death
+ * of the machine may take the last transactions with it.
+ *
+ * @throws Error with the path and the cause, also if another process has the file open
+ */
+export function sqliteJournal(path: string): Journal {
+  let database: DatabaseSyncInstance | undefined;
+  try {
+    closeSync(openSync(path, "a", 0o600));
+    // Without a folder, SQLite reads names such as `:memory:` in its own way.
+    database = new DatabaseSync(resolve(path));
+    const journal = journalIn(database, path);
+    // The file may have been there before.
+    chmodSync(path, 0o600);
+    return journal;
+  } catch (error) {
+    database?.close();
+    throw unusable(path, error);
+  }
+}
+
+function journalIn(database: DatabaseSyncInstance, path: string): Journal {
+  // Checked before anything is written: it may be another program's file.
+  const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
+  if (!isEmpty) {
+    const numberOf = (pragma: string) =>
+      Number(database.prepare(`PRAGMA ${pragma}`).get()?.[pragma]);
+    if (numberOf("application_id") !== applicationId)
+      throw new Error("it is the database of another program");
+    if (numberOf("user_version") !== version)
+      throw new Error("it was written by another version of the sandbox");
+  }
+  // Two sandboxes on one file would each deliver its retries.
+  database.exec(
+    `PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
+    BEGIN IMMEDIATE;
+    CREATE TABLE IF NOT EXISTS record (
+      kind TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, id)
+    );
+    PRAGMA application_id=${applicationId};
+    PRAGMA user_version=${version};
+    COMMIT`,
+  );
+  const put = database.prepare(
+    `INSERT INTO record (kind, id, value) VALUES (?, ?, ?)
+      ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value`,
+  );
+  const drop = database.prepare("DELETE FROM record WHERE kind = ? AND id = ?");
+  // An upsert keeps the rowid, so this is the order of creation.
+  const all = database.prepare("SELECT kind, id, value FROM record ORDER BY rowid");
+  return {
+    *load() {
+      try {
+        for (const { kind, id, value } of all.iterate() as Iterable<Record<string, unknown>>) {
+          yield { kind: String(kind), id: String(id), value: decode(String(value)) };
+        }
+      } catch (error) {
+        close(database);
+        throw unusable(path, error);
+      }
+    },
+    write(changes) {
+      database.exec("BEGIN");
+      try {
+        for (const { kind, id, value } of changes) {
+          if (value === undefined) drop.run(kind, id);
+          else put.run(kind, id, encode(value));
+        }
+        database.exec("COMMIT");
+      } catch (error) {
+        // SQLite itself ends the transaction when the disk is full (lang_transaction.html, section 3.1).
+        if (database.isTransaction) database.exec("ROLLBACK");
+        throw error;
+      }
+    },
+    close: () => close(database),
+  };
+}
+
+/**
+ * `close` alone would release the file only when its statements have been collected as garbage, and leave
+ * records in the write-ahead log, which a file that is moved would lose.
+ */
+function close(database: DatabaseSyncInstance): void {
+  try {
+    database.exec("PRAGMA journal_mode=DELETE; PRAGMA locking_mode=NORMAL; SELECT 1 FROM record");
+  } finally {
+    database.close();
+  }
+}
+
+function unusable(path: string, error: unknown): Error {
+  const [reason, advice] = explained(path, error);
+  return new Error(`The data file ${path} cannot be used: ${reason}. ${advice}`, { cause: error });
+}
+
+/** The reason, and the fix. */
+function explained(path: string, error: unknown): readonly [string, string] {
+  const mayNotWrite = [
+    "this process has no permission to write it",
+    "Permit its user to write the file and its directory, or use another path.",
+  ] as const;
+  // The errors of `openSync` have the code of the system.
+  const { code = "" } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case "EISDIR":
+      return ["it is a directory", `Use a file in it, such as ${join(path, "sandbox.db")}.`];
+    case "ENOENT":
+      return [`there is no directory ${dirname(path)}`, "Create the directory first."];
+    case "ENOTDIR":
+      return [`${dirname(path)} is not a directory`, "Use another path."];
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return mayNotWrite;
+  }
+  const reason = messageOf(error);
+  if (/readonly|unable to open/i.test(reason)) return mayNotWrite;
+  if (/disk I\/O|full/i.test(reason)) return [reason, "Free some space. The file is complete."];
+  return /locked|busy/i.test(reason)
+    ? [reason, "Another sandbox has it open: stop that one, or use another file."]
+    : [reason, "Use another path, or remove the file to start empty."];
+}
+
+/** The member that marks bytes. No record has a member of this name. */
+const mark = "$base64";
+
+const encode = (value: unknown) =>
+  JSON.stringify(value, (_key, member: unknown) =>
+    member instanceof Uint8Array ? { [mark]: Buffer.from(member).toString("base64") } : member,
+  );
+
+// A reviver would be called for each member, which takes twice as long.
+const decode = (text: string): unknown => withBytes(JSON.parse(text));
+
+function withBytes(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  // Records are plain data.
+  const members = value as Record<string, unknown>;
+  const base64 = members[mark];
+  if (typeof base64 === "string") return new Uint8Array(Buffer.from(base64, "base64"));
+  for (const [name, member] of Object.entries(members)) {
+    if (typeof member === "object") members[name] = withBytes(member);
+  }
+  return value;
+}

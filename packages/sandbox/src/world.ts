@@ -1,0 +1,16 @@
+import type { Scheduler } from "./clock.js";
+import type { Faults } from "./faults.js";
+import type { Ids } from "./lib/ids.js";
+import type { Ledger } from "./settings.js";
+import type { State } from "./state/state.js";
+
+/** What everything in the sandbox works with. */
+export interface World {
+  readonly state: State;
+  readonly ledger: Ledger;
+  readonly clock: Scheduler;
+  readonly ids: Ids;
+  readonly faults: Faults;
+  /** Prints a line for the operator. It contains no body, address or key. */
+  readonly log: (line: string) => void;
+}

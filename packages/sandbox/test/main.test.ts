@@ -1,0 +1,138 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { gate } from "@svc-webhooks/kit/gate";
+import { node, outsideDirectory, root } from "@svc-webhooks/kit/programs";
+import { until } from "@svc-webhooks/kit/until";
+
+const main = join(root, "packages/sandbox/dist/main.js");
+
+/** Runs the command to its end. */
+async function run(...args: readonly string[]) {
+  const result = promisify(execFile)(process.execPath, [main, ...args]);
+  return result.then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+      code,
+      stdout,
+      stderr,
+    }),
+  );
+}
+
+describe("wrong usage prints one line and exits with 2", () => {
+  test.each([
+    ["an unknown option", ["--prot", "1"], /--help/],
+    ["a port that is not a number", ["--port", "web"], /--port must be/],
+    ["an assumption without a value", ["--set", "A-06"], /--set must be A-nn=value/],
+    ["an assumption that does not exist", ["--set", "A-99=x"], /A-99/],
+    ["a value that does not exist", ["--set", "A-06=no"], /warn, reject, allow/],
+    ["a clock that does not exist", ["--clock", "slow"], /--clock must be/],
+    ["a mail server elsewhere", ["--smtp", "smtp://mail.example.test:25"], /127\.0\.0\.1:1025/],
+  ])("%s", async (_what, args, text) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^svc-webhooks sandbox: [^\n]+\n$/);
+    expect(stderr).toMatch(text);
+  });
+});
+
+test("a port in use exits with 1 and the fix", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const { code, stderr } = await run("--port", String(port));
+  expect([code, stderr]).toEqual([
+    1,
+    `svc-webhooks sandbox: Port ${port} is in use. Choose another one, or 0 for a free one.\n`,
+  ]);
+});
+
+test("--help lists the options, --assumptions all assumptions as they are set", async () => {
+  expect((await run("--help")).stdout).toMatch(/--data <file>/);
+  const { stdout } = await run("--assumptions", "--set", "A-06=reject");
+  expect(stdout.match(/^A-\d\d /gm)).toHaveLength(28);
+  expect(stdout).toContain("A-06  domain.unverifiedFrom: reject (default warn; also allow)\n");
+  expect(stdout).toContain("A-08  delivery.states: four (default)\n");
+  expect(stdout).toContain("A-21  endpoint.urls: loopback (default; also strict)\n");
+});
+
+test("-h is --help, and --version prints the version of the package", async () => {
+  expect(await run("-h")).toEqual(await run("--help"));
+  const { version } = JSON.parse(
+    readFileSync(join(root, "packages/sandbox/package.json"), "utf8"),
+  ) as { readonly version: string };
+  expect(await run("--version")).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+/** Starts the command, until the test ends. */
+async function started(...nodeOptions: readonly string[]) {
+  const child = spawn(process.execPath, [...nodeOptions, main, "--port", "0", "--set=A-06=allow"]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const url = /http:\S+/.exec(line.toString())?.[0] ?? "";
+  const lines: string[] = [];
+  child.stderr.on("data", (chunk: Buffer) => lines.push(chunk.toString()));
+  const exited = once(child, "exit").then(([code]: (number | null)[]) => code);
+  return { child, url, lines, exited };
+}
+
+test("Ctrl-C does not wait for an attempt that hangs", async () => {
+  const called = gate();
+  const hanging = createHttpServer(() => called.open()).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    hanging.close();
+    hanging.closeAllConnections();
+  });
+  await once(hanging, "listening");
+  const { child, url, lines, exited } = await started();
+  const post = (path: string, body: object) =>
+    fetch(url + path, {
+      method: "POST",
+      headers: {
+        authorization: "Bearer svc_test",
+        "content-type": "application/json",
+        "idempotency-key": "key",
+      },
+      body: JSON.stringify(body),
+    });
+  const { port } = hanging.address() as AddressInfo;
+  await post("/v1/webhook-endpoints", {
+    url: `http://127.0.0.1:${port}/`,
+    event_types: ["email.sent"],
+  });
+  await post("/v1/emails", { from: "a@a.test", to: ["b@b.test"], subject: "s", text: "t" });
+  await called.opened;
+  const start = performance.now();
+  child.kill("SIGINT");
+  expect([await exited, lines]).toEqual([130, []]);
+  expect(performance.now() - start).toBeLessThan(500);
+});
+
+test("a second Ctrl-C ends a stop that takes long", async () => {
+  const stuck = "import { Server } from 'node:http'; Server.prototype.close = () => {};";
+  const { child, lines, exited } = await started("--import", `data:text/javascript,${stuck}`);
+  child.kill("SIGINT");
+  await until(() => lines.length > 0, "the command reports that it is stopping");
+  expect(lines).toEqual(["Stopping. Press Ctrl-C again to stop immediately.\n"]);
+  child.kill("SIGINT");
+  expect(await exited).toBe(130);
+});
+
+test("npm run sandbox reports that npm ci is missing", async () => {
+  const copy = join(outsideDirectory(), "packages/_build/start.js");
+  mkdirSync(dirname(copy), { recursive: true });
+  copyFileSync(join(root, "packages/_build/start.js"), copy);
+  expect(await node([copy, "workspace", "main.js"], { cwd: dirname(copy) })).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "Run npm ci first.\n",
+  });
+});
