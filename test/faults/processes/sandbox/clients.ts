@@ -1,0 +1,206 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { seeded } from "@svc-webhooks/kit/random";
+import type { Command } from "./command.js";
+import type { FlakyReceiver } from "./receiver.js";
+
+/** What the clients know for certain: all of it was in a response. */
+export interface Known {
+  /** `send_…` by idempotency key, and every id that a repetition returned. */
+  readonly sends: Map<string, Set<string>>;
+  /** Verifications per domain: how many were requested, and how many of them got a response. */
+  readonly domains: Map<string, { name: string; asked: number; answered: number }>;
+  /** Redeliveries that got a 202, with the time of the request. */
+  readonly redelivered: { readonly eventId: string; readonly at: number }[];
+  /** Paths of archived endpoints, with the time of the response. */
+  readonly archived: Map<string, number>;
+  /** The secret of the lasting endpoint, and when it was last being changed. */
+  secret: string;
+  rotatedAt: number;
+  rotating: boolean;
+  lastingId: string;
+}
+
+export interface Clients {
+  readonly known: Known;
+  readonly call: (method: string, path: string, body?: object, key?: string) => Promise<Answer>;
+  /** Stops, and resolves when each request that was begun has got its response. */
+  readonly stop: () => Promise<unknown>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: ResponseBody;
+}
+
+/** The fields of all resources that are read here. */
+interface ResponseBody {
+  readonly send_id?: string;
+  readonly subject?: string;
+  readonly domain_id?: string;
+  readonly secret?: string;
+  readonly webhook_endpoint?: { readonly webhook_endpoint_id: string };
+  readonly data?: readonly { readonly event_id: string; readonly status: string }[];
+  readonly next_cursor?: string | null;
+}
+
+/** The path of the endpoint that is never archived. */
+export const lasting = "/lasting";
+
+/** Of requests that did not create a send, or whose first copy is still running. */
+const lostStatuses = new Set([409, 500, 503]);
+
+export interface Load {
+  readonly seed: string;
+  readonly mostSends: number;
+}
+
+/** Uses the whole interface while the command is killed; repeats each request that got no response. */
+export async function startClients(
+  command: Pick<Command, "url">,
+  { port, arrivals }: FlakyReceiver,
+  { seed, mostSends }: Load,
+): Promise<Clients> {
+  const stopping = new AbortController();
+  const known: Known = {
+    sends: new Map(),
+    domains: new Map(),
+    redelivered: [],
+    archived: new Map(),
+    secret: "",
+    rotatedAt: 0,
+    rotating: false,
+    lastingId: "",
+  };
+
+  /** One request; undefined if there was no response. */
+  const once = async (method: string, path: string, body?: object, key = "") => {
+    while (command.url === undefined) await pause(2);
+    try {
+      const response = await fetch(command.url + path, {
+        method,
+        headers: {
+          authorization: "Bearer svc_test",
+          ...(body && { "content-type": "application/json" }),
+          ...(key && { "idempotency-key": key }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(5_000),
+      });
+      return { status: response.status, body: await response.json() } as Answer;
+    } catch {
+      return undefined;
+    }
+  };
+
+  /** Repeats a request until it gets a response. */
+  const call: Clients["call"] = async (method, path, body, key) => {
+    for (;;) {
+      const answer = await once(method, path, body, key);
+      if (answer && !(key && lostStatuses.has(answer.status))) return answer;
+      await pause(5);
+    }
+  };
+
+  /** Creates an endpoint; undefined if there was no response, although it may exist. */
+  const register = async (path: string, types: readonly string[]) => {
+    const url = `http://127.0.0.1:${port}${path}`;
+    const answer = await once("POST", "/v1/webhook-endpoints", { url, event_types: types });
+    if (!answer) return undefined;
+    const { status, body } = answer;
+    if (status !== 201) throw new Error(`${path} was not registered: ${JSON.stringify(body)}`);
+    return { id: String(body.webhook_endpoint?.webhook_endpoint_id), secret: String(body.secret) };
+  };
+
+  let count = 0;
+  const send = async (key: string) => {
+    const email = { from: "a@a.test", to: ["b@b.test"], subject: key, text: "Thank you." };
+    const { status, body } = await call("POST", "/v1/emails", email, key);
+    if (status !== 202) throw new Error(`${key} got ${status}.`);
+    known.sends.set(key, (known.sends.get(key) ?? new Set()).add(String(body.send_id)));
+  };
+
+  /** Does one thing after the other until the end. Each lane has its own random choices. */
+  const lane = async (
+    name: string,
+    minMs: number,
+    maxMs: number,
+    act: (n: number, random: ReturnType<typeof seeded>) => Promise<unknown>,
+  ) => {
+    const random = seeded(`${seed}/${name}`);
+    for (let n = 0; !stopping.signal.aborted; n += 1) {
+      await act(n, random);
+      await pause(random.between(minMs, maxMs));
+    }
+  };
+
+  const sending = (name: string) =>
+    lane(name, 0, 12, async (_n, random) => {
+      if (count >= mostSends) return;
+      count += 1;
+      const key = `order-${count}`;
+      await send(key);
+      // A client that is not sure repeats its request, perhaps after a restart.
+      if (random.chance(0.1)) await send(random.pick([...known.sends.keys()]));
+    });
+
+  const verifying = () =>
+    lane("domains", 100, 400, async (n, random) => {
+      const name = `d${random.between(0, n)}.test`;
+      const { body } = await call("POST", "/v1/domains", { domain_name: name });
+      const id = String(body.domain_id);
+      const domain = known.domains.get(id) ?? { name, asked: 0, answered: 0 };
+      known.domains.set(id, domain);
+      domain.asked += 1;
+      if (await once("POST", `/v1/domains/${id}:verify`)) domain.answered += 1;
+    });
+
+  const rotating = () =>
+    lane("rotation", 3_000, 4_000, async () => {
+      known.rotating = true;
+      const path = `/v1/webhook-endpoints/${known.lastingId}:rotate-secret`;
+      known.secret = String((await call("POST", path)).body.secret);
+      known.rotatedAt = performance.now();
+      known.rotating = false;
+    });
+
+  const replacing = () =>
+    lane("endpoints", 20, 60, async (n) => {
+      const path = `/short-${n}`;
+      const registered = await register(path, ["email.delivered"]);
+      // To register the same path again would give it two endpoints, and each event two ids.
+      if (!registered) return;
+      await pause(700);
+      await call("DELETE", `/v1/webhook-endpoints/${registered.id}`);
+      known.archived.set(path, performance.now());
+    });
+
+  const redelivering = () =>
+    lane("redeliveries", 5, 25, async () => {
+      const last = arrivals.findLast(({ path, ok }) => path === lasting && !ok);
+      if (!last) return;
+      const at = performance.now();
+      const answer = await once("POST", `/v1/webhook-events/${last.eventId}:redeliver`);
+      if (answer?.status === 202) known.redelivered.push({ eventId: last.eventId, at });
+    });
+
+  const endpoint = await register(lasting, ["email.sent", "email.delivered", "domain.updated"]);
+  if (!endpoint) throw new Error("The first request got no response.");
+  Object.assign(known, { lastingId: endpoint.id, secret: endpoint.secret });
+  const lanes = Promise.all([
+    ...["a", "b", "c", "d", "e", "f"].map(sending),
+    verifying(),
+    rotating(),
+    replacing(),
+    redelivering(),
+  ]);
+  // Its rejection is read when it is stopped.
+  lanes.catch(() => {});
+  return {
+    known,
+    call,
+    stop() {
+      stopping.abort();
+      return lanes;
+    },
+  };
+}

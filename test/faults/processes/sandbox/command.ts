@@ -1,0 +1,82 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { root } from "@svc-webhooks/kit/programs";
+
+const main = join(root, "packages/sandbox/dist/main.js");
+
+/** The sandbox's command, one process after the other on the same data file. */
+export interface Command {
+  /** The base URL of the running process; undefined while there is none. */
+  readonly url: string | undefined;
+  readonly pid: number | undefined;
+  /** Starts the next process without awaiting its first line, which `ready` resolves with. */
+  readonly start: () => { readonly ready: Promise<string> };
+  /** Sends the signal, and resolves with the exit code when the process has ended. */
+  readonly stop: (signal: "SIGKILL" | "SIGTERM") => Promise<number | null>;
+  /** What all processes wrote on stderr. */
+  readonly stderr: readonly string[];
+}
+
+export function command(script: string, args: readonly string[]): Command {
+  let child: ChildProcess | undefined;
+  let url: string | undefined;
+  const stderr: string[] = [];
+  return {
+    get url() {
+      return url;
+    },
+    get pid() {
+      return child?.pid;
+    },
+    stderr,
+    start() {
+      const started = spawn(process.execPath, [script, "--port", "0", ...args], {
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      child = started;
+      started.stderr.on("data", (chunk) => stderr.push(String(chunk)));
+      const first = async () => {
+        for await (const line of createInterface(started.stdout)) {
+          const found = /http:\S+$/.exec(line)?.[0];
+          if (found === undefined) continue;
+          if (child === started) url = found;
+          return found;
+        }
+        throw new Error(`The sandbox ended before its first line: ${stderr.slice(-3).join("")}`);
+      };
+      const ready = first();
+      // A process that is killed during its start has no first line.
+      ready.catch(() => {});
+      return { ready };
+    },
+    async stop(signal) {
+      const ending = child;
+      url = undefined;
+      child = undefined;
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return null;
+      const exited = once(ending, "exit") as Promise<[number | null]>;
+      ending.kill(signal);
+      return (await exited)[0];
+    },
+  };
+}
+
+/** The command as it is built, or a copy that writes to the file 50 ms after the response. */
+export function builtCommand(writes: "before the response" | "later"): string {
+  if (writes === "before the response") return main;
+  const source = readFileSync(main, "utf8");
+  const late = source.replace(
+    "journal.write(stored(written));",
+    "setTimeout(() => journal.write(stored(written)), 50);",
+  );
+  if (late === source) throw new Error("The sandbox writes its journal in another way now.");
+  const folder = fileURLToPath(new URL("../.build/", import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "late-sandbox.js");
+  writeFileSync(file, late);
+  return file;
+}

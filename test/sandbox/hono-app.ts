@@ -1,0 +1,13 @@
+import { webhooks } from "@svc-webhooks/hono";
+import { Hono } from "hono";
+import { createInboxes } from "./inboxes.js";
+
+/** All inboxes in Hono, on Node and on workerd. */
+export function createHonoApp(): Hono {
+  const app = new Hono();
+  for (const { path, receiver, control } of createInboxes()) {
+    app.post(path, webhooks(receiver));
+    app.all(path, (c) => control(c.req.raw));
+  }
+  return app;
+}

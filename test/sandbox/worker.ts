@@ -1,0 +1,3 @@
+import { createHonoApp } from "./hono-app.js";
+
+export default createHonoApp();
