@@ -12,5 +12,5 @@ for (const scene of [runStory, runTakeover]) {
 if (values.serve) await serve();
 else {
   print(styled("dim", "\nEvery outcome is explained in docs/outcomes.md."));
-  print(styled("dim", "To send deliveries yourself: npm run demo -- --serve"));
+  print(styled("dim", "To send deliveries yourself: npm run demo:receiver -- --serve"));
 }

@@ -1,0 +1,78 @@
+import type { DeliveryReport, Handler } from "@svc-webhooks/core";
+import { entry } from "./timeline.js";
+
+/** An email's event, as far as the demo reads it. */
+interface EmailEvent {
+  readonly type: string;
+  readonly event_id: string;
+  readonly data: { readonly subject: string };
+}
+
+/** What the receiver did, and what a scene waits for. */
+export interface Stage {
+  readonly handler: Handler;
+  readonly observe: (report: DeliveryReport) => void;
+  /** Handlers of emails with this subject fail until they are repaired. */
+  readonly broken: Set<string>;
+  /** Handlers of emails with this subject fail once. */
+  readonly flaky: Set<string>;
+  /** The reports since the last call of `newScene`. */
+  readonly reports: readonly DeliveryReport[];
+  readonly newScene: (options?: { readonly quiet?: boolean }) => void;
+  /** Resolves when `isDone` holds for the reports of the scene. Rejects after ten seconds. */
+  readonly until: (isDone: (reports: readonly DeliveryReport[]) => boolean) => Promise<void>;
+  /** How often each event was handled to the end, by its id. */
+  readonly handled: ReadonlyMap<string, number>;
+}
+
+export function createStage(): Stage {
+  const broken = new Set<string>();
+  const flaky = new Set<string>();
+  const handled = new Map<string, number>();
+  let reports: DeliveryReport[] = [];
+  let isQuiet = false;
+  let check: (() => void) | undefined;
+
+  return {
+    broken,
+    flaky,
+    handled,
+    get reports() {
+      return reports;
+    },
+    async handler(given) {
+      const event = given as unknown as EmailEvent;
+      // Long enough for a concurrent copy to arrive in the middle of it.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const { subject } = event.data;
+      if (broken.has(subject) || flaky.delete(subject))
+        throw new Error("the database is unavailable");
+      handled.set(event.event_id, (handled.get(event.event_id) ?? 0) + 1);
+    },
+    observe(report) {
+      if (report.phase === "settled") return;
+      reports.push(report);
+      if (!isQuiet) {
+        // Nothing is known of a delivery before its signature is verified.
+        const what = report.type ? `${report.type}, attempt ${report.attempt}` : "a delivery";
+        entry("←", what, report.status, report.code);
+      }
+      check?.();
+    },
+    newScene({ quiet = false } = {}) {
+      reports = [];
+      isQuiet = quiet;
+    },
+    until: (isDone) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error("nothing arrived for 10 s")), 10_000);
+        check = () => {
+          if (!isDone(reports)) return;
+          clearTimeout(timer);
+          check = undefined;
+          resolve();
+        };
+        check();
+      }),
+  };
+}

@@ -1,0 +1,28 @@
+import { styleText } from "node:util";
+
+type Style = Parameters<typeof styleText>[0];
+
+// https://no-color.org: set and not empty.
+const coloured = process.stdout.isTTY && !process.env["NO_COLOR"];
+const styled = (style: Style, text: string) => (coloured ? styleText(style, text) : text);
+
+const startedAt = performance.now();
+
+export function print(line = ""): void {
+  process.stdout.write(`${line}\n`);
+}
+
+export const heading = (text: string): void => print(`\n${styled("bold", text)}`);
+
+export const note = (text: string): void => print(styled("dim", `             ${text}`));
+
+/** One line of the timeline: what went which way, and how it ended. */
+export function entry(direction: "→" | "←", what: string, status: number, how = ""): void {
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1).padStart(5);
+  const style = status < 300 ? "green" : status < 500 ? "yellow" : "red";
+  const line = `${seconds} s  ${direction}  ${what.padEnd(52)}`;
+  print(`${line} ${styled(style, `${status} ${how}`.trim())}`);
+}
+
+export const verdict = (ok: boolean, text: string): void =>
+  print(`\n${styled(ok ? "green" : "red", text)}`);
