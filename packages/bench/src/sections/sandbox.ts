@@ -1,0 +1,141 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Race } from "../race.js";
+import { load, realistic, plainLoop, type Load } from "../sandbox/load.js";
+import type { RunSection } from "../sections.js";
+import { takeTurns } from "../turns.js";
+
+export const run: RunSection = async (quick) => ({
+  title: "Sandbox",
+  races: [
+    await scheduleRace(quick ? 1 : 15),
+    ...(await deliveryRaces(quick ? 400 : 10_000, quick ? 1 : 7)),
+    await heapRace(quick ? 400 : 10_000),
+    await startRace(quick ? 1 : 15),
+  ],
+});
+
+/** 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with a receiver that always fails. */
+async function scheduleRace(rounds: number): Promise<Race> {
+  const lane = "one email to one endpoint";
+  const lanes = await takeTurns({ [lane]: realistic }, rounds);
+  const bars = [{ lane, atMost: 100, aim: 25 }];
+  return { title: "schedule of 27 h 35 min on the manual clock", unit: "ms", lanes, bars };
+}
+
+const floor = "HMAC + new Request";
+const [inMemory, inFile] = ["in memory", "--data"];
+
+async function deliveryRaces(deliveries: number, rounds: number): Promise<Race[]> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-bench-"));
+  let files = 0;
+  const nextFile = () => join(folder, String((files += 1)));
+  const loads: Record<string, Load[]> = { [inMemory]: [], [inFile]: [] };
+  const turn = (name: string, data?: () => string) => async () => {
+    const result = await load({ deliveries, data: data?.() });
+    loads[name]?.push(result);
+    return result.attemptsPerSecond;
+  };
+  try {
+    const lanes = await takeTurns(
+      {
+        [floor]: () => plainLoop(deliveries),
+        [inMemory]: turn(inMemory),
+        [inFile]: turn(inFile, nextFile),
+      },
+      rounds,
+    );
+    const blocks = Object.entries(loads).map(([name, results]) => ({
+      name,
+      // As in `takeTurns`, the first turn is not recorded.
+      values: results.slice(1).map(({ longestBlockMs }) => longestBlockMs),
+    }));
+    const what = `${deliveries.toLocaleString("en")} deliveries to 100 endpoints`;
+    return [
+      {
+        title: `${what}, longest block of the event loop`,
+        unit: "ms",
+        lanes: blocks,
+        bars: [inMemory, inFile].map((lane) => ({ lane, atMost: 50, aim: 25, limit: ofBlock })),
+      },
+      {
+        title: `${what}, attempts`,
+        unit: "/s",
+        reference: floor,
+        lanes,
+        bars: [],
+      },
+    ];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const ofBlock = "Work is started in batches of 25; a block includes the garbage collection in it.";
+/** Once the sandbox keeps as much as it may, more deliveries need no more memory. */
+async function heapRace(deliveries: number): Promise<Race> {
+  const [once, thrice] = ["at the limit", "after three times as many"];
+  const { heaps } = await load({ deliveries, repeat: 3 });
+  const [first = NaN, , third = NaN] = heaps;
+  return {
+    title: `heap with ${deliveries.toLocaleString("en")} deliveries`,
+    unit: "MB",
+    reference: once,
+    lanes: [
+      { name: once, values: [first / 1e6] },
+      { name: thrice, values: [third / 1e6] },
+    ],
+    bars: [{ lane: thrice, against: once, atMost: 1.25, aim: 1.1 }],
+  };
+}
+
+async function startRace(rounds: number): Promise<Race> {
+  const lane = "svc-webhooks-sandbox --port 0";
+  const main = join(
+    dirname(createRequire(import.meta.url).resolve("@svc-webhooks/sandbox")),
+    "main.js",
+  );
+  const hono = `await import("hono"); console.log(1)`;
+  const lanes = await takeTurns(
+    {
+      "node -e": () => firstLineMs(["-e", "console.log(1)"]),
+      'node -e import("hono")': () => firstLineMs(["--input-type=module", "-e", hono]),
+      [lane]: () => firstLineMs([main, "--port", "0"]),
+    },
+    rounds,
+  );
+  const bars = [{ lane, atMost: 1_000, aim: 400 }];
+  return {
+    title: "cold start until the first line",
+    unit: "ms",
+    reference: "node -e",
+    lanes,
+    bars,
+  };
+}
+
+// From here Node finds hono.
+const cwd = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Real time from the start of a Node process until its first output. */
+function firstLineMs(args: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const startedAt = performance.now();
+    const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
+    let ms = NaN;
+    child.stdout.once("data", () => {
+      ms = performance.now() - startedAt;
+      child.kill("SIGKILL");
+    });
+    child.once("error", reject);
+    // The next turn must not compete with a process that is ending.
+    child.once("close", () => {
+      if (ms > 0) resolve(ms);
+      else reject(new Error(`node ${args.join(" ")} printed nothing.`));
+    });
+  });
+}
