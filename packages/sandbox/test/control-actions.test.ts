@@ -203,7 +203,19 @@ describe("POST deliveries/{id}/attempts/{n}/explain", () => {
       mistake: { id: "reserialised_json", text: expect.any(String), remedy: expect.any(String) },
       first_difference: { at: expect.any(Number) },
     });
-    expect(await explain("sha256=00")).toMatchObject({ verdict: "unknown" });
+    expect(await explain("sha256=00")).toMatchObject({
+      verdict: "unknown",
+      next_step: expect.stringContaining(` ${first?.body.length} bytes, SHA-256 `),
+    });
+  });
+
+  it("recognises the secret of another endpoint, also of an archived one", async () => {
+    const { control, register, id, got, url } = await delivered(401);
+    const other = await register(url);
+    await control(`POST endpoints/${other.id}/archive`);
+    const value = hmac(got[0]?.body ?? "", other.secret);
+    const { body } = await control(`POST deliveries/${id}/attempts/1/explain`, { value });
+    expect(body).toMatchObject({ verdict: "known_mistake", mistake: { id: "other_secret" } });
   });
 
   it("checks the old secret after a rotation, and names the new one for earlier attempts the same", async () => {

@@ -10,6 +10,7 @@ import { mistakes } from "../src/explain/mistakes.js";
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const previousSecrets = [oldSecret];
+const otherSecrets = ["whsec_b3RoZXIgZW5kcG9pbnQ6IGEgc2VjcmV0"];
 
 /** Spaced as the sandbox sends it, with everything that serialisers write differently. */
 const spaced = String.raw`{"type": "email.sent", "b": {"url": "https://example.com/?a=1&b=2", "name": "Zo\u00eb"}, "a": [1.0, {}, []], "subject": "Grüße 😀", "n": 12345678901234567890}`;
@@ -27,7 +28,7 @@ const signed = (message: Message, key: Key = secret) =>
   `sha256=${hmac(message, key).digest("hex")}`;
 
 const explained = (body: Message, signature: string | undefined, secrets = secret) =>
-  explain({ body: bytesOf(body), signature, secrets, previousSecrets });
+  explain({ body: bytesOf(body), signature, secrets, previousSecrets, otherSecrets });
 
 const pythonEscapes = (text: string) =>
   text.replaceAll(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -129,6 +130,7 @@ const planted: readonly Planted[] = [
       .digest("hex")}`,
   },
 
+  { id: "other_secret", how: "another endpoint's", signature: signed(compact, otherSecrets[0]) },
   { id: "old_secret", how: "the previous one", signature: signed(compact, oldSecret) },
   { id: "secret_quoted", how: "double", signature: signed(compact, `"${secret}"`) },
   { id: "secret_quoted", how: "single", signature: signed(compact, `'${secret}'`) },
@@ -440,7 +442,11 @@ describe("an unknown value", () => {
     { what: "the most base64 digits that are read", signature: `sha256=${"A".repeat(505)}` },
   ])("has no mistake: $what", async ({ signature }) => {
     const found = await explained(compact, signature);
-    expect(found).toMatchObject({ verdict: "unknown" });
+    const sha256 = createHash("sha256").update(compact).digest("hex");
+    expect(found).toMatchObject({
+      verdict: "unknown",
+      next_step: expect.stringContaining(`${bytesOf(compact).length} bytes, SHA-256 ${sha256}.`),
+    });
     expect(found).not.toHaveProperty("mistake");
   });
 

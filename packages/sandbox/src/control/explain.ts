@@ -79,6 +79,15 @@ export async function explainAttempt(
   value: string,
 ): Promise<Explanation> {
   const { keys, previous } = await signerOf(world, delivery, attempt);
-  const body = attempt.body ?? delivery.body;
-  return explain({ body, signature: value, secrets: keys, previousSecrets: previous });
+  const rule = world.ledger.get("secret.key");
+  const others = Array.from(world.state.endpoints.all()).filter(
+    ({ id }) => id !== delivery.endpointId,
+  );
+  return explain({
+    body: attempt.body ?? delivery.body,
+    signature: value,
+    secrets: keys,
+    previousSecrets: previous,
+    otherSecrets: others.map(({ secret }) => keyOf(secret, rule)),
+  });
 }

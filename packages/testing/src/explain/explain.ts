@@ -1,4 +1,5 @@
 import { sign, verify, type SecretKey } from "@svc-webhooks/core";
+import { toHex } from "./bytes.js";
 import { describeMistakes, type Mistake, type MistakeId } from "./mistakes.js";
 import { search } from "./search.js";
 
@@ -11,6 +12,8 @@ export interface ExplainRequest {
   readonly secrets: SecretKey | readonly SecretKey[];
   /** Secrets that were replaced. A value that one of them made is the mistake `old_secret`. Default: none. */
   readonly previousSecrets?: readonly SecretKey[] | undefined;
+  /** Secrets of other endpoints. A value that one of them made is the mistake `other_secret`. Default: none. */
+  readonly otherSecrets?: readonly SecretKey[] | undefined;
 }
 
 /** Why a signature differs from the right one. It contains no secret. */
@@ -22,6 +25,8 @@ export interface Explanation {
   readonly verdict: "same" | "known_mistake" | "unknown";
   /** The cause. Present if the verdict is `known_mistake`. */
   readonly mistake?: Mistake;
+  /** What to compare by eye. Present if the verdict is `unknown`. */
+  readonly next_step?: string;
   /** Present unless the verdict is `same`. */
   readonly first_difference?: FirstDifference;
   /**
@@ -79,10 +84,14 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
     if (ok && signature === signature.toLowerCase()) return { verdict: "same", checked: [] };
   }
   const first_difference = firstDifference(signed, signature);
-  const { previousSecrets = [] } = request;
-  const { found, checked } = await search(body, signature, secrets, previousSecrets);
+  const { previousSecrets = [], otherSecrets = [] } = request;
+  const keys = { current: secrets, previous: previousSecrets, other: otherSecrets };
+  const { found, checked } = await search(body, signature, keys);
   const [first, ...others] = found;
-  if (first === undefined) return { verdict: "unknown", first_difference, checked };
+  if (first === undefined) {
+    const next_step = await nextStep(body);
+    return { verdict: "unknown", next_step, first_difference, checked };
+  }
   const mistake = describeMistakes([first, ...others]);
   return { verdict: "known_mistake", mistake, first_difference, checked };
 }
@@ -90,6 +99,11 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
 // `Array.isArray` does not narrow to readonly lists.
 const isList = (secrets: ExplainRequest["secrets"]): secrets is readonly SecretKey[] =>
   Array.isArray(secrets);
+
+async function nextStep(body: Uint8Array<ArrayBuffer>): Promise<string> {
+  const sha256 = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", body)));
+  return `Print the length and the SHA-256 of the bytes that your code signs. This body has ${body.length} bytes, SHA-256 ${sha256}. If yours are equal, the secret differs, otherwise the body.`;
+}
 
 function firstDifference(signed: string, yours: string): FirstDifference {
   let at = 0;

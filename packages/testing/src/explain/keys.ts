@@ -8,7 +8,11 @@ export interface KeyVariant {
   readonly key: Bytes;
 }
 
-const exact = (keys: readonly SecretKey[], ids: readonly MistakeId[]): readonly KeyVariant[] =>
+/** The secrets themselves. */
+export const exactKeys = (
+  keys: readonly SecretKey[],
+  ids: readonly MistakeId[],
+): readonly KeyVariant[] =>
   keys.map((key) => ({ ids, key: typeof key === "string" ? utf8(key) : new Uint8Array(key) }));
 
 /** Returns distinct keys. The secrets themselves are first, without a mistake. */
@@ -17,8 +21,8 @@ export function keyVariants(
   previous: readonly SecretKey[],
 ): readonly KeyVariant[] {
   const all = [
-    ...exact(current, []),
-    ...exact(previous, ["old_secret"]),
+    ...exactKeys(current, []),
+    ...exactKeys(previous, ["old_secret"]),
     ...current.flatMap((key) => spoilt(key, [])),
     ...previous.flatMap((key) => spoilt(key, ["old_secret"])),
     ...["", "undefined", "null"].map((text) => ({

@@ -26,6 +26,7 @@ export type MistakeId =
   | "plain_hash"
   | "concatenated_hash"
   | "old_secret"
+  | "other_secret"
   | "secret_quoted"
   | "secret_space"
   | "secret_prefix_stripped"
@@ -121,6 +122,10 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   old_secret: {
     text: "The key is a previous secret.",
     remedy: "Load the current secret. During a rotation, verify with both.",
+  },
+  other_secret: {
+    text: "The key is the secret of another endpoint.",
+    remedy: "Each endpoint has a secret of its own: use the one that came with this endpoint.",
   },
   secret_quoted: {
     text: "The key includes quotes around the secret.",

@@ -2,7 +2,7 @@ import type { SecretKey } from "@svc-webhooks/core";
 import { bodyVariants, type BodyVariant } from "./bodies.js";
 import { toBinary, toHex, type Bytes } from "./bytes.js";
 import { methods, type Method } from "./hash.js";
-import { keyVariants, type KeyVariant } from "./keys.js";
+import { exactKeys, keyVariants, type KeyVariant } from "./keys.js";
 import type { MistakeId } from "./mistakes.js";
 import { obviousMistake, parseValue, valueMistakes } from "./value.js";
 
@@ -10,6 +10,12 @@ import { obviousMistake, parseValue, valueMistakes } from "./value.js";
 export interface Found {
   readonly found: readonly MistakeId[];
   readonly checked: readonly (MistakeId | "combinations")[];
+}
+
+export interface Keys {
+  readonly current: readonly SecretKey[];
+  readonly previous: readonly SecretKey[];
+  readonly other: readonly SecretKey[];
 }
 
 interface Candidate {
@@ -45,10 +51,9 @@ function product(
 export async function search(
   body: Bytes,
   signature: string,
-  secrets: readonly SecretKey[],
-  previousSecrets: readonly SecretKey[],
+  { current, previous, other }: Keys,
 ): Promise<Found> {
-  const obvious = obviousMistake(signature, [...secrets, ...previousSecrets]);
+  const obvious = obviousMistake(signature, [...current, ...previous, ...other]);
   if (obvious) return { found: [obvious], checked: [obvious] };
 
   const checked = new Set<MistakeId | "combinations">(valueMistakes);
@@ -76,13 +81,15 @@ export async function search(
   }
 
   const exact: BodyVariant = { ids: [], body };
-  const keys = keyVariants(secrets, previousSecrets);
+  const keys = keyVariants(current, previous);
   const rightKeys = keys.filter(isRight);
   const all = methods();
   const rightMethod = all.filter(isRight);
   const wrongMethods = all.filter((method) => !isRight(method));
   const found =
     (await compare(product([exact], keys, rightMethod))) ??
+    // There may be many, so they combine with nothing.
+    (await compare(product([exact], exactKeys(other, ["other_secret"]), rightMethod))) ??
     (await compare(product([exact], rightKeys, wrongMethods)));
   if (found) return found;
 
