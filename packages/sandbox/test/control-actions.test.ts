@@ -40,13 +40,13 @@ describe("POST deliveries/{id}", () => {
     const states: unknown[] = [];
     for (let n = 0; n < 4; n += 1) {
       const { body } = await control(`POST deliveries/${id}/skip`);
-      states.push([body.state, body.next?.n]);
+      states.push([body.state, body.next?.n, body.next?.of]);
     }
     expect(states).toEqual([
-      ["pending", 3],
-      ["pending", 4],
-      ["pending", 5],
-      ["failed", undefined],
+      ["pending", 2, 4],
+      ["pending", 2, 3],
+      ["pending", 2, 2],
+      ["failed", undefined, undefined],
     ]);
     expect(got).toHaveLength(1);
   });
@@ -594,7 +594,11 @@ describe("every action", () => {
   });
 
   it.each([
-    ["clock", { advance_msec: 1 }, "body must not have the member advance_msec."],
+    [
+      "clock",
+      { advance_msec: 1 },
+      "body must not have the member advance_msec. It has advance_ms, to, mode, speed.",
+    ],
     ["clock", { advance_ms: 1.5 }, "advance_ms must be a whole number."],
     ["deliveries/dlv_1/send", { body: { base64: "!" } }, "body.base64 must be base64."],
   ])("states the fault of %s %o in a sentence", async (path, body, message) => {

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { ApiError, invalid } from "../errors.js";
 
 const article = (noun: string) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
@@ -20,20 +20,24 @@ export function validate<Output>(
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const param = issue?.path.join(".") || "body";
-  const text = `${param} ${issue ? problem(issue) : "is invalid"}.`;
+  const text = `${param} ${issue ? problem(issue, schema) : "is invalid"}.`;
   if (param === "message_class" && typeof issue?.input === "string") {
     throw new ApiError(classStatus, "invalid_request", text, { param });
   }
   throw invalid(param, text);
 }
 
-function problem(issue: z.core.$ZodIssue): string {
+function problem(issue: z.core.$ZodIssue, schema: z.ZodType): string {
   if (issue.code === "invalid_type") {
     return issue.input === undefined
       ? "is required"
       : `must be ${article(expectedNames[issue.expected] ?? issue.expected)}`;
   }
-  if (issue.code === "unrecognized_keys") return `must not have the member ${issue.keys[0]}`;
+  if (issue.code === "unrecognized_keys") {
+    const known =
+      schema instanceof z.ZodObject ? `. It has ${Object.keys(schema.shape).join(", ")}` : "";
+    return `must not have the member ${issue.keys[0]}${known}`;
+  }
   if (issue.code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
   if (issue.code === "too_big" && issue.origin === "string") {
     return `must have at most ${issue.maximum} characters`;
