@@ -95,7 +95,7 @@ export function resolveOptions(options: SandboxOptions): ResolvedOptions {
     maxDeliveries = defaultLimits.maxDeliveries,
     maxBytes = defaultLimits.maxBytes,
     lookup = systemLookup,
-    log = (line: string) => void process.stderr.write(`svc-webhooks sandbox: ${line}\n`),
+    log = toStderr,
   } = options;
   check(data === undefined || isText(data), "data", "`data` must be the path of a file.");
   check(
@@ -126,6 +126,9 @@ export function resolveOptions(options: SandboxOptions): ResolvedOptions {
     assumptions,
   };
 }
+
+/** One function for all sandboxes of a process: what is reported once per log is then printed once. */
+const toStderr = (line: string) => void process.stderr.write(`svc-webhooks sandbox: ${line}\n`);
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
 

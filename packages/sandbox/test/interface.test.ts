@@ -157,6 +157,20 @@ describe("sends and domains", () => {
     await call(`POST /v1/domains/${body.domain_id}:verify`);
     expect((await send()).status).toBe(202);
   });
+
+  test("a domain that is not verified is reported once, by name, in each log", async () => {
+    const lines: string[] = [];
+    const log = (line: string) => void lines.push(line);
+    for (const { send } of [await open({ log }), await open({ log })]) {
+      await send();
+      await send();
+      await send({ from: "ada@other.test" });
+    }
+    expect(lines).toEqual([
+      expect.stringContaining(" mail.example.test is not verified (A-06)"),
+      expect.stringContaining(" other.test is not verified (A-06)"),
+    ]);
+  });
 });
 
 const everyRoute = [

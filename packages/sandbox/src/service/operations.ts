@@ -296,7 +296,24 @@ function checkSender(
   call.notes = [
     "The domain of from is not verified. In production, add and verify it first (A-06).",
   ];
-  log(`${call.id}: accepted although the domain of from is not verified (A-06).`);
+  if (!isFirst(warned, log, name)) return;
+  log(
+    `${call.id}: accepted although ${name} is not verified (A-06). Later emails from it are not reported.`,
+  );
+}
+
+/** The names of unverified domains that each log has reported; sandboxes in one process may share it. */
+const warned = new WeakMap<Service["log"], Set<string>>();
+
+/** Names that are remembered, so that invented ones cost no more memory. */
+const mostWarned = 1_000;
+
+function isFirst(known: typeof warned, log: Service["log"], name: string): boolean {
+  const names = known.get(log) ?? new Set();
+  known.set(log, names);
+  if (names.has(name) || names.size >= mostWarned) return false;
+  names.add(name);
+  return true;
 }
 
 /** Ends a verification, and raises its event. */
