@@ -86,12 +86,15 @@ export const attemptSummary = (attempt: AttemptRecord) => ({
   ...maybe("tamper", attempt.tamper),
 });
 
-/** The attempt that is waiting: the `n`th of the `of` that the schedule has (A-09). */
+/** The attempt that is waiting: its `X-SVC-Attempt`, and that of the schedule's last one (A-09). */
 function nextAttempt({ ledger }: World, delivery: DeliveryRecord) {
   if (delivery.nextAttemptAt === undefined) return undefined;
-  const n = (delivery.trigger === "redeliver" ? delivery.attempt : delivery.retries) + 1;
-  const scheduled = delivery.trigger === "redeliver" ? 0 : ledger.get("delivery.retry").length + 1;
-  return { n, of: Math.max(n, scheduled), at: iso(delivery.nextAttemptAt) };
+  const n = delivery.attempt + 1;
+  const retries = Math.max(0, ledger.get("delivery.retry").length - delivery.retries);
+  const isRedelivery = delivery.trigger === "redeliver";
+  // A redelivery that fails continues the schedule that it has interrupted, or ends the delivery.
+  const resumed = delivery.resumeAt === undefined ? 0 : retries + 1;
+  return { n, of: n + (isRedelivery ? resumed : retries), at: iso(delivery.nextAttemptAt) };
 }
 
 /** The assumptions behind the state of a delivery. */
