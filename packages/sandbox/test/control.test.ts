@@ -37,6 +37,23 @@ describe("GET /", () => {
     expect(text).toContain(`interface at ${url}\n`);
     expect(text).toContain(`${url}/openapi.json`);
     expect(text).toContain(`${url}/_sandbox/overview`);
+    expect(text).toContain(`${url}/_sandbox/\n`);
+  });
+});
+
+describe("GET /_sandbox/", () => {
+  it("lists the control routes, and each of them exists", async () => {
+    const { call } = await open();
+    const { data } = (await call("GET /_sandbox/")).body;
+    expect(data).toContain("POST /_sandbox/deliveries/:id/attempts/:n/explain");
+    expect(data.length).toBeGreaterThan(30);
+    for (const route of data as string[]) {
+      if (route === "GET /_sandbox/stream") continue;
+      const { status, body } = await call(route);
+      // Of an id that does not exist, not of the path.
+      expect([route, body?.error?.param]).not.toEqual([route, "path"]);
+      expect([200, 202, 400, 404]).toContain(status);
+    }
   });
 });
 
@@ -121,6 +138,26 @@ describe("GET timeline", () => {
     expect(await next()).not.toHaveProperty("next");
     const { body } = await control(`POST deliveries/${(await next()).id}/redeliver`);
     expect(body.next).toMatchObject({ n: 4, of: 4 });
+  });
+
+  it("has the X-SVC-Attempt of the next attempt, also after extra copies and before a redelivery", async () => {
+    const { control, settle, clock, register, send } = await open();
+    const { url: target, values } = await receiver(500);
+    await register(target);
+    await send();
+    await settle();
+    const delivery = async () =>
+      (await control("GET timeline")).body.data[0].events[0].deliveries[0];
+    const { id } = await delivery();
+    await control(`POST deliveries/${id}/send`, { times: 2 });
+    await settle();
+    expect((await delivery()).next).toMatchObject({ n: 4, of: 7 });
+    const { body } = await control(`POST deliveries/${id}/redeliver`);
+    expect(body.next).toMatchObject({ n: 4, of: 8 });
+    await settle();
+    expect((await delivery()).next).toMatchObject({ n: 5, of: 8 });
+    await clock.advance(10 * 60_000);
+    expect(values("x-svc-attempt")).toEqual(["1", "2", "3", "4", "5", "6", "7", "8"]);
   });
 
   it.each([

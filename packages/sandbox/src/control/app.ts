@@ -61,6 +61,7 @@ export function controlRoutes(context: RouteContext): Hono {
 
   const delivery = (c: Context) => queries.findDelivery(service, param(c, "id"));
 
+  get("", () => ({ data: app.routes.map(({ method, path }) => `${method} ${path}`) }));
   get("overview", (c) =>
     queries.overview(service, {
       position: stream.position(),

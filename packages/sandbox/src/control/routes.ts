@@ -75,7 +75,7 @@ export function createControl(context: ControlContext): Control {
   app.get("/", (c) => {
     const { origin } = new URL(c.req.url);
     return c.text(
-      `The sandbox serves the interface at ${origin}\nIts description: ${origin}/openapi.json\nWhat happened: ${origin}/_sandbox/overview\n`,
+      `The sandbox serves the interface at ${origin}\nIts description: ${origin}/openapi.json\nWhat happened: ${origin}/_sandbox/overview\nThe control routes: ${origin}/_sandbox/\n`,
     );
   });
 
@@ -91,7 +91,7 @@ export function createControl(context: ControlContext): Control {
       return refuse(
         notFound(
           "path",
-          "There is no such route. The interface is under /v1/, and GET / has links.",
+          "There is no such route. The interface is under /v1/, and GET /_sandbox/ lists the control routes.",
         ),
       );
     }
