@@ -1,0 +1,217 @@
+import { checkDomain, checkEmail, checkEndpoint, pathId } from "./checks.js";
+import { refused, type Call } from "./http/prepare.js";
+import { responsePromise, type ResponsePromise } from "./http/promise.js";
+import { send, type Sent } from "./http/send.js";
+import {
+  resolveOptions,
+  type ClientOptions,
+  type KeyedRequestOptions,
+  type RedeliverOptions,
+  type RequestOptions,
+} from "./options.js";
+import { list, type List } from "./pages.js";
+import {
+  redeliverFailed,
+  type BulkRedelivery,
+  type BulkRedeliveryOptions,
+} from "./recipes/redeliver-failed.js";
+import { waitForSend, type WaitOptions } from "./recipes/wait-for-send.js";
+import type {
+  AcceptedSend,
+  Domain,
+  DomainRequest,
+  EmailRequest,
+  SendStatus,
+  WebhookEndpoint,
+  WebhookEndpointRequest,
+  WebhookEndpointWithSecret,
+  WebhookEvent,
+  WebhookEventQuery,
+  WebhookEventType,
+} from "./resources.js";
+
+/** A request that the client has no operation for. */
+export type CustomCall = Pick<Call, "query" | "body">;
+
+/**
+ * The service's REST interface. Requests and results have the interface's own names. Every operation
+ * rejects with an SvcError: InvalidRequestError before a request that breaks a documented limit, else by
+ * the status of the response or the way in which the connection failed.
+ */
+export interface Client {
+  readonly emails: {
+    /**
+     * Submits an email. All attempts carry one idempotency key, which is in the result and in errors, so
+     * that the email is sent once.
+     */
+    readonly send: (
+      email: EmailRequest,
+      options?: KeyedRequestOptions,
+    ) => ResponsePromise<AcceptedSend & { readonly idempotencyKey: string }>;
+  };
+  readonly sends: {
+    readonly get: (send_id: string, options?: RequestOptions) => ResponsePromise<SendStatus>;
+    /** Requests the status until it is final, or as `until` states. */
+    readonly waitFor: (send_id: string, options?: WaitOptions) => Promise<SendStatus>;
+  };
+  readonly domains: {
+    readonly create: (domain: DomainRequest, options?: RequestOptions) => ResponsePromise<Domain>;
+    readonly verify: (domain_id: string, options?: RequestOptions) => ResponsePromise<Domain>;
+  };
+  readonly webhookEventTypes: {
+    readonly list: (options?: RequestOptions) => List<WebhookEventType>;
+  };
+  readonly webhookEndpoints: {
+    readonly create: (
+      endpoint: WebhookEndpointRequest,
+      options?: RequestOptions,
+    ) => ResponsePromise<WebhookEndpointWithSecret>;
+    /** Replaces the secret. `rotatingSecrets` does it without losing a delivery. */
+    readonly rotateSecret: (
+      webhook_endpoint_id: string,
+      options?: RequestOptions,
+    ) => ResponsePromise<WebhookEndpointWithSecret>;
+    /** Resolves with undefined if the response has no body (A-22). */
+    readonly archive: (
+      webhook_endpoint_id: string,
+      options?: RequestOptions,
+    ) => ResponsePromise<WebhookEndpoint | undefined>;
+  };
+  readonly webhookEvents: {
+    /** Deliveries, newest first. */
+    readonly list: (query?: WebhookEventQuery, options?: RequestOptions) => List<WebhookEvent>;
+    readonly redeliver: (
+      event_id: string,
+      options?: RedeliverOptions,
+    ) => ResponsePromise<WebhookEvent>;
+    /** Redelivers every failed delivery of an endpoint, page by page. */
+    readonly redeliverFailed: (options: BulkRedeliveryOptions) => Promise<BulkRedelivery>;
+  };
+  /**
+   * Makes any other request to the same service: `client.request("GET", "/v1/sends/send_1")`. With an
+   * `idempotencyKey`, also a POST is repeated after a lost response.
+   */
+  readonly request: <Result>(
+    method: Call["method"],
+    path: `/${string}`,
+    call?: CustomCall,
+    options?: KeyedRequestOptions,
+  ) => ResponsePromise<Result>;
+}
+
+/**
+ * Creates a client. It makes no request and logs nothing.
+ *
+ * @throws ClientConfigError `invalid_option`
+ *
+ * @example
+ * ```ts
+ * import { createClient } from "@svc-webhooks/client";
+ *
+ * const client = createClient({ apiKey: "svc_test", baseUrl: "http://127.0.0.1:4010" });
+ *
+ * export const welcome = (address: string) =>
+ *   client.emails.send({
+ *     from: "ada@mail.example.com",
+ *     to: [address],
+ *     subject: "Welcome",
+ *     text: "Thank you for joining.",
+ *   });
+ * ```
+ */
+export function createClient(options: ClientOptions = {}): Client {
+  const connection = resolveOptions(options);
+
+  /** Calls `make` late, so that its errors too are rejections. */
+  const request = <Result>(
+    make: () => Call,
+    given: KeyedRequestOptions = {},
+    resultOf = ({ value }: Sent) => value as Result,
+  ): ResponsePromise<Result> => {
+    const sending = async () => send(connection, make(), given);
+    return responsePromise(sending(), resultOf);
+  };
+
+  const client: Client = {
+    emails: {
+      send: (email, given) =>
+        request(
+          () => {
+            checkEmail(email);
+            return { method: "POST", path: "/v1/emails", body: email, isKeyed: true };
+          },
+          given,
+          ({ value, idempotencyKey = "" }) => ({ ...(value as AcceptedSend), idempotencyKey }),
+        ),
+    },
+    sends: {
+      get: (id, given) =>
+        request(() => ({ method: "GET", path: `/v1/sends/${pathId("send_id", id)}` }), given),
+      waitFor: (id, given) => waitForSend(client.sends.get, connection.clock, id, given),
+    },
+    domains: {
+      create: (domain, given) =>
+        request(() => {
+          checkDomain(domain);
+          return { method: "POST", path: "/v1/domains", body: domain };
+        }, given),
+      verify: (id, given) =>
+        request(
+          () => ({ method: "POST", path: `/v1/domains/${pathId("domain_id", id)}:verify` }),
+          given,
+        ),
+    },
+    webhookEventTypes: {
+      list: (given) =>
+        list((after) =>
+          request(
+            () => ({ method: "GET", path: "/v1/webhook-event-types", query: { after } }),
+            given,
+          ),
+        ),
+    },
+    webhookEndpoints: {
+      create: (endpoint, given) =>
+        request(() => {
+          checkEndpoint(endpoint);
+          return { method: "POST", path: "/v1/webhook-endpoints", body: endpoint };
+        }, given),
+      rotateSecret: (id, given) =>
+        request(() => ({ method: "POST", path: `${endpointPath(id)}:rotate-secret` }), given),
+      archive: (id, given) =>
+        request(() => ({ method: "DELETE", path: endpointPath(id), mayBeEmpty: true }), given),
+    },
+    webhookEvents: {
+      list: ({ webhook_endpoint_id, limit } = {}, given) =>
+        list((after) =>
+          request(
+            () => ({
+              method: "GET",
+              path: "/v1/webhook-events",
+              query: { webhook_endpoint_id, limit, after },
+            }),
+            given,
+          ),
+        ),
+      redeliver: (id, { webhook_endpoint_id, ...given } = {}) =>
+        request(
+          () => ({
+            method: "POST",
+            path: `/v1/webhook-events/${pathId("event_id", id)}:redeliver`,
+            query: { webhook_endpoint_id },
+          }),
+          given,
+        ),
+      redeliverFailed: (given) => redeliverFailed(client.webhookEvents, given),
+    },
+    request: (method, path, call, given) =>
+      request(() => {
+        if (!/^\/[^?#]*$/.test(path) || /(?:^|\/)\.{1,2}(?:\/|$)/.test(path))
+          throw refused("path", "`path` must begin with a slash. Pass the query as `query`.");
+        return { ...call, method, path, mayBeEmpty: true };
+      }, given),
+  };
+  return client;
+}
+
+const endpointPath = (id: string) => `/v1/webhook-endpoints/${pathId("webhook_endpoint_id", id)}`;

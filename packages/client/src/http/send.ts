@@ -1,0 +1,135 @@
+import type { SvcError } from "../errors.js";
+import type { Connection, KeyedRequestOptions } from "../options.js";
+import { abortion, makeAttempt, type Received } from "./attempt.js";
+import type { Failure } from "./failure.js";
+import type { AttemptNote } from "./notes.js";
+import { prepare, type Call, type PreparedRequest } from "./prepare.js";
+import { readResponse, requestIdOf } from "./response.js";
+import { mayRetry, pauseMs } from "./retry.js";
+
+/** The response as it arrived. */
+export interface RawResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly requestId: string | undefined;
+  /** Attempts that were made, the successful one included. */
+  readonly attempts: number;
+  /** The body. A function, so that no log shows the secret that it may contain. */
+  readonly text: () => string;
+}
+
+/** A success. */
+export interface Sent {
+  readonly value: unknown;
+  readonly idempotencyKey: string | undefined;
+  readonly response: RawResponse;
+}
+
+/**
+ * Makes a request until it succeeds, cannot succeed, or has no retry or no time left.
+ *
+ * @throws SvcError
+ */
+export async function send(
+  connection: Connection,
+  call: Call,
+  options: KeyedRequestOptions,
+): Promise<Sent> {
+  const { clock, onResponse } = connection;
+  const request = prepare(connection, call, options);
+  const { idempotencyKey, signal } = request;
+  for (let attempt = 1; ; attempt += 1) {
+    if (signal?.aborted) throw errorOf(abortion(signal), request, attempt - 1);
+    const note = { method: request.method, path: request.path, attempt, idempotencyKey };
+    const startedAt = performance.now();
+    const { received, value, failure } = await tryOnce(connection, request, note);
+    const pause = failure && pauseBeforeRetry(failure, request, attempt, clock.now());
+    quietly(() =>
+      onResponse({
+        ...note,
+        ms: performance.now() - startedAt,
+        status: received?.status,
+        requestId: failure ? failure.facts.requestId : received && requestIdOf(received.headers),
+        code: failure?.facts.code,
+        retryInMs: pause,
+      }),
+    );
+    if (!failure) return { value, idempotencyKey, response: rawResponse(received, attempt) };
+    if (pause === undefined) throw errorOf(failure, request, attempt);
+    await clock.sleep(pause, signal);
+  }
+}
+
+type Tried =
+  | { readonly failure?: undefined; readonly value: unknown; readonly received: Received }
+  | {
+      readonly failure: Failure;
+      readonly value?: undefined;
+      readonly received?: Received | undefined;
+    };
+
+async function tryOnce(
+  connection: Connection,
+  request: PreparedRequest,
+  note: AttemptNote,
+): Promise<Tried> {
+  const { clock, onRequest, apiKey } = connection;
+  const { method, path, body, idempotencyKey, mayBeEmpty } = request;
+  const { attemptTimeoutMs, deadline, signal } = request;
+  const headers = new Headers({ accept: "application/json" });
+  if (body !== null) headers.set("content-type", "application/json");
+  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
+  quietly(() => onRequest({ ...note, headers }));
+  headers.set("authorization", `Bearer ${apiKey}`);
+
+  const left = Math.max(1, deadline - clock.now());
+  const init: RequestInit = { method, headers, body, redirect: "manual" };
+  const limit =
+    left < attemptTimeoutMs
+      ? { ms: left, code: "deadline_exceeded" }
+      : { ms: attemptTimeoutMs, code: "attempt_timeout" };
+  const made = await makeAttempt(connection, path, init, limit, signal);
+  return made.failure
+    ? made
+    : { ...made, ...readResponse(made.received, mayBeEmpty, apiKey, clock.now()) };
+}
+
+/** The pause before the next attempt, if there is one. */
+function pauseBeforeRetry(
+  failure: Failure,
+  { maxRetries, isRepeatable, deadline }: PreparedRequest,
+  attempt: number,
+  now: number,
+): number | undefined {
+  if (attempt > maxRetries || !mayRetry(failure, isRepeatable)) return undefined;
+  const pause = pauseMs(attempt, failure);
+  // The caller learns now, not when its time is over, that it will not suffice.
+  return now + pause < deadline ? pause : undefined;
+}
+
+function errorOf(
+  { type, facts }: Failure,
+  { method, path, idempotencyKey }: PreparedRequest,
+  attempts: number,
+): SvcError {
+  const context = [`${method} ${path}`, facts.status, facts.code, facts.requestId];
+  const message = `${facts.message} (${context.filter((part) => part !== undefined).join(", ")})`;
+  return new type({ ...facts, message, attempts, idempotencyKey });
+}
+
+const rawResponse = ({ status, headers, text }: Received, attempts: number): RawResponse => ({
+  status,
+  headers,
+  requestId: requestIdOf(headers),
+  attempts,
+  text: () => text,
+});
+
+/** A hook must not fail a request. */
+function quietly(hook: () => void): void {
+  try {
+    hook();
+  } catch {
+    // The client logs nothing.
+  }
+}

@@ -1,0 +1,50 @@
+import { InvalidResponseError } from "./errors.js";
+
+/** A page of a list. */
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  /** Undefined on the last page, and where the service has no pages. */
+  readonly next_cursor: string | undefined;
+}
+
+/** A list: `for await` returns its items and requests a page when the one before is used up. */
+export interface List<Item> extends AsyncIterable<Item> {
+  /** The same, page by page. */
+  readonly pages: () => AsyncIterable<Page<Item>>;
+}
+
+/** @param read requests the page after a cursor; undefined is the first one */
+export function list<Item>(read: (after: string | undefined) => Promise<unknown>): List<Item> {
+  async function* pages(): AsyncGenerator<Page<Item>, void, undefined> {
+    const seen = new Set<string | undefined>();
+    let after: string | undefined;
+    do {
+      seen.add(after);
+      const page = asPage<Item>(await read(after));
+      yield page;
+      after = page.next_cursor;
+    } while (!seen.has(after) && after !== undefined);
+    if (after !== undefined)
+      throw invalid(`The list repeats the cursor ${after}, so it has no end.`);
+  }
+  async function* items(): AsyncGenerator<Item, void, undefined> {
+    for await (const { data } of pages()) yield* data;
+  }
+  return { pages, [Symbol.asyncIterator]: items };
+}
+
+/** Reads both forms of A-15: a page with a cursor, and an array of everything. */
+function asPage<Item>(body: unknown): Page<Item> {
+  const {
+    data,
+    has_more: hasMore,
+    next_cursor: next,
+  } = (Array.isArray(body) ? { data: body } : body) as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(data)) throw invalid("The response is not a list: it has no `data`.");
+  const cursor = hasMore !== false && typeof next === "string" && next !== "" ? next : undefined;
+  return { data, has_more: cursor !== undefined, next_cursor: cursor };
+}
+
+const invalid = (message: string) =>
+  new InvalidResponseError({ code: "invalid_response", message });

@@ -1,0 +1,95 @@
+import { ApiError, ConnectionError, type SvcError } from "../errors.js";
+import type { RedeliverOptions, RequestOptions } from "../options.js";
+import type { List } from "../pages.js";
+import type { WebhookEvent, WebhookEventQuery } from "../resources.js";
+
+/** What became of the failed deliveries so far. */
+export interface BulkRedelivery {
+  /** Requests that were accepted; with `dryRun` those that would be made. */
+  readonly redelivered: number;
+  /** Deliveries that cannot be redelivered (409): another attempt is running, or has succeeded. */
+  readonly skipped: number;
+  /** Requests that failed otherwise. */
+  readonly failed: number;
+}
+
+export interface BulkRedeliveryProgress extends BulkRedelivery {
+  /** The delivery that was handled last. */
+  readonly event: WebhookEvent;
+  /** Why its request failed. */
+  readonly error?: SvcError;
+}
+
+/** `deadlineMs` is that of each request. */
+export interface BulkRedeliveryOptions extends RequestOptions {
+  readonly webhook_endpoint_id: string;
+  /** Counts, and changes nothing. Default false. */
+  readonly dryRun?: boolean | undefined;
+  /** Most deliveries to redeliver, 0 or more. Default: all. */
+  readonly max?: number | undefined;
+  /** Called after each failed delivery of the list. What it throws ends the work. */
+  readonly onProgress?: ((progress: BulkRedeliveryProgress) => void) | undefined;
+}
+
+/** The operations that the work consists of. */
+interface Deliveries {
+  readonly list: (query: WebhookEventQuery, options: RequestOptions) => List<WebhookEvent>;
+  readonly redeliver: (id: string, options: RedeliverOptions) => Promise<unknown>;
+}
+
+/** Requests that run at the same time. */
+const lanes = 4;
+
+/**
+ * Redelivers every failed delivery of an endpoint, newest first, and holds one page of them at a time.
+ * A request that fails is counted, and the work continues.
+ *
+ * @throws AuthenticationError, RateLimitError, AbortedError or status 403, which end the work, and what
+ *   `webhookEvents.list` throws
+ */
+export async function redeliverFailed(
+  webhookEvents: Deliveries,
+  options: BulkRedeliveryOptions,
+): Promise<BulkRedelivery> {
+  const { webhook_endpoint_id, dryRun = false, max = Infinity, onProgress, ...given } = options;
+  const counts = { redelivered: 0, skipped: 0, failed: 0 };
+  let left = max;
+
+  const redeliver = async (event: WebhookEvent): Promise<SvcError | undefined> => {
+    try {
+      if (!dryRun) await webhookEvents.redeliver(event.event_id, { ...given, webhook_endpoint_id });
+      counts.redelivered += 1;
+      return undefined;
+    } catch (error) {
+      if (!isOfOneDelivery(error)) throw error;
+      counts[error.status === 409 ? "skipped" : "failed"] += 1;
+      return error;
+    }
+  };
+
+  const query = { webhook_endpoint_id, limit: 100 };
+  for await (const { data } of webhookEvents.list(query, given).pages()) {
+    const events = data.filter(({ status }) => status === "failed").slice(0, left);
+    left -= events.length;
+    const work = async () => {
+      try {
+        for (let event = events.shift(); event; event = events.shift()) {
+          const error = await redeliver(event);
+          onProgress?.({ ...counts, event, ...(error && { error }) });
+        }
+      } catch (error) {
+        // The other lanes end too.
+        events.length = 0;
+        throw error;
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, work));
+    if (left <= 0) break;
+  }
+  return counts;
+}
+
+/** Another delivery may succeed where this one has failed. */
+const isOfOneDelivery = (error: unknown): error is SvcError =>
+  error instanceof ConnectionError ||
+  (error instanceof ApiError && ![401, 403, 429].includes(error.status ?? 0));
