@@ -3,7 +3,8 @@ import { gzipSync } from "node:zlib";
 import { headerNames, sign } from "@svc-webhooks/core";
 import type { BodyMiddleware } from "./body-middleware.js";
 import { contractBodyLimit, contractSecret, hurryHeader } from "./contract-receiver.js";
-import type { Probe, Reply } from "./probe.js";
+import type { Reply } from "../http-sender.js";
+import type { Probe } from "./probe.js";
 
 export interface AdapterCase {
   readonly title: string;

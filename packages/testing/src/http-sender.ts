@@ -1,0 +1,116 @@
+import { request, type Agent, type ClientRequest, type IncomingHttpHeaders } from "node:http";
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A header with a list of values is sent as several lines, as are names that differ in case. */
+export type SentHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface Sending {
+  readonly method?: string;
+  readonly headers?: SentHeaders;
+  readonly body?: Uint8Array;
+  /** Sends the body in chunks of this many bytes, without Content-Length. Default: in one piece, with it. */
+  readonly chunkBytes?: number;
+  /** Reuses and keeps connections. Default: a connection for this request only. */
+  readonly agent?: Agent;
+}
+
+/** A request whose head and first half of the body are sent. */
+export interface Begun {
+  /** Sends the rest. */
+  readonly finish: () => Promise<Reply>;
+  /** The response, which may arrive before the rest is sent. */
+  readonly reply: Promise<Reply>;
+  /** Closes the connection. */
+  readonly hangUp: () => Promise<void>;
+}
+
+/** How long the rest of a body may take after its response. */
+const uploadMs = 1_000;
+
+/**
+ * Sends requests to a receiver over HTTP, as the service and forgers would. A response that does not
+ * arrive within `patienceMs` is an error.
+ */
+export class HttpSender {
+  readonly #url: string;
+  readonly #patienceMs: number;
+
+  constructor(url: string, patienceMs: number) {
+    this.#url = url;
+    this.#patienceMs = patienceMs;
+  }
+
+  send(sending: Sending): Promise<Reply> {
+    const { body = new Uint8Array(), chunkBytes = body.length || 1 } = sending;
+    const outgoing = this.open(sending);
+    for (let at = 0; at < body.length; at += chunkBytes) {
+      outgoing.write(body.subarray(at, at + chunkBytes));
+    }
+    outgoing.end();
+    return this.replyTo(outgoing, sending.agent !== undefined);
+  }
+
+  /** Sends the head and half of the body. */
+  async begin(sending: Sending & { readonly body: Uint8Array }): Promise<Begun> {
+    const { body } = sending;
+    const half = body.length / 2;
+    const outgoing = this.open(sending);
+    const reply = this.replyTo(outgoing);
+    // A client that disconnects gets no response.
+    reply.catch(() => {});
+    await new Promise((resolve) => outgoing.write(body.subarray(0, half), resolve));
+    return {
+      reply,
+      finish() {
+        outgoing.end(body.subarray(half));
+        return reply;
+      },
+      hangUp: () =>
+        new Promise((resolve) => {
+          outgoing.on("close", () => resolve());
+          outgoing.destroy();
+        }),
+    };
+  }
+
+  /** Creates a request without sending anything. */
+  open({ method = "POST", headers = {}, body, chunkBytes, agent }: Sending): ClientRequest {
+    const { host } = new URL(this.#url);
+    const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
+    const lines = Object.entries({ host, ...length, ...headers }).flatMap(([name, value]) =>
+      [value ?? []].flat().flatMap((one) => [name, one]),
+    );
+    // Node sends a list of headers unchanged.
+    return request(this.#url, { method, agent: agent ?? false, headers: lines });
+  }
+
+  /** The response to a request. `keep` leaves its connection open. */
+  replyTo(outgoing: ClientRequest, keep = false): Promise<Reply> {
+    const patienceMs = this.#patienceMs;
+    return new Promise((resolve, reject) => {
+      outgoing.setTimeout(patienceMs, () =>
+        outgoing.destroy(new Error(`No response arrived within ${patienceMs} ms.`)),
+      );
+      outgoing.on("error", reject);
+      outgoing.on("response", (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          if (!keep) outgoing.destroy();
+          else if (!outgoing.writableFinished) {
+            const timer = setTimeout(() => outgoing.destroy(), uploadMs);
+            outgoing.once("finish", () => clearTimeout(timer));
+          }
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, headers, body: Buffer.concat(chunks).toString() });
+        });
+      });
+    });
+  }
+}
