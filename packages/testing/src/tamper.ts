@@ -1,0 +1,141 @@
+import { headerNames, sign, type SecretKey } from "@svc-webhooks/core";
+import type { SignedDelivery } from "./signed-delivery.js";
+
+interface SigningOptions {
+  /** The key that signs the changed body. Default `"whsec_test"`. Errors: `invalid_secret` (as a rejection). */
+  readonly secret?: SecretKey | undefined;
+}
+
+interface HugeOptions extends SigningOptions {
+  /** The size of the body in bytes. Default 2,097,152, twice the limit that a receiver has by default. */
+  readonly bytes?: number | undefined;
+}
+
+const changed = (
+  delivery: SignedDelivery,
+  { headers, body }: { readonly headers?: object; readonly body?: string | Uint8Array },
+): SignedDelivery => ({
+  ...delivery,
+  ...(headers && { headers: { ...delivery.headers, ...headers } }),
+  ...(body !== undefined && { body: bytesOf(body) }),
+});
+
+const bytesOf = (body: string | Uint8Array) =>
+  typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
+
+const textOf = ({ body }: SignedDelivery) => new TextDecoder().decode(body);
+
+async function signed(
+  delivery: SignedDelivery,
+  body: string | Uint8Array,
+  secret: SecretKey = "whsec_test",
+): Promise<SignedDelivery> {
+  const headers = { [headerNames.signature]: await sign(body, secret) };
+  return changed(delivery, { headers, body });
+}
+
+/** Changes the signature, and adds one if there is none. */
+const withSignature = (delivery: SignedDelivery, change: (signature: string) => string) =>
+  changed(delivery, {
+    headers: { [headerNames.signature]: change(delivery.headers[headerNames.signature] ?? "") },
+  });
+
+/**
+ * Ways to change a signed delivery. Each returns a new delivery with one change, for `receive()`,
+ * `fetch` and `node:http`.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { fixture, signedDelivery, tamper } from "@svc-webhooks/testing";
+ *
+ * const receiver = createReceiver({ secret: "whsec_test", on: { "*": () => {} } });
+ *
+ * const delivery = await signedDelivery(fixture("email.sent"));
+ * const { code } = await receiver.receive(tamper.flippedByte(delivery));
+ * assert.equal(code, "signature_mismatch");
+ * ```
+ */
+export const tamper = {
+  /** Signs with another secret. */
+  wrongSecret: (
+    delivery: SignedDelivery,
+    secret: SecretKey = "whsec_wrong",
+  ): Promise<SignedDelivery> => signed(delivery, delivery.body, secret),
+
+  /** Changes one bit in the middle of the body. An empty body gets a byte. */
+  flippedByte: (delivery: SignedDelivery): SignedDelivery => {
+    const body = new Uint8Array(Math.max(1, delivery.body.length));
+    body.set(delivery.body);
+    const middle = body.length >> 1;
+    body.set([(body[middle] ?? 0) ^ 1], middle);
+    return changed(delivery, { body });
+  },
+
+  /** Removes the last byte of the body. */
+  truncated: (delivery: SignedDelivery): SignedDelivery =>
+    changed(delivery, { body: delivery.body.subarray(0, -1) }),
+
+  /**
+   * Parses the body and serialises it again, as a proxy or a body parser would. Where that is the same
+   * text, with indentation.
+   *
+   * @throws SyntaxError if the body is not JSON
+   */
+  reserialised: (delivery: SignedDelivery): SignedDelivery => {
+    const value: unknown = JSON.parse(textOf(delivery));
+    const compact = JSON.stringify(value);
+    const isSame = compact === textOf(delivery);
+    return changed(delivery, { body: isSame ? `${JSON.stringify(value, null, 2)}\n` : compact });
+  },
+
+  /** Writes the signature's digits in upper case, which receivers of this project accept. */
+  upperCaseHex: (delivery: SignedDelivery): SignedDelivery =>
+    withSignature(delivery, (signature) => signature.toUpperCase().replace("SHA", "sha")),
+
+  /** Removes `sha256=` from the signature. */
+  missingPrefix: (delivery: SignedDelivery): SignedDelivery =>
+    withSignature(delivery, (signature) => signature.replace(/^sha256=/, "")),
+
+  /** Removes a header, by its name in lower case. Default: the signature. */
+  missingHeader: (
+    delivery: SignedDelivery,
+    name: string = headerNames.signature,
+  ): SignedDelivery => {
+    const others = Object.entries(delivery.headers).filter(([other]) => other !== name);
+    return { ...delivery, headers: Object.fromEntries(others) };
+  },
+
+  /**
+   * Repeats a header, by its name in lower case, as `value, value`: `fetch` sends no other form, and
+   * Node and the `Headers` class read two lines as this one (RFC 9110, section 5.3). Default: the signature.
+   */
+  duplicateHeader: (
+    delivery: SignedDelivery,
+    name: string = headerNames.signature,
+  ): SignedDelivery => {
+    const value = delivery.headers[name] ?? "";
+    return changed(delivery, { headers: { [name]: `${value}, ${value}` } });
+  },
+
+  /** Replaces the unsigned delivery id, as whoever has captured a delivery can. Default `"dlv_forged"`. */
+  forgedDeliveryId: (delivery: SignedDelivery, deliveryId = "dlv_forged"): SignedDelivery =>
+    changed(delivery, {
+      headers: { [headerNames.deliveryId]: deliveryId, [headerNames.idempotencyKey]: deliveryId },
+    }),
+
+  /** Pads the body with spaces to `bytes`, and signs it. */
+  huge: (
+    delivery: SignedDelivery,
+    { bytes = 2_097_152, secret }: HugeOptions = {},
+  ): Promise<SignedDelivery> => {
+    const body = new Uint8Array(Math.max(bytes, delivery.body.length)).fill(0x20);
+    body.set(delivery.body);
+    return signed(delivery, body, secret);
+  },
+
+  /** Replaces the body by text that is not JSON, and signs it. */
+  notJson: (delivery: SignedDelivery, { secret }: SigningOptions = {}): Promise<SignedDelivery> =>
+    signed(delivery, "not JSON", secret),
+} as const;
