@@ -2,6 +2,7 @@ import { secret, signed } from "@svc-webhooks/kit/deliveries";
 import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
+import { faultyStore } from "@svc-webhooks/testing/faulty-store";
 import {
   createReceiver,
   memoryStore,
@@ -130,14 +131,12 @@ export const failsUnlessRun =
     if (run !== wanted) throw new Error("no");
   };
 
-/** Makes the first calls of one operation throw "connection reset". */
+/** Makes the first calls of one operation fail. */
 export const failsFirst =
   (times: number, failing: Operation): Faults =>
   (store) => {
-    let failures = times;
-    return intercepted(store, ({ operation }) => {
-      if (operation === failing && failures-- > 0) throw new Error("connection reset");
-    });
+    const calls = Array.from({ length: times }, (_, at) => [at + 1, { fails: "before" }]);
+    return faultyStore(store, { [failing]: Object.fromEntries(calls) });
   };
 
 /** A schema with this `validate`. */
@@ -193,14 +192,6 @@ export const pause = (clock: Clock, ms: number): Promise<void> =>
 /** A promise that never settles. */
 export const never = (): Promise<never> => new Promise(() => {});
 
-/** Replaces `claim`: the store grants each claim, but the result of the first one is lost. */
-export function losingFirstResult(store: DeliveryStore): Pick<DeliveryStore, "claim"> {
-  let claims = 0;
-  return {
-    async claim(...call) {
-      const result = await store.claim(...call);
-      if (++claims === 1) throw new Error("connection reset");
-      return result;
-    },
-  };
-}
+/** The store grants each claim, but the result of the first one is lost. */
+export const losingFirstResult = (store: DeliveryStore): DeliveryStore =>
+  faultyStore(store, { claim: { 1: { fails: "after" } } });

@@ -3,16 +3,22 @@ import { rolldown } from "rolldown";
 import { expect, test } from "vitest";
 
 const worker = `
-  import { createReceiver } from "@svc-webhooks/core";
-  import { fakeClock, signedDelivery, signedRequest } from "@svc-webhooks/testing";
+  import { createReceiver, memoryStore } from "@svc-webhooks/core";
+  import { fakeClock, fixture, signedDelivery, signedRequest, tamper } from "@svc-webhooks/testing";
   import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
   import { explain } from "@svc-webhooks/testing/explain";
+  import { faultyStore } from "@svc-webhooks/testing/faulty-store";
 
-  const receiver = createReceiver({ secret: "whsec_test", clock: fakeClock(), on: { "*": () => {} } });
+  const store = faultyStore(memoryStore(), { claim: { 1: { fails: "before" } } });
+  const on = { "*": () => {} };
+  const receiver = createReceiver({ secret: "whsec_test", clock: fakeClock(), store, on, log: () => {} });
 
   export default {
     async fetch() {
-      const { code } = await receiver.receive(await signedDelivery({ type: "email.sent" }));
+      const delivery = await signedDelivery(fixture("email.sent"));
+      const { code: down } = await receiver.receive(delivery);
+      const { code: tampered } = await receiver.receive(tamper.flippedByte(delivery));
+      const { code } = await receiver.receive(delivery);
       const { status } = await receiver.fetch(await signedRequest({ type: "email.sent" }));
       const forged = await contractReceiver().fetch(await signedRequest({ type: "email.sent" }));
       const { headers, body } = await signedDelivery({ type: "email.sent" }, { secret: "whsec_old" });
@@ -20,12 +26,12 @@ const worker = `
       const secrets = { secrets: "whsec_test", previousSecrets: ["whsec_old"] };
       const { mistake } = await explain({ body, signature, ...secrets });
       const { verdict } = await explain({ body, signature: signature + "0", ...secrets });
-      return Response.json([code, status, forged.status, mistake.id, verdict]);
+      return Response.json([down, tampered, code, status, forged.status, mistake.id, verdict]);
     },
   };
 `;
 
-test("signedDelivery, signedRequest, fakeClock, contractReceiver and explain run in a Worker, without tree shaking", async () => {
+test("every entry without a contract runs in a Worker, without tree shaking", async () => {
   const bundle = await rolldown({
     input: "worker",
     plugins: [
@@ -50,7 +56,15 @@ test("signedDelivery, signedRequest, fakeClock, contractReceiver and explain run
   });
   try {
     const response = await miniflare.dispatchFetch("http://localhost/");
-    expect(await response.json()).toEqual(["processed", 200, 401, "old_secret", "unknown"]);
+    expect(await response.json()).toEqual([
+      "store_unavailable",
+      "signature_mismatch",
+      "processed",
+      200,
+      401,
+      "old_secret",
+      "unknown",
+    ]);
   } finally {
     await miniflare.dispose();
   }
