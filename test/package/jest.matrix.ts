@@ -52,8 +52,12 @@ const spec = `
 import { createReceiver } from "@svc-webhooks/core";
 import { emailEvents } from "@svc-webhooks/events";
 import { webhooks } from "@svc-webhooks/express";
-import { fakeClock, signedDelivery } from "@svc-webhooks/testing";
+import { webhooks as nodeWebhooks } from "@svc-webhooks/node";
+import { fakeClock, fixture, signedDelivery } from "@svc-webhooks/testing";
+import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { storeContract } from "@svc-webhooks/testing/store";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 
 it("receives a delivery", async () => {
   const seen: string[] = [];
@@ -63,11 +67,26 @@ it("receives a delivery", async () => {
     events: emailEvents,
     on: { "email.sent": (event) => void seen.push(event.type) },
   });
-  const { code } = await receiver.receive(await signedDelivery({ type: "email.sent" }));
+  const { code } = await receiver.receive(await signedDelivery(fixture("email.sent")));
   expect(code).toBe("processed");
   expect(seen).toEqual(["email.sent"]);
   expect(typeof webhooks(receiver)).toBe("function");
   expect(typeof storeContract).toBe("function");
+});
+
+receiverContract({ describe, it }, "a receiver", async (handler) => {
+  const receiver = createReceiver({
+    secret: "whsec_test",
+    dedupeBy: "event",
+    eventId: ({ event_id }) => (typeof event_id === "string" ? event_id : undefined),
+    on: { "email.sent": handler },
+    log: () => {},
+    onHandlerError: () => {},
+  });
+  const server = createServer(nodeWebhooks(receiver));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: "http://127.0.0.1:" + port, close: () => server.close() };
 });
 `;
 
@@ -100,7 +119,7 @@ test.each(Object.entries(templates))(
     // Jest reports on stderr. A failed test rejects with the report.
     const jest = ["node_modules/jest/bin/jest.js", "--ci"];
     const { stderr } = await promisify(execFile)(process.execPath, jest, { cwd: project });
-    expect(stderr).toContain("Tests:       1 passed, 1 total");
+    expect(stderr).toContain("Tests:       31 passed, 31 total");
   },
   300_000,
 );

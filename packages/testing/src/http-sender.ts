@@ -1,8 +1,9 @@
-import { request, type Agent, type ClientRequest, type IncomingHttpHeaders } from "node:http";
+import * as http from "node:http";
+import * as https from "node:https";
 
 export interface Reply {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
 }
 
@@ -16,7 +17,7 @@ export interface Sending {
   /** Sends the body in chunks of this many bytes, without Content-Length. Default: in one piece, with it. */
   readonly chunkBytes?: number;
   /** Reuses and keeps connections. Default: a connection for this request only. */
-  readonly agent?: Agent;
+  readonly agent?: http.Agent;
 }
 
 /** A request whose head and first half of the body are sent. */
@@ -79,8 +80,9 @@ export class HttpSender {
   }
 
   /** Creates a request without sending anything. */
-  open({ method = "POST", headers = {}, body, chunkBytes, agent }: Sending): ClientRequest {
-    const { host } = new URL(this.#url);
+  open({ method = "POST", headers = {}, body, chunkBytes, agent }: Sending): http.ClientRequest {
+    const { host, protocol } = new URL(this.#url);
+    const { request } = protocol === "https:" ? https : http;
     const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
     const lines = Object.entries({ host, ...length, ...headers }).flatMap(([name, value]) =>
       [value ?? []].flat().flatMap((one) => [name, one]),
@@ -90,7 +92,7 @@ export class HttpSender {
   }
 
   /** The response to a request. `keep` leaves its connection open. */
-  replyTo(outgoing: ClientRequest, keep = false): Promise<Reply> {
+  replyTo(outgoing: http.ClientRequest, keep = false): Promise<Reply> {
     const patienceMs = this.#patienceMs;
     return new Promise((resolve, reject) => {
       outgoing.setTimeout(patienceMs, () =>

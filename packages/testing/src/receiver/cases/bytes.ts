@@ -1,0 +1,89 @@
+import { fixture } from "../../fixture.js";
+import { expectAccepted } from "../probe.js";
+import type { ReceiverCase } from "./case.js";
+
+/** An event with this subject, which is the same after it is parsed and serialised again. */
+const titled = (subject: string) => (event_id: string) =>
+  fixture("email.sent", { event_id, data: { subject } });
+
+/** An event that is another text after it is parsed and serialised again. */
+const unusual = (id: string) =>
+  `{ "event_id":"${id}",\r\n"type":"email.sent", "n":1.0, "e":1e3, "u":"\\u00e9\\/", "k":1, "k":2, "2":0, "1":0, "big":12345678901234567890, "z":-0, "price":"$& $$" }`;
+
+const marked = (id: string) => `\uFEFF${JSON.stringify(titled("")(id))}`;
+
+/** Genuine deliveries whose bytes receivers change, lose or misread. */
+export const bytes: readonly ReceiverCase[] = [
+  {
+    title: "handles a genuine delivery and responds with 2xx",
+    fix: "Compute HMAC-SHA256 of the raw body with the secret, whsec_ included, as hex digits after sha256=.",
+    run: async (probe) => probe.handles(await probe.delivery()),
+  },
+  {
+    title:
+      "trap 3: verifies spaces, line ends, escapes, numbers and duplicate keys as they were sent",
+    fix: "JSON that is parsed and serialised again has other bytes: verify the raw body before any parser runs.",
+    run: async (probe) => probe.handles(await probe.delivery(unusual)),
+  },
+  {
+    title: "trap 1: verifies non-ASCII text as bytes",
+    fix: "Text that is decoded and encoded again may have other bytes: verify the bytes, not a string.",
+    run: async (probe) => probe.handles(await probe.delivery(titled("Gru\u0308ße, 東京 😀"))),
+  },
+  {
+    title: "trap 1: accepts a byte order mark, which is part of the signed body",
+    fix: "Decoding drops the mark from the signed bytes, and JSON.parse refuses it: verify the bytes, then decode them with TextDecoder.",
+    run: async (probe) => probe.handles(await probe.delivery(marked)),
+  },
+  {
+    title: "joins a body in chunks that split its characters, without a Content-Length",
+    fix: "Chunks end anywhere, also inside a character: join them as bytes, and do not rely on Content-Length.",
+    async run(probe) {
+      const delivery = await probe.delivery(titled("東京 😀"));
+      await probe.handles({ ...delivery, chunkBytes: 1 });
+    },
+  },
+  {
+    title: "handles a body that pauses while another delivery arrives",
+    fix: "Bodies arrive in parts and in any order: await the end of each, and keep nothing of a request outside of it.",
+    async run(probe) {
+      const slow = await probe.delivery();
+      const { finish } = await probe.begin(slow);
+      await probe.handles(await probe.delivery());
+      expectAccepted(await finish(), "A body that paused");
+      probe.ranOnce(slow.eventId);
+    },
+  },
+  {
+    title: "handles a delivery whose client has disconnected in the middle of an earlier attempt",
+    fix: "Half a body must leave no trace: record an id only after the signature of the whole body is verified.",
+    async run(probe) {
+      const delivery = await probe.delivery();
+      const { hangUp } = await probe.begin(delivery);
+      await hangUp();
+      await probe.handles(delivery);
+    },
+  },
+  {
+    title: "finds headers in any case",
+    fix: "Header names have no case: look them up in lower case, or through the framework.",
+    async run(probe) {
+      const delivery = await probe.delivery();
+      const upper = Object.entries(delivery.headers).map(([name, value]) => [
+        name.toUpperCase(),
+        value,
+      ]);
+      await probe.handles({ ...delivery, headers: Object.fromEntries(upper) });
+    },
+  },
+  {
+    title: "trap 13: reads the body whatever its Content-Type",
+    fix: "A parser that is limited to one Content-Type leaves other bodies unread: read the raw body for every type.",
+    async run(probe) {
+      for (const type of [undefined, "text/plain", "application/json; charset=utf-8"]) {
+        const delivery = await probe.delivery(undefined, { headers: { "content-type": type } });
+        await probe.handles(delivery);
+      }
+    },
+  },
+];

@@ -1,0 +1,160 @@
+import { headerNames } from "@svc-webhooks/core";
+import type { Reply } from "../../http-sender.js";
+import { expectAccepted, isAccepted, type ReceiverProbe, type UniqueDelivery } from "../probe.js";
+import type { ReceiverCase } from "./case.js";
+
+/** How long a receiver that does not respond to a copy is given to start a second run. */
+const graceMs = 300;
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Sends the delivery again, as the service repeats it. */
+const repeat = (probe: ReceiverProbe, delivery: UniqueDelivery, attempt: number) =>
+  probe.send({
+    ...delivery,
+    headers: { ...delivery.headers, [headerNames.attempt]: String(attempt) },
+  });
+
+/**
+ * Sends a delivery and, while its handler runs, a copy of it. `end` ends the first run, once the copy has
+ * a response or had the time to start another run.
+ */
+async function withCopy(
+  probe: ReceiverProbe,
+  end: () => unknown,
+): Promise<{ readonly delivery: UniqueDelivery; readonly first: Reply; readonly copy: Reply }> {
+  const delivery = await probe.delivery();
+  let release!: () => void;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const started = new Promise<void>((resolve) => {
+    probe.runs.behaviour = (run) => {
+      if (run > 1) return;
+      resolve();
+      return released.then(end);
+    };
+  });
+  const original = repeat(probe, delivery, 1);
+  await Promise.race([started, original]);
+  const repeated = repeat(probe, delivery, 2);
+  // A receiver may also keep the copy waiting.
+  await Promise.race([repeated, pause(graceMs)]);
+  release();
+  const [first, copy] = await Promise.all([original, repeated]);
+  return { delivery, first, copy };
+}
+
+const failedRun = () => Promise.reject(new Error("confidential: the handler has failed"));
+const failFirst = (run: number) => (run === 1 ? failedRun() : undefined);
+
+const deliveryIds = (id: string | undefined) => ({
+  [headerNames.deliveryId]: id,
+  [headerNames.idempotencyKey]: id,
+});
+
+/** How often the handler runs, and what the response states about it. */
+export const runs: readonly ReceiverCase[] = [
+  {
+    title: "traps 36, 40: responds to unknown event types with 2xx",
+    fix: "A sender repeats what gets another status, and some types are names that every object has: look handlers up in a Map, and accept what has none.",
+    async run(probe) {
+      for (const type of ["email.unheard_of", "constructor", "__proto__"]) {
+        const delivery = await probe.delivery((event_id) => ({ event_id, type, data: {} }));
+        expectAccepted(await probe.send(delivery), `An event of the type ${type}`);
+      }
+    },
+  },
+  {
+    title: "handles a repeated delivery once, and responds to each copy with 2xx",
+    fix: "The service repeats a delivery until a 2xx arrives: record what was handled, and respond to a copy with 200.",
+    async run(probe) {
+      const delivery = await probe.delivery();
+      for (const attempt of [1, 2, 3]) {
+        expectAccepted(await repeat(probe, delivery, attempt), `Attempt ${attempt}`);
+      }
+      probe.ranOnce(delivery.eventId);
+    },
+  },
+  {
+    title: "trap 27: responds to a copy with 2xx only after the handler has succeeded",
+    fix: "A 2xx ends the retries, so the event is lost if the first run then fails: respond with 503 while it runs.",
+    needsHandler: true,
+    async run(probe) {
+      const { copy } = await withCopy(probe, failedRun);
+      probe.ran();
+      if (isAccepted(copy) && probe.runs.succeeded === 0) {
+        throw new Error("A copy got a 2xx, and the first run then failed.");
+      }
+    },
+  },
+  {
+    title: "runs the handler once for copies that arrive at the same time",
+    fix: "A check before the handler and a record after it let both copies through: claim the event in one atomic step before the handler runs.",
+    needsHandler: true,
+    async run(probe) {
+      const { delivery, first } = await withCopy(probe, () => {});
+      expectAccepted(first);
+      if (probe.runs.mostConcurrent > 1) throw new Error("Both copies ran at the same time.");
+      probe.ranOnce(delivery.eventId);
+    },
+  },
+  {
+    title: "trap 42: responds with another status than 2xx if the handler fails",
+    fix: "A 2xx ends the retries, and the event is lost: await the handler, and respond with 500 if it rejects.",
+    needsHandler: true,
+    async run(probe) {
+      probe.runs.behaviour = () => pause(10).then(failedRun);
+      const { status } = await probe.send(await probe.delivery());
+      probe.ran();
+      if (status < 400) throw new Error(`A failed handler got ${status}.`);
+    },
+  },
+  {
+    title: "trap 28: runs a failed handler again on the next attempt",
+    fix: "An id that is recorded before the handler has succeeded swallows the retry: record it afterwards, or remove it after a failure.",
+    needsHandler: true,
+    async run(probe) {
+      probe.runs.behaviour = failFirst;
+      const delivery = await probe.delivery();
+      await repeat(probe, delivery, 1);
+      expectAccepted(await repeat(probe, delivery, 2), "The attempt after a failed run");
+      if (probe.runs.succeeded !== 1) throw new Error("The handler did not run again.");
+    },
+  },
+  {
+    title: "trap 39: reveals nothing about a failed handler in the response",
+    fix: "Whoever sends the request reads the response: log the error, and respond with a fixed text.",
+    needsHandler: true,
+    async run(probe) {
+      probe.runs.behaviour = failedRun;
+      const { headers, body } = await probe.send(await probe.delivery());
+      probe.ran();
+      if (/confidential|node_modules|\.[jt]s:\d/.test(JSON.stringify(headers) + body)) {
+        throw new Error("The response contains the message or the stack of the handler's error.");
+      }
+    },
+  },
+  {
+    title: "traps 21, 23: does not handle a captured body again under another delivery id, or none",
+    fix: "The signature does not cover the headers: recognise copies by an id in the signed body, or by the body itself.",
+    needsHandler: true,
+    async run(probe) {
+      const delivery = await probe.delivery();
+      await probe.send(delivery);
+      for (const id of [`dlv_${crypto.randomUUID()}`, undefined]) {
+        await probe.send({ ...delivery, headers: { ...delivery.headers, ...deliveryIds(id) } });
+      }
+      probe.ranOnce(delivery.eventId);
+    },
+  },
+  {
+    title: "trap 22: handles an event although a captured body was sent under its delivery id",
+    fix: "Whoever has one delivery could block all later ones: recognise copies by an id in the signed body, not by an unsigned header.",
+    needsHandler: true,
+    async run(probe) {
+      const [captured, next] = [await probe.delivery(), await probe.delivery()];
+      await probe.send(captured);
+      const ids = deliveryIds(next.headers[headerNames.deliveryId]);
+      await probe.send({ ...captured, headers: { ...captured.headers, ...ids } });
+      await probe.handles(next);
+    },
+  },
+];

@@ -1,0 +1,131 @@
+import { assertOptions, ReceiverConfigError, type SecretKey } from "@svc-webhooks/core";
+import type { TestRunner } from "../runner.js";
+import { receiverCases } from "./cases.js";
+import type { ReceiverCase } from "./cases/case.js";
+import { ReceiverProbe } from "./probe.js";
+
+export interface MountedReceiver {
+  /** The URL that receives deliveries, `http://host:port/path`. */
+  readonly url: string;
+  /** Called and awaited after each case. */
+  readonly close?: (() => unknown) | undefined;
+}
+
+/**
+ * Serves the receiver under test over HTTP, without the records of earlier cases. Called for each case.
+ * The receiver verifies with the contract's `secret`, subscribes to `email.sent`, and calls `handler`
+ * with the parsed body of each event that it handles. A rejection is a failed run.
+ */
+export type MountReceiver = (
+  handler: (event: unknown) => Promise<void>,
+) => string | MountedReceiver | Promise<string | MountedReceiver>;
+
+/** The test functions, with `it.skip` if the runner has it. */
+export interface SkippingTestRunner extends TestRunner {
+  readonly it: TestRunner["it"] & { readonly skip?: TestRunner["it"] | undefined };
+}
+
+export interface ReceiverContractOptions {
+  /** The secret that the receiver verifies with. Default `"whsec_test"`. */
+  readonly secret?: SecretKey | undefined;
+  /** How long each response may take, in milliseconds, 1 … 60,000. Default 3,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * Registers the tests that every receiver of webhooks should pass, whether it uses this library or not,
+ * one for each known way to accept a forgery, refuse a genuine delivery, or lose or repeat an event:
+ * `receiverContract({ describe, it }, "my receiver", mount)`. Each failure states what happened and the
+ * fix. Vitest, Jest, `node:test`, Bun and Mocha have the functions.
+ *
+ * With the URL of a running receiver in place of `mount`, the cases that need its handler are skipped,
+ * and runs of the handler are not counted. The deliveries have new ids each time. Where the runner has no
+ * `it.skip`, a skipped case is a passing test whose title ends in `(skipped: it needs mount)`.
+ *
+ * @throws ReceiverConfigError `invalid_option` if `mount` is neither a function nor a URL, or
+ *   for an invalid option; `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { describe, it } from "node:test";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { webhooks } from "@svc-webhooks/node";
+ * import { receiverContract } from "@svc-webhooks/testing/receiver";
+ *
+ * receiverContract({ describe, it }, "my receiver", async (handler) => {
+ *   const receiver = createReceiver({
+ *     secret: "whsec_test",
+ *     dedupeBy: "event",
+ *     eventId: (body) => (typeof body.event_id === "string" ? body.event_id : undefined),
+ *     on: { "email.sent": handler },
+ *     onHandlerError: () => {},
+ *   });
+ *   const server = createServer(webhooks(receiver));
+ *   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+ *   const address = server.address();
+ *   const port = typeof address === "object" ? address?.port : undefined;
+ *   return { url: `http://127.0.0.1:${port}/webhooks`, close: () => server.close() };
+ * });
+ * ```
+ */
+export function receiverContract(
+  { describe, it }: SkippingTestRunner,
+  name: string,
+  mount: MountReceiver | string,
+  options: ReceiverContractOptions = {},
+): void {
+  assertOptions(options, ["secret", "timeoutMs"]);
+  const { secret = "whsec_test", timeoutMs = 3_000 } = options;
+  assertValid(mount, timeoutMs);
+  const mounting: MountReceiver = typeof mount === "string" ? () => mount : mount;
+  const hasHandler = typeof mount !== "string";
+
+  const test = async ({ run, fix }: ReceiverCase) => {
+    // The probe needs the URL, and the receiver the probe's handler.
+    let probe: ReceiverProbe | undefined;
+    const mounted = await mounting(async (event) => probe?.runs.handler(event));
+    const { url, close }: MountedReceiver =
+      typeof mounted === "string" ? { url: mounted } : mounted;
+    probe = new ReceiverProbe(url, secret, timeoutMs, hasHandler);
+    try {
+      await run(probe);
+    } catch (error) {
+      throw new Error(`${textOf(error)} ${fix}`, { cause: error });
+    } finally {
+      await close?.();
+    }
+  };
+
+  describe(name, () => {
+    for (const one of receiverCases) {
+      if (hasHandler || !one.needsHandler) it(one.title, () => test(one));
+      else if (it.skip) it.skip(one.title, () => test(one));
+      else it(`${one.title} (skipped: it needs mount)`, () => Promise.resolve());
+    }
+  });
+}
+
+function assertValid(mount: unknown, timeoutMs: number): void {
+  if (typeof mount !== "function" && !(typeof mount === "string" && /^https?:\/\//.test(mount))) {
+    const text =
+      "`mount` must be a function that serves the receiver, or the URL of one that runs.";
+    throw new ReceiverConfigError("invalid_option", "mount", text);
+  }
+  if (!(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= 60_000)) {
+    const text = "`timeoutMs` must be a whole number from 1 to 60000.";
+    throw new ReceiverConfigError("invalid_option", "timeoutMs", text);
+  }
+}
+
+function textOf(error: unknown): string {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  return texts.get(code) ?? message;
+}
+
+const closed = "The receiver closed the connection without a response.";
+const texts: ReadonlyMap<string, string> = new Map([
+  ["ECONNREFUSED", "Nothing listens at the receiver's URL."],
+  ["ECONNRESET", closed],
+  ["EPIPE", closed],
+]);

@@ -1,0 +1,85 @@
+import { headerNames, type SecretKey } from "@svc-webhooks/core";
+import { fixture } from "../fixture.js";
+import { HttpSender, type Reply, type Sending } from "../http-sender.js";
+import {
+  signedDelivery,
+  type SignedDelivery,
+  type SignedDeliveryOptions,
+} from "../signed-delivery.js";
+import { Runs } from "./runs.js";
+
+/** A delivery of an event that no other delivery has. */
+export interface UniqueDelivery extends SignedDelivery {
+  readonly eventId: string;
+}
+
+/** Sends deliveries to a receiver, and checks its responses and the runs of its handler. */
+export class ReceiverProbe extends HttpSender {
+  readonly runs: Runs = new Runs();
+  readonly secret: SecretKey;
+  readonly #hasHandler: boolean;
+
+  constructor(url: string, secret: SecretKey, timeoutMs: number, hasHandler: boolean) {
+    super(url, timeoutMs);
+    this.secret = secret;
+    this.#hasHandler = hasHandler;
+  }
+
+  /**
+   * A delivery with all headers of the interface document. `bodyOf` makes its body from an id that no
+   * other event has; default: the `email.sent` event with that id.
+   */
+  async delivery(
+    bodyOf: (eventId: string) => unknown = (event_id) => fixture("email.sent", { event_id }),
+    { headers, ...options }: SignedDeliveryOptions = {},
+  ): Promise<UniqueDelivery> {
+    const eventId = `evt_${crypto.randomUUID()}`;
+    const all = { [headerNames.eventId]: eventId, [headerNames.subscriptionId]: "sub_1" };
+    const signing = { secret: this.secret, ...options, headers: { ...all, ...headers } };
+    return { ...(await signedDelivery(bodyOf(eventId), signing)), eventId };
+  }
+
+  /** Sends a delivery that must be accepted and handled once. */
+  async handles(sending: UniqueDelivery & Sending): Promise<void> {
+    expectAccepted(await this.send(sending));
+    this.ranOnce(sending.eventId);
+  }
+
+  /** Sends a request that must be refused and must not be handled. */
+  async refuses(sending: Sending, what = "The request"): Promise<void> {
+    expectRefused(await this.send(sending), what);
+    this.neverRan(what);
+  }
+
+  ranOnce(eventId: string): void {
+    const runs = this.runs.of(eventId);
+    if (this.#hasHandler && runs !== 1) {
+      throw new Error(
+        runs === 0 && this.runs.count > 0
+          ? `The handler did not run with the parsed body, whose event_id is ${eventId}.`
+          : `The handler ran ${times(runs)} instead of once.`,
+      );
+    }
+  }
+
+  /** The handler must have run, whatever the response. */
+  ran(): void {
+    if (this.runs.count === 0) throw new Error("The handler did not run.");
+  }
+
+  neverRan(what: string): void {
+    if (this.runs.count > 0) throw new Error(`${what} was handled.`);
+  }
+}
+
+const times = (count: number) => (count === 1 ? "once" : `${count} times`);
+
+export const isAccepted = ({ status }: Reply): boolean => status >= 200 && status < 300;
+
+export function expectAccepted(reply: Reply, what = "A genuine delivery"): void {
+  if (!isAccepted(reply)) throw new Error(`${what} got ${reply.status} instead of a 2xx.`);
+}
+
+function expectRefused({ status }: Reply, what: string): void {
+  if (status < 400 || status > 499) throw new Error(`${what} got ${status} instead of a 4xx.`);
+}

@@ -1,0 +1,40 @@
+/** The runs of the handler that a receiver calls in a case. */
+export class Runs {
+  readonly #ids: unknown[] = [];
+  #running = 0;
+  #mostConcurrent = 0;
+  #succeeded = 0;
+
+  /** What each run does. Replaced by cases; a rejection is a failed run. */
+  behaviour: (run: number) => unknown = () => {};
+
+  /** The handler that the receiver calls. */
+  readonly handler = async (event: unknown): Promise<void> => {
+    this.#ids.push((Object(event) as { readonly event_id?: unknown }).event_id);
+    this.#running += 1;
+    this.#mostConcurrent = Math.max(this.#mostConcurrent, this.#running);
+    try {
+      await this.behaviour(this.#ids.length);
+      this.#succeeded += 1;
+    } finally {
+      this.#running -= 1;
+    }
+  };
+
+  get count(): number {
+    return this.#ids.length;
+  }
+
+  /** The number of runs with this event. */
+  of(eventId: string): number {
+    return this.#ids.filter((id) => id === eventId).length;
+  }
+
+  get succeeded(): number {
+    return this.#succeeded;
+  }
+
+  get mostConcurrent(): number {
+    return this.#mostConcurrent;
+  }
+}

@@ -1,0 +1,217 @@
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as pause } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
+import {
+  collected,
+  goodReceiver,
+  signatureOf,
+  type HandWrittenReceiver,
+  type SvcEvent,
+} from "./good-receiver.js";
+
+const bad = (mistake: Partial<HandWrittenReceiver>): HandWrittenReceiver => ({
+  ...goodReceiver,
+  ...mistake,
+});
+
+/** Verifies other bytes than those received. */
+const verifying = (change: (text: string) => string): HandWrittenReceiver =>
+  bad({
+    isGenuine: (body, signature) =>
+      goodReceiver.isGenuine(Buffer.from(change(body.toString())), signature),
+  });
+
+/** Accepts some deliveries that are not genuine. */
+const accepting = (isAccepted: HandWrittenReceiver["isGenuine"]): HandWrittenReceiver =>
+  bad({
+    isGenuine: (body, signature) =>
+      goodReceiver.isGenuine(body, signature) || isAccepted(body, signature),
+  });
+
+const refusing = (refusal: HandWrittenReceiver["refusal"]): HandWrittenReceiver =>
+  bad({ refusal: (request) => goodReceiver.refusal(request) ?? refusal(request) });
+
+/** Undefined if the body is not JSON. */
+function reserialised(body: Buffer): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(new TextDecoder().decode(body)));
+  } catch {
+    return undefined;
+  }
+}
+
+const isChunked = ({ headers }: IncomingMessage) => headers["content-length"] === undefined;
+
+/** Keeps only the headers of the latest request. */
+function withOneRequest(): HandWrittenReceiver {
+  let latest: IncomingMessage;
+  return bad({
+    refusal(request) {
+      latest = request;
+      return goodReceiver.refusal(request);
+    },
+    signature: () => goodReceiver.signature(latest),
+  });
+}
+
+/** Records ids before the body has arrived, and keeps those of clients that disconnect. */
+function recordingEarly(): HandWrittenReceiver {
+  const ids = new Set<unknown>();
+  return bad({
+    async read(request) {
+      const id = request.headers["x-svc-delivery-id"];
+      if (ids.has(id)) return undefined;
+      ids.add(id);
+      const body = await collected(request);
+      ids.delete(id);
+      return body;
+    },
+  });
+}
+
+/** Treats whatever arrives under a known delivery id as a copy of the first event with that id. */
+function keepingFirstOfId(): HandWrittenReceiver {
+  const events = new Map<unknown, string>();
+  return bad({
+    key({ event_id }, { headers }) {
+      const id = headers["x-svc-delivery-id"] ?? event_id;
+      const first = events.get(id) ?? event_id;
+      events.set(id, first);
+      return first;
+    },
+  });
+}
+
+/**
+ * For each title of a case, a receiver that fails only that case. A mistake that would fail more cases
+ * is limited to the requests of that case. Only the first fails others: those with a genuine delivery.
+ */
+export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> = {
+  "handles a genuine delivery and responds with 2xx": () => bad({ isGenuine: () => false }),
+  "trap 3: verifies spaces, line ends, escapes, numbers and duplicate keys as they were sent": () =>
+    verifying((text) => (text.includes('"big"') ? JSON.stringify(JSON.parse(text)) : text)),
+  "trap 1: verifies non-ASCII text as bytes": () => verifying((text) => text.normalize()),
+  "trap 1: accepts a byte order mark, which is part of the signed body": () =>
+    bad({
+      parse: (body) => goodReceiver.parse(Buffer.from(body.toString().replace("\uFEFF", "?"))),
+    }),
+  "joins a body in chunks that split its characters, without a Content-Length": () =>
+    bad({
+      async read(request) {
+        if (!isChunked(request)) return collected(request);
+        let text = "";
+        for await (const chunk of request as AsyncIterable<Buffer>) {
+          text += chunk;
+          if (text.length > 1_048_576) return undefined;
+        }
+        return Buffer.from(text);
+      },
+    }),
+  "handles a body that pauses while another delivery arrives": withOneRequest,
+  "handles a delivery whose client has disconnected in the middle of an earlier attempt":
+    recordingEarly,
+  "finds headers in any case": () =>
+    refusing(({ headers, rawHeaders }) =>
+      headers["x-svc-signature"] && !rawHeaders.includes("x-svc-signature") ? 401 : undefined,
+    ),
+  "trap 13: reads the body whatever its Content-Type": () =>
+    refusing(({ headers }) => (headers["content-type"] === "application/json" ? undefined : 415)),
+
+  "trap 41: refuses a delivery that another secret signed, with 4xx": () =>
+    accepting((body, signature) => signature === signatureOf(body, "whsec_wrong")),
+  "refuses a body that was changed or cut": () =>
+    bad({
+      async read(request) {
+        const body = await collected(request);
+        return body && reserialised(body) === undefined
+          ? Buffer.concat([body, Buffer.from("}")])
+          : body;
+      },
+    }),
+  "trap 3: refuses a body that was parsed and serialised again": () =>
+    accepting((body, signature) => signature === signatureOf(reserialised(body) ?? "")),
+  "trap 10: refuses a delivery without a signature": () =>
+    accepting((_body, signature) => signature === ""),
+  "refuses a signature without sha256=": () =>
+    accepting((body, signature) => `sha256=${signature}` === signatureOf(body)),
+  "trap 4: refuses a signature that is too short, too long or not hex, with 4xx": () =>
+    accepting(
+      (body, signature) =>
+        /^sha256=[^,]*$/.test(signature) &&
+        timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(body))),
+    ),
+  "trap 6: refuses two signatures even if one is valid": () =>
+    accepting((body, signature) => signature.split(", ").includes(signatureOf(body))),
+  "trap 9: refuses a compressed body whose signature covers the decompressed text": () =>
+    bad({
+      async read(request) {
+        const body = await collected(request);
+        const isGzip = request.headers["content-encoding"] === "gzip";
+        return body && isGzip ? gunzipSync(body) : body;
+      },
+    }),
+  "trap 12: refuses an empty body with 4xx, even if it is signed": () =>
+    bad({
+      isGenuine(body, signature) {
+        if (body.length === 0) throw new Error("there is no body");
+        return goodReceiver.isGenuine(body, signature);
+      },
+    }),
+  "trap 12: refuses signed bodies that are not JSON objects, with 4xx": () =>
+    bad({ parse: (body) => JSON.parse(new TextDecoder().decode(body)) as SvcEvent }),
+  "refuses GET": () =>
+    bad({ refusal: (request) => (request.method === "GET" ? 200 : goodReceiver.refusal(request)) }),
+  "refuses a huge body, also without a Content-Length, and handles the next delivery": () =>
+    bad({ read: (request) => (isChunked(request) ? buffer(request) : collected(request)) }),
+
+  "traps 36, 40: responds to unknown event types with 2xx": () =>
+    bad({
+      run: (records, key, handle, { type }) =>
+        type in {}
+          ? Promise.reject(new Error(type))
+          : goodReceiver.run(records, key, handle, { type }),
+      subscribes: (type) => goodReceiver.subscribes(type) || type in {},
+    }),
+  "handles a repeated delivery once, and responds to each copy with 2xx": () =>
+    bad({
+      run: async (records, key, ...rest) =>
+        records.get(key) === "done" ? 409 : goodReceiver.run(records, key, ...rest),
+    }),
+  "trap 27: responds to a copy with 2xx only after the handler has succeeded": () =>
+    bad({
+      run: async (records, key, ...rest) =>
+        records.has(key) ? 200 : goodReceiver.run(records, key, ...rest),
+    }),
+  "runs the handler once for copies that arrive at the same time": () =>
+    bad({
+      async run(records, key, handle) {
+        if (!records.has(key)) await handle();
+        records.set(key, "done");
+        return 200;
+      },
+    }),
+  "trap 42: responds with another status than 2xx if the handler fails": () =>
+    bad({
+      run: (...run) =>
+        Promise.race([goodReceiver.run(...run).catch(() => pause(5, 200)), pause(5, 202)]),
+    }),
+  "trap 28: runs a failed handler again on the next attempt": () =>
+    bad({
+      async run(records, key, handle, event) {
+        try {
+          return await goodReceiver.run(records, key, handle, event);
+        } catch (error) {
+          records.set(key, "done");
+          throw error;
+        }
+      },
+    }),
+  "trap 39: reveals nothing about a failed handler in the response": () =>
+    bad({ failure: (error) => String((error as Error).stack) }),
+  "traps 21, 23: does not handle a captured body again under another delivery id, or none": () =>
+    bad({ key: ({ event_id }, { headers }) => event_id + String(headers["x-svc-delivery-id"]) }),
+  "trap 22: handles an event although a captured body was sent under its delivery id":
+    keepingFirstOfId,
+};

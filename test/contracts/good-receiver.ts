@@ -1,0 +1,109 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, RequestListener } from "node:http";
+
+export interface SvcEvent {
+  readonly event_id: string;
+  readonly type: string;
+}
+
+type HandleEvent = (event: SvcEvent) => Promise<void>;
+
+/** What became of an event. A state that is absent means that the event is new or has failed. */
+type Records = Map<string, "running" | "done">;
+
+/** A hand-written receiver, split into the parts that bad receivers replace. */
+export interface HandWrittenReceiver {
+  /** The status of a refusal that needs no body. */
+  readonly refusal: (request: IncomingMessage) => number | undefined;
+  /** The bytes of the body, or undefined if there are too many. */
+  readonly read: (request: IncomingMessage) => Promise<Buffer | undefined>;
+  readonly signature: (request: IncomingMessage) => string;
+  readonly isGenuine: (body: Buffer, signature: string) => boolean;
+  /** Throws if the body is not an event. */
+  readonly parse: (body: Buffer) => SvcEvent;
+  readonly subscribes: (type: string) => boolean;
+  readonly key: (event: SvcEvent, request: IncomingMessage) => string;
+  /** The status of the response. */
+  readonly run: (
+    records: Records,
+    key: string,
+    handle: () => Promise<void>,
+    event: Pick<SvcEvent, "type">,
+  ) => Promise<number>;
+  /** The body of the response to a failed run. */
+  readonly failure: (error: unknown) => string;
+}
+
+export const signatureOf = (body: Uint8Array | string, secret = "whsec_test"): string =>
+  `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+
+/** The bytes of a body, or undefined as soon as there are more than 1 MiB. */
+export async function collected(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > 1_048_576) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A receiver for `node:http` without a mistake, and without this library. */
+export const goodReceiver: HandWrittenReceiver = {
+  refusal: ({ method }) => (method === "POST" ? undefined : 405),
+  read: collected,
+  signature: ({ headers }) => String(headers["x-svc-signature"] ?? ""),
+  isGenuine: (body, signature) =>
+    /^sha256=[0-9a-f]{64}$/.test(signature) &&
+    timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(body))),
+  parse(body) {
+    const event = JSON.parse(new TextDecoder().decode(body)) as SvcEvent;
+    if (typeof event.event_id !== "string") throw new Error("not an event");
+    return event;
+  },
+  subscribes: (type) => type === "email.sent",
+  key: ({ event_id }) => event_id,
+  async run(records, key, handle) {
+    const record = records.get(key);
+    if (record) return record === "done" ? 200 : 503;
+    records.set(key, "running");
+    try {
+      await handle();
+    } catch (error) {
+      records.delete(key);
+      throw error;
+    }
+    records.set(key, "done");
+    return 200;
+  },
+  failure: () => "failed",
+};
+
+/** Serves a hand-written receiver. */
+export function serving(receiver: HandWrittenReceiver, handle: HandleEvent): RequestListener {
+  const records: Records = new Map();
+
+  async function statusOf(request: IncomingMessage): Promise<number> {
+    const refusal = receiver.refusal(request);
+    if (refusal !== undefined) return refusal;
+    const body = await receiver.read(request);
+    if (!body) return 413;
+    const signature = receiver.signature(request);
+    if (!receiver.isGenuine(body, signature)) return 401;
+    let event: SvcEvent;
+    try {
+      event = receiver.parse(body);
+    } catch {
+      return 400;
+    }
+    if (!receiver.subscribes(event.type)) return 200;
+    return receiver.run(records, receiver.key(event, request), () => handle(event), event);
+  }
+
+  return (request, response) =>
+    void statusOf(request).then(
+      (status) => response.writeHead(status).end(),
+      (error: unknown) => response.writeHead(500).end(receiver.failure(error)),
+    );
+}
