@@ -81,6 +81,7 @@ async function limited({ call, clock }: Opened) {
     [second.get("x-ratelimit-limit"), second.get("x-ratelimit-remaining")],
     [third, headers.get("x-ratelimit-remaining"), headers.get("x-ratelimit-reset")],
     headers.get("retry-after"),
+    headers.get("date"),
   ];
 }
 
@@ -131,7 +132,8 @@ async function toTwo({ register, send, events, clock, call }: Opened) {
 const fast = [0, 1_000, 6_000, 21_000, 81_000];
 const start = 1_800_000_000_000;
 const timed: SandboxOptions = { clock: { mode: "manual", start } };
-const rateOff = [[null, null], [200, null, null], null];
+const limitedAt = new Date(start + 4_000).toUTCString();
+const rateOff = [[null, null], [200, null, null], null, limitedAt];
 const unshown = null;
 
 const rows: readonly Row[] = [
@@ -308,7 +310,7 @@ const rows: readonly Row[] = [
     options: timed,
     see: limited,
     byDefault: rateOff,
-    chosen: [["2", "0"], [429, "0", reset], after],
+    chosen: [["2", "0"], [429, "0", reset], after, limitedAt],
   })),
   {
     name: "A-17 any",
