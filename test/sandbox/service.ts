@@ -1,6 +1,7 @@
+import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { until } from "@svc-webhooks/kit/until";
-import { createSandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
-import { expect, onTestFinished } from "vitest";
+import type { SandboxOptions } from "@svc-webhooks/sandbox";
+import { expect } from "vitest";
 
 /** A delivery, as `GET /v1/webhook-events` lists it. */
 export interface WebhookEvent {
@@ -44,9 +45,7 @@ export async function startService(
   url: string,
   assumptions: SandboxOptions["assumptions"] = {},
 ): Promise<Service> {
-  const sandbox = createSandbox({ clock: "manual", assumptions });
-  onTestFinished(() => sandbox.close());
-  const { url: baseUrl } = await sandbox.listen(0);
+  const { sandbox, url: baseUrl } = await openSandbox({ assumptions });
 
   const call = (method: string, path: string, body?: object) =>
     fetch(baseUrl + path, {

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
-import { createSandbox, type Sandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
+import type { Sandbox, SandboxOptions } from "@svc-webhooks/sandbox";
 import { onTestFinished } from "vitest";
 
 // The tests name the members that they expect.
@@ -44,16 +45,9 @@ let keys = 0;
 
 export type Opened = Awaited<ReturnType<typeof open>>;
 
-/** A sandbox on a free port, on a manual clock unless `options` has another one, until the test ends. */
+/** A sandbox of `openSandbox`, and the means to call it. */
 export async function open(options: SandboxOptions = {}) {
-  const lines: string[] = [];
-  const sandbox = createSandbox({
-    clock: "manual",
-    log: (line) => void lines.push(line),
-    ...options,
-  });
-  onTestFinished(() => sandbox.close());
-  const { url } = await sandbox.listen(0);
+  const { sandbox, url, lines } = await openSandbox(options);
 
   /** Calls `"POST /v1/domains"` with an API key; a header of null is left out. */
   async function call(

@@ -1,0 +1,20 @@
+import { createSandbox, type Sandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
+import { onTestFinished } from "vitest";
+
+export interface OpenSandbox {
+  readonly sandbox: Sandbox;
+  /** The base URL. */
+  readonly url: string;
+  /** What the sandbox has logged. */
+  readonly lines: readonly string[];
+}
+
+/** A sandbox on a free port, on a manual clock unless `options` has another one, until the test ends. */
+export async function openSandbox(options: SandboxOptions = {}): Promise<OpenSandbox> {
+  const lines: string[] = [];
+  const log = (line: string) => void lines.push(line);
+  const sandbox = createSandbox({ clock: "manual", log, ...options });
+  onTestFinished(() => sandbox.close());
+  const { url } = await sandbox.listen(0);
+  return { sandbox, url, lines };
+}
