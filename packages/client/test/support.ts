@@ -20,8 +20,6 @@ export const email = {
   text: "Thank you.",
 } as const;
 
-export const allTypes = ["email.sent", "email.delivered", "domain.updated"] as const;
-
 /** Notes of all attempts, and a clock that does not wait. */
 function recording(baseUrl: string, { now, sleep }: ClientClock, options: ClientOptions) {
   const notes: ResponseNote[] = [];
@@ -73,7 +71,7 @@ export async function open(sandboxOptions: SandboxOptions = {}, options: ClientO
     /** How many sends there are. */
     sends: async () => new Set((await calls()).flatMap(({ send }) => send?.id ?? [])).size,
     /** An endpoint for `domain.updated` whose receiver responds with what `status` returns. */
-    async endpoint(status: () => number, target = "http://127.0.0.1:9/webhooks") {
+    endpoint: async (status: () => number, target = "http://127.0.0.1:9/webhooks") => {
       sandbox.deliverTo(() => new Response(null, { status: status() }));
       const { webhook_endpoint: made } = await control.webhookEndpoints.create({
         url: target,
