@@ -1,7 +1,7 @@
 import { AbortedError, ConnectionError, TimeoutError } from "../errors.js";
 import type { Connection } from "../options.js";
 import type { Failure } from "./failure.js";
-import { plainError } from "./mask.js";
+import { maskedHeaders, plainError } from "./mask.js";
 
 /** A whole response. */
 export interface Received {
@@ -12,7 +12,7 @@ export interface Received {
 
 /** Makes one attempt and reads its whole response. Never rejects. */
 export async function makeAttempt(
-  { fetch, apiKey, baseUrl }: Connection,
+  connection: Connection,
   path: string,
   init: RequestInit,
   limit: { readonly ms: number; readonly code: string },
@@ -22,15 +22,20 @@ export async function makeAttempt(
   | { readonly received?: undefined; readonly failure: Failure }
 > {
   const controller = new AbortController();
-  const abort = () => controller.abort();
-  const timer = setTimeout(abort, limit.ms);
-  signal?.addEventListener("abort", abort);
-  if (signal?.aborted) abort();
+  let end!: () => void;
+  // An injected `fetch` may ignore its signal.
+  const ended = new Promise<never>((_resolve, reject) => {
+    end = () => {
+      controller.abort();
+      reject(new Error("The attempt was ended."));
+    };
+  });
+  const timer = setTimeout(end, limit.ms);
+  signal?.addEventListener("abort", end);
+  if (signal?.aborted) end();
   try {
-    const responding = fetch(baseUrl + path, { ...init, signal: controller.signal });
-    // An injected `fetch` may ignore its signal.
-    const received = await Promise.race([receive(responding), rejection(controller.signal)]);
-    return { received };
+    const receiving = receive(connection, path, { ...init, signal: controller.signal });
+    return { received: await Promise.race([receiving, ended]) };
   } catch (error) {
     if (signal?.aborted) return { failure: abortion(signal) };
     if (controller.signal.aborted) {
@@ -38,13 +43,13 @@ export async function makeAttempt(
       const facts = { code: limit.code, message };
       return { failure: { type: TimeoutError, facts, isLost: true } };
     }
-    const cause = plainError(error, apiKey);
-    const message = `There was no whole response from ${baseUrl}: ${reasonOf(cause)}.`;
+    const cause = plainError(error, connection.apiKey);
+    const message = `There was no whole response from ${connection.baseUrl}: ${reasonOf(cause)}.`;
     const facts = { code: "connection_failed", message, cause };
     return { failure: { type: ConnectionError, facts, isLost: true } };
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", abort);
+    signal?.removeEventListener("abort", end);
   }
 }
 
@@ -54,18 +59,16 @@ export const abortion = ({ reason }: AbortSignal): Failure => ({
   facts: { code: "aborted", message: "The request was aborted.", cause: reason },
 });
 
-async function receive(responding: Promise<Response>): Promise<Received> {
-  const response = await responding;
+/** What `fetch` throws is a rejection too. */
+async function receive(
+  { fetch, apiKey, baseUrl }: Connection,
+  path: string,
+  init: RequestInit,
+): Promise<Received> {
+  const response = await fetch(baseUrl + path, init);
   const { status, headers } = response;
-  return { status, headers, text: await response.text() };
+  return { status, headers: maskedHeaders(headers, apiKey), text: await response.text() };
 }
-
-const rejection = (signal: AbortSignal) =>
-  new Promise<never>((_resolve, reject) => {
-    const end = () => reject(new Error("The attempt was ended."));
-    signal.addEventListener("abort", end);
-    if (signal.aborted) end();
-  });
 
 /** `fetch failed` has its reason as its cause, and that one may have a code alone. */
 function reasonOf(error: Error): string {

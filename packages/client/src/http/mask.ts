@@ -2,6 +2,12 @@
 export const mask = (text: string, apiKey: string): string =>
   text.replaceAll(apiKey, "[API key]").replaceAll(/whsec_[\w+/=-]+/g, "[secret]");
 
+/** A copy, so that nothing that shows a response contains the key. */
+export const maskedHeaders = (headers: Headers, apiKey: string): Headers =>
+  new Headers(
+    Array.from(headers, ([name, value]): [string, string] => [name, mask(value, apiKey)]),
+  );
+
 /**
  * A copy of an error without the API key and without the properties of other clients, which may contain
  * the whole request. Its causes are copied too.

@@ -12,7 +12,7 @@ export interface AttemptNote {
 
 /** An attempt that is about to be made. */
 export interface RequestNote extends AttemptNote {
-  /** Headers to send, to which more may be added. The API key is not among them. */
+  /** Headers to send, to which more may be added. The API key and the idempotency key are not among them. */
   readonly headers: Headers;
 }
 

@@ -38,7 +38,7 @@ export interface PreparedRequest extends Limits {
 /** @throws ClientConfigError, InvalidRequestError */
 export function prepare(
   connection: Connection,
-  { method, path, query = {}, body, isKeyed = false, mayBeEmpty = false }: Call,
+  { method, path, query = {}, body, isKeyed, mayBeEmpty = false }: Call,
   options: KeyedRequestOptions,
 ): PreparedRequest {
   const limits = resolveLimits(options, connection);

@@ -16,7 +16,7 @@ export const pauseMs = (attempt: number, { facts }: Failure): number =>
  *
  * @param isRepeatable the request takes effect once, however often it is processed
  */
-export function mayRetry({ facts, isLost = false }: Failure, isRepeatable: boolean): boolean {
+export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boolean {
   const { status = 0, code } = facts;
   // The request was not processed.
   if (status === 429) return true;
@@ -29,15 +29,15 @@ export function mayRetry({ facts, isLost = false }: Failure, isRepeatable: boole
  * else `X-RateLimit-Reset` of a limit that is used up (A-16). A date is relative to the response's `Date`.
  */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {
-  const value = headers.get("retry-after")?.trim() ?? "";
+  const value = headers.get("retry-after") ?? "";
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1_000;
   const sentAt = Date.parse(headers.get("date") ?? "") || now;
   // `Date.parse` alone takes almost any text.
   const at = /^[A-Z][a-z]{2}/.test(value) ? Date.parse(value) : NaN;
-  if (!Number.isNaN(at)) return Math.max(0, at - sentAt);
-  const reset = headers.get("x-ratelimit-reset") ?? "";
-  if (headers.get("x-ratelimit-remaining") !== "0" || !/^\d+$/.test(reset)) return undefined;
-  const ms = Number(reset) * 1_000;
+  if (at > 0) return Math.max(0, at - sentAt);
+  const remaining = headers.get("x-ratelimit-remaining") ?? "0";
+  const ms = Number(headers.get("x-ratelimit-reset")) * 1_000;
+  if (remaining !== "0" || !(ms > 0)) return undefined;
   // A time since the epoch, or from now.
   return Math.max(0, ms > 1e12 ? ms - sentAt : ms);
 }

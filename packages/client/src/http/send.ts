@@ -38,13 +38,14 @@ export async function send(
   const { clock, onResponse } = connection;
   const request = prepare(connection, call, options);
   const { idempotencyKey, signal } = request;
+  let last: SvcError | undefined;
   for (let attempt = 1; ; attempt += 1) {
     if (signal?.aborted) throw errorOf(abortion(signal), request, attempt - 1);
     const note = { method: request.method, path: request.path, attempt, idempotencyKey };
     const startedAt = performance.now();
     const { received, value, failure } = await tryOnce(connection, request, note);
     const pause = failure && pauseBeforeRetry(failure, request, attempt, clock.now());
-    quietly(() =>
+    void quietly(() =>
       onResponse({
         ...note,
         ms: performance.now() - startedAt,
@@ -55,7 +56,9 @@ export async function send(
       }),
     );
     if (!failure) return { value, idempotencyKey, response: rawResponse(received, attempt) };
-    if (pause === undefined) throw errorOf(failure, request, attempt);
+    const error = errorOf(failure, request, attempt, last);
+    if (pause === undefined) throw error;
+    last = error;
     await clock.sleep(pause, signal);
   }
 }
@@ -76,11 +79,13 @@ async function tryOnce(
   const { clock, onRequest, apiKey } = connection;
   const { method, path, body, idempotencyKey, mayBeEmpty } = request;
   const { attemptTimeoutMs, deadline, signal } = request;
-  const headers = new Headers({ accept: "application/json" });
-  if (body !== null) headers.set("content-type", "application/json");
-  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
-  quietly(() => onRequest({ ...note, headers }));
+  const noted = new Headers({ accept: "application/json" });
+  if (body !== null) noted.set("content-type", "application/json");
+  void quietly(() => onRequest({ ...note, headers: noted }));
+  // A hook may keep its headers, so the keys are in a copy.
+  const headers = new Headers(noted);
   headers.set("authorization", `Bearer ${apiKey}`);
+  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
 
   const left = Math.max(1, deadline - clock.now());
   const init: RequestInit = { method, headers, body, redirect: "manual" };
@@ -111,10 +116,12 @@ function errorOf(
   { type, facts }: Failure,
   { method, path, idempotencyKey }: PreparedRequest,
   attempts: number,
+  last?: SvcError,
 ): SvcError {
   const context = [`${method} ${path}`, facts.status, facts.code, facts.requestId];
   const message = `${facts.message} (${context.filter((part) => part !== undefined).join(", ")})`;
-  return new type({ ...facts, message, attempts, idempotencyKey });
+  const cause = facts.code === "deadline_exceeded" ? last : facts.cause;
+  return new type({ ...facts, message, cause, attempts, idempotencyKey });
 }
 
 const rawResponse = ({ status, headers, text }: Received, attempts: number): RawResponse => ({
@@ -125,10 +132,10 @@ const rawResponse = ({ status, headers, text }: Received, attempts: number): Raw
   text: () => text,
 });
 
-/** A hook must not fail a request. */
-function quietly(hook: () => void): void {
+/** A hook must not fail a request, nor the process if it is asynchronous. */
+async function quietly(hook: () => unknown): Promise<void> {
   try {
-    hook();
+    await hook();
   } catch {
     // The client logs nothing.
   }

@@ -1,0 +1,183 @@
+import type { RequestListener, ServerResponse } from "node:http";
+import { listen } from "@svc-webhooks/kit/servers";
+import { describe, expect, test } from "vitest";
+import type { SvcError } from "../src/index.js";
+import { against, errorOf } from "./support.js";
+
+type Respond = (response: ServerResponse) => void;
+
+const responding =
+  (status: number, text: string, headers: Readonly<Record<string, string>> = {}): Respond =>
+  (response) =>
+    response.writeHead(status, headers).end(text);
+
+const json = { "content-type": "application/json" };
+const html = { "content-type": "text/html" };
+const page = `<!doctype html><html><head><style>b { color: red }</style><title>502 Bad Gateway</title></head>
+  <body><h1>502 Bad Gateway</h1><script>location = "/"</script><hr>nginx</body></html>`;
+
+/** Ends the connection in the middle of a body. */
+const cut =
+  (headers: Readonly<Record<string, string | number>>): Respond =>
+  (response) => {
+    response.writeHead(200, { ...json, ...headers });
+    response.write('{"send_id": "send_1", "sta', () => response.destroy());
+  };
+
+/** Ends the body with the connection, as HTTP/1.0 does, so that only its JSON is not whole. */
+const cutWithoutLength: Respond = (response) =>
+  void response.socket?.end(
+    'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{"send_id": "send_1", "sta',
+  );
+
+const get = async (respond: Respond) => {
+  const { client, notes, pauses } = await against((_request, response) => respond(response));
+  return { error: await errorOf(client.sends.get("send_1")), notes, pauses };
+};
+
+/** The message without the request. */
+const textOf = ({ message }: SvcError) => message.replace(/ \(GET .*$/, "");
+
+const unexpected = { name: "InvalidResponseError", code: "invalid_response" };
+const dropped = { name: "ConnectionError", code: "connection_failed" };
+
+describe("a response that is not what the interface describes", () => {
+  test.for<[string, Respond, object, RegExp]>([
+    ["half a body", cut({ "content-length": 500 }), { ...dropped, attempts: 3 }, /\S: \S/],
+    ["half a chunked body", cut({}), { ...dropped, attempts: 3 }, /\S: \S/],
+    [
+      "half a body of unknown length",
+      cutWithoutLength,
+      { ...unexpected, status: 200, attempts: 3 },
+      /"\{"send_id": "send_1", "sta"\.$/,
+    ],
+    [
+      "an empty body",
+      responding(200, ""),
+      { ...unexpected, status: 200, attempts: 3 },
+      /^The response with the status 200 is empty\.$/,
+    ],
+    [
+      "null",
+      responding(200, "null", json),
+      { ...unexpected, attempts: 1 },
+      /unexpected: "null"\.$/,
+    ],
+    ["a number", responding(200, "42", json), { ...unexpected, attempts: 1 }, /"42"\.$/],
+    [
+      "a page of HTML",
+      responding(200, "<title>Log in</title>", html),
+      { ...unexpected, status: 200, attempts: 1 },
+      /^The response with the status 200 is unexpected: "Log in"\.$/,
+    ],
+    [
+      "a proxy's error page",
+      responding(502, page, html),
+      { name: "ServerError", code: "http_502", status: 502, attempts: 3 },
+      /^The response with the status 502 is unexpected: "502 Bad Gateway 502 Bad Gateway nginx"\.$/,
+    ],
+    [
+      "an error in JSON of another form",
+      responding(400, '{"errors": ["subject"]}', json),
+      { name: "InvalidRequestError", code: "http_400", attempts: 1 },
+      /unexpected: "\{"errors": \["subject"\]\}"\.$/,
+    ],
+    ["304", responding(304, ""), { name: "ApiError", code: "http_304" }, /304 is empty\.$/],
+  ])("%s is an error", async ([, respond, facts, text]) => {
+    const { error } = await get(respond);
+    expect(error).toMatchObject(facts);
+    expect(textOf(error)).toMatch(text);
+  });
+
+  test("JSON without its content type is a success", async () => {
+    const { client } = await against((_request, response) =>
+      response.writeHead(200, { "content-type": "text/plain" }).end('{"send_id": "send_1"}'),
+    );
+    expect(await client.sends.get("send_1")).toEqual({ send_id: "send_1" });
+  });
+});
+
+describe("an error body", () => {
+  test.for<[string, string, object]>([
+    ["nested", '{"error": {"code": "a", "param": "b"}}', { code: "a", param: "b" }],
+    ["flat, with a text as its error", '{"error": "no"}', { code: "http_403" }],
+    ["null", "null", { code: "http_403" }],
+    ["an array", '[{"code": "a"}]', { code: "http_403" }],
+    ["of other types", '{"error": {"code": 1, "message": {}, "param": []}}', { code: "http_403" }],
+    ["empty", '{"error": {"code": "", "message": ""}}', { code: "http_403" }],
+    ["a prototype", '{"__proto__": {"code": "a"}}', { code: "http_403" }],
+    ["deeply nested", "[".repeat(100_000), { code: "http_403" }],
+  ])("that is %s becomes an error", async ([, body, facts]) => {
+    const { error } = await get(responding(403, body, json));
+    expect(error).toMatchObject({ name: "ApiError", status: 403, attempts: 1, ...facts });
+    expect(error.message).toMatch(/^\S.* \(GET .*, 403, .*\)$/);
+  });
+
+  test("cannot write to a terminal or fill a log", async () => {
+    const long = `\u001b[2J\r\nERROR: ${"x".repeat(100_000)}`;
+    const facts = { message: long, code: long, param: long, request_id: long };
+    for (const body of [JSON.stringify({ error: facts }), long]) {
+      const { error } = await get(responding(400, body, { location: "x".repeat(9_000) }));
+      const shown = [error.message, error.code, error.param ?? "", error.requestId ?? ""];
+      expect(shown.filter((text) => /\p{Cc}/u.test(text))).toEqual([]);
+      expect(shown.join("").length).toBeLessThan(10_000);
+    }
+  });
+});
+
+describe("a redirect is not followed", () => {
+  test.for(["same", "other"])("to the %s origin", async (origin) => {
+    const seen: (string | undefined)[] = [];
+    const record: RequestListener = ({ url, headers }, response) => {
+      seen.push(`${url} ${headers.authorization}`);
+      response.end("{}");
+    };
+    const other = `http://127.0.0.1:${await listen(record)}`;
+    const { client, notes, baseUrl } = await against((request, response) => {
+      if (request.url === "/elsewhere") return record(request, response);
+      const location = `${origin === "same" ? "" : other}/elsewhere`;
+      return response.writeHead(307, { location }).end();
+    });
+    const error = await errorOf(client.domains.verify("dom_1"));
+    expect(error).toMatchObject({
+      name: "InvalidResponseError",
+      code: "redirected",
+      status: 307,
+      attempts: 1,
+    });
+    expect(error.message).toContain(`redirects to ${origin === "same" ? "" : other}/elsewhere. `);
+    expect([seen, notes.length, baseUrl === other]).toEqual([[], 1, false]);
+  });
+});
+
+describe("the wait that a response asks for", () => {
+  const date = new Date(1_700_000_000_000).toUTCString();
+  const epoch = (seconds: number) => String(1_700_000_000 + seconds);
+  const usedUp = { "x-ratelimit-remaining": "0" };
+
+  test.for<[string, Readonly<Record<string, string>>, number | undefined]>([
+    ["seconds", { "retry-after": "7" }, 7_000],
+    ["part of a second", { "retry-after": "0.5" }, 500],
+    ["zero", { "retry-after": "0" }, 0],
+    ["a date", { "retry-after": new Date(1_700_000_009_000).toUTCString() }, 9_000],
+    ["a date that has passed", { "retry-after": new Date(1_600_000_000_000).toUTCString() }, 0],
+    ["a reset as a time", { ...usedUp, "x-ratelimit-reset": epoch(11) }, 11_000],
+    ["a reset in seconds", { ...usedUp, "x-ratelimit-reset": "12" }, 12_000],
+    ["a reset alone", { "x-ratelimit-reset": "13" }, 13_000],
+    ["both", { ...usedUp, "retry-after": "3", "x-ratelimit-reset": "14" }, 3_000],
+    [
+      "a reset of a limit that is not used up",
+      { "x-ratelimit-remaining": "5", "x-ratelimit-reset": "15" },
+      undefined,
+    ],
+    ["a negative number", { "retry-after": "-1" }, undefined],
+    ["a word", { "retry-after": "soon" }, undefined],
+  ])("is read from %s", async ([, headers, expected]) => {
+    const { error, pauses } = await get(
+      responding(429, "", { date, "x-ratelimit-limit": "1", ...headers }),
+    );
+    expect([error.name, error.retryAfterMs]).toEqual(["RateLimitError", expected]);
+    expect(pauses.every((pause) => pause >= Math.max(250, expected ?? 0))).toBe(true);
+    expect(pauses).toHaveLength(2);
+  });
+});
