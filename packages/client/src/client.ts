@@ -137,7 +137,7 @@ export function createClient(options: ClientOptions = {}): Client {
       send: (email, given) =>
         request(
           () => {
-            checkEmail(email);
+            checkEmail({ ...email });
             return { method: "POST", path: "/v1/emails", body: email, isKeyed: true };
           },
           given,
@@ -152,7 +152,7 @@ export function createClient(options: ClientOptions = {}): Client {
     domains: {
       create: (domain, given) =>
         request(() => {
-          checkDomain(domain);
+          checkDomain({ ...domain });
           return { method: "POST", path: "/v1/domains", body: domain };
         }, given),
       verify: (id, given) =>
@@ -173,7 +173,7 @@ export function createClient(options: ClientOptions = {}): Client {
     webhookEndpoints: {
       create: (endpoint, given) =>
         request(() => {
-          checkEndpoint(endpoint);
+          checkEndpoint({ ...endpoint });
           return { method: "POST", path: "/v1/webhook-endpoints", body: endpoint };
         }, given),
       rotateSecret: (id, given) =>
@@ -206,7 +206,7 @@ export function createClient(options: ClientOptions = {}): Client {
     },
     request: (method, path, call, given) =>
       request(() => {
-        if (!/^\/[^?#]*$/.test(path) || /(?:^|\/)\.{1,2}(?:\/|$)/.test(path))
+        if (!/^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))[^/?#\\\s]*)+$/i.test(path))
           throw refused("path", "`path` must begin with a slash. Pass the query as `query`.");
         return { ...call, method, path, mayBeEmpty: true };
       }, given),

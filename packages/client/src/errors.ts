@@ -61,11 +61,9 @@ export class SvcError extends Error {
   declare readonly idempotencyKey: string | undefined;
 
   constructor({ message, cause, headers, ...facts }: ErrorFacts) {
-    super(message, cause === undefined ? undefined : { cause });
-    const known = Object.entries({ attempts: 0, ...facts }).filter(
-      ([, fact]) => fact !== undefined,
-    );
-    Object.assign(this, Object.fromEntries(known));
+    super(message, cause ? { cause } : {});
+    for (const [name, fact] of Object.entries({ attempts: 0, ...facts }))
+      if (fact !== undefined) Object.assign(this, { [name]: fact });
     // Not enumerable: they would fill the terminal.
     Object.defineProperties(this, { headers: { value: headers }, [brand]: { value: true } });
   }

@@ -66,7 +66,7 @@ export interface Connection extends Limits {
   readonly clock: ClientClock;
 }
 
-const names: readonly (keyof ClientOptions)[] = [
+const names: readonly string[] = [
   "apiKey",
   "baseUrl",
   "fetch",
@@ -76,7 +76,7 @@ const names: readonly (keyof ClientOptions)[] = [
   "onRequest",
   "onResponse",
   "clock",
-];
+] satisfies (keyof ClientOptions)[];
 
 const ignore = () => {};
 
@@ -84,11 +84,7 @@ const ignore = () => {};
 export function resolveOptions(options: ClientOptions): Connection {
   for (const name of Object.keys(options)) {
     const text = `There is no option \`${name}\`. The options are ${names.join(", ")}.`;
-    check(
-      names.some((known) => known === name),
-      name,
-      text,
-    );
+    check(names.includes(name), name, text);
   }
   const {
     apiKey = fromEnvironment("SVC_API_KEY"),

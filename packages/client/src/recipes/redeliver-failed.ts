@@ -1,3 +1,4 @@
+import { pathId } from "../checks.js";
 import { ApiError, ConnectionError, type SvcError } from "../errors.js";
 import type { RedeliverOptions, RequestOptions } from "../options.js";
 import type { List } from "../pages.js";
@@ -52,8 +53,11 @@ export async function redeliverFailed(
   options: BulkRedeliveryOptions,
 ): Promise<BulkRedelivery> {
   const { webhook_endpoint_id, dryRun = false, max = Infinity, onProgress, ...given } = options;
+  // Without an endpoint the list has all deliveries.
+  pathId("webhook_endpoint_id", webhook_endpoint_id);
   const counts = { redelivered: 0, skipped: 0, failed: 0 };
-  let left = max;
+  // A negative number would leave events out at the end of each page.
+  let left = Math.max(0, max);
 
   const redeliver = async (event: WebhookEvent): Promise<SvcError | undefined> => {
     try {

@@ -15,8 +15,9 @@ export interface WaitOptions extends RequestOptions {
 
 const final: readonly SendState[] = ["delivered", "bounced", "failed"];
 
-/** Milliseconds between two requests: the first pause, its growth, and the longest one. */
-const pauses = { first: 250, factor: 1.5, longest: 5_000 };
+/** Milliseconds between two requests. Each pause is half as long again as the one before. */
+const firstPause = 250;
+const longestPause = 5_000;
 
 /**
  * Requests the status of a send until it is reached.
@@ -33,7 +34,7 @@ export async function waitForSend(
   const isReached =
     typeof states === "function" ? states : ({ status }: SendStatus) => states.includes(status);
   const deadline = clock.now() + deadlineMs;
-  for (let pause = pauses.first; ; pause = Math.min(pauses.longest, pause * pauses.factor)) {
+  for (let pause = firstPause; ; pause = Math.min(longestPause, pause * 1.5)) {
     const left = deadline - clock.now();
     const send = await get(id, { ...options, deadlineMs: Math.max(1, left) });
     if (isReached(send)) return send;
