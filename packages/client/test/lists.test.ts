@@ -1,0 +1,118 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import { InvalidResponseError, type WebhookEvent } from "../src/index.js";
+import { against, collected, errorOf, open } from "./support.js";
+
+const json = { "content-type": "application/json" };
+
+/** A server whose pages depend on the cursor. */
+const serving = (page: (after: string | null) => unknown) => {
+  const cursors: (string | null)[] = [];
+  const server = against(({ url = "" }, response) => {
+    const after = new URL(url, "http://a.test").searchParams.get("after");
+    cursors.push(after);
+    response.writeHead(200, json).end(JSON.stringify(page(after)));
+  });
+  return server.then((made) => ({ ...made, cursors }));
+};
+
+describe("a list", () => {
+  test("requests a page when the one before is used up, and none after a break", async () => {
+    const { client, notes, endpoint } = await open();
+    await endpoint(() => 200);
+    const { domain_id: id } = await client.domains.create({ domain_name: "mail.example.test" });
+    for (let count = 0; count < 5; count += 1) await client.domains.verify(id);
+    const before = notes.length;
+    const list = client.webhookEvents.list({ limit: 2 });
+    const requests: number[] = [];
+    for await (const { type } of list) {
+      expect(type).toBe("domain.updated");
+      requests.push(notes.length - before);
+      if (requests.length === 4) break;
+    }
+    expect(requests).toEqual([1, 1, 2, 2]);
+    expect(notes).toHaveLength(before + 2);
+    // It begins again each time.
+    expect(await collected(list)).toHaveLength(5);
+    expect(notes.at(-1)?.path).toMatch(/^\/v1\/webhook-events\?limit=2&after=\w+$/);
+  });
+
+  test.for<[string, (after: string | null) => unknown, readonly (string | null)[]]>([
+    ["one page after another", () => ({ data: [1], next_cursor: "a" }), [null, "a"]],
+    [
+      "two pages",
+      (after) => ({ data: [1], next_cursor: after === "a" ? "b" : "a" }),
+      [null, "a", "b"],
+    ],
+  ])("that repeats %s ends with an error", async ([, page, expected]) => {
+    const { client, cursors } = await serving(page);
+    const error = await errorOf(collected(client.webhookEvents.list()));
+    expect(error).toBeInstanceOf(InvalidResponseError);
+    expect(error.message).toMatch(/^The list repeats the cursor [ab], so it has no end\.$/);
+    expect(cursors).toEqual(expected);
+  });
+
+  test.for<[string, unknown]>([
+    ["no cursor", { data: [1] }],
+    ["an empty cursor", { data: [1], has_more: true, next_cursor: "" }],
+    ["null", { data: [1], has_more: true, next_cursor: null }],
+    ["a cursor after the last page", { data: [1], has_more: false, next_cursor: "a" }],
+    ["an array", [1]],
+  ])("ends at %s", async ([, page]) => {
+    const { client, cursors } = await serving(() => page);
+    const pages = await collected(client.webhookEvents.list().pages());
+    expect(pages).toEqual([{ data: [1], has_more: false, next_cursor: undefined }]);
+    expect(cursors).toEqual([null]);
+  });
+
+  test.for([{}, { data: {} }, { data: null }])("refuses %j", async (page) => {
+    const { client } = await serving(() => page);
+    expect((await errorOf(collected(client.webhookEvents.list()))).message).toBe(
+      "The response is not a list: it has no `data`.",
+    );
+  });
+
+  test("passes on types, statuses and fields that it does not know", async () => {
+    const event = { event_id: "evt_1", type: "email.opened", status: "paused", extra: { a: 1 } };
+    const { client } = await serving(() => ({ data: [event] }));
+    expect(await collected(client.webhookEvents.list())).toEqual([event]);
+  });
+});
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+test("10,000 failed deliveries are redelivered with at most one page in memory", async () => {
+  const { client, notes } = await against((request, response) => {
+    const { searchParams } = new URL(request.url ?? "", "http://a.test");
+    const first = Number(searchParams.get("after"));
+    const page = Array.from({ length: 100 }, (_event, index) => ({
+      event_id: `evt_${first + index}`,
+      status: "failed",
+    }));
+    const next_cursor = first < 9_900 ? String(first + 100) : null;
+    const body = request.method === "GET" ? { data: page, next_cursor } : page[0];
+    request.resume();
+    response.writeHead(200, json).end(JSON.stringify(body));
+  });
+  const seen: WeakRef<WebhookEvent>[] = [];
+  const alive: number[] = [];
+  const result = await client.webhookEvents.redeliverFailed({
+    webhook_endpoint_id: "we_1",
+    onProgress({ event }) {
+      // In the middle of a page, when nothing of the one before is on a stack.
+      if (seen.length % 1_000 === 950) {
+        collectGarbage();
+        alive.push(seen.filter((one) => one.deref()).length);
+      }
+      seen.push(new WeakRef(event));
+    },
+  });
+  expect(result).toEqual({ redelivered: 10_000, skipped: 0, failed: 0 });
+  expect(alive).toHaveLength(10);
+  expect(Math.max(...alive)).toBeLessThanOrEqual(100);
+  // No page is requested before the one before it is done.
+  const lists = notes.flatMap(({ method }, index) => (method === "GET" ? [index] : []));
+  expect(lists).toEqual(Array.from({ length: 100 }, (_page, index) => index * 101));
+}, 60_000);
