@@ -47,7 +47,9 @@ async function refuses(result: Promise<unknown>, { type, ...facts }: Refusal) {
   const error = await errorOf(result);
   expect(error).toBeInstanceOf(type);
   expect(error).toMatchObject({ ...facts, requestId: expect.stringMatching(/^call_/) });
-  expect(error.message).toMatch(new RegExp(`^\\w.+\\. \\(.*${facts.status}, ${facts.code}, `));
+  expect(error.message).toMatch(
+    new RegExp(`^(?!The response).+\\. \\(.*${facts.status}, ${facts.code}, `),
+  );
 }
 
 const unknownId = { type: NotFoundError, status: 404, code: "not_found" };

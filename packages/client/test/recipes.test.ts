@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import {
   AuthenticationError,
@@ -124,12 +123,12 @@ describe("redeliverFailed", () => {
   });
 
   test.for([401, 403, 429])("ends after %i, which the next one would get too", async (status) => {
-    const { client, id, fault, notes } = await failed(20);
-    await fault("status", { target: redeliverRoute, status, times: 50, retry_after: 3_600 });
+    const { client, id, fault, statuses } = await failed(20);
+    // Only one of the requests that run at the same time gets it.
+    await fault("status", { target: redeliverRoute, status, retry_after: 3_600 });
     const work = client.webhookEvents.redeliverFailed({ webhook_endpoint_id: id });
     expect(await errorOf(work)).toMatchObject({ status });
-    await setImmediate();
-    expect(notes.length).toBeLessThanOrEqual(5);
+    expect((await statuses()).filter((one) => one === "succeeded").length).toBeLessThan(12);
   });
 
   test("ends when the list fails, or `onProgress` throws", async () => {

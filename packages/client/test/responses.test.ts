@@ -180,4 +180,10 @@ describe("the wait that a response asks for", () => {
     expect(pauses.every((pause) => pause >= Math.max(250, expected ?? 0))).toBe(true);
     expect(pauses).toHaveLength(2);
   });
+
+  test("is relative to the client's time if the response has no date", async () => {
+    const retryAfter = new Date(1_800_000_004_000).toUTCString();
+    const { pauses } = await get(responding(429, "", { date: "", "retry-after": retryAfter }));
+    expect(pauses[0]).toBe(4_000);
+  });
 });
