@@ -133,7 +133,16 @@ export class InvalidResponseError extends SvcError {
   override readonly name = "InvalidResponseError";
 }
 
-/** Whether `value` is an error of this client, also of another copy of this package. */
+/**
+ * Whether `value` is an error of this client, also of another copy of this package.
+ *
+ * @example
+ * ```ts
+ * import { isSvcError } from "@svc-webhooks/client";
+ *
+ * export const isLimited = (error: unknown) => isSvcError(error) && error.code === "rate_limited";
+ * ```
+ */
 export const isSvcError = (value: unknown): value is SvcError =>
   (Object(value) as { readonly [brand]?: true })[brand] === true;
 
