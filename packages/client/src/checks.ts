@@ -38,6 +38,6 @@ export function checkEndpoint({ url, event_types: types }: WebhookEndpointReques
  */
 export function pathId(param: string, id: string): string {
   if (!isText(id) || id === "." || id === "..")
-    throw refused(param, `\`${param}\` must be an id, not ${JSON.stringify(id) ?? "undefined"}.`);
+    throw refused(param, `\`${param}\` must be an id, not ${JSON.stringify(id)}.`);
   return encodeURIComponent(id);
 }

@@ -155,6 +155,7 @@ function fromEnvironment(name: string): string | undefined {
   }
 }
 
-function check(ok: boolean, param: string, message: string): asserts ok {
+/** @throws ClientConfigError `invalid_option` if `ok` is false */
+export function check(ok: boolean, param: string, message: string): asserts ok {
   if (!ok) throw new ClientConfigError({ code: "invalid_option", message, param });
 }

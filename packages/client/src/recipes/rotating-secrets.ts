@@ -1,5 +1,5 @@
-import { ClientConfigError, ConnectionError } from "../errors.js";
-import type { RequestOptions } from "../options.js";
+import { ConnectionError, InvalidResponseError, ServerError } from "../errors.js";
+import { check, type RequestOptions } from "../options.js";
 import type { Secret } from "../secret.js";
 
 /** A signing secret as a receiver's `secret` option takes it. */
@@ -35,12 +35,18 @@ export interface RotatingClient {
 
 /** The secrets of an endpoint, over its rotations. */
 export interface RotatingSecrets {
-  /** The secrets that verify now, newest first: the `secret` option of `createReceiver`. */
+  /** The secrets that verify now, newest first, 10 at most: the `secret` option of `createReceiver`. */
   readonly current: () => readonly SigningSecret[];
   /**
    * Rotates the secret of the endpoint, verifies with the new one and the old ones from then on, and
    * saves them. A delivery that is signed with the new secret before it arrives here is refused, and
-   * succeeds when the service tries again.
+   * succeeds when the service tries again. The new secret has a random id.
+   *
+   * A rotation whose response is lost is repeated, twice at most. If it fails with a ConnectionError,
+   * ServerError or InvalidResponseError even so, call it again soon: the service may sign with a secret
+   * that nobody has received.
+   *
+   * @throws what `webhookEndpoints.rotateSecret` and `save` throw
    */
   readonly rotate: (
     client: RotatingClient,
@@ -49,8 +55,11 @@ export interface RotatingSecrets {
   ) => Promise<void>;
 }
 
-/** How often a rotation whose response was lost is repeated. */
+/** How often a rotation is made, if responses are lost. */
 const mostRotations = 3;
+
+/** A receiver takes no more. */
+const mostSecrets = 10;
 
 /**
  * Keeps the secrets of an endpoint, so that a rotation loses no delivery.
@@ -73,12 +82,7 @@ export function rotatingSecrets({
   save,
   overlapMs = 28 * 3_600_000,
 }: RotatingSecretsOptions): RotatingSecrets {
-  if (secrets.length === 0)
-    throw new ClientConfigError({
-      code: "invalid_option",
-      message: "`secrets` must contain the endpoint's current secret.",
-      param: "secrets",
-    });
+  check(secrets.length > 0, "secrets", "`secrets` must contain the endpoint's current secret.");
   let known = secrets;
   const valid = (now: number) => known.filter(({ expiresAt = Infinity }) => expiresAt > now);
   return {
@@ -87,7 +91,8 @@ export function rotatingSecrets({
       const { secret } = await rotated(client, id, options);
       const now = Date.now();
       const old = valid(now).map((one) => ({ expiresAt: now + overlapMs, ...one }));
-      known = [{ id: new Date(now).toISOString(), key: secret.reveal() }, ...old];
+      const latest = { id: crypto.randomUUID(), key: secret.reveal() };
+      known = [latest, ...old].slice(0, mostSecrets);
       await save(known);
     },
   };
@@ -103,7 +108,11 @@ async function rotated(
     try {
       return await webhookEndpoints.rotateSecret(id, options);
     } catch (error) {
-      if (!(error instanceof ConnectionError) || rotation === mostRotations) throw error;
+      if (!mayHaveRotated(error) || rotation === mostRotations) throw error;
     }
   }
 }
+
+/** No response came, or one that is not the service's: a part of it, or a gateway's error. */
+const mayHaveRotated = (error: unknown): boolean =>
+  [ConnectionError, InvalidResponseError, ServerError].some((type) => error instanceof type);
