@@ -37,7 +37,7 @@ export function runContract(platforms: readonly Platform[]): Cells {
     }
 
     it.each(checks)("$title", async ({ check }) => {
-      expect(await check(served.origin)).toBeUndefined();
+      expect(await check(served)).toBeUndefined();
     });
   });
   return cells;

@@ -7,6 +7,8 @@ import { rolldown } from "rolldown";
 export interface Served {
   readonly origin: string;
   readonly close: () => Promise<unknown>;
+  /** What the server has printed so far, where it can be read. */
+  readonly printed?: () => string;
 }
 
 /** The code of a module with all its packages, as it is deployed to an edge or a browser. */
@@ -40,6 +42,8 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
     // In its own process group: a command that npm installs often only starts the real one.
     detached: true,
   });
+  const output: string[] = [];
+  child.stdout.on("data", (chunk) => output.push(String(chunk)));
   const exited = once(child, "exit");
   const ended = exited.then(([code]) => {
     throw new Error(`${command} ${args.join(" ")} exited with code ${String(code)}.`);
@@ -53,9 +57,9 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
   };
   const port = await Promise.race([listening(), ended]);
   ended.catch(() => {});
-  child.stdout.resume();
   return {
     origin: `http://127.0.0.1:${port}`,
+    printed: () => output.join(""),
     close() {
       // A process that a signal ended has no exit code. Its group id may be unused or belong to another process.
       const isRunning = child.exitCode === null && child.signalCode === null;

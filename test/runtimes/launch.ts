@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { bundled, spawned, type Served } from "@svc-webhooks/kit/launch";
 import { workerd as startWorker } from "@svc-webhooks/kit/workers";
@@ -41,9 +42,14 @@ export const deno = async (): Promise<Served> =>
   );
 
 export async function workerd(): Promise<Served> {
-  const worker = startWorker(await bundled(`${here}serve/workerd.ts`, "workerd"));
+  const output: string[] = [];
+  const worker = startWorker(await bundled(`${here}serve/workerd.ts`, "workerd"), {
+    handleRuntimeStdio(...streams: readonly Readable[]) {
+      for (const stream of streams) stream.on("data", (chunk) => output.push(String(chunk)));
+    },
+  });
   const { origin } = await worker.ready;
-  return { origin, close: () => worker.dispose() };
+  return { origin, close: () => worker.dispose(), printed: () => output.join("") };
 }
 
 /** Vercel's edge runtime: no `process`, no `Buffer`, nothing of Node. */

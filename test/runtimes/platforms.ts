@@ -1,14 +1,18 @@
-import { deepEqual, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { createClient } from "@svc-webhooks/client";
 import { nextDev, nextStart, type Served } from "@svc-webhooks/kit/launch";
+import { until } from "@svc-webhooks/kit/until";
+import { createSandbox } from "@svc-webhooks/sandbox";
 import { signedDelivery } from "@svc-webhooks/testing";
+import { apiKey, expectedResults, type ClientResults } from "./apps/client.js";
 import * as launch from "./launch.js";
 import { next15Project } from "./next15.js";
 
 interface Check {
   readonly title: string;
-  /** Rejects if the check fails for the server at `origin`. */
-  readonly check: (origin: string) => Promise<void>;
+  /** Rejects if the check fails for the server. */
+  readonly check: (server: Served) => Promise<void>;
 }
 
 /** A server that the contract runs against, with several adapters mounted in it. */
@@ -40,15 +44,46 @@ const onlyInMatrix = true;
 
 const core: Check = {
   title: "the core behaves the same inside the runtime",
-  async check(origin) {
+  async check({ origin }) {
     deepEqual(await (await fetch(`${origin}/portable`)).json(), []);
   },
 };
 
+interface Timeline {
+  readonly data: readonly { readonly send?: { readonly id: string } }[];
+}
+
+/** The client inside the runtime, which calls a sandbox here. The first two responses are lost. */
+const client = (attempts = 3): Check => ({
+  title: "the client behaves the same inside the runtime, whose console prints no secret",
+  async check({ origin, printed }) {
+    const sandbox = createSandbox({ assumptions: { "A-06": "allow" } });
+    try {
+      const { url } = await sandbox.listen(0);
+      const service = createClient({ apiKey: "svc_test", baseUrl: url });
+      const fault = { target: "POST /v1/emails", kind: "answer_lost", times: 2 };
+      await service.request("POST", "/_sandbox/faults", { body: fault });
+      const query = new URLSearchParams({ service: url, ...(printed && { prints: "yes" }) });
+      const response = await fetch(`${origin}/client?${query}`);
+      const { secret, ...results } = (await response.json()) as ClientResults;
+      deepEqual(results, { ...expectedResults, attempts });
+      match(secret, /^whsec_/);
+      const { data } = await service.request<Timeline>("GET", "/_sandbox/timeline");
+      equal(new Set(data.flatMap(({ send }) => send?.id ?? [])).size, 1);
+      if (!printed) return;
+      await until(() => printed().includes("Printed."), "the console's output arrives");
+      match(printed(), /\bwe_\w+[^]*\bNotFoundError\b/);
+      doesNotMatch(printed(), new RegExp(`${secret}|${apiKey}`));
+    } finally {
+      await sandbox.close();
+    }
+  },
+});
+
 /** An edge route receives only the first 10 MB of a body, without an error (trap 43). */
 const largeBody: Check = {
   title: "trap 43: reports a body that Next.js cuts as unavailable, not as forged",
-  async check(origin) {
+  async check({ origin }) {
     const url = `${origin}/next-large`;
     const event = { type: "email.sent", html: "x".repeat(11_000_000) };
     const response = await fetch(url, await signedDelivery(event));
@@ -65,17 +100,18 @@ const nextServers = [
 ].map((server) => ({ ...server, adapters: nextRouters, checks: [largeBody] }));
 
 export const platforms: readonly Platform[] = [
-  { runtime: "Node", adapters: node, start: launch.hostNode, checks: [core] },
+  { runtime: "Node", adapters: node, start: launch.hostNode, checks: [core, client()] },
   ...[22, 24, 26].map((major) => ({
     runtime: `Node ${major}`,
     adapters: node,
     start: () => launch.nodeVersion(major),
-    checks: [core],
+    checks: [core, client()],
     onlyInMatrix,
   })),
-  { runtime: "Bun", adapters: web, start: launch.bun, checks: [core] },
-  { runtime: "Deno", adapters: web, start: launch.deno, checks: [core] },
-  { runtime: "workerd", adapters: web, start: launch.workerd, checks: [core] },
-  { runtime: "edge-runtime", adapters: web, start: launch.edge, checks: [core] },
+  { runtime: "Bun", adapters: web, start: launch.bun, checks: [core, client()] },
+  // Deno's `fetch` repeats a request whose connection is closed (https://github.com/denoland/deno/issues/35610).
+  { runtime: "Deno", adapters: web, start: launch.deno, checks: [core, client(2)] },
+  { runtime: "workerd", adapters: web, start: launch.workerd, checks: [core, client()] },
+  { runtime: "edge-runtime", adapters: web, start: launch.edge, checks: [core, client()] },
   ...nextServers,
 ];

@@ -1,3 +1,4 @@
+import { clientApp } from "./client.js";
 import { fetchApp } from "./fetch.js";
 import { honoApp } from "./hono.js";
 import { portable } from "./portable.js";
@@ -8,6 +9,7 @@ type Arguments = Parameters<typeof honoApp.fetch>;
 const apps: Readonly<Record<string, (...given: Arguments) => Response | Promise<Response>>> = {
   Hono: honoApp.fetch,
   fetch: fetchApp,
+  client: clientApp,
   portable: async () => Response.json(await portable()),
 };
 
