@@ -1,4 +1,6 @@
-import { expect, test, vi } from "vitest";
+import { createClient } from "@svc-webhooks/client";
+import { createSandbox } from "@svc-webhooks/sandbox";
+import { afterAll, expect, test, vi } from "vitest";
 import { codeBlocks, compileBlocks, readmes, sources, textOf, type CodeBlock } from "./readme.js";
 import { publicPackages } from "@svc-webhooks/kit/workspace";
 
@@ -17,12 +19,29 @@ const { errorsIn, otherErrors, run } = await compileBlocks(compiled);
 /** `@svc-webhooks/cloudflare` imports `cloudflare:workers`, which Node does not have. */
 const runsHere = ({ code }: CodeBlock) => !code.includes('"@svc-webhooks/cloudflare"');
 
+/** The service that the blocks call, with a delivery that has failed. */
+const sandbox = createSandbox({ assumptions: { "A-06": "allow", "A-09": "none" } });
+afterAll(() => sandbox.close());
+const env = { SVC_API_KEY: "svc_test", SVC_BASE_URL: (await sandbox.listen(0)).url };
+const { domains, webhookEndpoints } = createClient({
+  apiKey: env.SVC_API_KEY,
+  baseUrl: env.SVC_BASE_URL,
+});
+const { webhook_endpoint: endpoint } = await webhookEndpoints.create({
+  url: "http://127.0.0.1:9/webhooks",
+  event_types: ["domain.updated"],
+});
+await domains.verify((await domains.create({ domain_name: "example.test" })).domain_id);
+
 test.each(compiled)("$name compiles", (block) => {
   expect(errorsIn(block)).toEqual([]);
 });
 
 test.each(compiled.filter(runsHere))("$name runs without an error", async (block) => {
-  const { exitCode, stderr } = await run(block);
+  const { exitCode, stderr } = await run(block, {
+    ...env,
+    ENDPOINT_ID: endpoint.webhook_endpoint_id,
+  });
   // A block may show a delivery that is refused, which a receiver logs.
   const others = stderr.split("\n").filter((line) => !line.startsWith("svc-webhooks "));
   expect({ exitCode, others }).toEqual({ exitCode: 0, others: [""] });

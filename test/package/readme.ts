@@ -29,7 +29,7 @@ export interface CompiledBlocks {
   readonly errorsIn: (block: CodeBlock) => readonly string[];
   /** The compiler's errors outside the blocks. */
   readonly otherErrors: readonly string[];
-  readonly run: (block: CodeBlock) => Promise<Ended>;
+  readonly run: (block: CodeBlock, env?: NodeJS.ProcessEnv) => Promise<Ended>;
   /** The path from which the block's module can be imported. */
   readonly modulePath: (block: CodeBlock) => string;
 }
@@ -121,10 +121,10 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
         ),
     otherErrors: errors.filter((error) => !blocks.some(({ module }) => module === moduleOf(error))),
     modulePath: ({ module }) => join(directory, `dist/${module}.js`),
-    run: ({ module }) =>
+    run: ({ module }, env) =>
       node(["--import", "./dist/readme-preload.js", `dist/${module}.js`], {
         cwd: directory,
-        env: { SVC_WEBHOOK_SECRET: prelude.secret },
+        env: { SVC_WEBHOOK_SECRET: prelude.secret, ...env },
       }),
   };
 }
