@@ -21,7 +21,7 @@ test.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("%s names only files that exis
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test.each(["an adapter", "a store", "an outcome", "an option"])(
+test.each(["an adapter", "a store", "an outcome", "an option", "an operation"])(
   "CONTRIBUTING.md lists the steps to add %s",
   (subject) => {
     const [, section = ""] = textOf("CONTRIBUTING.md").split(`\n## Add ${subject}\n`);
