@@ -1,16 +1,17 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
+import { createClient } from "@svc-webhooks/client";
 import { createSandbox } from "@svc-webhooks/sandbox";
 import { createApp } from "./app.js";
 import { scenes, type Demo } from "./scenes.js";
-import { connect } from "./service.js";
 import { createStage } from "./stage.js";
-import { heading, print, verdict } from "./timeline.js";
+import { heading, print, request, verdict } from "./timeline.js";
 
 const sandbox = createSandbox();
 const { url } = await sandbox.listen(0);
-const service = connect(url);
+const connection = { apiKey: "svc_demo", baseUrl: url };
+const client = createClient({ ...connection, onResponse: request });
 const stage = createStage();
 const secrets: { id: string; key: string }[] = [];
 
@@ -30,19 +31,20 @@ print(`and an Express app receives its webhooks at http://localhost:${port}/webh
 print("→ is a request to the service, ← a delivery to the app and its response.");
 
 heading("A domain and an endpoint");
-const domain = await service.call("POST", "/v1/domains", { domain_name: "example.test" });
-await service.call("POST", `/v1/domains/${domain.domain_id}:verify`);
-const created = await service.call("POST", "/v1/webhook-endpoints", {
+const domain = await client.domains.create({ domain_name: "example.test" });
+await client.domains.verify(domain.domain_id);
+const { webhook_endpoint, secret } = await client.webhookEndpoints.create({
   url: `http://localhost:${port}/webhooks`,
   event_types: ["email.sent", "email.delivered"],
 });
-secrets.push({ id: "first", key: created.secret });
+secrets.push({ id: "first", key: secret.reveal() });
 
 const demo: Demo = {
-  service,
+  client,
+  quietly: createClient(connection),
   stage,
   secrets,
-  endpointId: created.webhook_endpoint.webhook_endpoint_id,
+  endpointId: webhook_endpoint.webhook_endpoint_id,
 };
 const problems: string[] = [];
 for (const scene of scenes) {

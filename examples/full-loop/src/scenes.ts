@@ -1,10 +1,13 @@
-import type { Service } from "./service.js";
+import type { Client } from "@svc-webhooks/client";
 import type { Stage } from "./stage.js";
 import { heading, note } from "./timeline.js";
 
 /** What all scenes work with. */
 export interface Demo {
-  readonly service: Service;
+  /** Prints its requests. */
+  readonly client: Client;
+  /** Prints nothing. */
+  readonly quietly: Client;
   readonly stage: Stage;
   readonly endpointId: string;
   /** The secrets that the receiver accepts. It reads them again for each delivery. */
@@ -24,58 +27,52 @@ const email = (subject: string) => ({
 const count = (stage: Stage, code: string) =>
   stage.reports.filter((report) => report.code === code).length;
 
-const failsOnce: Scene = async ({ service, stage }) => {
+const failsOnce: Scene = async ({ client, stage }) => {
   heading("A handler fails once, and the retry succeeds");
   stage.newScene();
   stage.flaky.add("Your receipt");
-  await service.call("POST", "/v1/emails", email("Your receipt"));
+  await client.emails.send(email("Your receipt"));
   await stage.until(() => count(stage, "processed") === 2);
   return count(stage, "handler_failed") === 1 ? undefined : "the handler did not fail once";
 };
 
-const concurrentCopies: Scene = async ({ service, stage, endpointId }) => {
+const concurrentCopies: Scene = async ({ client, quietly, stage, endpointId }) => {
   heading("The service sends an event twice at the same time");
   stage.newScene();
   const fault = { target: endpointId, kind: "duplicate", times: 1 };
-  await service.call("POST", "/_sandbox/faults", fault, true);
-  await service.call("POST", "/v1/emails", email("Your invoice"));
+  await quietly.request("POST", "/_sandbox/faults", { body: fault });
+  await client.emails.send(email("Your invoice"));
   await stage.until(() => count(stage, "processed") === 2 && count(stage, "in_flight") === 1);
   note("503 to the copy: a 200 would lose the event if the first handler died.");
   return undefined;
 };
 
-const redelivered: Scene = async ({ service, stage, endpointId }) => {
+const redelivered: Scene = async ({ client, quietly, stage, endpointId }) => {
   heading("A handler fails until the service gives up; the delivery is redelivered");
   stage.newScene();
   stage.broken.add("Your refund");
-  const sent = await service.call("POST", "/v1/emails", email("Your refund"));
+  await client.emails.send(email("Your refund"));
   await stage.until(() => count(stage, "handler_failed") === 2);
   note("The sandbox's clock moves by 81 s, so that you need not wait for the retries.");
-  await service.call("POST", "/_sandbox/clock", { advance_ms: 81_000 }, true);
+  await quietly.request("POST", "/_sandbox/clock", { body: { advance_ms: 81_000 } });
   await stage.until(() => count(stage, "handler_failed") === 10);
   stage.broken.clear();
   note("The handler is repaired.");
-  const list = `/v1/webhook-events?webhook_endpoint_id=${endpointId}&limit=2`;
-  const { data } = await service.call("GET", list);
-  if (data.some(({ status }) => status !== "failed")) return "a delivery of it has not failed";
-  for (const { event_id } of data) {
-    await service.call("POST", `/v1/webhook-events/${event_id}:redeliver`);
-  }
+  const made = await client.webhookEvents.redeliverFailed({ webhook_endpoint_id: endpointId });
   await stage.until(() => count(stage, "processed") === 2);
-  return sent.status === "accepted" ? undefined : "the email was not accepted";
+  return made.redelivered === 2 ? undefined : "a delivery of it has not failed";
 };
 
-const rotation: Scene = async ({ service, stage, endpointId, secrets }) => {
+const rotation: Scene = async ({ client, quietly, stage, endpointId, secrets }) => {
   heading("The secret is rotated while 40 events are on their way");
   stage.newScene({ quiet: true });
-  const send = (n: number) => service.call("POST", "/v1/emails", email(`Newsletter ${n}`), true);
+  const send = (n: number) => quietly.emails.send(email(`Newsletter ${n}`));
   await Promise.all(Array.from({ length: 10 }, (_, n) => send(n)));
-  const path = `/v1/webhook-endpoints/${endpointId}:rotate-secret`;
-  const { secret } = await service.call("POST", path);
+  const { secret } = await client.webhookEndpoints.rotateSecret(endpointId);
   await Promise.all(Array.from({ length: 10 }, (_, n) => send(10 + n)));
   await stage.until(() => count(stage, "signature_mismatch") >= 5);
   note("The receiver does not know the new secret yet, and refuses it.");
-  secrets.push({ id: "new", key: secret });
+  secrets.push({ id: "new", key: secret.reveal() });
   note("Now it accepts both, and the service's retries succeed.");
   await stage.until(() => count(stage, "processed") === 40);
   note(
@@ -85,15 +82,14 @@ const rotation: Scene = async ({ service, stage, endpointId, secrets }) => {
   return undefined;
 };
 
-const refused: Scene = async ({ service, stage, endpointId }) => {
+const refused: Scene = async ({ quietly, stage }) => {
   heading("A forged signature, and a copy of what has been handled");
+  const path = `/_sandbox/deliveries/${stage.reports.at(-1)?.deliveryId}/send` as const;
   stage.newScene();
-  const list = `/v1/webhook-events?webhook_endpoint_id=${endpointId}&limit=1`;
-  const { data } = await service.call("GET", list, undefined, true);
-  const again = `/_sandbox/deliveries/${data[0]?.delivery_id}/send`;
-  await service.call("POST", again, { times: 1, at_once: false, tamper: "wrong_secret" }, true);
+  const copy = { times: 1, at_once: false };
+  await quietly.request("POST", path, { body: { ...copy, tamper: "wrong_secret" } });
   await stage.until(() => count(stage, "signature_mismatch") === 1);
-  await service.call("POST", again, { times: 1, at_once: false }, true);
+  await quietly.request("POST", path, { body: copy });
   await stage.until(() => count(stage, "duplicate") === 1);
   return undefined;
 };

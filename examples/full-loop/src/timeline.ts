@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import type { ResponseNote } from "@svc-webhooks/client";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -22,6 +23,12 @@ export function entry(direction: "→" | "←", what: string, status: number, ho
   const style = status < 300 ? "green" : status < 500 ? "yellow" : "red";
   const line = `${seconds} s  ${direction}  ${what.padEnd(52)}`;
   print(`${line} ${styled(style, `${status} ${how}`.trim())}`);
+}
+
+/** The line of a request to the service, with shortened ids. */
+export function request({ method, path, status = 0 }: ResponseNote): void {
+  const short = path.replaceAll(/_(\w{4})\w{10,}/g, "_$1…").replace(/\?.*/, "");
+  entry("→", `${method} ${short}`, status);
 }
 
 export const verdict = (ok: boolean, text: string): void =>
