@@ -1,0 +1,83 @@
+import { parseArgs } from "node:util";
+import type { Command, OptionSpec, OptionSpecs, ValuesOf } from "./command.js";
+import { UsageError } from "./errors.js";
+import { commonOptions } from "./help.js";
+
+export interface Arguments {
+  readonly args: readonly string[];
+  readonly options: ValuesOf<OptionSpecs>;
+  readonly json: boolean;
+  readonly help: boolean;
+}
+
+/**
+ * Reads the arguments of a command.
+ *
+ * @throws UsageError for an unknown, repeated, missing or empty one
+ */
+export function readArguments(name: string, args: readonly string[], command: Command): Arguments {
+  const hint = `svc-webhooks ${name} --help lists what it takes.`;
+  refuseSecrets(args);
+  const specs: OptionSpecs = { ...command.options, ...commonOptions };
+  const { values, positionals, tokens } = parse(args, specs, hint);
+  const { json, help, ...given } = values;
+  const wanted = command.args ?? [];
+  const result = {
+    args: positionals,
+    options: withDefaults(command.options, given) as ValuesOf<OptionSpecs>,
+    json: json === true,
+    help: help === true,
+  };
+  if (result.help) return result;
+  const names = tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
+  const repeated = names.find(
+    (one, index) => specs[one]?.multiple !== true && names.indexOf(one) < index,
+  );
+  if (repeated !== undefined) throw new UsageError(`--${repeated} is given twice.`, hint);
+  const missing = Object.entries(command.options).find(
+    ([one, { required }]) => required === true && given[one] === undefined,
+  );
+  if (missing) throw new UsageError(`--${missing[0]} is missing.`, hint);
+  const absent = wanted[positionals.length];
+  if (absent !== undefined) throw new UsageError(`The argument <${absent}> is missing.`, hint);
+  if (positionals.length > wanted.length) {
+    throw new UsageError(
+      `There are ${positionals.length} arguments instead of ${wanted.length}.`,
+      hint,
+    );
+  }
+  return result;
+}
+
+/** A flag's value is visible to other users of the machine, and stays in the shell's history. */
+function refuseSecrets(args: readonly string[]): void {
+  const flag = args.find((arg) => /^--(?:previous-)?secret(?:=|$)/.test(arg))?.split("=")[0];
+  if (flag === undefined) return;
+  throw new UsageError(
+    `${flag} does not exist: the process list and the shell's history would show the secret.`,
+    `Use ${flag}-env <name> or ${flag}-file <file>.`,
+  );
+}
+
+function parse(args: readonly string[], specs: OptionSpecs, hint: string) {
+  const options = Object.fromEntries(
+    Object.entries<OptionSpec>(specs).map(([name, { type, short, multiple }]) => [
+      name,
+      { type, ...(short === undefined ? {} : { short }), multiple: multiple === true },
+    ]),
+  );
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, tokens: true });
+  } catch (error) {
+    const [sentence = "The arguments are wrong"] = (error as Error).message.split(/\.(?:\s|$)/);
+    throw new UsageError(`${sentence}.`, hint);
+  }
+}
+
+const withDefaults = (specs: OptionSpecs, given: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.entries(specs).map(([name, { type, multiple, default: initial }]) => [
+      name,
+      given[name] ?? (type === "boolean" ? false : multiple === true ? [] : initial),
+    ]),
+  );

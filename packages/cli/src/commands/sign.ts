@@ -1,0 +1,22 @@
+import { sign as signatureOf } from "@svc-webhooks/core";
+import { command } from "../command.js";
+import { bodyOptions, readBody } from "../lib/read.js";
+import { bodyFirst, requireSecret, secretOptions } from "../lib/secret.js";
+
+const options = { ...secretOptions, ...bodyOptions } as const;
+
+export const sign = command({
+  usage: "--secret-env <name> < body",
+  details: [
+    "Writes the value of the X-SVC-Signature header for the exact bytes of stdin: sha256= and 64 hex digits.",
+    "With --json: { signature }.",
+  ],
+  options,
+  async run(context) {
+    bodyFirst(context.options);
+    const secret = await requireSecret(context);
+    const signature = await signatureOf(await readBody(context), secret);
+    context.show({ signature }, signature);
+    return 0;
+  },
+});

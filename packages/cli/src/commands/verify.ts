@@ -1,0 +1,99 @@
+import { verify as verdictOf } from "@svc-webhooks/core";
+import { explain, type Explanation } from "@svc-webhooks/testing/explain";
+import { command } from "../command.js";
+import { bodyOptions, readBody } from "../lib/read.js";
+import {
+  bodyFirst,
+  previousSecretOptions,
+  readPreviousSecrets,
+  requireSecret,
+  secretOptions,
+} from "../lib/secret.js";
+import { printable } from "../lib/text.js";
+
+const options = {
+  signature: {
+    type: "string",
+    required: true,
+    value: "value",
+    text: "the X-SVC-Signature to verify, as it arrived or as code computed it",
+  },
+  explain: { type: "boolean", text: "name the mistake that made the signature wrong" },
+  ...secretOptions,
+  ...previousSecretOptions,
+  ...bodyOptions,
+} as const;
+
+export const verify = command({
+  usage: "--signature <value> --secret-env <name> [--explain] < body",
+  details: [
+    "Exits with 0 if the signature is that of the exact bytes of stdin, and with 1 if it is not.",
+    "--explain tries the known mistakes, such as a body that was parsed and serialised again, or a secret with a newline, and names the one that makes this signature. A mistake is never accepted, and neither is the previous secret.",
+    "With --json: { ok, mistake }, where mistake is an id such as reserialised_json, or null.",
+  ],
+  options,
+  async run(context) {
+    bodyFirst(context.options);
+    const secret = await requireSecret(context);
+    const previousSecrets = await readPreviousSecrets(context);
+    const body = await readBody(context);
+    const { signature } = context.options;
+    const { json, paint, show } = context;
+
+    const spoilt = spoiltSecret(secret);
+    if (spoilt) {
+      const text = `${paint("red", "Not genuine.")} ${spoilt.text}`;
+      show({ ok: false, mistake: spoilt.id }, text);
+      return 1;
+    }
+    const verdict = await verdictOf(body, signature, secret);
+    if (verdict.ok) {
+      show({ ok: true, mistake: null }, paint("green", "The signature is genuine."));
+      return 0;
+    }
+    const isExplained = json || context.options.explain;
+    const explanation = isExplained
+      ? await explain({ body, signature, secrets: secret, previousSecrets })
+      : undefined;
+    const lines = [
+      `${paint("red", "Not genuine:")} ${verdict.code}.`,
+      ...(explanation ? linesOf(explanation) : ["Add --explain to name the cause."]),
+    ];
+    show({ ok: false, mistake: explanation?.mistake?.id ?? null }, lines.join("\n"));
+    return 1;
+  },
+});
+
+/** A secret that a receiver refuses verifies nothing; quotes and white space around it are common. */
+function spoiltSecret(secret: string): { readonly id: string; readonly text: string } | undefined {
+  if (secret.trim() !== secret) {
+    return {
+      id: "secret_space",
+      text: "White space surrounds the given secret. Remove it where the secret is stored.",
+    };
+  }
+  if (/^(["'`]).*\1$/s.test(secret)) {
+    return {
+      id: "secret_quoted",
+      text: "Quotes surround the given secret. Remove them where the secret is stored.",
+    };
+  }
+  return undefined;
+}
+
+/** The cause, its fix and where the values differ. */
+export function linesOf({ mistake, next_step, first_difference }: Explanation): readonly string[] {
+  const cause = mistake
+    ? [`Cause: ${mistake.text}`, `Fix:   ${mistake.remedy}`, `Id:    ${mistake.id}`]
+    : ["Cause: none of the known mistakes.", `Next:  ${next_step ?? ""}`];
+  if (!first_difference) return cause;
+  const { at, signed, yours } = first_difference;
+  const shown = (character: string) =>
+    character === "" ? "its end" : `"${printable(character) || "\\u" + hex(character)}"`;
+  return [
+    ...cause,
+    `Differs at character ${at + 1}: ${shown(signed)} expected, ${shown(yours)} found.`,
+  ];
+}
+
+const hex = (character: string) => character.charCodeAt(0).toString(16).padStart(4, "0");

@@ -1,0 +1,74 @@
+import type { Command, OptionSpec, OptionSpecs } from "./command.js";
+import type { CommandEntry } from "./commands.js";
+
+/** Options of every command. */
+export const commonOptions = {
+  json: { type: "boolean", text: "write JSON to stdout, and errors as JSON to stderr" },
+  help: { type: "boolean", short: "h", text: "print this text, and exit" },
+} as const satisfies OptionSpecs;
+
+const exitCodes = "Exit codes: 0 success, 1 failure, 2 wrong usage, 130 after Ctrl-C.";
+
+const maxColumns = 100;
+
+/** Breaks a text into lines of at most `columns` characters. */
+function wrap(text: string, columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= columns) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else lines.push(word);
+  }
+  return lines;
+}
+
+/** Two columns, the second of which is wrapped. */
+function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([first]) => first.length)) + 4;
+  return rows
+    .flatMap(([first, second]) =>
+      wrap(second, maxColumns - width).map((line, index) => {
+        const start = index === 0 ? `  ${first}` : "";
+        return `${start.padEnd(width)}${line}\n`;
+      }),
+    )
+    .join("");
+}
+
+const rowOf = ([name, spec]: [string, OptionSpec]) => {
+  const short = spec.short === undefined ? "" : `-${spec.short}, `;
+  const value = spec.type === "boolean" ? "" : ` <${spec.value ?? "text"}>`;
+  const initial = spec.default === undefined ? "" : ` (${spec.default})`;
+  return [`${short}--${name}${value}`, `${spec.text}${initial}`] as const;
+};
+
+/** The help of one command: at most 50 lines of 100 characters. */
+export function helpOf(
+  { name, summary }: CommandEntry,
+  { usage, details, options }: Command,
+): string {
+  const paragraphs = [`${summary}.`, ...details].map(
+    (text) => `${wrap(text, maxColumns).join("\n")}\n`,
+  );
+  const rows = Object.entries<OptionSpec>({ ...options, ...commonOptions }).map(rowOf);
+  return [
+    `Usage: svc-webhooks ${name} ${usage}\n`,
+    ...paragraphs,
+    `Options:\n${columns(rows)}`,
+    `${exitCodes}\n`,
+  ].join("\n");
+}
+
+/** The help of the program. */
+export function overview(commands: readonly CommandEntry[]): string {
+  return [
+    "Usage: svc-webhooks <command> [options]\n",
+    `Commands:\n${columns(commands.map(({ name, summary }) => [name, summary]))}`,
+    `Options:\n${columns([
+      ["--version", "print the version, and exit"],
+      ["-h, --help", "print this text, or the help of a command, and exit"],
+    ])}`,
+    `${exitCodes}\n`,
+  ].join("\n");
+}

@@ -1,0 +1,34 @@
+import { readFile } from "node:fs/promises";
+import { addAbortSignal, type Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import type { Context } from "../command.js";
+import { messageOf, UsageError } from "../errors.js";
+
+/** Reads stdin to its end. Rejects with an AbortError after Ctrl-C. */
+export const readStdin = ({ stdin, signal }: Pick<Context, "stdin" | "signal">): Promise<Buffer> =>
+  buffer(addAbortSignal<Readable>(signal, stdin));
+
+/** @throws UsageError (as a rejection) if the file cannot be read */
+export async function readInput(flag: string, path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new UsageError(`${flag} cannot be read: ${messageOf(error)}.`, "Check the path.");
+  }
+}
+
+export const bodyOptions = {
+  body: { type: "string", value: "file", text: "read the body from a file instead of stdin" },
+} as const;
+
+/** Reads the exact bytes of a body from `--body` or stdin. */
+export async function readBody({
+  options,
+  stdin,
+  signal,
+  note,
+}: Context<typeof bodyOptions>): Promise<Buffer> {
+  if (options.body !== undefined) return readInput("--body", options.body);
+  if (stdin.isTTY === true) note("Reading the body from the terminal; Ctrl-D ends it.");
+  return readStdin({ stdin, signal });
+}

@@ -1,0 +1,132 @@
+import type { Context } from "../command.js";
+import { UsageError } from "../errors.js";
+import { readInput, readStdin } from "./read.js";
+
+export const secretOptions = {
+  "secret-env": {
+    type: "string",
+    value: "name",
+    text: "environment variable with the signing secret, whsec_ included",
+  },
+  "secret-file": {
+    type: "string",
+    value: "file",
+    text: "file with the secret; one newline at its end is removed",
+  },
+  "secret-stdin": { type: "boolean", text: "read the secret from stdin, as from a file" },
+} as const;
+
+export const previousSecretOptions = {
+  "previous-secret-env": {
+    type: "string",
+    value: "name",
+    text: "environment variable with the secret before the last rotation",
+  },
+  "previous-secret-file": { type: "string", value: "file", text: "file with that secret" },
+} as const;
+
+type SecretContext = Context<typeof secretOptions>;
+type PreviousContext = Context<typeof previousSecretOptions>;
+
+/**
+ * Reads the secret from where the options say, or undefined if none of them is given. Its form is not
+ * checked.
+ *
+ * @throws UsageError (as a rejection) if two are given, or there is no secret
+ */
+export async function readSecret(
+  context: Pick<SecretContext, "env" | "options" | "stdin" | "signal">,
+): Promise<string | undefined> {
+  const { "secret-env": name, "secret-file": file, "secret-stdin": fromStdin } = context.options;
+  const given = [name, file, fromStdin || undefined].filter((one) => one !== undefined);
+  if (given.length > 1) {
+    throw new UsageError(
+      "The secret is given twice.",
+      "Use one of --secret-env, --secret-file and --secret-stdin.",
+    );
+  }
+  if (fromStdin) return fromBytes("--secret-stdin", await readStdin(context));
+  return secretFrom("secret", name, file, context.env);
+}
+
+/** As {@link readSecret}, and a secret is required. */
+export async function requireSecret(
+  context: Pick<SecretContext, "env" | "options" | "stdin" | "signal">,
+): Promise<string> {
+  const secret = await readSecret(context);
+  if (secret !== undefined) return secret;
+  throw new UsageError(
+    "The signing secret is missing.",
+    "Name the environment variable that holds it: --secret-env SVC_WEBHOOK_SECRET. --secret-file and --secret-stdin work too.",
+  );
+}
+
+/** Reads the previous secrets: none or one. */
+export async function readPreviousSecrets({
+  env,
+  options,
+}: Pick<PreviousContext, "env" | "options">): Promise<readonly string[]> {
+  const { "previous-secret-env": name, "previous-secret-file": file } = options;
+  if (name !== undefined && file !== undefined) {
+    throw new UsageError(
+      "The previous secret is given twice.",
+      "Use one of --previous-secret-env and --previous-secret-file.",
+    );
+  }
+  const secret = await secretFrom("previous-secret", name, file, env);
+  return secret === undefined ? [] : [secret];
+}
+
+async function secretFrom(
+  flag: string,
+  name: string | undefined,
+  file: string | undefined,
+  env: Context["env"],
+): Promise<string | undefined> {
+  if (file !== undefined) {
+    return fromBytes(`--${flag}-file`, await readInput(`--${flag}-file`, file));
+  }
+  if (name === undefined) return undefined;
+  if (!/^[A-Za-z_]\w*$/.test(name) || name.startsWith("whsec_")) {
+    throw new UsageError(
+      `--${flag}-env takes the name of an environment variable, not the secret.`,
+      `Write --${flag}-env SVC_WEBHOOK_SECRET.`,
+    );
+  }
+  const secret = env[name];
+  if (secret !== undefined && secret !== "") return secret;
+  const state = secret === undefined ? "not set" : "empty";
+  throw new UsageError(
+    `The environment variable ${name} is ${state}.`,
+    "Export it in the shell that runs this command.",
+  );
+}
+
+function fromBytes(flag: string, bytes: Uint8Array): string {
+  const secret = decode(bytes)?.replace(/\r?\n$/, "");
+  if (secret === undefined) {
+    throw new UsageError(`The secret of ${flag} is not UTF-8 text.`, "Save it as UTF-8.");
+  }
+  if (secret === "") throw new UsageError(`The secret of ${flag} is empty.`, "Write it there.");
+  return secret;
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws UsageError if stdin would be the secret and the body */
+export function bodyFirst(options: {
+  readonly "secret-stdin": boolean;
+  readonly body: string | undefined;
+}): void {
+  if (!options["secret-stdin"] || options.body !== undefined) return;
+  throw new UsageError(
+    "--secret-stdin needs --body, because stdin has the body.",
+    "Add --body <file>, or use --secret-env or --secret-file.",
+  );
+}

@@ -1,0 +1,179 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "@svc-webhooks/kit/programs";
+import { describe, expect, test } from "vitest";
+import { commands } from "../src/commands.js";
+import { masked, printable } from "../src/lib/text.js";
+import { cli, hasTerminal, inTerminal, main, newFile, secret, shell, start } from "./support.js";
+
+const oneLine = /^svc-webhooks[^\n]*: [^\n]+\n$/;
+
+describe("wrong usage prints one line with the fix, and exits with 2", () => {
+  test.each([
+    ["an unknown command", ["sing"], /The command sing does not exist\. .*--help/],
+    ["an option in place of a command", ["--json"], /Options follow the command\./],
+    ["an unknown option", ["sign", "--sercet-env", "SECRET"], /'--sercet-env'.*sign --help/],
+    ["an option without its value", ["sign", "--secret-env"], /--secret-env/],
+    ["an option that is given twice", ["sign", "--body=a", "--body=b"], /--body is given twice/],
+    ["a missing option", ["verify", "--secret-env", "SECRET"], /--signature is missing/],
+    ["a missing argument", ["replay", "--to", "http://localhost:1"], /<file> is missing/],
+    ["an argument too many", ["sign", "body.json"], /1 arguments? instead of 0|Unexpected/],
+    ["no secret", ["sign"], /signing secret is missing\. .*--secret-env/],
+    ["two secrets", ["sign", "--secret-env=SECRET", "--secret-file=x"], /given twice/],
+    ["a variable that is not set", ["sign", "--secret-env", "NO_SUCH"], /NO_SUCH is not set/],
+    ["an empty variable", ["sign", "--secret-env", "EMPTY"], /EMPTY is empty/],
+    ["a file that does not exist", ["sign", "--secret-file", "/no/file"], /ENOENT/],
+    ["a secret and a body on stdin", ["sign", "--secret-stdin"], /--body/],
+    ["a secret in quotes", ["sign", "--secret-env", "QUOTED"], /quotes/],
+  ])("%s", async (_what, args, text) => {
+    const { code, stdout, stderr } = await cli(args, {
+      env: { EMPTY: "", QUOTED: `"${secret}"` },
+    });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(oneLine);
+    expect(stderr).toMatch(text);
+  });
+
+  test.each([
+    ["--secret", ["sign", "--secret", secret]],
+    ["--secret=", ["listen", `--secret=${secret}`]],
+    ["--previous-secret", ["verify", "--signature", "x", "--previous-secret", secret]],
+    ["the secret in place of a variable's name", ["sign", "--secret-env", secret]],
+    ["the secret as an argument", ["sign", secret]],
+    ["the secret as a command", [secret]],
+  ])("a secret on the command line is refused and not repeated: %s", async (_what, args) => {
+    const { code, stdout, stderr } = await cli(args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(oneLine);
+    expect(stderr).not.toContain(secret.slice(0, 12));
+  });
+
+  test("no command prints the overview to stderr", async () => {
+    const { stdout: overview } = await cli(["--help"]);
+    expect(await cli([])).toEqual({ code: 2, stdout: "", stderr: overview });
+  });
+});
+
+test("errors are JSON on stderr with --json", async () => {
+  const { code, stdout, stderr } = await cli(["sign", "--json"]);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(JSON.parse(stderr)).toEqual({
+    error: {
+      code: "wrong_usage",
+      message: "The signing secret is missing.",
+      hint: expect.stringContaining("--secret-env"),
+    },
+  });
+});
+
+test("--version prints the version of the package", async () => {
+  const manifest = readFileSync(join(root, "packages/cli/package.json"), "utf8");
+  const { version } = JSON.parse(manifest) as { readonly version: string };
+  expect(await cli(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+describe("--help", () => {
+  test.each([[], ...commands.map(({ name }) => name.split(" "))])(
+    "fits 50 lines of 100 characters: %s",
+    async (...words) => {
+      const { code, stdout, stderr } = await cli([...words, "--help"]);
+      expect([code, stderr]).toEqual([0, ""]);
+      const lines = stdout.trimEnd().split("\n");
+      expect(lines.length).toBeLessThanOrEqual(50);
+      expect(lines.filter((line) => line.length > 100)).toEqual([]);
+      expect(lines[0]).toBe(lines[0]?.trim());
+      expect(lines[0]).toMatch(new RegExp(`^Usage: svc-webhooks ${words.join(" ")}`));
+      expect(await cli([...words, "-h"])).toEqual({ code, stdout, stderr });
+    },
+  );
+
+  test("starts in at most 150 ms more than an empty Node process", () => {
+    const time = (...args: readonly string[]) => {
+      const before = performance.now();
+      spawnSync(process.execPath, args);
+      return performance.now() - before;
+    };
+    const empty = newFile("empty.js");
+    const fastest = (...args: readonly string[]) =>
+      Math.min(...Array.from({ length: 7 }, () => time(...args)));
+    const node = fastest("-e", "", empty);
+    expect(fastest(main, "--help") - node).toBeLessThan(150);
+  });
+});
+
+test("stdout that is closed early is not an error", async () => {
+  const child = spawn(process.execPath, [main, "--help"], { stdio: ["ignore", "pipe", "pipe"] });
+  child.stdout.destroy();
+  let stderr = "";
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  expect([code, stderr]).toEqual([0, ""]);
+});
+
+test("stdin that is closed is an empty body", async () => {
+  const child = spawn("bash", [
+    "-c",
+    `SECRET=whsec_test ${shell("sign", "--secret-env=SECRET")} <&-`,
+  ]);
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  expect(code).toBe(0);
+  expect(output).toMatch(/^sha256=[0-9a-f]{64}\n$/);
+});
+
+test("Ctrl-C while stdin is read exits with 130 and prints nothing", async () => {
+  const { child, interrupt, output } = start(["sign", "--secret-env", "SECRET"]);
+  child.stdin.write("{");
+  await once(child, "spawn");
+  // The handler is set before the first byte is read.
+  await new Promise<void>((resolve) => child.stdin.write(Buffer.alloc(1_000_000), () => resolve()));
+  expect(await interrupt()).toBe(130);
+  expect(output).toEqual({ stdout: "", stderr: "" });
+});
+
+describe.skipIf(!hasTerminal)("in a terminal", () => {
+  const verify = ["verify", "--secret-env", "SECRET", "--signature", "sha256="];
+
+  test("colours are written, unless NO_COLOR is set", async () => {
+    const commandLine = `${shell(...verify)} < /dev/null`;
+    const { code, output } = await inTerminal(commandLine);
+    expect(code).toBe(1);
+    expect(output).toContain("\u001b[31m");
+    expect((await inTerminal(commandLine, { NO_COLOR: "1" })).output).not.toContain("\u001b");
+    expect((await cli(verify)).stdout).not.toContain("\u001b");
+  });
+
+  test("a body is typed, and Ctrl-C ends the command with 130", async () => {
+    const commandLine = shell("sign", "--secret-env", "SECRET");
+    const { code, output } = await inTerminal(
+      commandLine,
+      {},
+      {
+        after: /Reading the body from the terminal/,
+        type: "\u0003",
+      },
+    );
+    expect([code, output]).toEqual([130, expect.not.stringContaining("sha256=")]);
+  });
+});
+
+describe("printable", () => {
+  test.each([
+    ["terminal sequences", "a\u001b[31mb\u001b]0;title\u0007c", "abc"],
+    ["C1 controls", "a\u009b1mb\u0081c", "abc"],
+    ["line breaks and tabs", "a\r\nb\tc\u2028d", "a b c d"],
+    ["bidirectional and zero-width characters", "a\u202eb\u2066c\u200bd\u00ade", "abcde"],
+    ["lone surrogates", "a\ud800b", "ab"],
+    ["what is long", "x".repeat(2_000), `${"x".repeat(999)}…`],
+    ["nothing else", "Grüße 😀", "Grüße 😀"],
+  ])("removes %s", (_what, given, text) => {
+    expect(printable(given)).toBe(text);
+  });
+});
+
+test("masked hides secrets and leaves the prefix", () => {
+  expect(masked(`set ${secret}, "${secret}" or whsec_`)).toBe('set whsec_…, "whsec_…" or whsec_');
+});

@@ -1,0 +1,173 @@
+import { createHash, createHmac } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { cli, json, newFile, secret } from "./support.js";
+
+// The signatures are made here with node:crypto, as a user's code makes them.
+
+const oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+const body = String.raw`{"type": "email.sent", "name": "Zo\u00eb", "a": [1.0, 12345678901234567890]}`;
+
+type Bytes = string | Uint8Array;
+
+const digest = (message: Bytes, key: Bytes = secret, hash = "sha256") =>
+  createHmac(hash, key).update(message);
+const signed = (message: Bytes, key: Bytes = secret) =>
+  `sha256=${digest(message, key).digest("hex")}`;
+
+const verify = (signature: string, input: Bytes = body, env = {}) =>
+  json(
+    [
+      "verify",
+      "--explain",
+      "--secret-env=SECRET",
+      "--previous-secret-env=OLD",
+      `--signature=${signature}`,
+    ],
+    input,
+    { OLD: oldSecret, ...env },
+  );
+
+describe("sign", () => {
+  test.each([
+    ["text", body],
+    ["nothing", ""],
+    ["a newline at the end", `${body}\n`],
+    ["bytes that are not UTF-8", Uint8Array.of(0xff, 0xfe, 0, 13, 10)],
+    ["a megabyte", Buffer.alloc(1_048_576, "é")],
+  ])("prints the header's value for the exact bytes: %s", async (_what, input) => {
+    const { code, stdout } = await cli(["sign", "--secret-env", "SECRET"], { input });
+    expect([code, stdout]).toEqual([0, `${signed(input)}\n`]);
+  });
+
+  test("takes the secret from a file or stdin, without the newline at its end, and --json", async () => {
+    const [file, bodyFile] = [newFile(), newFile()];
+    writeFileSync(file, `${secret}\r\n`);
+    writeFileSync(bodyFile, body);
+    const expected = { code: 0, value: { signature: signed(body) } };
+    expect(await json(["sign", "--secret-file", file], body)).toEqual(expected);
+    expect(await json(["sign", "--secret-stdin", "--body", bodyFile], `${secret}\n`)).toEqual(
+      expected,
+    );
+  });
+
+  test("refuses a file whose secret has two newlines", async () => {
+    const file = newFile();
+    writeFileSync(file, `${secret}\n\n`);
+    const { code, stderr } = await cli(["sign", "--secret-file", file], { input: body });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("white space")]);
+  });
+});
+
+describe("verify", () => {
+  test("exits with 0 for a genuine signature", async () => {
+    expect(await verify(signed(body))).toEqual({ code: 0, value: { ok: true, mistake: null } });
+    const args = ["verify", "--secret-env", "SECRET", "--signature", signed(body)];
+    expect(await cli(args, { input: body })).toEqual({
+      code: 0,
+      stdout: "The signature is genuine.\n",
+      stderr: "",
+    });
+  });
+
+  const pretty = JSON.stringify(JSON.parse(body), null, 2);
+
+  test.each([
+    ["re-serialised JSON", "reserialised_json", signed(JSON.stringify(JSON.parse(body)))],
+    ["pretty-printed JSON", "pretty_printed_json", signed(pretty)],
+    ["a trailing newline", "newline_added", signed(`${body}\n`)],
+    ["CRLF", "newline_added", signed(`${body}\r\n`)],
+    ["a byte order mark", "bom_added", signed(`\uFEFF${body}`)],
+    ["unescaped Unicode", "unescaped_unicode", signed(body.replace("\\u00eb", "ë"))],
+    ["a secret with quotes", "secret_quoted", signed(body, `"${secret}"`)],
+    ["a secret with a space", "secret_space", signed(body, `${secret} `)],
+    ["whsec_ stripped", "secret_prefix_stripped", signed(body, secret.slice(6))],
+    [
+      "a base64-decoded secret",
+      "secret_base64_decoded",
+      signed(body, Buffer.from(secret.slice(6), "base64")),
+    ],
+    ["base64 instead of hex", "base64", `sha256=${digest(body).digest("base64")}`],
+    ["SHA-1", "sha1", `sha1=${digest(body, secret, "sha1").digest("hex")}`],
+    ["SHA-512", "sha512", `sha512=${digest(body, secret, "sha512").digest("hex")}`],
+    ["the old secret", "old_secret", signed(body, oldSecret)],
+    ["a missing prefix", "missing_prefix", digest(body).digest("hex")],
+    ["key and message swapped", "swapped", signed(secret, body)],
+    ["no signature", "missing_signature", ""],
+    ["a hash without a key", "plain_hash", createHash("sha256").update(body).digest("hex")],
+    ["nothing that is known", null, `sha256=${"0".repeat(64)}`],
+  ])("names %s and never accepts it", async (_what, mistake, signature) => {
+    expect(await verify(signature)).toEqual({ code: 1, value: { ok: false, mistake } });
+  });
+
+  test.each([
+    ["CRLF to LF", "line_endings", "{\r\n}", signed("{\n}")],
+    ["LF to CRLF", "line_endings", "{\n}", signed("{\r\n}")],
+  ])("names line endings: %s", async (_what, mistake, input, signature) => {
+    expect(await verify(signature, input)).toEqual({ code: 1, value: { ok: false, mistake } });
+  });
+
+  test.each([
+    ["quotes", `"${secret}"`, "secret_quoted"],
+    ["a newline", `${secret}\n`, "secret_space"],
+  ])("accepts nothing with a given secret that has %s", async (_what, spoilt, mistake) => {
+    for (const signature of [signed(body), signed(body, spoilt)]) {
+      expect(await verify(signature, body, { SECRET: spoilt })).toEqual({
+        code: 1,
+        value: { ok: false, mistake },
+      });
+    }
+  });
+
+  test("accepts no body or secret that differs in one bit", async () => {
+    const bytes = Buffer.from(body);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat({ max: bytes.length - 1 }),
+        fc.nat({ max: 7 }),
+        fc.nat({ max: secret.length - 7 }),
+        async (at, bit, inSecret) => {
+          const spoilt = Buffer.from(bytes);
+          spoilt[at] = Number(spoilt[at]) ^ (1 << bit);
+          expect((await verify(signed(body), spoilt)).code).toBe(1);
+          const other = Array.from(secret, (letter, index) =>
+            index === inSecret + 6 ? (letter === "x" ? "y" : "x") : letter,
+          ).join("");
+          expect((await verify(signed(body), body, { SECRET: other })).code).toBe(1);
+        },
+      ),
+      { numRuns: 6 },
+    );
+  });
+
+  test("prints the cause, the fix and the first difference", async () => {
+    const args = [
+      "verify",
+      "--explain",
+      "--secret-env=SECRET",
+      `--signature=${signed(`${body}\n`)}`,
+    ];
+    const { code, stdout, stderr } = await cli(args, { input: body });
+    expect([code, stderr]).toEqual([1, ""]);
+    expect(stdout).toMatch(
+      /^Not genuine: signature_mismatch\.\nCause: .+newline.+\nFix: {3}.+\nId: {4}newline_added\nDiffers at character \d+: "." expected, "." found\.\n$/,
+    );
+    const short = await cli(
+      args.filter((arg) => arg !== "--explain"),
+      { input: body },
+    );
+    expect(short.stdout).toBe(
+      "Not genuine: signature_mismatch.\nAdd --explain to name the cause.\n",
+    );
+  });
+
+  test("prints what to compare if no known mistake makes the signature, and no control characters", async () => {
+    const args = ["verify", "--explain", "--secret-env=SECRET", "--signature=\u001b[31m\u202e"];
+    const { code, stdout } = await cli(args, { input: body });
+    expect(code).toBe(1);
+    expect(stdout).toContain("none of the known mistakes");
+    expect(stdout).toContain(createHash("sha256").update(body).digest("hex"));
+    expect(stdout).toMatch(/^[\n -~]+$/);
+  });
+});

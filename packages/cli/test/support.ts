@@ -1,0 +1,115 @@
+import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "@svc-webhooks/kit/programs";
+import { until } from "@svc-webhooks/kit/until";
+import { onTestFinished } from "vitest";
+
+export const main: string = join(root, "packages/cli/dist/main.js");
+
+export const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The variables of the tests' commands: a secret, and none that would change their output. */
+const environment = (env: Environment) => ({
+  ...process.env,
+  SVC_BASE_URL: undefined,
+  NO_COLOR: undefined,
+  FORCE_COLOR: undefined,
+  TERM: "xterm",
+  SECRET: secret,
+  ...env,
+});
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Starts the command; it is killed when the test ends. */
+export function start(args: readonly string[], env: Environment = {}): Started {
+  const child = spawn(process.execPath, [main, ...args], { env: environment(env) });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const output = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));
+  const closed = once(child, "close").then(([code]) => code as number | null);
+  return {
+    child,
+    output,
+    ended: closed.then((code) => ({ code, ...output })),
+    shows: (wanted, stream = "stdout") =>
+      until(() => wanted.test(output[stream]), `${stream} shows ${String(wanted)}`),
+    interrupt() {
+      child.kill("SIGINT");
+      return closed;
+    },
+  };
+}
+
+export interface Started {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** What it has written so far. */
+  readonly output: Readonly<Record<"stdout" | "stderr", string>>;
+  readonly ended: Promise<Ended>;
+  /** Resolves when the output matches. */
+  readonly shows: (wanted: RegExp, stream?: "stdout" | "stderr") => Promise<void>;
+  /** Sends Ctrl-C; resolves to the exit code. */
+  readonly interrupt: () => Promise<number | null>;
+}
+
+/** Runs the command to its end, with bytes on stdin. */
+export async function cli(
+  args: readonly string[],
+  {
+    input = "",
+    env = {},
+  }: { readonly input?: string | Uint8Array; readonly env?: Environment } = {},
+): Promise<Ended> {
+  const { child, ended } = start(args, env);
+  // A command that refuses its arguments does not read.
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  return ended;
+}
+
+/** A command with `--json`, whose output is one line. */
+export async function json(args: readonly string[], input: string | Uint8Array = "", env = {}) {
+  const { code, stdout } = await cli([...args, "--json"], { input, env });
+  return { code, value: JSON.parse(stdout) as Readonly<Record<string, unknown>> };
+}
+
+/** A path in a folder that exists until the test ends. */
+export function newFile(name = "file"): string {
+  const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-cli-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return join(folder, name);
+}
+
+/** Whether `script` of util-linux can give a command a pseudo-terminal. */
+export const hasTerminal = spawnSync("script", ["--version"]).status === 0 || !!process.env["CI"];
+
+/** Runs a shell command line in a pseudo-terminal. `keys` are typed once its output matches. */
+export async function inTerminal(
+  commandLine: string,
+  env: Environment = {},
+  keys?: { readonly after: RegExp; readonly type: string },
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn("script", ["-qefc", commandLine, "/dev/null"], { env: environment(env) });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+    if (keys?.after.test(output)) child.stdin.write(keys.type);
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output };
+}
+
+/** The command as a shell writes it. */
+export const shell = (...args: readonly string[]): string =>
+  [process.execPath, main, ...args].map((arg) => `'${arg}'`).join(" ");

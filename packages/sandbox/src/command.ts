@@ -1,0 +1,167 @@
+import { WebhookError } from "@svc-webhooks/core";
+import type { ClockMode } from "./clock.js";
+import { resolveOptions } from "./options.js";
+import { createSandbox } from "./sandbox.js";
+
+/**
+ * The options of the command, as `parseArgs` of `node:util` reads them, with the text of their help.
+ * `value` is the name of an option's value there.
+ */
+export const commandOptions = {
+  port: {
+    type: "string",
+    default: "4010",
+    value: "number",
+    text: "port on 127.0.0.1, 0 for a free one",
+  },
+  data: { type: "string", value: "file", text: "keep all state in a SQLite file, not in memory" },
+  set: {
+    type: "string",
+    multiple: true,
+    value: "A-nn=value",
+    text: "choose another assumption; may be repeated",
+  },
+  clock: {
+    type: "string",
+    value: "mode",
+    text: "real, manual, or accelerated[:<times>]; real by default",
+  },
+  smtp: { type: "string", value: "url", text: "also pass emails to an SMTP server on loopback" },
+  "allow-host": {
+    type: "string",
+    multiple: true,
+    value: "name",
+    text: "also serve requests to this host name; may be repeated",
+  },
+  seed: { type: "string", value: "number", text: "repeatable ids and secrets" },
+  assumptions: { type: "boolean", text: "print all assumptions and their values, and exit" },
+} as const;
+
+/** The values of {@link commandOptions}. An absent one has its default. */
+export interface CommandValues {
+  readonly port?: string | undefined;
+  readonly data?: string | undefined;
+  readonly set?: readonly string[] | undefined;
+  readonly clock?: string | undefined;
+  readonly smtp?: string | undefined;
+  readonly "allow-host"?: readonly string[] | undefined;
+  readonly seed?: string | undefined;
+  readonly assumptions?: boolean | undefined;
+}
+
+/** What the command needs from its process. */
+export interface CommandContext {
+  /** Receives the base URL, or the assumptions. */
+  readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };
+  /** The sandbox closes when it is aborted. */
+  readonly signal: AbortSignal;
+  /** Writes JSON: `{"url":"http://127.0.0.1:4010"}`, or the list of assumptions. Default false. */
+  readonly json?: boolean | undefined;
+}
+
+/**
+ * Runs the command: serves the interface until `signal` is aborted, or prints the assumptions. The first
+ * line on stdout has the base URL.
+ *
+ * @throws WebhookError (as a rejection) `wrong_usage` for a wrong value
+ * @throws ReceiverConfigError (as a rejection) `invalid_option`, `unknown_option`, as `createSandbox` does
+ * @throws Error (as a rejection) if the port is taken or the data file cannot be used
+ *
+ * @example
+ * ```ts
+ * import { runCommand } from "@svc-webhooks/sandbox/command";
+ *
+ * const { signal } = new AbortController();
+ * await runCommand({ assumptions: true }, { stdout: process.stdout, signal, json: true });
+ * ```
+ */
+export async function runCommand(
+  values: CommandValues,
+  { stdout, signal, json = false }: CommandContext,
+): Promise<void> {
+  const assumptions = assumptionsFrom(values.set ?? []);
+  if (values.assumptions === true) {
+    stdout.write(json ? `${JSON.stringify(listOf(assumptions))}\n` : textOf(assumptions));
+    return;
+  }
+  const clock = clockFrom(values.clock ?? "");
+  const port = numberFrom("port", values.port ?? commandOptions.port.default, 65_535);
+  const seed = values.seed === undefined ? undefined : numberFrom("seed", values.seed, 2 ** 32 - 1);
+  const sandbox = createSandbox({
+    clock,
+    data: values.data,
+    assumptions,
+    smtp: values.smtp,
+    allowHosts: values["allow-host"],
+    seed,
+  });
+  try {
+    const { url } = await sandbox.listen(port);
+    stdout.write(
+      json ? `${JSON.stringify({ url })}\n` : `The sandbox serves the interface at ${url}\n`,
+    );
+    if (stdout.isTTY === true && !json) {
+      stdout.write(`  export SVC_BASE_URL=${url} SVC_API_KEY=svc_test\nCtrl-C stops it.\n`);
+    }
+    await aborted(signal);
+  } finally {
+    await sandbox.close();
+  }
+}
+
+const usage = (message: string) =>
+  new WebhookError("wrong_usage", `${message} --help lists all options.`);
+
+function numberFrom(option: string, text: string, max: number): number {
+  const value = Number(text);
+  if (/^\d{1,16}$/.test(text) && value <= max) return value;
+  throw usage(`--${option} must be a number from 0 to ${max}.`);
+}
+
+function clockFrom(
+  text: string,
+): { readonly mode: ClockMode; readonly speed?: number } | undefined {
+  if (text === "") return undefined;
+  const [, mode, speed] = /^(real|manual|accelerated)(?::(\d{1,6}))?$/.exec(text) ?? [];
+  if (
+    mode === undefined ||
+    Number(speed) === 0 ||
+    (speed !== undefined && mode !== "accelerated")
+  ) {
+    throw usage("--clock must be real, manual, accelerated or accelerated:<times>.");
+  }
+  return { mode: mode as ClockMode, ...(speed === undefined ? {} : { speed: Number(speed) }) };
+}
+
+function assumptionsFrom(words: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = words.map((word) => {
+    const [, id, value] = /^(A-\d\d)=(.+)$/.exec(word) ?? [];
+    if (id === undefined || value === undefined)
+      throw usage(
+        `--set must be A-nn=value, such as A-06=reject. --assumptions lists all of them.`,
+      );
+    return [id, value] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+const listOf = (assumptions: Readonly<Record<string, string>>) =>
+  resolveOptions({ assumptions }).ledger.list();
+
+function textOf(assumptions: Readonly<Record<string, string>>): string {
+  const lines = listOf(assumptions).map(
+    ({ id, setting, value, default: first, alternatives, text }) => {
+      const others = alternatives.filter((word) => word !== value);
+      const also = others.length === 0 ? [] : [`also ${others.join(", ")}`];
+      const choices = [value === first ? "default" : `default ${first}`, ...also].join("; ");
+      return `${id}  ${setting}: ${value} (${choices})\n      ${text}\n`;
+    },
+  );
+  return lines.join("");
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
