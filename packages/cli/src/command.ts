@@ -52,9 +52,9 @@ export interface Context<Specs extends OptionSpecs = OptionSpecs> extends Proces
   /** Colours for stdout: none unless it is a terminal and `NO_COLOR` is unset. */
   readonly paint: Paint;
   /** Writes a result to stdout: the value as one line of JSON with `--json`, the text else. */
-  show(value: object, text: string): void;
+  readonly show: (value: object, text: string) => void;
   /** Writes a line for people to stderr. */
-  note(line: string): void;
+  readonly note: (line: string) => void;
 }
 
 /** 1: the command ran and its result is negative. */

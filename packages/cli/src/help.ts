@@ -11,12 +11,12 @@ const exitCodes = "Exit codes: 0 success, 1 failure, 2 wrong usage, 130 after Ct
 
 const maxColumns = 100;
 
-/** Breaks a text into lines of at most `columns` characters. */
-function wrap(text: string, columns: number): readonly string[] {
+/** Breaks a text into lines of at most `width` characters. */
+function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= columns) {
+    if (last !== undefined && last.length + 1 + word.length <= width) {
       lines[lines.length - 1] = `${last} ${word}`;
     } else lines.push(word);
   }

@@ -13,7 +13,7 @@ const oneLine = /^svc-webhooks[^\n]*: [^\n]+\n$/;
 describe("wrong usage prints one line with the fix, and exits with 2", () => {
   test.each([
     ["an unknown command", ["sing"], /The command sing does not exist\. .*--help/],
-    ["an option in place of a command", ["--json"], /Options follow the command\./],
+    ["an option in place of a command", ["--verbose"], /Options follow the command\./],
     ["an unknown option", ["sign", "--sercet-env", "SECRET"], /'--sercet-env'.*sign --help/],
     ["an option without its value", ["sign", "--secret-env"], /--secret-env/],
     ["an option that is given twice", ["sign", "--body=a", "--body=b"], /--body is given twice/],

@@ -1,3 +1,124 @@
-import { command } from "../command.js";
+import { headerNames, sign } from "@svc-webhooks/core";
+import { command, type Context } from "../command.js";
+import { UsageError } from "../errors.js";
+import { openCapture } from "../lib/capture.js";
+import { headerOf } from "../lib/delivery-headers.js";
+import { eventTypeOf } from "../lib/event-type.js";
+import { wholeNumber } from "../lib/number.js";
+import {
+  previousSecretOptions,
+  readPreviousSecrets,
+  readSecret,
+  secretOptions,
+} from "../lib/secret.js";
+import { resolveTarget, targetOptions } from "../lib/target.js";
+import { printable } from "../lib/text.js";
+import { createExplainer, type Explainer } from "../listen/explainer.js";
+import { serve, type Received } from "../listen/server.js";
 
-export const listen = command({ usage: "", details: [], options: {}, run: async () => 0 });
+const options = {
+  port: {
+    type: "string",
+    default: "4011",
+    value: "number",
+    text: "port on 127.0.0.1, 0 for a free one",
+  },
+  "forward-to": {
+    type: "string",
+    value: "url",
+    text: "send genuine deliveries on to this URL, and return its response",
+  },
+  save: {
+    type: "string",
+    value: "file",
+    text: "append each request to this file (mode 0600), before it is forwarded",
+  },
+  "max-bytes": {
+    type: "string",
+    default: "1048576",
+    value: "number",
+    text: "refuse larger bodies",
+  },
+  ...secretOptions,
+  ...previousSecretOptions,
+  ...targetOptions,
+} as const;
+
+export const listen = command({
+  usage: "--secret-env <name> [--forward-to <url>] [--save <file>]",
+  details: [
+    "Receives deliveries at every path of 127.0.0.1, verifies them and writes a line for each. The first line has the base URL. Register http://127.0.0.1:4011/ as an endpoint.",
+    "The body is forwarded byte by byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender gets the target's status and body, 502 if the target is down, and 401 for a wrong signature, which is saved but not forwarded, and explained at most ten times a minute. Without --forward-to, genuine deliveries get 200.",
+    "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. svc-webhooks replay sends it again.",
+  ],
+  options,
+  async run(context) {
+    const { options: given, signal } = context;
+    const port = wholeNumber("--port", given.port, 0, 65_535);
+    const maxBytes = wholeNumber("--max-bytes", given["max-bytes"], 1, 2 ** 30);
+    const to = given["forward-to"];
+    const target =
+      to === undefined
+        ? undefined
+        : await resolveTarget("--forward-to", to, given["allow-external"]);
+    const previousSecrets = await readPreviousSecrets(context);
+    const secret = await readSecret(context);
+    if (secret === undefined) {
+      throw new UsageError(
+        "The endpoint's signing secret is missing.",
+        "Name the environment variable that holds it: --secret-env SVC_WEBHOOK_SECRET.",
+      );
+    }
+    // A wrong secret is an error now, not at the first delivery.
+    await sign("", secret);
+    const file = given.save === undefined ? undefined : openCapture("--save", given.save);
+    const explain = createExplainer(secret, previousSecrets);
+    try {
+      await serve(
+        {
+          port,
+          secret,
+          maxBytes,
+          target,
+          signal,
+          save: (captured) => file?.write(captured),
+          onReceived: (received) => void showReceived(received, context, explain),
+        },
+        (url) => context.show({ url }, `Listening at ${url}`),
+      );
+    } finally {
+      file?.close();
+    }
+    return 0;
+  },
+});
+
+async function showReceived(
+  { at, method, path, headers, body, verdict, status, error }: Received,
+  { json, paint, show }: Context,
+  explain: Explainer,
+): Promise<void> {
+  const isGenuine = verdict === "genuine";
+  const type = isGenuine && body ? eventTypeOf(body) : undefined;
+  const id = headerOf(headers, headerNames.deliveryId);
+  const signature = headerOf(headers, headerNames.signature) ?? "";
+  const isWrong = verdict === "signature_mismatch" || verdict === "signature_malformed";
+  const explanation = body && isWrong ? await explain(body, signature) : undefined;
+  if (json) {
+    const mistake = explanation?.mistake?.id ?? null;
+    const facts = { at, method, path, delivery_id: id ?? null, type: type ?? null };
+    show({ ...facts, bytes: body?.length ?? null, verdict, mistake, status, error }, "");
+    return;
+  }
+  const time = new Date(at).toTimeString().slice(0, 8);
+  const parts = [
+    paint("dim", time),
+    paint(status < 300 ? "green" : "red", String(status)),
+    printable(type ?? (isGenuine ? "(no type)" : method), 60),
+    printable(id ?? "(no delivery id)", 80),
+    isGenuine ? verdict : paint("red", verdict),
+  ];
+  const more = [error, explanation?.mistake?.text, explanation?.mistake?.remedy];
+  const lines = more.flatMap((text) => (text === undefined ? [] : [`  ${printable(text)}`]));
+  show({}, [parts.join("  "), ...lines].join("\n"));
+}

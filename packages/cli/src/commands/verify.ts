@@ -88,12 +88,13 @@ export function linesOf({ mistake, next_step, first_difference }: Explanation): 
     : ["Cause: none of the known mistakes.", `Next:  ${next_step ?? ""}`];
   if (!first_difference) return cause;
   const { at, signed, yours } = first_difference;
-  const shown = (character: string) =>
-    character === "" ? "its end" : `"${printable(character) || "\\u" + hex(character)}"`;
   return [
     ...cause,
     `Differs at character ${at + 1}: ${shown(signed)} expected, ${shown(yours)} found.`,
   ];
 }
 
-const hex = (character: string) => character.charCodeAt(0).toString(16).padStart(4, "0");
+function shown(character: string): string {
+  if (character === "") return "its end";
+  return `"${printable(character) || `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`}"`;
+}

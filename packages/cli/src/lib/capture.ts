@@ -1,0 +1,81 @@
+import { appendFileSync, closeSync, fchmodSync, fstatSync, openSync, readSync } from "node:fs";
+import type { HeaderList } from "./target.js";
+import { messageOf, UsageError } from "../errors.js";
+
+/** A request as `listen --save` keeps it: one line of JSON, with the body in base64. */
+export interface Captured {
+  /** When it arrived, ISO 8601 in UTC. */
+  readonly at: string;
+  readonly method: string;
+  readonly path: string;
+  /** All headers in their order, `Authorization` and cookies without their values. */
+  readonly headers: HeaderList;
+  readonly body: Buffer;
+  /** `genuine`, or why the signature is refused. */
+  readonly verdict: string;
+}
+
+export interface CaptureFile {
+  /** Appends a request. Throws if it could not be written. */
+  readonly write: (captured: Captured) => void;
+  readonly close: () => void;
+}
+
+const credentials = /^(?:authorization|proxy-authorization|cookie)$/i;
+
+/**
+ * Opens a capture file for appending, with mode 0600.
+ *
+ * @throws UsageError if it cannot be opened
+ */
+export function openCapture(flag: string, path: string): CaptureFile {
+  const file = open(flag, path);
+  return {
+    write({ body, headers, ...rest }) {
+      const kept = headers.map(([name, value]) => [name, credentials.test(name) ? "…" : value]);
+      const line = JSON.stringify({ ...rest, headers: kept, body: body.toString("base64") });
+      appendFileSync(file, `${line}\n`);
+    },
+    close: () => closeSync(file),
+  };
+}
+
+function open(flag: string, path: string): number {
+  try {
+    const file = openSync(path, "a+", 0o600);
+    const stats = fstatSync(file);
+    if (!stats.isFile()) return file;
+    fchmodSync(file, 0o600);
+    const last = Buffer.alloc(1);
+    // A process that was killed may have left half a line.
+    if (stats.size > 0 && readSync(file, last, 0, 1, stats.size - 1) === 1 && last[0] !== 10) {
+      appendFileSync(file, "\n");
+    }
+    return file;
+  } catch (error) {
+    throw new UsageError(`${flag} cannot be written: ${messageOf(error)}.`, "Check the path.");
+  }
+}
+
+/** Reads a line of a capture file; undefined if it is not one. */
+export function parseCaptured(line: string): Captured | undefined {
+  try {
+    const value = JSON.parse(line) as Partial<Record<keyof Captured, unknown>> | null;
+    const { at, method, path, headers, body, verdict } = value ?? {};
+    const texts = [at, method, path, body, verdict];
+    if (!texts.every((text) => typeof text === "string") || !isHeaderList(headers))
+      return undefined;
+    const bytes = Buffer.from(body as string, "base64");
+    if (bytes.toString("base64") !== body) return undefined;
+    return { ...(value as Captured), body: bytes };
+  } catch {
+    return undefined;
+  }
+}
+
+const isHeaderList = (headers: unknown): headers is HeaderList =>
+  Array.isArray(headers) &&
+  headers.every(
+    (pair) =>
+      Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === "string"),
+  );

@@ -1,0 +1,47 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { messageOf, UsageError } from "../errors.js";
+
+export interface Line {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+  /** The share of the file that has been read, 0 … 1. */
+  readonly share: number;
+}
+
+/**
+ * Reads the lines of a file one by one, so that its size does not matter. Empty lines are left out.
+ *
+ * @throws UsageError (as a rejection) if the file cannot be read
+ */
+export async function* linesOf(what: string, path: string): AsyncGenerator<Line> {
+  let number = 0;
+  let read = 0;
+  let rest: Buffer[] = [];
+  const line = (size: number): Line => {
+    number += 1;
+    const text = Buffer.concat(rest).toString("utf8");
+    rest = [];
+    return { number, text, share: size === 0 ? 1 : read / size };
+  };
+  try {
+    const { size } = await stat(path);
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      let start = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+        rest.push(chunk.subarray(start, end));
+        read += end + 1 - start;
+        start = end + 1;
+        const one = line(size);
+        if (one.text.trim() !== "") yield one;
+      }
+      rest.push(chunk.subarray(start));
+      read += chunk.length - start;
+    }
+    const last = line(size);
+    if (last.text.trim() !== "") yield last;
+  } catch (error) {
+    throw new UsageError(`${what} cannot be read: ${messageOf(error)}.`, "Check the path.");
+  }
+}

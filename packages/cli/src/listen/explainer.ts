@@ -1,0 +1,33 @@
+import { explain, type Explanation } from "@svc-webhooks/testing/explain";
+
+const windowMs = 60_000;
+const mostInWindow = 10;
+
+export type Explainer = (body: Uint8Array, signature: string) => Promise<Explanation | undefined>;
+
+/**
+ * Explains wrong signatures, one at a time and ten a minute, because anyone who reaches the port can send
+ * them, and one can take seconds. Resolves to undefined for those above the limit.
+ *
+ * @param now milliseconds of a monotonic clock
+ */
+export function createExplainer(
+  secrets: string,
+  previousSecrets: readonly string[],
+  now: () => number = () => performance.now(),
+): Explainer {
+  let isBusy = false;
+  let started: readonly number[] = [];
+  return async (body, signature) => {
+    const at = now();
+    started = started.filter((one) => at - one < windowMs);
+    if (isBusy || started.length >= mostInWindow) return undefined;
+    started = [...started, at];
+    isBusy = true;
+    try {
+      return await explain({ body, signature, secrets, previousSecrets });
+    } finally {
+      isBusy = false;
+    }
+  };
+}

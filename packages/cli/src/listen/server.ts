@@ -1,0 +1,175 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { codeOf, headerNames, verify } from "@svc-webhooks/core";
+import { readRawBody } from "@svc-webhooks/node";
+import { Failure, messageOf } from "../errors.js";
+import type { Captured } from "../lib/capture.js";
+import { deliveryHeaders, headerOf } from "../lib/delivery-headers.js";
+import type { HeaderList, Target } from "../lib/target.js";
+
+/** One request, and what became of it. */
+export interface Received extends Omit<Captured, "body"> {
+  /** Undefined if the body was not read. */
+  readonly body: Buffer | undefined;
+  /** The status of the response. */
+  readonly status: number;
+  /** Why the target did not respond, or the request could not be saved. */
+  readonly error?: string;
+}
+
+export interface ListenOptions {
+  readonly port: number;
+  readonly secret: string;
+  readonly maxBytes: number;
+  readonly target: Target | undefined;
+  /** Called before the request is forwarded. If it throws, the sender gets 503. */
+  readonly save: (captured: Captured) => void;
+  /** Called after the response. */
+  readonly onReceived: (received: Received) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Longer than a sender waits. */
+const forwardMs = 30_000;
+/** A body that has not arrived by then ends with 408. */
+const requestMs = 30_000;
+
+/** Headers of the target's response that the sender gets. */
+const returned = ["content-type", "content-encoding", "retry-after", "location"] as const;
+
+interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  readonly error?: string;
+}
+
+/**
+ * Serves on 127.0.0.1 until `signal` is aborted.
+ *
+ * @param onListening receives the base URL
+ * @throws Failure (as a rejection) `port_in_use`
+ */
+export async function serve(
+  options: ListenOptions,
+  onListening: (url: string) => void,
+): Promise<void> {
+  const { port, signal } = options;
+  const server = createServer(
+    { requestTimeout: requestMs, headersTimeout: requestMs },
+    (request, response) => void receive(request, response, options),
+  );
+  server.listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw new Failure(
+      "port_in_use",
+      `The port ${port} cannot be used: ${messageOf(error)}.`,
+      "Choose another one with --port, or 0 for a free one.",
+      { cause: error },
+    );
+  }
+  onListening(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  if (!signal.aborted) await once(signal, "abort");
+  server.close();
+  server.closeAllConnections();
+}
+
+async function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ListenOptions,
+): Promise<void> {
+  const at = new Date().toISOString();
+  const { method = "", url: path = "" } = request;
+  const headers = headersOf(request);
+  response.on("error", () => {});
+  const { body, verdict } = await read(request, headers, options);
+  const captured = { at, method, path, headers, verdict };
+  const reply = await replyTo({ ...captured, body }, options);
+  // Its connection is closed, so the sender tries again.
+  if (options.signal.aborted) return;
+  if (body === undefined) response.setHeader("Connection", "close");
+  response.writeHead(reply.status, reply.headers).end(reply.body);
+  const { status, error } = reply;
+  options.onReceived({ ...captured, body, status, ...(error === undefined ? {} : { error }) });
+}
+
+/** Reads the body and verifies it. A verdict is `genuine`, or the code of what is wrong. */
+async function read(
+  request: IncomingMessage,
+  headers: HeaderList,
+  { maxBytes, secret }: ListenOptions,
+): Promise<{ readonly body: Buffer | undefined; readonly verdict: string }> {
+  if (Number(request.headers["content-length"]) > maxBytes) {
+    return { body: undefined, verdict: "body_too_large" };
+  }
+  try {
+    const bytes = await readRawBody(request, maxBytes);
+    const signature = headerOf(headers, headerNames.signature);
+    const result = await verify(bytes, signature, secret);
+    const { buffer: memory, byteOffset, length } = bytes;
+    const body = Buffer.from(memory, byteOffset, length);
+    return { body, verdict: result.ok ? "genuine" : result.code };
+  } catch (error) {
+    return { body: undefined, verdict: codeOf(error) ?? "body_unavailable" };
+  }
+}
+
+async function replyTo(
+  { body, ...captured }: Omit<Captured, "body"> & { readonly body: Buffer | undefined },
+  { save, target, signal }: ListenOptions,
+): Promise<Reply> {
+  const { verdict } = captured;
+  if (body === undefined) return { status: verdict === "body_too_large" ? 413 : 400 };
+  try {
+    save({ ...captured, body });
+  } catch (error) {
+    // The sender tries again, so that nothing is lost.
+    return { status: 503, error: `The request was not saved: ${messageOf(error)}.` };
+  }
+  if (verdict !== "genuine") return { status: 401 };
+  if (!target) return { status: 200 };
+  try {
+    return await forward({ ...captured, body }, target, signal);
+  } catch (error) {
+    if (error instanceof Error && error.name === "TimeoutError") {
+      return { status: 504, error: `The target did not respond in ${forwardMs / 1_000} s.` };
+    }
+    return { status: 502, error: `The target is unavailable: ${messageOf(error)}.` };
+  }
+}
+
+async function forward(
+  { method, headers, body }: Captured,
+  target: Target,
+  stopped: AbortSignal,
+): Promise<Reply> {
+  const timeout = AbortSignal.timeout(forwardMs);
+  const signal = AbortSignal.any([timeout, stopped]);
+  try {
+    const outgoing = { method, headers: deliveryHeaders(headers), body };
+    const response = await target.send(outgoing, signal);
+    const kept = returned.flatMap((name) => {
+      const value = response.headers[name];
+      return typeof value === "string" ? [[name, value] as const] : [];
+    });
+    return {
+      status: response.statusCode ?? 502,
+      headers: Object.fromEntries(kept),
+      body: await buffer(response),
+    };
+  } catch (error) {
+    throw timeout.aborted ? timeout.reason : error;
+  }
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): HeaderList {
+  return Array.from(
+    { length: rawHeaders.length / 2 },
+    (_, index) => [rawHeaders[2 * index] ?? "", rawHeaders[2 * index + 1] ?? ""] as const,
+  );
+}

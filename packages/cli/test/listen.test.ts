@@ -1,0 +1,312 @@
+import { once } from "node:events";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { createReceiver } from "@svc-webhooks/core";
+import { gate } from "@svc-webhooks/kit/gate";
+import { listen } from "@svc-webhooks/kit/servers";
+import { until } from "@svc-webhooks/kit/until";
+import { webhooks } from "@svc-webhooks/node";
+import { createSandbox } from "@svc-webhooks/sandbox";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createExplainer } from "../src/listen/explainer.js";
+import { captured, deliver, listening, target } from "./listening.js";
+import { cli, newFile, secret, start } from "./support.js";
+
+const event = '{ "type": "email.sent", "name": "Zo\\u00eb" }\r\n';
+
+test("verifies, saves and forwards a delivery, and returns the target's response", async () => {
+  const { url: to, got } = await target((response) =>
+    response.writeHead(503, { "Retry-After": "7", "Content-Type": "text/plain" }).end("later"),
+  );
+  const file = newFile("capture.jsonl");
+  const { url, received, interrupt } = await listening(["--forward-to", to, "--save", file]);
+  const response = await deliver(`${url}/any/path?x=1`, event, {
+    deliveryId: "dlv_1",
+    headers: {
+      "x-svc-event-id": "evt_1",
+      "x-other": "1",
+      cookie: "a=b",
+      authorization: "Basic eA==",
+    },
+  });
+  expect([response.status, response.headers.get("retry-after"), await response.text()]).toEqual([
+    503,
+    "7",
+    "later",
+  ]);
+  await until(() => received().length === 1, "the delivery is shown");
+  expect(received()[0]).toMatchObject({
+    method: "POST",
+    path: "/any/path?x=1",
+    delivery_id: "dlv_1",
+    type: "email.sent",
+    bytes: event.length,
+    verdict: "genuine",
+    status: 503,
+  });
+
+  const [forwarded] = got;
+  expect([forwarded?.method, forwarded?.path]).toEqual(["POST", "/hooks"]);
+  expect(forwarded?.body.toString()).toBe(event);
+  const names = Object.keys(forwarded?.headers ?? {}).toSorted();
+  expect(names).toEqual(
+    "connection content-length content-type host idempotency-key x-svc-attempt x-svc-delivery-id x-svc-event-id x-svc-signature".split(
+      " ",
+    ),
+  );
+
+  const [saved] = captured(file);
+  expect(Object.keys(saved ?? {})).toEqual("at method path verdict headers body".split(" "));
+  expect(saved).toMatchObject({ method: "POST", path: "/any/path?x=1", verdict: "genuine" });
+  expect(Buffer.from(String(saved?.["body"]), "base64").toString()).toBe(event);
+  expect(saved?.["headers"]).toContainEqual(["x-other", "1"]);
+  expect(saved?.["headers"]).toContainEqual(["authorization", "…"]);
+  expect(saved?.["headers"]).toContainEqual(["cookie", "…"]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(await interrupt()).toBe(130);
+});
+
+test("saves a request before it is forwarded", async () => {
+  const file = newFile();
+  let saved = "";
+  const { url: to } = await target((response) => {
+    saved = readFileSync(file, "utf8");
+    response.end();
+  });
+  const { url } = await listening(["--forward-to", to, "--save", file]);
+  expect((await deliver(url, event)).status).toBe(200);
+  expect(saved).toContain(Buffer.from(event).toString("base64"));
+});
+
+test("responds 503 if a request cannot be saved, and forwards nothing", async () => {
+  const { url: to, got } = await target();
+  const { url, received } = await listening(["--forward-to", to, "--save", "/dev/full"]);
+  expect((await deliver(url, event)).status).toBe(503);
+  await until(() => received().length === 1, "the delivery is shown");
+  expect(received()[0]?.["error"]).toMatch(/not saved/);
+  expect(got).toEqual([]);
+});
+
+test("appends to a file that ends with half a line", async () => {
+  const file = newFile();
+  writeFileSync(file, '{"at":"2026', { mode: 0o644 });
+  const { url } = await listening(["--save", file]);
+  await deliver(url, event);
+  const lines = readFileSync(file, "utf8").split("\n");
+  expect(lines).toEqual(['{"at":"2026', expect.stringMatching(/^\{"at":.*\}$/), ""]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("saves and explains a wrong signature, and does not forward it", async () => {
+  const { url: to, got } = await target();
+  const file = newFile();
+  const args = ["--forward-to", to, "--save", file, "--previous-secret-env=OLD"];
+  const { url, received } = await listening(args, { OLD: "whsec_before" });
+  const responses = [
+    await deliver(url, event, { secret: "whsec_before" }),
+    await deliver(url, event, { secret: secret.slice(6) }),
+    await deliver(url, event, { headers: { "x-svc-signature": undefined } }),
+    await deliver(url, event, { headers: { "x-svc-signature": "sha256=\u00e9" } }),
+  ];
+  expect(responses.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+  await until(() => received().length === 4, "the deliveries are shown");
+  const shown = received().map(({ verdict, mistake }) => `${String(verdict)} ${String(mistake)}`);
+  expect(shown.toSorted()).toEqual([
+    "signature_malformed null",
+    "signature_mismatch old_secret",
+    "signature_mismatch secret_prefix_stripped",
+    "signature_missing null",
+  ]);
+  expect(captured(file)).toHaveLength(4);
+  expect(got).toEqual([]);
+});
+
+test("an explainer explains one at a time and ten a minute", async () => {
+  let now = 0;
+  const explain = createExplainer("whsec_test", [], () => now);
+  const body = Buffer.from("{}");
+  const both = await Promise.all([explain(body, ""), explain(body, "")]);
+  expect(both.map((one) => one?.mistake?.id)).toEqual(["missing_signature", undefined]);
+  for (let index = 1; index < 10; index += 1) expect(await explain(body, "")).toBeDefined();
+  now = 59_999;
+  expect(await explain(body, "")).toBeUndefined();
+  now = 60_000;
+  expect(await explain(body, "")).toBeDefined();
+});
+
+describe("a target", () => {
+  test("that is down is 502, and its redirect is returned and not followed", async () => {
+    const closed = createServer().listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    const down = await listening(["--forward-to", `localhost:${port}`]);
+    expect((await deliver(down.url, event)).status).toBe(502);
+
+    const { url: to, got } = await target((response) =>
+      response.writeHead(307, { Location: "/elsewhere" }).end(),
+    );
+    const { url } = await listening(["--forward-to", to]);
+    const response = await deliver(url, event);
+    expect([response.status, response.headers.get("location")]).toEqual([307, "/elsewhere"]);
+    expect(got).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      "another machine",
+      "http://192.0.2.1/",
+      /192\.0\.2\.1, which is not this machine.*--allow-external/,
+    ],
+    ["the unspecified address", "http://0.0.0.0:3000/", /not this machine/],
+    ["a mapped private address", "http://[::ffff:10.0.0.1]/", /not this machine/],
+    ["another scheme", "file:///etc/passwd", /http or https/],
+    ["credentials", "http://user:pass@localhost/", /user name/],
+    ["an invalid URL", "http://:80", /valid URL/],
+    ["a name without an address", "http://no-such-name.invalid/", /no address|not this machine/],
+  ])("is refused: %s", async (_what, to, text) => {
+    const { code, stderr } = await cli(["listen", "--secret-env=SECRET", "--forward-to", to]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(text)]);
+  });
+});
+
+test("refuses a large body, and the command continues", async () => {
+  const file = newFile();
+  const { url, received } = await listening(["--max-bytes", "100", "--save", file]);
+  const sent = deliver(url, "x".repeat(101)).then(
+    ({ status }) => status,
+    () => 413,
+  );
+  expect(await sent).toBe(413);
+  const chunked = fetch(url, {
+    method: "POST",
+    body: new ReadableStream({
+      start(controller) {
+        controller.enqueue(new Uint8Array(200));
+        controller.close();
+      },
+    }),
+    duplex: "half",
+  } as RequestInit);
+  expect(
+    await chunked.then(
+      ({ status }) => status,
+      () => 413,
+    ),
+  ).toBe(413);
+  expect((await deliver(url, "x".repeat(100))).status).toBe(200);
+  await until(() => received().length === 3, "all are shown");
+  expect(received().map(({ verdict }) => verdict)).toEqual([
+    "body_too_large",
+    "body_too_large",
+    "genuine",
+  ]);
+  expect(captured(file)).toHaveLength(1);
+});
+
+test("a client that hangs up in the middle of a body is shown and not saved", async () => {
+  const file = newFile();
+  const { url, received } = await listening(["--save", file]);
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf");
+  await once(socket, "connect");
+  await new Promise<void>((resolve) => socket.end(resolve));
+  await until(() => received().length === 1, "it is shown");
+  expect(received()[0]).toMatchObject({ verdict: "aborted", bytes: null });
+  expect(readFileSync(file, "utf8")).toBe("");
+});
+
+test("prints a line for each delivery, without control characters", async () => {
+  const { output, shows } = start(["listen", "--port=0", "--secret-env=SECRET"]);
+  await shows(/^Listening at http:\S+\n/);
+  const [url = ""] = /http:\S+/.exec(output.stdout) ?? [];
+  const hostile = JSON.stringify({ type: "a\u001b[2J\u202e\nfake  line" });
+  await deliver(url, hostile, { deliveryId: "dlv_1\u009b31m" });
+  await shows(/genuine/);
+  await deliver(url, event, { secret: secret.slice(6) });
+  await shows(/whsec_/);
+  const [, first, second] = output.stdout.split("\n");
+  expect(first).toMatch(/^\d\d:\d\d:\d\d {2}200 {2}a fake line {2}dlv_1\S* {2}genuine$/);
+  expect(second).toMatch(/^\d\d:\d\d:\d\d {2}401 {2}POST {2}dlv_\S+ {2}signature_mismatch$/);
+  expect(output.stdout).toMatch(/\n {2}The key is the secret without `whsec_`\.\n/);
+  expect(output.stdout).toMatch(/^[\n -~]+$/);
+});
+
+test("receives from the sandbox and forwards to a receiver", async () => {
+  const done = gate();
+  const receiver = createReceiver({
+    secret: () => endpointSecret,
+    on: { "email.sent": () => done.open() },
+  });
+  let endpointSecret = "";
+  const port = await listen(webhooks(receiver));
+  const sandbox = createSandbox({ clock: "manual" });
+  onTestFinished(() => sandbox.close());
+  const { url: service } = await sandbox.listen(0);
+  const post = async (path: string, body: object) => {
+    const response = await fetch(service + path, {
+      method: "POST",
+      headers: {
+        authorization: "Bearer svc_test",
+        "content-type": "application/json",
+        "idempotency-key": "key",
+      },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Readonly<Record<string, unknown>>;
+  };
+  const free = createServer().listen(0, "127.0.0.1");
+  await once(free, "listening");
+  const { port: own } = free.address() as AddressInfo;
+  await new Promise((resolve) => free.close(resolve));
+
+  const endpoint = { url: `http://localhost:${own}/`, event_types: ["email.sent"] };
+  endpointSecret = String((await post("/v1/webhook-endpoints", endpoint))["secret"]);
+  const started = start(
+    ["listen", `--port=${own}`, "--secret-env=SECRET", `--forward-to=http://localhost:${port}`],
+    { SECRET: endpointSecret },
+  );
+  await started.shows(/Listening/);
+  await post("/v1/emails", { from: "a@a.test", to: ["b@b.test"], subject: "s", text: "t" });
+  await Promise.all([sandbox.clock.advance(10_000), done.opened]);
+  await started.shows(/200 {2}email\.sent {2}dlv_\S+ {2}genuine/);
+});
+
+describe("ends", () => {
+  test("with 1 and the fix if the port is in use", async () => {
+    const { url } = await listening();
+    const { port } = new URL(url);
+    const { code, stderr } = await cli(["listen", "--port", port, "--secret-env=SECRET"]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^svc-webhooks listen: The port \d+ .+EADDRINUSE.+--port.+\n$/),
+    ]);
+  });
+
+  test("with 2 without a secret, with a spoilt one, and with a file that cannot be written", async () => {
+    const results = await Promise.all([
+      cli(["listen", "--port=0"]),
+      cli(["listen", "--port=0", "--secret-env=SECRET"], { env: { SECRET: "whsec_x " } }),
+      cli(["listen", "--port=0", "--secret-env=SECRET", "--save=/no/folder/file"]),
+      cli(["listen", "--port=65536", "--secret-env=SECRET"]),
+    ]);
+    expect(results.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
+  });
+
+  test("with 130 after Ctrl-C, while a forwarded request hangs", async () => {
+    const called = gate();
+    const { url: to } = await target(() => called.open());
+    const { url, interrupt } = await listening(["--forward-to", to]);
+    const sent = deliver(url, event).catch(() => "closed");
+    await called.opened;
+    expect(await interrupt()).toBe(130);
+    expect(await sent).toBe("closed");
+  });
+
+  test("quietly when stdout is closed", async () => {
+    const { child, url, ended } = await listening();
+    child.stdout.destroy();
+    await deliver(url, event);
+    expect(await ended).toMatchObject({ code: 0, stderr: "" });
+  });
+});

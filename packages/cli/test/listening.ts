@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { listen } from "@svc-webhooks/kit/servers";
+import { signedDelivery, type SignedDeliveryOptions } from "@svc-webhooks/testing";
+import { secret, start, type Started } from "./support.js";
+
+export interface Listening extends Started {
+  readonly url: string;
+  /** What it has written after its first line, one object for each request. */
+  readonly received: () => readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Starts `listen --json` on a free port. */
+export async function listening(
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Listening> {
+  const started = start(["listen", "--port=0", "--secret-env=SECRET", "--json", ...args], env);
+  await started.shows(/\n/);
+  const lines = () =>
+    started.output.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  return { ...started, url: String(lines()[0]?.["url"]), received: () => lines().slice(1) };
+}
+
+/** Sends a delivery as the service does. */
+export async function deliver(
+  url: string,
+  event: unknown,
+  options: SignedDeliveryOptions = {},
+): Promise<Response> {
+  return fetch(url, {
+    ...(await signedDelivery(event, { secret, ...options })),
+    redirect: "manual",
+  });
+}
+
+export interface Got {
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  readonly rawHeaders: readonly string[];
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+/** A server that keeps what it gets, and responds with 200 or as `respond` does. */
+export async function target(
+  respond: (response: ServerResponse, got: Got) => void = (response) => void response.end(),
+): Promise<{ readonly url: string; readonly got: readonly Got[] }> {
+  const got: Got[] = [];
+  const port = await listen(async (request, response) => {
+    const { method, url: path, rawHeaders, headers } = request;
+    const one = { method, path, rawHeaders, headers, body: await buffer(request) };
+    got.push(one);
+    respond(response, one);
+  });
+  return { url: `http://127.0.0.1:${port}/hooks`, got };
+}
+
+export const sha256 = (body: Uint8Array): string => createHash("sha256").update(body).digest("hex");
+
+/** The requests of a capture file. */
+export const captured = (file: string): readonly Readonly<Record<string, unknown>>[] =>
+  readFileSync(file, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
