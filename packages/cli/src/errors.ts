@@ -25,5 +25,12 @@ export class Failure extends Error {
   }
 }
 
-export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
+/** A connection that several addresses refused has an error with a code and no message. */
+export function messageOf(error: unknown): string {
+  const { message, code } = Object(error) as {
+    readonly message?: unknown;
+    readonly code?: unknown;
+  };
+  const text = [message, code].find((one) => typeof one === "string" && one !== "");
+  return typeof text === "string" ? text : String(error);
+}

@@ -187,7 +187,7 @@ test("refuses a large body, and the command continues", async () => {
       },
     }),
     duplex: "half",
-  } as RequestInit);
+  });
   expect(
     await chunked.then(
       ({ status }) => status,
@@ -270,6 +270,7 @@ test("receives from the sandbox and forwards to a receiver", async () => {
   await post("/v1/emails", { from: "a@a.test", to: ["b@b.test"], subject: "s", text: "t" });
   await Promise.all([sandbox.clock.advance(10_000), done.opened]);
   await started.shows(/200 {2}email\.sent {2}dlv_\S+ {2}genuine/);
+  expect(started.output.stderr).toBe("");
 });
 
 describe("ends", () => {

@@ -64,6 +64,13 @@ test("--help lists the options, --assumptions all assumptions as they are set", 
   expect(stdout).toContain("A-21  endpoint.urls: loopback (default; also strict)\n");
 });
 
+test("--json makes the assumptions a list", async () => {
+  const { stdout } = await run("--assumptions", "--json", "--set", "A-06=reject");
+  const list = JSON.parse(stdout) as readonly unknown[];
+  expect(list).toHaveLength(28);
+  expect(list).toContainEqual(expect.objectContaining({ id: "A-06", value: "reject" }));
+});
+
 test("-h is --help, and --version prints the version of the package", async () => {
   expect(await run("-h")).toEqual(await run("--help"));
   const { version } = JSON.parse(

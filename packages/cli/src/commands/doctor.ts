@@ -1,3 +1,80 @@
+import { sign } from "@svc-webhooks/core";
 import { command } from "../command.js";
+import { wholeNumber } from "../lib/number.js";
+import { createProgress } from "../lib/progress.js";
+import {
+  previousSecretOptions,
+  readPreviousSecrets,
+  requireSecret,
+  secretOptions,
+} from "../lib/secret.js";
+import { resolveTarget, targetOptions, type Target } from "../lib/target.js";
+import { printable } from "../lib/text.js";
+import { examine } from "../doctor/examine.js";
+import type { Finding } from "../doctor/findings.js";
+import { probeType, sender } from "../doctor/probe.js";
 
-export const doctor = command({ usage: "", details: [], options: {}, run: async () => 0 });
+const options = {
+  ...secretOptions,
+  ...previousSecretOptions,
+  timeout: {
+    type: "string",
+    default: "10",
+    value: "seconds",
+    text: "how long the receiver may take for one response",
+  },
+  ...targetOptions,
+} as const;
+
+/** About as many probes as a receiver without mistakes gets. */
+const usualProbes = 17;
+
+export const doctor = command({
+  usage: "<url> --secret-env <name>",
+  args: ["url"],
+  details: [
+    `Posts deliveries of the type ${probeType} to a receiver and nothing else: genuine ones whose bytes a parser would change, in pieces, large, twice, and forged ones. From its responses it names what is wrong: a parser before the receiver, a wrong secret, an altered body, unsigned deliveries that are accepted, and more.`,
+    "Use the secret that the receiver has. A receiver that handles every type runs its handler for the genuine ones.",
+    "Exits with 1 if there is a finding, and names what no request can show. With --json: { url, findings: [{ id, saw, cause, fix, mistake? }], not_judged, probes }.",
+  ],
+  options,
+  async run(context) {
+    const { args, options: given, paint, show, signal, stderr } = context;
+    const [text = ""] = args;
+    const timeoutMs = wholeNumber("--timeout", given.timeout, 1, 600) * 1_000;
+    const target = await resolveTarget("The URL", text, given["allow-external"]);
+    const secret = await requireSecret(context);
+    const previousSecrets = await readPreviousSecrets(context);
+    // A wrong secret is an error of the usage, not of the receiver.
+    await sign("", secret);
+    const progress = createProgress(stderr);
+    const senderTo = (to: Target) => sender({ target: to, secret, timeoutMs, signal });
+    let sent = 0;
+    const { findings, not_judged, probes } = await examine({
+      secret,
+      previousSecrets,
+      send: senderTo(target),
+      sendToOtherSlash: senderTo(withOtherSlash(target)),
+      onProbe: ({ name }) => progress.update(Math.min((sent += 1) / usualProbes, 1), name),
+    }).finally(progress.clear);
+    const { href: url } = target.url;
+    const blocks = [
+      `${url}: ${probes.length} probes, ${findings.length === 1 ? "1 finding" : `${findings.length} findings`}`,
+      ...findings.map((one) => blockOf(one, paint("red", one.id))),
+      ...(findings.length === 0 ? [paint("green", "No mistake found.")] : []),
+      ["Not judged:", ...not_judged.map((one) => `  - ${one}`)].join("\n"),
+    ];
+    show({ url, findings, not_judged, probes }, blocks.join("\n\n"));
+    return findings.length > 0 ? 1 : 0;
+  },
+});
+
+const blockOf = ({ saw, cause, fix }: Finding, title: string) =>
+  [title, `  Saw:   ${printable(saw)}`, `  Cause: ${cause}`, `  Fix:   ${fix}`].join("\n");
+
+/** The same target, with a slash added to its path or removed. */
+function withOtherSlash(target: Target): Target {
+  const url = new URL(target.url);
+  url.pathname = url.pathname.endsWith("/") ? url.pathname.slice(0, -1) : `${url.pathname}/`;
+  return target.at(url);
+}

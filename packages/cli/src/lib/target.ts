@@ -22,6 +22,8 @@ export interface Target {
     outgoing: Omit<Outgoing, "body"> & { readonly length: number },
     signal: AbortSignal,
   ) => ClientRequest;
+  /** Another path of the same host. */
+  readonly at: (url: URL) => Target;
 }
 
 interface Address {
@@ -60,17 +62,19 @@ export async function resolveTarget(
       "Use a loopback address such as http://localhost:3000/webhooks, or add --allow-external.",
     );
   }
-  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
-  const lookup = pinned(addresses);
+  return targetAt(url, pinned(addresses));
+}
 
+function targetAt(url: URL, lookup: LookupFunction): Target {
+  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
   const open: Target["open"] = ({ method, headers, length }, signal) => {
     const all = [...headers, ["Host", url.host], ["Content-Length", String(length)]];
-    const sent = length === 0 && method === "GET" ? all.slice(0, -1) : all;
-    return request(url, { method, headers: sent.flat(), lookup, agent: false, signal });
+    return request(url, { method, headers: all.flat(), lookup, agent: false, signal });
   };
   return {
     url,
     open,
+    at: (other) => targetAt(other, lookup),
     send: ({ body, ...outgoing }, signal) =>
       new Promise((respond, reject) => {
         const sending = open({ ...outgoing, length: body.length }, signal);

@@ -1,0 +1,80 @@
+import { createHmac } from "node:crypto";
+
+type Bytes = string | Uint8Array;
+
+const hex = (key: Bytes, message: Bytes) => createHmac("sha256", key).update(message).digest("hex");
+
+/** Whether a mistake is in the body that was signed, the key or the form of the value. */
+export type GuessKind = "parsed" | "altered" | "key" | "form";
+
+/** The signature that a mistaken receiver computes for a body, and so accepts. */
+export interface Guess {
+  readonly kind: GuessKind;
+  readonly signature: string;
+}
+
+/** Signatures of what a receiver may have in place of the body. */
+export function bodyGuesses(body: Uint8Array, secret: string): readonly Guess[] {
+  const text = new TextDecoder().decode(body);
+  const latin1 = Buffer.from(body).toString("latin1");
+  const value = parsed(text);
+  const json = JSON.stringify(value) ?? "";
+  const spaced = JSON.stringify(value, null, 1)?.replaceAll(/(,?)\n */g, (_, comma) =>
+    comma === "" ? "" : ", ",
+  );
+  const bodies: readonly (readonly [GuessKind, readonly (Bytes | undefined)[]])[] = [
+    ["parsed", [json, spaced, JSON.stringify(value, null, 2), "{}", "[object Object]"]],
+    ["parsed", ["", "undefined", JSON.stringify(text)]],
+    ["altered", [text.trim(), text.replaceAll("\r\n", "\n"), text.replaceAll("\r\n", "\n").trim()]],
+    ["altered", [`${text}\n`, latin1, Buffer.from(text, "latin1"), `\uFEFF${text}`]],
+  ];
+  return bodies.flatMap(([kind, variants]) =>
+    variants
+      .filter((one) => one !== undefined)
+      .map((one) => ({ kind, signature: `sha256=${hex(secret, one)}` })),
+  );
+}
+
+/** Signatures with keys that mistaken code makes of the secret, and in other forms. */
+export function keyGuesses(
+  body: Uint8Array,
+  secret: string,
+  previous: readonly string[],
+): readonly Guess[] {
+  const stripped = secret.replace(/^whsec_/, "");
+  const keys = [
+    ...previous,
+    stripped,
+    Buffer.from(stripped, "base64"),
+    Buffer.from(secret, "base64"),
+    `"${secret}"`,
+    `'${secret}'`,
+    `${secret}\n`,
+    `${secret} `,
+    "",
+    "undefined",
+  ];
+  const digest = (hash: string, encoding: "hex" | "base64") =>
+    createHmac(hash, secret).update(body).digest(encoding);
+  const forms = [
+    digest("sha256", "hex"),
+    `sha256=${digest("sha256", "base64")}`,
+    digest("sha256", "base64"),
+    `sha256=${digest("sha1", "hex")}`,
+    `sha1=${digest("sha1", "hex")}`,
+    `sha256=${digest("sha512", "hex")}`,
+    `sha512=${digest("sha512", "hex")}`,
+  ];
+  return [
+    ...keys.map((key) => ({ kind: "key" as const, signature: `sha256=${hex(key, body)}` })),
+    ...forms.map((signature) => ({ kind: "form" as const, signature })),
+  ];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

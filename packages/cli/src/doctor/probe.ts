@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { buffer } from "node:stream/consumers";
+import { sign } from "@svc-webhooks/core";
+import { signedDelivery } from "@svc-webhooks/testing";
+import { messageOf } from "../errors.js";
+import type { Target } from "../lib/target.js";
+
+/** A request to a receiver. */
+export interface Probe {
+  /** What it is, in words. */
+  readonly name: string;
+  readonly body: Uint8Array;
+  /** The value of `X-SVC-Signature`; undefined leaves it out. Default: the genuine one. */
+  readonly signature?: string | undefined;
+  /** Default: a new one. */
+  readonly deliveryId?: string;
+  readonly attempt?: number;
+  /** `pieces` sends the second half of the body a moment later, `half` closes the connection instead. */
+  readonly how?: "pieces" | "half";
+}
+
+export interface Reply {
+  readonly name: string;
+  /** The status of the response; null if there is none. */
+  readonly status: number | null;
+  /** Why there is no response: `timeout`, or the error of the connection. */
+  readonly error: string | null;
+  /** The outcome's code if the receiver is one of svc-webhooks. */
+  readonly code?: string;
+  readonly location?: string;
+  /** The response came before the body had been sent. */
+  readonly early: boolean;
+  readonly ms: number;
+}
+
+/** The probe that each examination may send. */
+export const probeType = "svc-webhooks.doctor";
+
+const betweenPiecesMs = 300;
+
+export const isSuccess = ({ status }: Reply): boolean =>
+  status !== null && status >= 200 && status < 300;
+
+export type Send = (probe: Probe) => Promise<Reply>;
+
+export interface SendOptions {
+  readonly target: Target;
+  readonly secret: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export const newDeliveryId = (): string => `dlv_doctor_${randomUUID()}`;
+
+/** Returns a function that sends one probe and never rejects, except after an abort. */
+export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send {
+  return async (probe) => {
+    const { name, body, deliveryId = newDeliveryId(), attempt = 1, how } = probe;
+    const signature = "signature" in probe ? probe.signature : await sign(body, secret);
+    const { headers } = await signedDelivery(body, {
+      secret,
+      deliveryId,
+      attempt,
+      headers: {
+        "x-svc-signature": signature,
+        "x-svc-event-id": "evt_doctor",
+        "x-svc-subscription-id": "sub_doctor",
+      },
+    });
+    const start = performance.now();
+    const timeout = AbortSignal.timeout(timeoutMs);
+    let isSent = false;
+    let early = false;
+    const either = AbortSignal.any([timeout, signal]);
+    const outgoing = target.open(
+      { method: "POST", headers: Object.entries(headers), length: body.length },
+      either,
+    );
+    const response = new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.once("response", (one) => {
+        early = !isSent;
+        resolve(one);
+      });
+      outgoing.on("error", reject);
+      outgoing.once("close", () => reject(new Error("closed")));
+    });
+    const result = response.then(readReply).catch((error: unknown) => ({
+      status: null,
+      error: timeout.aborted ? "timeout" : messageOf(error),
+    }));
+    if (how === undefined) {
+      outgoing.end(body);
+      isSent = true;
+    } else {
+      outgoing.write(body.subarray(0, body.length / 2));
+      await Promise.race([pause(betweenPiecesMs), result]);
+      if (how === "half") outgoing.destroy();
+      else if (!outgoing.destroyed) outgoing.end(body.subarray(body.length / 2));
+      isSent = true;
+    }
+    const reply = { name, error: null, ...(await result), early };
+    signal.throwIfAborted();
+    return { ...reply, ms: Math.round(performance.now() - start) };
+  };
+}
+
+async function readReply(response: IncomingMessage) {
+  const text = (await buffer(response)).subarray(0, 65_536).toString();
+  const { location } = response.headers;
+  const code = outcomeOf(text);
+  return {
+    status: response.statusCode ?? null,
+    ...(code === undefined ? {} : { code }),
+    ...(location === undefined ? {} : { location }),
+  };
+}
+
+/** The code in `{"status":"processed"}` or `{"error":{"code":"signature_mismatch"}}`. */
+function outcomeOf(text: string): string | undefined {
+  try {
+    const { status, error } = JSON.parse(text) as {
+      readonly status?: unknown;
+      readonly error?: { readonly code?: unknown };
+    };
+    const code = error?.code ?? status;
+    return typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}

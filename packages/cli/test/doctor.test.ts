@@ -1,0 +1,402 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { getRequestListener } from "@hono/node-server";
+import { createReceiver, type Receiver } from "@svc-webhooks/core";
+import { webhooks as express } from "@svc-webhooks/express";
+import { webhooks as hono } from "@svc-webhooks/hono";
+import { listen } from "@svc-webhooks/kit/servers";
+import { webhooks as next } from "@svc-webhooks/next";
+import { webhooks as node } from "@svc-webhooks/node";
+import expressApp, { type Express } from "express";
+import { Hono } from "hono";
+import { describe, expect, test } from "vitest";
+import { cli, hasTerminal, inTerminal, json, secret, shell, start } from "./support.js";
+
+type Finding = Readonly<Record<"id" | "saw" | "cause" | "fix" | "mistake", string>>;
+
+const receiver = (options = {}): Receiver =>
+  createReceiver({ secret, on: { "*": () => {} }, log: () => {}, ...options });
+
+const app = (build: (app: Express) => void): RequestListener => {
+  const one = expressApp();
+  build(one);
+  return one as RequestListener;
+};
+
+async function examine(listener: RequestListener, ...args: readonly string[]) {
+  const port = await listen(listener);
+  const url = `http://127.0.0.1:${port}/webhooks`;
+  const flags = ["--secret-env=SECRET", "--previous-secret-env=OLD", "--timeout=2", ...args];
+  const { code, value } = await json(["doctor", url, ...flags], "", { OLD: oldSecret });
+  const findings = value["findings"] as readonly Finding[];
+  return { code, url, value, findings, ids: findings.map(({ id }) => id) };
+}
+
+const oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+
+describe("finds nothing wrong with the adapters", () => {
+  test.each<[string, () => RequestListener]>([
+    ["node", () => node(receiver())],
+    ["Express", () => app((one) => one.post("/webhooks", express(receiver())))],
+    [
+      "Hono",
+      () => {
+        const { fetch } = new Hono().post("/webhooks", hono(receiver()));
+        return getRequestListener(fetch, { overrideGlobalObjects: false });
+      },
+    ],
+    ["Next.js", () => getRequestListener(next(receiver()).POST, { overrideGlobalObjects: false })],
+  ])("%s", async (_name, make) => {
+    const { code, value, url } = await examine(make());
+    expect({ code, findings: value["findings"] }).toEqual({ code: 0, findings: [] });
+    expect(value["url"]).toBe(url);
+    expect(value["not_judged"]).toHaveLength(5);
+    expect((value["probes"] as readonly unknown[]).length).toBeGreaterThan(15);
+  });
+});
+
+test("sends only the type svc-webhooks.doctor", async () => {
+  const types = new Set<string>();
+  const collecting = receiver({
+    on: { "*": ({ type }: { type: string }) => void types.add(type) },
+  });
+  expect((await examine(node(collecting))).code).toBe(0);
+  expect([...types]).toEqual(["svc-webhooks.doctor"]);
+});
+
+type Verdict = boolean | number;
+
+/** A hand-written receiver: reads the body, then responds with 200 for true, 401 for false, or a status. */
+const handWritten =
+  (
+    judge: (body: Buffer, signature: string, request: IncomingMessage) => Verdict,
+    read: (request: IncomingMessage) => Promise<Buffer> = buffer,
+  ): RequestListener =>
+  async (request, response) => {
+    const signature = String(request.headers["x-svc-signature"] ?? "");
+    const verdict = await read(request)
+      .then((body) => judge(body, signature, request))
+      .catch(() => 500);
+    response.statusCode = verdict === true ? 200 : verdict === false ? 401 : verdict;
+    response.end();
+  };
+
+const hmac = (body: string | Buffer, key: string | Buffer = secret, hash = "sha256") =>
+  createHmac(hash, key).update(body).digest("hex");
+const signed = (body: string | Buffer, key: string | Buffer = secret) =>
+  `sha256=${hmac(body, key)}`;
+
+const isGenuine = (body: Buffer, signature: string) => signed(body) === signature;
+
+/** `express.json()`, then a signature over what `JSON.stringify` makes of the result. */
+const reserialising = app((one) => {
+  one.use(expressApp.json({ limit: "1mb" }));
+  one.post("/webhooks", (request, response) => {
+    const isRight = signed(JSON.stringify(request.body)) === request.get("x-svc-signature");
+    response.sendStatus(isRight ? 200 : 401);
+  });
+});
+
+const seen = () => {
+  const ids = new Set<string>();
+  return ({ headers }: IncomingMessage) => {
+    const id = String(headers["x-svc-delivery-id"]);
+    return ids.has(id) || !ids.add(id);
+  };
+};
+
+const isSeen = seen();
+
+function firstPiece(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve) => request.once("data", resolve));
+}
+
+/** After a request that was cut, responds to nothing. */
+function fragile(): RequestListener {
+  let isBroken = false;
+  return (request, response) => {
+    request.on("aborted", () => (isBroken = true));
+    if (isBroken) return void response.writeHead(503).end();
+    handWritten(isGenuine)(request, response);
+  };
+}
+
+const early: RequestListener = (request, response) => {
+  const signature = String(request.headers["x-svc-signature"]);
+  const length = Number(request.headers["content-length"]);
+  // Longer bodies come in pieces.
+  if (/^sha256=[0-9a-f]{64}$/.test(signature) && length < 200) response.end();
+  else handWritten(isGenuine)(request, response);
+};
+
+interface Bad {
+  readonly name: string;
+  readonly listener: RequestListener;
+  readonly ids: readonly string[];
+  readonly mistake?: string;
+}
+
+const bad: readonly Bad[] = [
+  {
+    name: "a parser before one of our adapters",
+    listener: app((one) => one.use(expressApp.json(), express(receiver()))),
+    ids: ["parser_before_receiver"],
+  },
+  {
+    name: "a body that is parsed and serialised again",
+    listener: reserialising,
+    ids: ["parser_before_receiver"],
+    mistake: "reserialised_json",
+  },
+  {
+    name: "an HMAC of a parsed object, which throws",
+    listener: app((one) => {
+      one.use(expressApp.json());
+      one.post("/webhooks", (request, response) => {
+        hmac(request.body as string);
+        response.sendStatus(200);
+      });
+      one.use((_error: unknown, _request: unknown, response: ServerResponse, _next: unknown) => {
+        const { status = 500 } = _error as { readonly status?: number };
+        response.writeHead(status).end();
+      });
+    }),
+    ids: ["parser_before_receiver"],
+  },
+  {
+    name: "an empty object in place of the body",
+    listener: handWritten((_body, signature) => signature === signed("{}")),
+    ids: ["parser_before_receiver"],
+    mistake: "placeholder_body",
+  },
+  {
+    name: "a body that is trimmed",
+    listener: handWritten((body, signature) => signature === signed(body.toString().trim())),
+    ids: ["body_altered"],
+    mistake: "newline_removed",
+  },
+  {
+    name: "a body that is decoded as Latin-1",
+    listener: handWritten(
+      (body, signature) => signature === signed(Buffer.from(body.toString("latin1"))),
+    ),
+    ids: ["body_altered"],
+    mistake: "latin1",
+  },
+  {
+    name: "another secret",
+    listener: handWritten((body, signature) => signature === signed(body, "whsec_another")),
+    ids: ["wrong_secret"],
+  },
+  {
+    name: "the previous secret",
+    listener: node(receiver({ secret: oldSecret })),
+    ids: ["wrong_secret"],
+    mistake: "old_secret",
+  },
+  {
+    name: "a secret without its prefix",
+    listener: node(receiver({ secret: secret.slice(6) })),
+    ids: ["wrong_secret"],
+    mistake: "secret_prefix_stripped",
+  },
+  {
+    name: "a secret that is decoded from base64",
+    listener: node(receiver({ secret: Buffer.from(secret.slice(6), "base64") })),
+    ids: ["wrong_secret"],
+    mistake: "secret_base64_decoded",
+  },
+  {
+    name: "a signature in base64",
+    listener: handWritten(
+      (body, signature) =>
+        signature === `sha256=${createHmac("sha256", secret).update(body).digest("base64")}`,
+    ),
+    ids: ["wrong_signature_form"],
+    mistake: "base64",
+  },
+  {
+    name: "no verification",
+    listener: handWritten(() => true),
+    ids: ["unsigned_accepted"],
+  },
+  {
+    name: "a look at the form of the signature",
+    listener: handWritten((_body, signature) => /^sha256=[0-9a-f]{64}$/.test(signature)),
+    ids: ["wrong_secret_accepted", "altered_body_accepted"],
+  },
+  {
+    name: "a prefix that is optional",
+    listener: handWritten((body, signature) => signature.replace("sha256=", "") === hmac(body)),
+    ids: ["prefix_not_checked"],
+  },
+  {
+    name: "a comparison of as many characters as there are",
+    listener: handWritten(
+      (body, signature) => signature.length > 10 && signed(body).startsWith(signature),
+    ),
+    ids: ["short_signature_accepted"],
+  },
+  {
+    name: "timingSafeEqual of different lengths",
+    listener: handWritten((body, signature) =>
+      timingSafeEqual(Buffer.from(signed(body)), Buffer.from(signature)),
+    ),
+    ids: ["forgery_is_an_error"],
+  },
+  {
+    name: "an unknown type that is an error",
+    listener: node(
+      receiver({
+        on: {
+          "*": () => {
+            throw new Error("unknown");
+          },
+        },
+      }),
+    ),
+    ids: ["genuine_failed"],
+  },
+  {
+    name: "a JSON parser that throws after the verification",
+    listener: handWritten((body, signature) => {
+      if (!isGenuine(body, signature)) return false;
+      JSON.parse(body.toString());
+      return true;
+    }),
+    ids: ["malformed_is_an_error"],
+  },
+  {
+    name: "copies that are conflicts",
+    listener: handWritten((body, signature, request) =>
+      isGenuine(body, signature) ? (isSeen(request) ? 409 : true) : false,
+    ),
+    ids: ["duplicate_refused"],
+  },
+  {
+    name: "a receiver for each request",
+    listener: (request, response) => void node(receiver())(request, response),
+    ids: ["duplicate_ran"],
+  },
+  {
+    name: "the first piece of a body",
+    listener: handWritten(isGenuine, firstPiece),
+    ids: ["pieces_refused", "large_refused"],
+  },
+  {
+    name: "a limit for bodies",
+    listener: app((one) => {
+      one.use(expressApp.raw({ type: "*/*", limit: "100kb" }));
+      one.post("/webhooks", express(receiver()));
+    }),
+    ids: ["large_refused"],
+  },
+  { name: "a hang-up that breaks it", listener: fragile(), ids: ["stops_serving"] },
+  {
+    name: "a response before the body",
+    listener: early,
+    ids: ["wrong_secret_accepted", "altered_body_accepted", "early_success"],
+  },
+  { name: "no response", listener: () => {}, ids: ["hangs"] },
+  {
+    name: "a closed connection",
+    listener: (request) => void request.socket.destroy(),
+    ids: ["connection_closed"],
+  },
+  {
+    name: "another path",
+    listener: (_request, response) => void response.writeHead(404).end(),
+    ids: ["not_found"],
+  },
+  {
+    name: "a redirect",
+    listener: (_request, response) => void response.writeHead(308, { Location: "/x" }).end(),
+    ids: ["redirects"],
+  },
+  {
+    name: "a header that a proxy removes",
+    listener: (request, response) => {
+      delete request.headers["x-svc-delivery-id"];
+      void node(receiver())(request, response);
+    },
+    ids: ["header_removed"],
+  },
+];
+
+describe("names what is wrong", () => {
+  test.each(bad)("$name", async ({ listener, ids, mistake }) => {
+    const { code, findings, ids: found } = await examine(listener);
+    expect({ code, found }).toEqual({ code: 1, found: ids });
+    expect(findings[0]?.mistake).toBe(mistake);
+    for (const { saw, cause, fix } of findings) {
+      for (const text of [saw, cause, fix]) expect(text).toMatch(/^[A-Za-z].*[.]$|docs\/.+\.md\.$/);
+    }
+  });
+
+  test("a server that is not there", async () => {
+    const { code, value } = await json(["doctor", "localhost:9", "--secret-env=SECRET"]);
+    expect(code).toBe(1);
+    expect(value["findings"]).toMatchObject([{ id: "unreachable" }]);
+  });
+
+  test("a path that lacks its slash", async () => {
+    const { findings } = await examine((request, response) => {
+      if (request.url === "/webhooks/") handWritten(isGenuine)(request, response);
+      else response.writeHead(404).end();
+    });
+    expect(findings).toMatchObject([{ id: "not_found", fix: expect.stringContaining("slash") }]);
+  });
+});
+
+test("prints each finding with what it saw, its cause and its fix, and what it cannot judge", async () => {
+  const port = await listen(handWritten(() => true));
+  const { code, stdout, stderr } = await cli([
+    "doctor",
+    `http://localhost:${port}/`,
+    "--secret-env=SECRET",
+  ]);
+  expect([code, stderr]).toEqual([1, ""]);
+  expect(stdout).toMatch(
+    /^http:\/\/localhost:\d+\/: \d+ probes, 1 finding\n\nunsigned_accepted\n {2}Saw: {3}.+\n {2}Cause: .+\n {2}Fix: {3}.+\n\nNot judged:\n(?: {2}- .+\n)+$/,
+  );
+});
+
+test.each([
+  [
+    "an external target",
+    ["doctor", "http://192.0.2.1/", "--secret-env=SECRET"],
+    /--allow-external/,
+  ],
+  ["no URL", ["doctor", "--secret-env=SECRET"], /<url> is missing/],
+  ["no secret", ["doctor", "http://localhost:1"], /secret is missing/],
+  ["a secret in quotes", ["doctor", "localhost:1", "--secret-env=QUOTED"], /quotes/],
+])("refuses %s", async (_what, args, text) => {
+  const { code, stdout, stderr } = await cli(args, { env: { QUOTED: `"${secret}"` } });
+  expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(text)]);
+});
+
+test("takes the secret from stdin", async () => {
+  const port = await listen(node(receiver()));
+  const args = ["doctor", `http://127.0.0.1:${port}/`, "--secret-stdin"];
+  expect((await json(args, `${secret}\n`)).code).toBe(0);
+});
+
+test("Ctrl-C exits with 130 and prints nothing", async () => {
+  let called = () => {};
+  const isCalled = new Promise<void>((resolve) => (called = resolve));
+  const port = await listen(() => called());
+  const { interrupt, output } = start(["doctor", `localhost:${port}`, "--secret-env=SECRET"]);
+  await isCalled;
+  expect([await interrupt(), output]).toEqual([130, { stdout: "", stderr: "" }]);
+});
+
+test.skipIf(!hasTerminal)("a terminal shows the probes as they are sent", async () => {
+  const port = await listen(node(receiver()));
+  const { code, output } = await inTerminal(
+    shell("doctor", `localhost:${port}`, "--secret-env=SECRET"),
+  );
+  expect(code).toBe(0);
+  expect(output).toContain("a copy of a delivery");
+  expect(output.split("\r\u001b[K").at(-1)).toMatch(/^http:.+ 0 findings/);
+});

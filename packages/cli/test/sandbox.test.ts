@@ -1,0 +1,78 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { node, root } from "@svc-webhooks/kit/programs";
+import { expect, onTestFinished, test } from "vitest";
+import { cli, hasTerminal, inTerminal, json, shell, start } from "./support.js";
+
+test("serves the sandbox until Ctrl-C, and exits with 130", async () => {
+  const { shows, output, interrupt } = start(["sandbox", "--port=0", "--set=A-06=allow"]);
+  await shows(/\n/);
+  const [, url = ""] =
+    /^The sandbox serves the interface at (http:\S+)\n/.exec(output.stdout) ?? [];
+  const response = await fetch(`${url}/v1/webhook-event-types`);
+  expect(response.status).toBe(401);
+  expect([await interrupt(), output.stderr]).toEqual([130, ""]);
+});
+
+test("--json writes the URL as JSON", async () => {
+  const { shows, output } = start(["sandbox", "--port=0", "--json"]);
+  await shows(/\n/);
+  expect(JSON.parse(output.stdout)).toEqual({
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/),
+  });
+});
+
+test("takes the options of the sandbox's own command", async () => {
+  const options = (help: string) =>
+    help.match(/^ {2}(?:-h, )?--[\w-]+(?: <.+?>)?/gm)?.map((one) => one.trim());
+  const own = await node(["packages/sandbox/dist/main.js", "--help"], { cwd: root });
+  const { stdout } = await cli(["sandbox", "--help"]);
+  const shared = options(own.stdout)?.filter((one) => one !== "--version");
+  expect(shared?.length).toBeGreaterThan(8);
+  expect(options(stdout)).toEqual(shared);
+});
+
+test("--assumptions prints all of them, with --json as a list", async () => {
+  const { stdout } = await cli(["sandbox", "--assumptions", "--set", "A-06=reject"]);
+  expect(stdout).toContain("A-06  domain.unverifiedFrom: reject (default warn; also allow)\n");
+  const { code, value } = await json(["sandbox", "--assumptions", "--set", "A-06=reject"]);
+  expect(code).toBe(0);
+  expect(value).toHaveLength(28);
+  expect(value).toContainEqual(expect.objectContaining({ id: "A-06", value: "reject" }));
+});
+
+test.each([
+  ["a port that is not a number", ["--port", "web"], /--port must be/],
+  ["an assumption that does not exist", ["--set", "A-99=x"], /A-99/],
+  ["an unknown option", ["--prot=1"], /'--prot'/],
+])("wrong usage exits with 2: %s", async (_what, args, text) => {
+  const { code, stdout, stderr } = await cli(["sandbox", ...args]);
+  expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(text)]);
+});
+
+test("a port in use exits with 1 and the fix", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const { code, stderr } = await cli(["sandbox", "--port", String(port)]);
+  expect([code, stderr]).toEqual([
+    1,
+    `svc-webhooks sandbox: Port ${port} is in use. Choose another one, or 0 for a free one.\n`,
+  ]);
+});
+
+test.skipIf(!hasTerminal)(
+  "in a terminal it shows what to export, and Ctrl-C stops it",
+  async () => {
+    const { code, output } = await inTerminal(
+      shell("sandbox", "--port=0"),
+      {},
+      {
+        after: /Ctrl-C stops it/,
+        type: "\u0003",
+      },
+    );
+    expect([code, output]).toEqual([130, expect.stringContaining("export SVC_BASE_URL=http:")]);
+  },
+);
