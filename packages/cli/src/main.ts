@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { run } from "./run.js";
 
 /** Milliseconds after which stopping is noticed. */

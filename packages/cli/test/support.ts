@@ -7,7 +7,7 @@ import { root } from "@svc-webhooks/kit/programs";
 import { until } from "@svc-webhooks/kit/until";
 import { onTestFinished } from "vitest";
 
-export const main: string = join(root, "packages/cli/dist/main.js");
+export const main: string = join(root, "packages/cli/bin/svc-webhooks.js");
 
 export const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -102,9 +102,12 @@ export async function inTerminal(
   const child = spawn("script", ["-qefc", commandLine, "/dev/null"], { env: environment(env) });
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
+  let isTyped = keys === undefined;
   child.stdout.on("data", (chunk: Buffer) => {
     output += chunk.toString();
-    if (keys?.after.test(output)) child.stdin.write(keys.type);
+    if (isTyped || !keys?.after.test(output)) return;
+    isTyped = true;
+    child.stdin.write(keys.type);
   });
   const [code] = (await once(child, "close")) as [number | null];
   return { code, output };
