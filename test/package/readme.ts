@@ -39,7 +39,9 @@ export function readmes(): readonly string[] {
   const inFolders = ["packages", "examples"].flatMap((parent) =>
     readdirSync(join(root, parent)).map((folder) => `${parent}/${folder}/README.md`),
   );
-  const pages = readdirSync(join(root, "docs")).map((page) => `docs/${page}`);
+  const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((page) => page.endsWith(".md"))
+    .map((page) => `docs/${page}`);
   return ["README.md", ...inFolders, ...pages].filter((readme) => existsSync(join(root, readme)));
 }
 

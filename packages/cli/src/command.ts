@@ -67,6 +67,8 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
   readonly args?: readonly string[];
   /** Paragraphs of its help. */
   readonly details: readonly string[];
+  /** Command lines of its help. */
+  readonly examples: readonly string[];
   readonly options: Specs;
   run(context: Context<Specs>): Promise<ExitCode>;
 }

@@ -46,7 +46,7 @@ const rowOf = ([name, spec]: [string, OptionSpec]) => {
 /** The help of one command: at most 50 lines of 100 characters. */
 export function helpOf(
   { name, summary }: CommandEntry,
-  { usage, details, options }: Command,
+  { usage, details, examples, options }: Command,
 ): string {
   const paragraphs = [`${summary}.`, ...details].map(
     (text) => `${wrap(text, maxColumns).join("\n")}\n`,
@@ -56,6 +56,7 @@ export function helpOf(
     `Usage: svc-webhooks ${name} ${usage}\n`,
     ...paragraphs,
     `Options:\n${columns(rows)}`,
+    `Examples:\n${examples.map((line) => `  ${line}\n`).join("")}`,
     `${exitCodes}\n`,
   ].join("\n");
 }

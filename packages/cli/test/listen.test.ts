@@ -56,7 +56,7 @@ test("verifies, saves and forwards a delivery, and returns the target's response
   );
 
   const [saved] = captured(file);
-  expect(Object.keys(saved ?? {})).toEqual("at method path verdict headers body".split(" "));
+  expect(Object.keys(saved ?? {})).toEqual("at method path headers body verdict".split(" "));
   expect(saved).toMatchObject({ method: "POST", path: "/any/path?x=1", verdict: "genuine" });
   expect(Buffer.from(String(saved?.["body"]), "base64").toString()).toBe(event);
   expect(saved?.["headers"]).toContainEqual(["x-other", "1"]);

@@ -37,6 +37,7 @@ export const doctor = command({
     "Use the secret that the receiver has. A receiver that handles every type runs its handler for the genuine ones.",
     "Exits with 1 if there is a finding, and names what no request can show. With --json: { url, findings: [{ id, saw, cause, fix, mistake? }], not_judged, probes }.",
   ],
+  examples: ["svc-webhooks doctor http://localhost:3000/webhooks --secret-env SVC_WEBHOOK_SECRET"],
   options,
   async run(context) {
     const { args, options: given, paint, show, signal, stderr } = context;

@@ -51,6 +51,10 @@ export const listen = command({
     "The body is forwarded byte by byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender gets the target's status and body, 502 if the target is down, and 401 for a wrong signature, which is saved but not forwarded, and explained at most ten times a minute. Without --forward-to, genuine deliveries get 200.",
     "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. svc-webhooks replay sends it again.",
   ],
+  examples: [
+    "svc-webhooks listen --secret-env SVC_WEBHOOK_SECRET --forward-to http://localhost:3000/webhooks",
+    "svc-webhooks listen --port 4011 --secret-file secret.txt --save deliveries.jsonl",
+  ],
   options,
   async run(context) {
     const { options: given, signal } = context;

@@ -51,6 +51,10 @@ export const replay = command({
     "The signatures are those of the file, so the receiver needs the secret that was valid then. A receiver that has run a delivery responds to its copy as to a duplicate.",
     "Writes a line for each request that did not get a 2xx, and a summary; with --json a line for every request: { line, delivery_id, status, bytes, sha256, ms }. Exits with 1 unless all got a 2xx.",
   ],
+  examples: [
+    "svc-webhooks replay deliveries.jsonl --to http://localhost:3000/webhooks",
+    "svc-webhooks replay deliveries.jsonl --to http://localhost:3000/webhooks --only genuine --json",
+  ],
   options,
   async run(context) {
     const { args, json, options: given, paint, show, signal, stderr } = context;

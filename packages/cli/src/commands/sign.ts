@@ -11,6 +11,10 @@ export const sign = command({
     "Writes the value of the X-SVC-Signature header for the exact bytes of stdin: sha256= and 64 hex digits.",
     "With --json: { signature }.",
   ],
+  examples: [
+    "svc-webhooks sign --secret-env SVC_WEBHOOK_SECRET < body.json",
+    'printf %s \'{"type":"email.sent"}\' | svc-webhooks sign --secret-file secret.txt',
+  ],
   options,
   async run(context) {
     bodyFirst(context.options);

@@ -31,6 +31,10 @@ export const verify = command({
     "--explain tries the known mistakes, such as a body that was parsed and serialised again, or a secret with a newline, and names the one that makes this signature. A mistake is never accepted, and neither is the previous secret.",
     "With --json: { ok, mistake }, where mistake is an id such as reserialised_json, or null.",
   ],
+  examples: [
+    "svc-webhooks verify --explain --secret-env SVC_WEBHOOK_SECRET --signature sha256=… < body.json",
+    "svc-webhooks verify --json --secret-env NEW --previous-secret-env OLD --signature sha256=… < body.json",
+  ],
   options,
   async run(context) {
     bodyFirst(context.options);

@@ -31,10 +31,10 @@ const credentials = /^(?:authorization|proxy-authorization|cookie)$/i;
 export function openCapture(flag: string, path: string): CaptureFile {
   const file = open(flag, path);
   return {
-    write({ body, headers, ...rest }) {
+    write({ at, method, path, headers, body, verdict }) {
       const kept = headers.map(([name, value]) => [name, credentials.test(name) ? "…" : value]);
-      const line = JSON.stringify({ ...rest, headers: kept, body: body.toString("base64") });
-      appendFileSync(file, `${line}\n`);
+      const request = { at, method, path, headers: kept, body: body.toString("base64"), verdict };
+      appendFileSync(file, `${JSON.stringify(request)}\n`);
     },
     close: () => closeSync(file),
   };

@@ -1,0 +1,61 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "@svc-webhooks/kit/programs";
+import { format, resolveConfig } from "prettier";
+import { expect, test } from "vitest";
+import { commands } from "../src/commands.js";
+import { cli, newFile } from "./support.js";
+
+// `npx vitest run packages/cli/test/docs.test.ts -u` writes the pages.
+
+const fileOf = (name: string) => `${name.replaceAll(" ", "-")}.md`;
+
+async function expectPage(path: string, text: string): Promise<void> {
+  const file = join(root, path);
+  const options = await resolveConfig(file);
+  await expect(await format(text, { ...options, filepath: file })).toMatchFileSnapshot(file);
+}
+
+test.each(commands)("docs/cli has the help of $name", async ({ name }) => {
+  const { stdout } = await cli([...name.split(" "), "--help"]);
+  const page = `# svc-webhooks ${name}\n\n\`\`\`text\n${stdout}\`\`\`\n\n[All commands](../cli.md)\n`;
+  await expectPage(`docs/cli/${fileOf(name)}`, page);
+});
+
+test.each([
+  ["docs/cli.md", "cli/"],
+  ["packages/cli/README.md", "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/cli/"],
+])("%s lists all commands", async (page, folder) => {
+  const rows = commands.map(
+    ({ name, summary }) => `| [\`${name}\`](${folder}${fileOf(name)}) | ${summary} |\n`,
+  );
+  const table = `| command | what it does |\n| --- | --- |\n${rows.join("")}`;
+  const text = readFileSync(join(root, page), "utf8");
+  await expectPage(
+    page,
+    text.replace(/^\| command .*\|\n(?:\|.*\|\n)*/m, () => table),
+  );
+});
+
+/** The commands of a block, in an empty folder, with the linked `svc-webhooks`. Exit codes are ignored. */
+async function runBlock(block: string): Promise<string> {
+  const path = [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
+  const options = { cwd: dirname(newFile()), env: { ...process.env, PATH: path } };
+  const { stdout } = await promisify(execFile)("bash", ["-c", `${block}\ntrue`], options);
+  return stdout;
+}
+
+test("docs/debug-a-signature.md shows what verify --explain prints", async () => {
+  const page = readFileSync(join(root, "docs/debug-a-signature.md"), "utf8");
+  const [, block = "", shown = ""] = /```sh\n([^]*?)```\n\n```text\n([^]*?)```/.exec(page) ?? [];
+  const written = page.replace(shown, await runBlock(block));
+  await expectPage("docs/debug-a-signature.md", written);
+});
+
+test("the README's sign and verify agree", async () => {
+  const readme = readFileSync(join(root, "packages/cli/README.md"), "utf8");
+  const [, block = ""] = /```sh\n(export[^]*?)```/.exec(readme) ?? [];
+  expect(await runBlock(block)).toBe("The signature is genuine.\n");
+});
