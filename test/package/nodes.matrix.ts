@@ -35,6 +35,11 @@ describe.each(versions)("on Node %s", (version) => {
       args: ["entries.cjs", ...nodeEntries],
       lines: nodeEntries.length,
     },
+    {
+      what: "the command line",
+      args: ["node_modules/svc-webhooks/bin/svc-webhooks.js", "sandbox", "--assumptions"],
+      lines: 56,
+    },
     { what: "two copies of the core", args: ["two-copies.mjs"], lines: 12 },
   ])("runs $what", async ({ args, lines }) => {
     const { exitCode, stdout, stderr } = await node(args);

@@ -73,7 +73,7 @@ export async function packWorkspace(): Promise<PackedWorkspace> {
   );
 
   const installed = (name: string) =>
-    name.startsWith(`${scope}/`) ? unpacked(name) : join(root, "node_modules", name);
+    packages.some((one) => one.name === name) ? unpacked(name) : join(root, "node_modules", name);
   for (const { name, manifest } of packages) {
     const declared = { ...manifest.dependencies, ...manifest.peerDependencies };
     for (const dependency of Object.keys(declared)) {

@@ -1,3 +1,3 @@
 #!/usr/bin/env node
 // npm links the programs of a workspace when it installs, before anything is built.
-import "#main";
+await import("#main");

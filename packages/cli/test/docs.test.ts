@@ -12,16 +12,17 @@ import { cli, newFile } from "./support.js";
 
 const fileOf = (name: string) => `${name.replaceAll(" ", "-")}.md`;
 
-async function expectPage(path: string, text: string): Promise<void> {
+async function formatted(path: string, text: string): Promise<readonly [string, string]> {
   const file = join(root, path);
   const options = await resolveConfig(file);
-  await expect(await format(text, { ...options, filepath: file })).toMatchFileSnapshot(file);
+  return [await format(text, { ...options, filepath: file }), file];
 }
 
 test.each(commands)("docs/cli has the help of $name", async ({ name }) => {
   const { stdout } = await cli([...name.split(" "), "--help"]);
   const page = `# svc-webhooks ${name}\n\n\`\`\`text\n${stdout}\`\`\`\n\n[All commands](../cli.md)\n`;
-  await expectPage(`docs/cli/${fileOf(name)}`, page);
+  const [written, file] = await formatted(`docs/cli/${fileOf(name)}`, page);
+  await expect(written).toMatchFileSnapshot(file);
 });
 
 test.each([
@@ -33,10 +34,11 @@ test.each([
   );
   const table = `| command | what it does |\n| --- | --- |\n${rows.join("")}`;
   const text = readFileSync(join(root, page), "utf8");
-  await expectPage(
+  const [written, file] = await formatted(
     page,
     text.replace(/^\| command .*\|\n(?:\|.*\|\n)*/m, () => table),
   );
+  await expect(written).toMatchFileSnapshot(file);
 });
 
 /** The commands of a block, in an empty folder, with the linked `svc-webhooks`. Exit codes are ignored. */
@@ -50,8 +52,9 @@ async function runBlock(block: string): Promise<string> {
 test("docs/debug-a-signature.md shows what verify --explain prints", async () => {
   const page = readFileSync(join(root, "docs/debug-a-signature.md"), "utf8");
   const [, block = "", shown = ""] = /```sh\n([^]*?)```\n\n```text\n([^]*?)```/.exec(page) ?? [];
-  const written = page.replace(shown, await runBlock(block));
-  await expectPage("docs/debug-a-signature.md", written);
+  const current = page.replace(shown, await runBlock(block));
+  const [written, file] = await formatted("docs/debug-a-signature.md", current);
+  await expect(written).toMatchFileSnapshot(file);
 });
 
 test("the README's sign and verify agree", async () => {

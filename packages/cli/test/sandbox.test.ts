@@ -1,8 +1,9 @@
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { node, root } from "@svc-webhooks/kit/programs";
 import { expect, onTestFinished, test } from "vitest";
-import { cli, hasTerminal, inTerminal, json, shell, start } from "./support.js";
+import { cli, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
 
 test("serves the sandbox until Ctrl-C, and exits with 130", async () => {
   const { shows, output, interrupt } = start(["sandbox", "--port=0", "--set=A-06=allow"]);
@@ -76,3 +77,17 @@ test.skipIf(!hasTerminal)(
     expect([code, output]).toEqual([130, expect.stringContaining("export SVC_BASE_URL=http:")]);
   },
 );
+
+test("a second Ctrl-C ends a stop that takes long", async () => {
+  const stuck = newFile("stuck.mjs");
+  writeFileSync(stuck, "import { Server } from 'node:http'; Server.prototype.close = () => {};");
+  const { child, shows, output, ended } = start(["sandbox", "--port=0"], {
+    NODE_OPTIONS: `--import=${stuck}`,
+  });
+  await shows(/\n/);
+  child.kill("SIGINT");
+  await shows(/^Stopping\. Press Ctrl-C again to stop immediately\.\n$/, "stderr");
+  child.kill("SIGINT");
+  expect((await ended).code).toBe(130);
+  expect(output.stderr).toBe("Stopping. Press Ctrl-C again to stop immediately.\n");
+});

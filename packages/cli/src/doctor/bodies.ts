@@ -22,7 +22,8 @@ export const lines = (): Uint8Array =>
 /** JSON with characters of two, three and four bytes. */
 export const nonAscii = (): Uint8Array => plain({ text: "Grüße, 東京 😀" });
 
-/** More than the 100 kB at which body parsers stop by default. */
-export const large = (): Uint8Array => plain({ text: "x".repeat(131_072) });
+/** More than one piece on its way, and less than the 100 kB at which body parsers stop by default. */
+export const large = (): Uint8Array => plain({ text: "x".repeat(65_536) });
 
+/** For unsigned requests only: no receiver may take it for an event. */
 export const notJson = (): Uint8Array => utf8(`${probeType} ${id()}`);

@@ -99,13 +99,8 @@ const texts = {
     fix: "Collect all pieces until the end of the request, then verify.",
   },
   large_refused: {
-    cause: "A limit for bodies is below 128 KiB, as that of body parsers is by default.",
+    cause: "A limit for bodies is below 64 KiB, or only the first piece of a body is read.",
     fix: "Raise the limit, in proxies too. The service documents no maximum.",
-  },
-  malformed_is_an_error: {
-    cause:
-      "A signed body that is not a JSON object makes the receiver fail, and the sender tries again.",
-    fix: "Respond with 400 to what can never be parsed.",
   },
   duplicate_refused: {
     cause: "The receiver reports a delivery that it has already handled as an error.",

@@ -28,8 +28,8 @@ const credentials = /^(?:authorization|proxy-authorization|cookie)$/i;
  *
  * @throws UsageError if it cannot be opened
  */
-export function openCapture(flag: string, path: string): CaptureFile {
-  const file = open(flag, path);
+export function openCapture(flag: string, name: string): CaptureFile {
+  const file = open(flag, name);
   return {
     write({ at, method, path, headers, body, verdict }) {
       const kept = headers.map(([name, value]) => [name, credentials.test(name) ? "…" : value]);
@@ -40,9 +40,9 @@ export function openCapture(flag: string, path: string): CaptureFile {
   };
 }
 
-function open(flag: string, path: string): number {
+function open(flag: string, name: string): number {
   try {
-    const file = openSync(path, "a+", 0o600);
+    const file = openSync(name, "a+", 0o600);
     const stats = fstatSync(file);
     if (!stats.isFile()) return file;
     fchmodSync(file, 0o600);

@@ -1,5 +1,4 @@
 import { styleText } from "node:util";
-import type { Output } from "../command.js";
 
 export type Colour = "green" | "red" | "yellow" | "bold" | "dim";
 
@@ -8,7 +7,7 @@ export type Paint = (colour: Colour, text: string) => string;
 
 /** Colours only on a terminal, and never with `NO_COLOR` (no-color.org). */
 export function paintFor(
-  { isTTY }: Output,
+  { isTTY }: { readonly isTTY?: boolean },
   { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
 ): Paint {
   if (isTTY !== true || NO_COLOR !== "" || TERM === "dumb") return (_colour, text) => text;
