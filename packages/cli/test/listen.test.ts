@@ -121,13 +121,13 @@ test("saves and explains a wrong signature, and does not forward it", async () =
   expect(got).toEqual([]);
 });
 
-test("an explainer explains one at a time and ten a minute", async () => {
+test("an explainer explains ten signatures a minute", async () => {
   let now = 0;
   const explain = createExplainer("whsec_test", [], () => now);
   const body = Buffer.from("{}");
-  const both = await Promise.all([explain(body, ""), explain(body, "")]);
-  expect(both.map((one) => one?.mistake?.id)).toEqual(["missing_signature", undefined]);
-  for (let index = 1; index < 10; index += 1) expect(await explain(body, "")).toBeDefined();
+  const all = await Promise.all(Array.from({ length: 11 }, () => explain(body, "")));
+  const ids = all.map((one) => one?.mistake?.id);
+  expect(ids).toEqual([...Array.from({ length: 10 }, () => "missing_signature"), undefined]);
   now = 59_999;
   expect(await explain(body, "")).toBeUndefined();
   now = 60_000;

@@ -33,7 +33,7 @@ export const verify = command({
   ],
   examples: [
     "svc-webhooks verify --explain --secret-env SVC_WEBHOOK_SECRET --signature sha256=… < body.json",
-    "svc-webhooks verify --json --secret-env NEW --previous-secret-env OLD --signature sha256=… < body.json",
+    "svc-webhooks verify --json --secret-env NEW --signature sha256=… --body body.json",
   ],
   options,
   async run(context) {

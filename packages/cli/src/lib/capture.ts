@@ -32,7 +32,10 @@ export function openCapture(flag: string, name: string): CaptureFile {
   const file = open(flag, name);
   return {
     write({ at, method, path, headers, body, verdict }) {
-      const kept = headers.map(([name, value]) => [name, credentials.test(name) ? "…" : value]);
+      const kept = headers.map(([header, value]) => [
+        header,
+        credentials.test(header) ? "…" : value,
+      ]);
       const request = { at, method, path, headers: kept, body: body.toString("base64"), verdict };
       appendFileSync(file, `${JSON.stringify(request)}\n`);
     },

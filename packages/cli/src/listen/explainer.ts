@@ -16,18 +16,15 @@ export function createExplainer(
   previousSecrets: readonly string[],
   now: () => number = () => performance.now(),
 ): Explainer {
-  let isBusy = false;
+  let last: Promise<unknown> = Promise.resolve();
   let started: readonly number[] = [];
   return async (body, signature) => {
     const at = now();
     started = started.filter((one) => at - one < windowMs);
-    if (isBusy || started.length >= mostInWindow) return undefined;
+    if (started.length >= mostInWindow) return undefined;
     started = [...started, at];
-    isBusy = true;
-    try {
-      return await explain({ body, signature, secrets, previousSecrets });
-    } finally {
-      isBusy = false;
-    }
+    const explanation = last.then(() => explain({ body, signature, secrets, previousSecrets }));
+    last = explanation.catch(() => {});
+    return explanation;
   };
 }
