@@ -48,6 +48,7 @@ describe("wrong usage prints one line with the fix, and exits with 2", () => {
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(oneLine);
     expect(stderr).not.toContain(secret.slice(0, 12));
+    if (args.some((arg) => arg.startsWith("--"))) expect(stderr).toMatch(/Use|Write --.*-env/);
   });
 
   test("no command prints the overview to stderr", async () => {
@@ -122,6 +123,19 @@ test("stdin that is closed is an empty body", async () => {
   const [code] = (await once(child, "close")) as [number | null];
   expect(code).toBe(0);
   expect(output).toMatch(/^sha256=[0-9a-f]{64}\n$/);
+});
+
+test.each([
+  ["sandbox", ["--assumptions"], 0],
+  ["listen", ["--secret-stdin"], 2],
+  ["replay", ["/no/file", "--to=localhost:9"], 2],
+  ["verify", ["--secret-env=SECRET", "--signature=x"], 1],
+  ["doctor", ["localhost:9", "--secret-env=SECRET"], 1],
+])("%s ends by itself when stdin is closed", async (name, args, expected) => {
+  const script = `SECRET=whsec_test ${shell(name, ...args)} <&-`;
+  const child = spawn("bash", ["-c", script], { stdio: ["pipe", "ignore", "ignore"] });
+  const [code] = (await once(child, "close")) as [number | null];
+  expect(code).toBe(expected);
 });
 
 test("Ctrl-C while stdin is read exits with 130 and prints nothing", async () => {

@@ -10,9 +10,17 @@ import { createSandbox } from "@svc-webhooks/sandbox";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createExplainer } from "../src/listen/explainer.js";
 import { captured, deliver, listening, target } from "./listening.js";
-import { cli, newFile, secret, start } from "./support.js";
+import { cli, hasTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
 
 const event = '{ "type": "email.sent", "name": "Zo\\u00eb" }\r\n';
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 test("verifies, saves and forwards a delivery, and returns the target's response", async () => {
   const { url: to, got } = await target((response) =>
@@ -136,10 +144,7 @@ test("an explainer explains ten signatures a minute", async () => {
 
 describe("a target", () => {
   test("that is down is 502, and its redirect is returned and not followed", async () => {
-    const closed = createServer().listen(0, "127.0.0.1");
-    await once(closed, "listening");
-    const { port } = closed.address() as AddressInfo;
-    closed.close();
+    const port = await freePort();
     const down = await listening(["--forward-to", `localhost:${port}`]);
     expect((await deliver(down.url, event)).status).toBe(502);
 
@@ -168,6 +173,12 @@ describe("a target", () => {
     const { code, stderr } = await cli(["listen", "--secret-env=SECRET", "--forward-to", to]);
     expect([code, stderr]).toEqual([2, expect.stringMatching(text)]);
   });
+});
+
+test("a target that is the command itself is refused", async () => {
+  const args = ["listen", "--port=4099", "--secret-env=SECRET", "--forward-to=localhost:4099/x"];
+  const { code, stderr } = await cli(args);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("leads back to this command")]);
 });
 
 test("refuses a large body, and the command continues", async () => {
@@ -216,6 +227,28 @@ test("a client that hangs up in the middle of a body is shown and not saved", as
   expect(readFileSync(file, "utf8")).toBe("");
 });
 
+test("holds at most 100 connections", async () => {
+  const { url } = await listening();
+  const { port } = new URL(url);
+  let closed = 0;
+  const sockets = Array.from({ length: 110 }, () => {
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.on("error", () => {});
+    socket.on("close", () => (closed += 1));
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+    return socket;
+  });
+  await until(() => closed >= 10, "connections are closed");
+  expect(closed).toBe(10);
+  for (const socket of sockets) socket.destroy();
+  const works = () =>
+    deliver(url, event).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await until(works, "deliveries are received again");
+});
+
 test("prints a line for each delivery, without control characters", async () => {
   const { output, shows } = start(["listen", "--port=0", "--secret-env=SECRET"]);
   await shows(/^Listening at http:\S+\n/);
@@ -255,11 +288,7 @@ test("receives from the sandbox and forwards to a receiver", async () => {
     });
     return (await response.json()) as Readonly<Record<string, unknown>>;
   };
-  const free = createServer().listen(0, "127.0.0.1");
-  await once(free, "listening");
-  const { port: own } = free.address() as AddressInfo;
-  await new Promise((resolve) => free.close(resolve));
-
+  const own = await freePort();
   const endpoint = { url: `http://localhost:${own}/`, event_types: ["email.sent"] };
   endpointSecret = String((await post("/v1/webhook-endpoints", endpoint))["secret"]);
   const started = start(
@@ -311,3 +340,32 @@ describe("ends", () => {
     expect(await ended).toMatchObject({ code: 0, stderr: "" });
   });
 });
+
+test.skipIf(!hasTerminal)(
+  "in a terminal verdicts have colours, and Ctrl-C ends it with 130",
+  async () => {
+    const port = await freePort();
+    const ended = inTerminal(
+      shell("listen", `--port=${port}`, "--secret-env=SECRET"),
+      {},
+      {
+        after: /200/,
+        type: "\u0003",
+      },
+    );
+    const url = `http://127.0.0.1:${port}/`;
+    await until(
+      () =>
+        fetch(url).then(
+          () => true,
+          () => false,
+        ),
+      "it listens",
+    );
+    await deliver(url, event);
+    const { code, output } = await ended;
+    expect(code).toBe(130);
+    expect(output).toContain("\u001b[31m401");
+    expect(output).toContain("\u001b[32m200");
+  },
+);

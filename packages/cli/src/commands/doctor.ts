@@ -27,7 +27,7 @@ const options = {
 } as const;
 
 /** About as many probes as a receiver without mistakes gets. */
-const usualProbes = 17;
+const usualProbes = 16;
 
 export const doctor = command({
   usage: "<url> --secret-env <name>",

@@ -65,6 +65,12 @@ export const listen = command({
       to === undefined
         ? undefined
         : await resolveTarget("--forward-to", to, given["allow-external"]);
+    if (target && portOf(target.url) === port) {
+      throw new UsageError(
+        "--forward-to leads back to this command.",
+        "Use the port of your receiver, or another --port.",
+      );
+    }
     const previousSecrets = await readPreviousSecrets(context);
     const secret = await readSecret(context);
     if (secret === undefined) {
@@ -96,6 +102,8 @@ export const listen = command({
     return 0;
   },
 });
+
+const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === "https:" ? 443 : 80);
 
 async function showReceived(
   { at, method, path, headers, body, verdict, status, error }: Received,

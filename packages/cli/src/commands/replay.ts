@@ -47,7 +47,7 @@ export const replay = command({
   usage: "<file> --to <url>",
   args: ["file"],
   details: [
-    "Sends the requests of a file that svc-webhooks listen --save has written: the same bytes, with the documented headers, Idempotency-Key and Content-Type. Redirects are not followed.",
+    "Sends the requests of a file that svc-webhooks listen --save has written: the same bytes, with the documented headers, Idempotency-Key and Content-Type. All go to the URL as it is given; saved paths are not used, and redirects are not followed.",
     "The signatures are those of the file, so the receiver needs the secret that was valid then. A receiver that has run a delivery responds to its copy as to a duplicate.",
     "Writes a line for each request that did not get a 2xx, and a summary; with --json a line for every request: { line, delivery_id, status, bytes, sha256, ms }. Exits with 1 unless all got a 2xx.",
   ],

@@ -36,6 +36,9 @@ const forwardMs = 30_000;
 /** A body that has not arrived by then ends with 408. */
 const requestMs = 30_000;
 
+/** Each may hold a body in memory. More are closed, and their senders try again. */
+const maxConnections = 100;
+
 /** Headers of the target's response that the sender gets. */
 const returned = ["content-type", "content-encoding", "retry-after", "location"] as const;
 
@@ -61,6 +64,7 @@ export async function serve(
     { requestTimeout: requestMs, headersTimeout: requestMs },
     (request, response) => void receive(request, response, options),
   );
+  server.maxConnections = maxConnections;
   server.listen(port, "127.0.0.1");
   try {
     await once(server, "listening");
