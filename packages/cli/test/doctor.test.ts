@@ -288,6 +288,18 @@ const bad: readonly Bad[] = [
     }),
     ids: ["large_refused"],
   },
+  {
+    name: "words of our receivers in another one, which does not check the prefix",
+    listener: (request, response) => {
+      const end = response.end.bind(response);
+      const words = () => (response.statusCode < 300 ? '{"status":"processed"}' : "{}");
+      Object.assign(response, { end: () => end(words()) });
+      const isRight = (body: Buffer, signature: string) =>
+        signature.replace("sha256=", "") === hmac(body);
+      handWritten(isRight)(request, response);
+    },
+    ids: ["prefix_not_checked"],
+  },
   { name: "a hang-up that breaks it", listener: fragile(), ids: ["stops_serving"] },
   {
     name: "a response before the body",

@@ -60,7 +60,7 @@ export const doctor = command({
     }).finally(progress.clear);
     const { href: url } = target.url;
     const blocks = [
-      `${url}: ${probes.length} probes, ${findings.length === 1 ? "1 finding" : `${findings.length} findings`}`,
+      `${url}: ${counted(probes.length, "probe")}, ${counted(findings.length, "finding")}`,
       ...findings.map((one) => blockOf(one, paint("red", one.id))),
       ...(findings.length === 0 ? [paint("green", "No mistake found.")] : []),
       ["Not judged:", ...not_judged.map((one) => `  - ${one}`)].join("\n"),
@@ -69,6 +69,8 @@ export const doctor = command({
     return findings.length > 0 ? 1 : 0;
   },
 });
+
+const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 const blockOf = ({ saw, cause, fix }: Finding, title: string) =>
   [title, `  Saw:   ${printable(saw)}`, `  Cause: ${cause}`, `  Fix:   ${fix}`].join("\n");

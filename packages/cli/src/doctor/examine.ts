@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { sign } from "@svc-webhooks/core";
+import { sign, type OutcomeCode } from "@svc-webhooks/core";
 import { explain } from "@svc-webhooks/testing/explain";
 import { exact, large, lines, nonAscii, notJson, plain } from "./bodies.js";
 import { finding, notJudged, type Finding } from "./findings.js";
@@ -75,7 +75,9 @@ const saw = ({ name, status, code, error }: Reply) =>
 function lostReply(reply: Reply): Finding | undefined {
   if (reply.status !== null) return undefined;
   if (reply.error === "timeout") return finding("hangs", saw(reply));
-  const isRefused = /ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH/.test(reply.error ?? "");
+  const isRefused = /ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH/.test(
+    reply.error ?? "",
+  );
   return finding(isRefused ? "unreachable" : "connection_closed", saw(reply));
 }
 
@@ -99,10 +101,10 @@ async function examineGenuine(examining: Examining): Promise<Reply> {
     findings.push(known);
     return reply;
   }
-  // A code of ours that is not about the signature: no other signature would be accepted.
-  const isOurs = code !== undefined && code !== "signature_mismatch";
+  // The signature was right: no other one would be accepted.
+  const isVerified = code !== undefined && verifiedOutcomes.has(code);
   const guesses = [...keyGuesses(body, secret, previousSecrets), ...bodyGuesses(body, secret)];
-  const guessed = isOurs ? undefined : await identify(body, guesses, reply, examining);
+  const guessed = isVerified ? undefined : await identify(body, guesses, reply, examining);
   findings.push(guessed ?? (await refused(reply, examining)));
   return reply;
 }
@@ -134,6 +136,17 @@ function knownCode(reply: Reply): Finding | undefined {
       return undefined;
   }
 }
+
+/** Outcomes of our receivers that come after the verification. */
+const verifiedOutcomes: ReadonlySet<string> = new Set<OutcomeCode>([
+  "handler_failed",
+  "handler_timeout",
+  "event_invalid",
+  "event_untyped",
+  "store_unavailable",
+  "in_flight",
+  "draining",
+]);
 
 const kinds = {
   parsed: "parser_before_receiver",

@@ -108,8 +108,9 @@ export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send
 
 async function readReply(response: IncomingMessage) {
   const text = (await buffer(response)).subarray(0, 65_536).toString();
-  const { location } = response.headers;
-  const code = outcomeOf(text);
+  const { location, "cache-control": caching } = response.headers;
+  // Other servers may use the same words.
+  const code = caching === "no-store" ? outcomeOf(text) : undefined;
   return {
     status: response.statusCode ?? null,
     ...(code === undefined ? {} : { code }),

@@ -39,6 +39,9 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
+/** By default Node leaves an address after 250 ms, which a busy machine may need for loopback. */
+const connecting = { agent: false, autoSelectFamilyAttemptTimeout: 5_000 } as const;
+
 const isLoopback = ({ address, family }: Address) =>
   loopback.check(address, family === 4 ? "ipv4" : "ipv6");
 
@@ -69,7 +72,8 @@ function targetAt(url: URL, lookup: LookupFunction): Target {
   const request = url.protocol === "https:" ? httpsRequest : httpRequest;
   const open: Target["open"] = ({ method, headers, length }, signal) => {
     const all = [...headers, ["Host", url.host], ["Content-Length", String(length)]];
-    return request(url, { method, headers: all.flat(), lookup, agent: false, signal });
+    const options = { method, headers: all.flat(), lookup, signal };
+    return request(url, { ...options, ...connecting });
   };
   return {
     url,
