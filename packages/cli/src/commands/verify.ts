@@ -86,7 +86,7 @@ function spoiltSecret(secret: string): { readonly id: string; readonly text: str
 }
 
 /** The cause, its fix and where the values differ. */
-export function linesOf({ mistake, next_step, first_difference }: Explanation): readonly string[] {
+function linesOf({ mistake, next_step, first_difference }: Explanation): readonly string[] {
   const cause = mistake
     ? [`Cause: ${mistake.text}`, `Fix:   ${mistake.remedy}`, `Id:    ${mistake.id}`]
     : ["Cause: none of the known mistakes.", `Next:  ${next_step ?? ""}`];

@@ -53,7 +53,7 @@ interface Reply {
  * Serves on 127.0.0.1 until `signal` is aborted.
  *
  * @param onListening receives the base URL
- * @throws Failure (as a rejection) `port_in_use`
+ * @throws Failure (as a rejection) `port_unavailable`
  */
 export async function serve(
   options: ListenOptions,
@@ -70,7 +70,7 @@ export async function serve(
     await once(server, "listening");
   } catch (error) {
     throw new Failure(
-      "port_in_use",
+      "port_unavailable",
       `The port ${port} cannot be used: ${messageOf(error)}.`,
       "Choose another one with --port, or 0 for a free one.",
       { cause: error },

@@ -1,0 +1,46 @@
+import { exact, large, lines, nonAscii, plain } from "./bodies.js";
+import { saw, type Examining } from "./examining.js";
+import { finding } from "./findings.js";
+import { bodyGuesses } from "./guesses.js";
+import { identify } from "./identify.js";
+import { isSuccess, newDeliveryId } from "./probe.js";
+
+/** What else a receiver that accepts a genuine delivery must accept. */
+export async function examineAccepted(examining: Examining): Promise<void> {
+  const { ask, findings, secret, send } = examining;
+  const variants = [
+    ["genuine JSON with spaces, escapes and numbers", exact],
+    ["genuine JSON in several lines", lines],
+    ["genuine JSON with characters outside ASCII", nonAscii],
+  ] as const;
+  for (const [name, make] of variants) {
+    const body = make();
+    const reply = await ask({ name, body });
+    if (isSuccess(reply)) continue;
+    const guessed = await identify(body, bodyGuesses(body, secret), reply, examining);
+    findings.push(guessed ?? finding("body_altered", saw(reply)));
+    // The others would fail for the same reason.
+    break;
+  }
+
+  const copy = { name: "a copy of a delivery", body: plain(), deliveryId: newDeliveryId() };
+  const first = await ask({ ...copy, name: "a delivery before its copy" });
+  const second = await ask({ ...copy, attempt: 2 });
+  if (isSuccess(first) && !isSuccess(second)) {
+    findings.push(finding("duplicate_refused", saw(second)));
+  }
+  if (second.code === "processed") findings.push(finding("duplicate_ran", saw(second)));
+
+  const slow = await ask({ name: "a genuine body in two pieces", body: plain(), how: "pieces" });
+  if (slow.early && isSuccess(slow)) findings.push(finding("early_success", saw(slow)));
+  else if (!isSuccess(slow)) findings.push(finding("pieces_refused", saw(slow)));
+
+  // A server may close the connection of a body that it does not read.
+  const big = await send({ name: "a genuine body of 64 KiB", body: large() });
+  if (big.error === "timeout") findings.push(finding("hangs", saw(big)));
+  else if (!isSuccess(big)) findings.push(finding("large_refused", saw(big)));
+
+  await send({ name: "half a body", body: plain(), how: "half" });
+  const after = await send({ name: "a genuine delivery after half a body", body: plain() });
+  if (!isSuccess(after)) findings.push(finding("stops_serving", saw(after)));
+}

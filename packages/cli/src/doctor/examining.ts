@@ -1,0 +1,29 @@
+import type { Finding } from "./findings.js";
+import type { Probe, Reply, Send } from "./probe.js";
+
+export interface ExamineOptions {
+  readonly secret: string;
+  readonly previousSecrets: readonly string[];
+  readonly send: Send;
+  /** Sends a probe to the same URL with a slash added to its path, or removed. */
+  readonly sendToOtherSlash: Send;
+  readonly onProbe: (probe: Probe) => void;
+}
+
+/** What the parts of an examination share. */
+export interface Examining extends ExamineOptions {
+  /** Sends a probe to which every receiver must respond, else {@link Enough}. */
+  readonly ask: Send;
+  readonly findings: Finding[];
+}
+
+/** Ends an examination: nothing more can be learned. */
+export class Enough extends Error {}
+
+export const isError = ({ status }: Reply) => status !== null && status >= 500;
+
+/** What a reply shows, in words. */
+export const saw = ({ name, status, code, error }: Reply) =>
+  status === null
+    ? `${name}: no response (${error ?? "closed"}).`
+    : `${name}: status ${status}${code === undefined ? "" : ` ${code}`}.`;

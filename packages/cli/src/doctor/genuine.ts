@@ -1,0 +1,93 @@
+import type { OutcomeCode } from "@svc-webhooks/core";
+import { notJson, plain } from "./bodies.js";
+import { Enough, isError, saw, type Examining } from "./examining.js";
+import { finding, type Finding } from "./findings.js";
+import { forgery } from "./forged.js";
+import { bodyGuesses, keyGuesses } from "./guesses.js";
+import { identify } from "./identify.js";
+import { isSuccess, type Reply } from "./probe.js";
+
+/** The simplest genuine delivery. */
+export async function examineGenuine(examining: Examining): Promise<Reply> {
+  const { ask, findings, secret, previousSecrets } = examining;
+  const body = plain();
+  const reply = await ask({ name: "a genuine delivery", body });
+  if (isSuccess(reply)) return reply;
+  const { status, code, location } = reply;
+  if (status !== null && status >= 300 && status < 400) {
+    findings.push(finding("redirects", `${saw(reply)} It leads to ${location ?? "no location"}.`));
+    throw new Enough();
+  }
+  if (status === 404 || status === 405) {
+    findings.push(await notFound(reply, examining));
+    throw new Enough();
+  }
+  const known = knownCode(reply);
+  if (known) {
+    findings.push(known);
+    return reply;
+  }
+  // The signature was right: no other one would be accepted.
+  const isVerified = code !== undefined && verifiedOutcomes.has(code);
+  const guesses = [...keyGuesses(body, secret, previousSecrets), ...bodyGuesses(body, secret)];
+  const guessed = isVerified ? undefined : await identify(body, guesses, reply, examining);
+  findings.push(guessed ?? (await refused(reply, examining)));
+  return reply;
+}
+
+async function notFound(reply: Reply, { sendToOtherSlash }: Examining): Promise<Finding> {
+  const other = await sendToOtherSlash({ name: "the path with or without a slash", body: plain() });
+  const exists = other.status !== null && other.status !== 404 && other.status !== 405;
+  if (!exists) return finding("not_found", saw(reply));
+  return finding(
+    "not_found",
+    `${saw(reply)} The other form of the path has status ${other.status}.`,
+    {
+      fix: "Add a slash to the end of the path, or remove the one that is there.",
+    },
+  );
+}
+
+/** What a receiver of svc-webhooks states itself. */
+function knownCode(reply: Reply): Finding | undefined {
+  switch (reply.code ?? "") {
+    case "body_unavailable":
+      return finding("parser_before_receiver", saw(reply));
+    case "signature_missing":
+    case "signature_malformed":
+    case "delivery_id_missing":
+    case "delivery_id_malformed":
+      return finding("header_removed", saw(reply));
+    default:
+      return undefined;
+  }
+}
+
+/** Outcomes of our receivers that come after the verification. */
+const verifiedOutcomes: ReadonlySet<string> = new Set<OutcomeCode>([
+  "handler_failed",
+  "handler_timeout",
+  "event_invalid",
+  "event_untyped",
+  "store_unavailable",
+  "in_flight",
+  "draining",
+]);
+
+/** Why a genuine delivery is refused if no guess is accepted. */
+async function refused(reply: Reply, { ask }: Examining): Promise<Finding> {
+  const forged = await ask({ name: "a forged delivery", ...(await forgery()) });
+  if (forged.status !== reply.status) {
+    // The signature is recognised, so something else is refused.
+    return finding("genuine_failed", `${saw(reply)} ${saw(forged)}`);
+  }
+  const [json, text] = [
+    await ask({ name: "unsigned JSON", body: plain(), signature: undefined }),
+    await ask({ name: "unsigned text that is not JSON", body: notJson(), signature: undefined }),
+  ];
+  if (reply.code === undefined && json.status !== text.status) {
+    const both = `${saw(reply)} Unsigned JSON has status ${json.status}, other text ${text.status}.`;
+    return finding("parser_before_receiver", both);
+  }
+  return finding(isError(reply) ? "genuine_failed" : "wrong_secret", saw(reply));
+}

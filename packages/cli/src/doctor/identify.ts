@@ -1,0 +1,40 @@
+import { sign } from "@svc-webhooks/core";
+import { explain } from "@svc-webhooks/testing/explain";
+import { saw, type Examining } from "./examining.js";
+import { finding, type Finding } from "./findings.js";
+import type { Guess } from "./guesses.js";
+import { isSuccess, type Reply } from "./probe.js";
+
+const kinds = {
+  parsed: "parser_before_receiver",
+  altered: "body_altered",
+  key: "wrong_secret",
+  form: "wrong_signature_form",
+} as const;
+
+/** Sends the body with the signatures that mistaken receivers compute, until one is accepted. */
+export async function identify(
+  body: Uint8Array,
+  guesses: readonly Guess[],
+  refusal: Reply,
+  { ask, secret, previousSecrets }: Examining,
+): Promise<Finding | undefined> {
+  // A receiver that accepts anything accepts each guess too.
+  const genuine = await sign(body, secret);
+  const seen = new Set([genuine]);
+  for (const { kind, signature } of guesses) {
+    if (seen.has(signature)) continue;
+    seen.add(signature);
+    const reply = await ask({ name: "the signature of a mistaken receiver", body, signature });
+    if (!isSuccess(reply)) continue;
+    const { mistake } = await explain({ body, signature, secrets: secret, previousSecrets });
+    return finding(kinds[kind], `${saw(refusal)} The signature of mistaken code is accepted.`, {
+      ...(mistake && {
+        mistake: mistake.id,
+        cause: mistake.text,
+        ...(kind === "parsed" ? {} : { fix: mistake.remedy }),
+      }),
+    });
+  }
+  return undefined;
+}
