@@ -40,4 +40,64 @@ export const commands: readonly CommandEntry[] = [
     summary: "Examine a receiver from outside, and name its mistakes",
     load: async () => (await import("./commands/doctor.js")).doctor,
   },
+  {
+    name: "trigger",
+    summary: "Raise an event: send an email, or verify a domain",
+    load: async () => (await import("./commands/trigger.js")).trigger,
+  },
+  {
+    name: "emails send",
+    summary: "Send an email",
+    load: async () => (await import("./commands/emails-send.js")).emailsSend,
+  },
+  {
+    name: "sends get",
+    summary: "Print the status of a send",
+    load: async () => (await import("./commands/sends-get.js")).sendsGet,
+  },
+  {
+    name: "domains add",
+    summary: "Add a sending domain",
+    load: async () => (await import("./commands/domains.js")).domainsAdd,
+  },
+  {
+    name: "domains verify",
+    summary: "Verify a sending domain",
+    load: async () => (await import("./commands/domains.js")).domainsVerify,
+  },
+  {
+    name: "endpoints create",
+    summary: "Register a webhook endpoint",
+    load: async () => (await import("./commands/endpoints.js")).endpointsCreate,
+  },
+  {
+    name: "endpoints rotate-secret",
+    summary: "Replace the signing secret of an endpoint",
+    load: async () => (await import("./commands/endpoints.js")).endpointsRotateSecret,
+  },
+  {
+    name: "endpoints archive",
+    summary: "Archive an endpoint",
+    load: async () => (await import("./commands/endpoints.js")).endpointsArchive,
+  },
+  {
+    name: "events list",
+    summary: "List deliveries",
+    load: async () => (await import("./commands/events.js")).eventsList,
+  },
+  {
+    name: "events redeliver",
+    summary: "Deliver a failed delivery again",
+    load: async () => (await import("./commands/events.js")).eventsRedeliver,
+  },
+  {
+    name: "events redeliver-failed",
+    summary: "Deliver all failed deliveries of an endpoint again",
+    load: async () => (await import("./commands/events.js")).eventsRedeliverFailed,
+  },
+  {
+    name: "event-types list",
+    summary: "List the event types",
+    load: async () => (await import("./commands/event-types-list.js")).eventTypesList,
+  },
 ];

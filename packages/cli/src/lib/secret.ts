@@ -77,7 +77,12 @@ export async function readPreviousSecrets({
   return secret === undefined ? [] : [secret];
 }
 
-async function secretFrom(
+/**
+ * Reads `--<flag>-env` or `--<flag>-file`, undefined if neither is given.
+ *
+ * @throws UsageError (as a rejection) if there is nothing where it is said to be
+ */
+export async function secretFrom(
   flag: string,
   name: string | undefined,
   file: string | undefined,

@@ -1,0 +1,73 @@
+import { command } from "../command.js";
+import { UsageError } from "../errors.js";
+import { readInput } from "../lib/read.js";
+import { serviceOptions, withService } from "../lib/service.js";
+import { fields } from "../lib/table.js";
+
+const options = {
+  from: { type: "string", required: true, value: "address", text: "sender, on a verified domain" },
+  to: { type: "string", multiple: true, value: "address", text: "recipient; may be repeated" },
+  subject: { type: "string", required: true, text: "at most 300 characters" },
+  text: { type: "string", text: "plain-text body" },
+  html: { type: "string", text: "HTML body" },
+  "text-file": { type: "string", value: "file", text: "file with the plain-text body" },
+  "html-file": { type: "string", value: "file", text: "file with the HTML body" },
+  "idempotency-key": {
+    type: "string",
+    value: "key",
+    text: "sends the email once, however often the command runs with this key (random)",
+  },
+  wait: { type: "boolean", text: "wait until the email is delivered, bounced or failed" },
+  ...serviceOptions,
+} as const;
+
+export const emailsSend = command({
+  usage: "--from <address> --to <address> --subject <text> --text <text> [--html <text>]",
+  details: [
+    "Submits an email and prints its send. With --wait, the exit code is 1 unless the email is delivered.",
+  ],
+  options,
+  async run(context) {
+    const { options: given, show, signal } = context;
+    const { from, to, subject, wait, "idempotency-key": idempotencyKey } = given;
+    if (to.length === 0) throw new UsageError("--to is missing.", "Write --to ada@example.com.");
+    const [text, html] = [await bodyOf("text", given), await bodyOf("html", given)];
+    return withService(context, async ({ emails, sends }) => {
+      // The client refuses an email without a body.
+      const email = {
+        from,
+        to,
+        subject,
+        ...(html === undefined ? {} : { html }),
+        text: text ?? "",
+      };
+      const accepted = await emails.send(email, { idempotencyKey, signal });
+      const send = wait ? await sends.waitFor(accepted.send_id, { signal }) : accepted;
+      show(
+        { ...accepted, ...send },
+        fields({
+          send_id: accepted.send_id,
+          status: send.status,
+          to: to.join(", "),
+          subject,
+          idempotency_key: accepted.idempotencyKey,
+        }),
+      );
+      return wait && send.status !== "delivered" ? 1 : 0;
+    });
+  },
+});
+
+/** @throws UsageError if the body is given as text and as a file */
+async function bodyOf(
+  name: "text" | "html",
+  given: Readonly<Record<"text" | "html" | "text-file" | "html-file", string | undefined>>,
+): Promise<string | undefined> {
+  const file = given[`${name}-file`];
+  if (file === undefined) return given[name];
+  if (given[name] === undefined) return (await readInput(`--${name}-file`, file)).toString("utf8");
+  throw new UsageError(
+    `The ${name} body is given twice.`,
+    `Use one of --${name} and --${name}-file.`,
+  );
+}

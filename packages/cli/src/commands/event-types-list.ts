@@ -1,0 +1,18 @@
+import { command } from "../command.js";
+import { serviceOptions, withService } from "../lib/service.js";
+import { table } from "../lib/table.js";
+
+export const eventTypesList = command({
+  usage: "",
+  details: ["Prints the event types that an endpoint can subscribe to. With --json: { data }."],
+  options: serviceOptions,
+  run: (context) =>
+    withService(context, async ({ webhookEventTypes }) => {
+      const { show, paint, signal } = context;
+      const data = [];
+      for await (const type of webhookEventTypes.list({ signal })) data.push(type);
+      const rows = data.map(({ type, description }) => [type, description]);
+      show({ data }, table(["type", "description"], rows, paint));
+      return 0;
+    }),
+});

@@ -1,0 +1,32 @@
+import type { SendStatus } from "@svc-webhooks/client";
+import { command } from "../command.js";
+import { serviceOptions, withService } from "../lib/service.js";
+import { fields } from "../lib/table.js";
+
+export const sendsGet = command({
+  usage: "<send_id> [--wait]",
+  args: ["send_id"],
+  details: ["Prints the status of a send."],
+  options: {
+    wait: { type: "boolean", text: "wait until the email is delivered, bounced or failed" },
+    ...serviceOptions,
+  },
+  run: (context) =>
+    withService(context, async ({ sends }) => {
+      const { args, options, show, signal } = context;
+      const [id = ""] = args;
+      const send = await (options.wait ? sends.waitFor(id, { signal }) : sends.get(id, { signal }));
+      show(send, textOf(send));
+      return 0;
+    }),
+});
+
+const textOf = ({ send_id, status, subject, recipients, created_at, history }: SendStatus) =>
+  fields({
+    send_id,
+    status,
+    to: recipients?.to.join(", "),
+    subject,
+    created_at,
+    history: history?.map((entry) => `${entry.status} ${entry.at}`).join(", "),
+  });

@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import type { Client } from "@svc-webhooks/client";
+import { command } from "../command.js";
+import { UsageError } from "../errors.js";
+import { baseUrlOf, serviceOptions, withService } from "../lib/service.js";
+import { fields } from "../lib/table.js";
+import { resolveTarget, targetOptions } from "../lib/target.js";
+
+interface Options {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Returns what to print. */
+type Trigger = (
+  client: Client,
+  options: Options,
+  signal: AbortSignal,
+) => Promise<Readonly<Record<string, string>>>;
+
+const sendEmail: Trigger = async ({ emails }, { from, to }, signal) => {
+  const email = { from, to: [to], subject: "A test email", text: "Sent by svc-webhooks trigger." };
+  const { send_id, status } = await emails.send(email, { signal });
+  return { send_id, status };
+};
+
+/** What raises an event of a type (A-04). */
+const triggers: Readonly<Record<string, Trigger>> = {
+  "email.sent": sendEmail,
+  "email.delivered": sendEmail,
+  async "domain.updated"({ domains }, _options, signal) {
+    const domain_name = `trigger-${randomBytes(4).toString("hex")}.example.test`;
+    const { domain_id } = await domains.create({ domain_name }, { signal });
+    const { status } = await domains.verify(domain_id, { signal });
+    return { domain_id, status };
+  },
+};
+
+export const trigger = command({
+  usage: "<event_type>",
+  args: ["event_type"],
+  details: [
+    `Does what raises an event of a type: ${Object.keys(triggers).join(", ")}. An email is sent, or a domain is added and verified.`,
+    "The service delivers the event to the endpoints that subscribe to it: start svc-webhooks listen first.",
+  ],
+  options: {
+    from: {
+      type: "string",
+      default: "ada@mail.example.test",
+      value: "address",
+      text: "sender of the email",
+    },
+    to: {
+      type: "string",
+      default: "grace@example.test",
+      value: "address",
+      text: "recipient of the email",
+    },
+    ...serviceOptions,
+    ...targetOptions,
+  },
+  async run(context) {
+    const { args, options, signal, show } = context;
+    const [type = ""] = args;
+    const act = Object.hasOwn(triggers, type) ? triggers[type] : undefined;
+    if (!act) {
+      const known = `Use one of ${Object.keys(triggers).join(", ")}.`;
+      throw new UsageError(`No operation is known to raise ${type}.`, known);
+    }
+    // It sends an email: not by mistake, and not from a real account.
+    await resolveTarget("The base URL", baseUrlOf(context), options["allow-external"]);
+    return withService(context, async (client) => {
+      const done = await act(client, options, signal);
+      show({ type, ...done }, fields({ type, ...done }));
+      return 0;
+    });
+  },
+});

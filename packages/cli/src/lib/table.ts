@@ -1,0 +1,27 @@
+import type { Paint } from "./paint.js";
+import { printable } from "./text.js";
+
+/** Columns of texts from outside, under their names. */
+export function table(
+  names: readonly string[],
+  rows: readonly (readonly string[])[],
+  paint: Paint,
+): string {
+  const cells = rows.map((row) => row.map((text) => printable(text, 80)));
+  const widths = names.map((name, column) =>
+    Math.max(name.length, ...cells.map((row) => (row[column] ?? "").length)),
+  );
+  const line = (row: readonly string[]) =>
+    row
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd();
+  return [paint("dim", line(names)), ...cells.map(line)].join("\n");
+}
+
+/** Lines of a name and a text from outside. */
+export function fields(values: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(values).filter((entry): entry is [string, string] => !!entry[1]);
+  const width = Math.max(...given.map(([name]) => name.length));
+  return given.map(([name, text]) => `${name.padEnd(width)}  ${printable(text)}`).join("\n");
+}

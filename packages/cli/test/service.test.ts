@@ -1,0 +1,199 @@
+import { writeFileSync } from "node:fs";
+import { createSandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { cli, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
+
+type Item = Readonly<Record<string, string>>;
+
+async function service(options: SandboxOptions = {}) {
+  const sandbox = createSandbox({ clock: "manual", log: () => {}, ...options });
+  onTestFinished(() => sandbox.close());
+  const { url } = await sandbox.listen(0);
+  const env = { SVC_BASE_URL: url, SVC_API_KEY: "svc_key" };
+  return {
+    sandbox,
+    url,
+    env,
+    /** The words of a command line, its arguments with spaces as further ones. */
+    run: (words: string, ...args: readonly string[]) =>
+      cli([...words.split(" "), ...args], { env }),
+    json: (words: string, ...args: readonly string[]) =>
+      json([...words.split(" "), ...args], "", env),
+  };
+}
+
+const email = "emails send --from ada@mail.example.test --to grace@example.test --text Hello";
+const subject = "--subject=Your receipt";
+
+async function withFailures(count: number) {
+  const opened = await service({ assumptions: { "A-09": "none" } });
+  const created = await opened.json(
+    "endpoints create --url http://127.0.0.1:9/ --event email.sent",
+  );
+  const { webhook_endpoint_id: id = "" } = created.value["webhook_endpoint"] as Item;
+  for (let n = 0; n < count; n += 1) await opened.run(email, subject);
+  await opened.sandbox.clock.advance(0);
+  return { ...opened, id };
+}
+
+test("an email is sent, awaited and shown", async () => {
+  const { sandbox, run, json: value } = await service();
+  const sent = await value(email, subject);
+  expect(sent).toMatchObject({
+    code: 0,
+    value: { status: "accepted", subject: "Your receipt", idempotencyKey: expect.any(String) },
+  });
+  await sandbox.clock.advance(0);
+  const { code, stdout } = await run(`sends get ${String(sent.value["send_id"])} --wait`);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^send_id +send_\w+\nstatus +delivered\n/);
+});
+
+test("an email with one idempotency key is sent once", async () => {
+  const { json: value } = await service();
+  const once = () => value(`${email} --idempotency-key order-1`, subject);
+  const [first, second] = [await once(), await once()];
+  expect(second.value["send_id"]).toBe(first.value["send_id"]);
+});
+
+test("bodies are read from files, exactly", async () => {
+  const { url, json: value } = await service();
+  const file = newFile("mail.html");
+  writeFileSync(file, "<p>Grüße\r\n</p>\n");
+  const sent = await value(`${email} --html-file ${file}`, subject);
+  const html = await fetch(`${url}/_sandbox/sends/${String(sent.value["send_id"])}/html`);
+  expect(await html.text()).toBe("<p>Grüße\r\n</p>\n");
+});
+
+test("emails send --wait exits with 1 unless the email is delivered", async () => {
+  const { run } = await service({ clock: "real" });
+  const { code, stdout } = await run(
+    "emails send --wait --from ada@mail.example.test --to bounced@example.test --text Hello",
+    subject,
+  );
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/status +bounced/)]);
+});
+
+test("a domain is added and verified", async () => {
+  const { json: value } = await service();
+  const added = await value("domains add mail.example.test");
+  expect(added.value).toMatchObject({ domain_name: "mail.example.test", status: "pending" });
+  const verified = await value(`domains verify ${String(added.value["domain_id"])}`);
+  expect(verified).toMatchObject({ code: 0, value: { status: "verified" } });
+});
+
+test("an endpoint is registered, rotated and archived, and stdout has each secret once", async () => {
+  const { json: value, run } = await service();
+  const url = "http://127.0.0.1:9/";
+  const created = await value(
+    `endpoints create --url ${url} --event email.sent --event email.delivered`,
+  );
+  const { webhook_endpoint_id: id = "", status } = created.value["webhook_endpoint"] as Item;
+  expect(status).toBe("active");
+  expect(created.value["secret"]).toMatch(/^whsec_/);
+  const rotated = await run(`endpoints rotate-secret ${id}`);
+  expect(rotated.stdout.match(/whsec_\S+/g)).toHaveLength(1);
+  expect(rotated.stdout).not.toContain(created.value["secret"]);
+  expect(rotated.stderr).toBe("");
+  const archived = await value(`endpoints archive ${id}`);
+  expect(archived.value).toMatchObject({ webhook_endpoint_id: id, status: "archived" });
+});
+
+test("deliveries are listed by status and endpoint, and redelivered", async () => {
+  const { json: value, run, id } = await withFailures(3);
+  const failed = await value(`events list --status failed --endpoint ${id} --limit 2`);
+  const data = failed.value["data"] as readonly Item[];
+  expect(data.map(({ status }) => status)).toEqual(["failed", "failed"]);
+  const one = await value(`events redeliver ${data[0]?.["event_id"]}`);
+  expect(one).toMatchObject({ code: 0, value: { status: "pending" } });
+  const table = await run("events list");
+  expect(table.stdout.split("\n")).toHaveLength(1 + 3 + 1);
+  expect(table.stdout).toMatch(/^event_id +type +status +attempts/);
+});
+
+test("all failed deliveries are redelivered, after they were counted", async () => {
+  const { json: value, run, id } = await withFailures(3);
+  expect((await run(`events redeliver-failed ${id} --dry-run`)).stdout).toBe(
+    "3 would be redelivered.\n",
+  );
+  expect((await value(`events redeliver-failed ${id} --max 1`)).value).toEqual({
+    redelivered: 1,
+    skipped: 0,
+    failed: 0,
+  });
+  const { code, stdout, stderr } = await run(`events redeliver-failed ${id}`);
+  expect([code, stdout, stderr]).toEqual([0, "3 redelivered, 0 skipped, 0 failed\n", ""]);
+});
+
+test.skipIf(!hasTerminal)("a terminal shows a progress bar", async () => {
+  const { id, env } = await withFailures(2);
+  const { output } = await inTerminal(shell("events", "redeliver-failed", id), env);
+  expect(output).toMatch(/\[#{15}-{15}\] 50 % {2}1 redelivered/);
+});
+
+test("the event types are listed", async () => {
+  const { json: value } = await service();
+  const { data } = (await value("event-types list")).value as { data: readonly Item[] };
+  expect(data.map(({ type }) => type)).toEqual(["email.sent", "email.delivered", "domain.updated"]);
+});
+
+test.each(["email.sent", "email.delivered", "domain.updated"])(
+  "trigger raises %s",
+  async (type) => {
+    const { json: value, sandbox } = await service();
+    await value(`endpoints create --url http://127.0.0.1:9/ --event ${type}`);
+    expect(await value(`trigger ${type}`)).toMatchObject({ code: 0, value: { type } });
+    await sandbox.clock.advance(0);
+    const { data } = (await value("events list")).value as { data: readonly Item[] };
+    expect(data.map((event) => event["type"])).toEqual([type]);
+  },
+);
+
+describe("a refusal is one line with its fix", () => {
+  test.each([
+    ["sends get send_x", 1, /There is no such send_id\./],
+    ["sends get", 2, /The argument <send_id> is missing\./],
+    ["emails send --from a@b.test --to c@d.test --subject x", 2, /needs `html`, `text` or both/],
+    ["emails send --from a@b.test --subject x --text y", 2, /--to is missing\./],
+    ["endpoints create --url http://127.0.0.1:9/", 2, /at least one event type/],
+    ["endpoints create --url http://example.com/ --event email.sent", 1, /url/i],
+    ["events list --limit 0", 2, /--limit is not a whole number from 1 to 10000\./],
+    ["trigger email.opened", 2, /Use one of email\.sent, email\.delivered, domain\.updated\./],
+    ["trigger email.sent --base-url http://192.0.2.1/", 2, /add --allow-external/],
+    ["event-types list --base-url http://127.0.0.1:9", 1, /svc-webhooks sandbox/],
+    ["event-types list --api-key-env svc_key", 2, /environment variable svc_key is not set/],
+    ["domains", 2, /domains add, domains verify/],
+    ["domains remove x", 2, /domains add, domains verify/],
+  ])("%s: exit code %d", async (words, wanted, text) => {
+    const { run } = await service();
+    const { code, stdout, stderr } = await run(words);
+    expect([code, stdout]).toEqual([wanted, ""]);
+    expect(stderr).toMatch(text);
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(stderr).not.toMatch(/svc_key(?! is not set)/);
+  });
+
+  test("without an API key, only a service on this machine is used", async () => {
+    const env = { SVC_BASE_URL: "http://192.0.2.1/" };
+    const { code, stderr } = await cli(["event-types", "list"], { env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("SVC_API_KEY")]);
+  });
+
+  test("errors are JSON with --json", async () => {
+    const { run } = await service();
+    const { stderr } = await run("sends get send_x --json");
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: "not_found" } });
+  });
+});
+
+test("Ctrl-C ends a wait with 130", async () => {
+  const { env, json: value, url } = await service();
+  const sent = await value(`${email} --to delayed@example.test`, subject);
+  const waiting = start(["sends", "get", String(sent.value["send_id"]), "--wait"], env);
+  const isAsked = async () => {
+    const overview = await fetch(`${url}/_sandbox/overview`);
+    return ((await overview.json()) as { counts: { calls: number } }).counts.calls > 1;
+  };
+  while (!(await isAsked()));
+  expect(await waiting.interrupt()).toBe(130);
+});
