@@ -221,11 +221,13 @@ describe("a CommonJS project that has installed the tarballs", () => {
     expect(missing.exitCode).toBe(1);
   });
 
-  test.each(["sandbox", "listen", "replay", "sign", "verify", "doctor"])(
+  test.each(["sandbox", "listen", "replay", "sign", "verify", "doctor", "trigger", "events list"])(
     "runs the command line: %s",
     async (name) => {
       const program = join(consumer, "node_modules/svc-webhooks/bin/svc-webhooks.js");
-      const { exitCode, stdout, stderr } = await node([program, name, "--help"], { cwd: consumer });
+      const { exitCode, stdout, stderr } = await node([program, ...name.split(" "), "--help"], {
+        cwd: consumer,
+      });
       expect([exitCode, stderr]).toEqual([0, ""]);
       expect(stdout).toMatch(`Usage: svc-webhooks ${name} `);
     },

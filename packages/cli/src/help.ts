@@ -53,7 +53,7 @@ export function helpOf(
   );
   const rows = Object.entries<OptionSpec>({ ...options, ...commonOptions }).map(rowOf);
   return [
-    `Usage: svc-webhooks ${name} ${usage}\n`,
+    `${`Usage: svc-webhooks ${name} ${usage}`.trimEnd()}\n`,
     ...paragraphs,
     `Options:\n${columns(rows)}`,
     `Examples:\n${examples.map((line) => `  ${line}\n`).join("")}`,

@@ -313,14 +313,13 @@ describe("ends", () => {
     ]);
   });
 
-  test("with 2 without a secret, with a spoilt one, and with a file that cannot be written", async () => {
+  test("with 2 with a spoilt secret, and with a file that cannot be written", async () => {
     const results = await Promise.all([
-      cli(["listen", "--port=0"]),
       cli(["listen", "--port=0", "--secret-env=SECRET"], { env: { SECRET: "whsec_x " } }),
       cli(["listen", "--port=0", "--secret-env=SECRET", "--save=/no/folder/file"]),
       cli(["listen", "--port=65536", "--secret-env=SECRET"]),
     ]);
-    expect(results.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
+    expect(results.map(({ code }) => code)).toEqual([2, 2, 2]);
   });
 
   test("with 130 after Ctrl-C, while a forwarded request hangs", async () => {
@@ -369,3 +368,48 @@ test.skipIf(!hasTerminal)(
     expect(output).toContain("\u001b[32m200");
   },
 );
+
+describe("without a secret", () => {
+  test("registers an endpoint, prints its secret for the receiver, and archives it at the end", async () => {
+    const sandbox = createSandbox({ clock: "manual", assumptions: { "A-06": "allow" } });
+    onTestFinished(() => sandbox.close());
+    const { url: service } = await sandbox.listen(0);
+    const env = { SVC_BASE_URL: service };
+    const { shows, output, interrupt } = start(["listen", "--port=0"], env);
+    await shows(/secret for your receiver: whsec_\S+\n/);
+    const [, id = ""] = /registered as (we_\w+)\n/.exec(output.stdout) ?? [];
+    const email = ["--from=a@mail.example.test", "--to=b@example.test", "--subject=x", "--text=y"];
+    await cli(["emails", "send", ...email], { env });
+    await shows(/email\.sent .*genuine[^]*email\.delivered .*genuine/);
+    expect(await interrupt()).toBe(130);
+    const endpoints = await fetch(`${service}/_sandbox/endpoints`);
+    expect(await endpoints.json()).toMatchObject({
+      data: [{ webhook_endpoint_id: id, status: "archived" }],
+    });
+    expect(output.stderr).toBe("");
+  });
+
+  test("names the endpoint that it could not archive", async () => {
+    const sandbox = createSandbox({ clock: "manual" });
+    const { url: service } = await sandbox.listen(0);
+    const { shows, output, interrupt } = start(["listen", "--port=0", "--json"], {
+      SVC_BASE_URL: service,
+    });
+    await shows(/\n/);
+    const first = JSON.parse(output.stdout) as Readonly<Record<string, string>>;
+    expect(first["secret"]).toMatch(/^whsec_/);
+    await sandbox.close();
+    expect(await interrupt()).toBe(130);
+    const id = first["webhook_endpoint_id"];
+    expect(output.stderr).toContain(
+      `${id} is still registered: svc-webhooks endpoints archive ${id}`,
+    );
+  });
+
+  test("fails if no service is reachable, and leaves the port free", async () => {
+    const env = { SVC_BASE_URL: "http://127.0.0.1:9" };
+    const { code, stdout, stderr } = await cli(["listen", "--port=0"], { env });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/Start the sandbox with svc-webhooks sandbox/);
+  });
+});

@@ -7,6 +7,7 @@ export const domainsAdd = command({
   usage: "<domain_name>",
   args: ["domain_name"],
   details: ["Adds a sending domain. Verify it before emails are sent from it."],
+  examples: ["svc-webhooks domains add mail.example.test"],
   options: serviceOptions,
   run: (context) =>
     changed(context, ({ domains }, domain_name, options) =>
@@ -18,6 +19,7 @@ export const domainsVerify = command({
   usage: "<domain_id>",
   args: ["domain_id"],
   details: ["Requests the verification of a domain, and prints the state that it has now."],
+  examples: ["svc-webhooks domains verify dom_…"],
   options: serviceOptions,
   run: (context) => changed(context, ({ domains }, id, options) => domains.verify(id, options)),
 });

@@ -22,9 +22,12 @@ const options = {
 } as const;
 
 export const emailsSend = command({
-  usage: "--from <address> --to <address> --subject <text> --text <text> [--html <text>]",
+  usage: "--from <address> --to <address> --subject <text> --text <text>",
   details: [
     "Submits an email and prints its send. With --wait, the exit code is 1 unless the email is delivered.",
+  ],
+  examples: [
+    "svc-webhooks emails send --from ada@mail.test --to bob@example.test --subject Hi --text Hello",
   ],
   options,
   async run(context) {

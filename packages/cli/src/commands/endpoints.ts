@@ -11,6 +11,9 @@ export const endpointsCreate = command({
     `Registers a webhook endpoint, and prints it with its signing secret. ${once}`,
     "svc-webhooks event-types list prints the types.",
   ],
+  examples: [
+    "svc-webhooks endpoints create --url http://localhost:3000/webhooks --event email.sent",
+  ],
   options: {
     url: { type: "string", required: true, value: "url", text: "public HTTPS URL of the receiver" },
     event: { type: "string", multiple: true, value: "type", text: "event type; may be repeated" },
@@ -31,6 +34,7 @@ export const endpointsRotateSecret = command({
     `Replaces the signing secret of an endpoint, and prints the new one. ${once}`,
     "Deliveries are signed with it from now on. A receiver that verifies with both secrets accepts them all.",
   ],
+  examples: ["svc-webhooks endpoints rotate-secret we_…"],
   options: serviceOptions,
   run: (context) =>
     withSecret(context, ({ webhookEndpoints }, signal) =>
@@ -42,6 +46,7 @@ export const endpointsArchive = command({
   usage: "<webhook_endpoint_id>",
   args: ["webhook_endpoint_id"],
   details: ["Archives an endpoint. Nothing is delivered to it from then on."],
+  examples: ["svc-webhooks endpoints archive we_…"],
   options: serviceOptions,
   run: (context) =>
     withService(context, async ({ webhookEndpoints }) => {

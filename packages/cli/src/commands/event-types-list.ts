@@ -5,6 +5,7 @@ import { table } from "../lib/table.js";
 export const eventTypesList = command({
   usage: "",
   details: ["Prints the event types that an endpoint can subscribe to. With --json: { data }."],
+  examples: ["svc-webhooks event-types list"],
   options: serviceOptions,
   run: (context) =>
     withService(context, async ({ webhookEventTypes }) => {

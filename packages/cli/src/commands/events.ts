@@ -14,6 +14,7 @@ const endpoint = {
 export const eventsList = command({
   usage: "[--endpoint <id>] [--status <status>] [--limit <number>]",
   details: ["Prints deliveries, newest first. With --json: { data }."],
+  examples: ["svc-webhooks events list --status failed"],
   options: {
     endpoint,
     status: { type: "string", value: "status", text: "only those, such as failed or pending" },
@@ -48,6 +49,7 @@ export const eventsRedeliver = command({
   usage: "<event_id>",
   args: ["event_id"],
   details: ["Requests another attempt of a failed delivery."],
+  examples: ["svc-webhooks events redeliver evt_…"],
   options: { endpoint, ...serviceOptions },
   run: (context) =>
     withService(context, async ({ webhookEvents }) => {
@@ -66,6 +68,7 @@ export const eventsRedeliverFailed = command({
   details: [
     "Requests another attempt of every failed delivery of an endpoint, newest first. Those that cannot be redelivered are skipped. Exits with 1 if a request has failed.",
   ],
+  examples: ["svc-webhooks events redeliver-failed we_… --dry-run"],
   options: {
     "dry-run": { type: "boolean", text: "count them, and change nothing" },
     max: { type: "string", value: "number", text: "most deliveries to redeliver (all)" },

@@ -11,9 +11,11 @@ import {
   readSecret,
   secretOptions,
 } from "../lib/secret.js";
+import { serviceOptions } from "../lib/service.js";
 import { resolveTarget, targetOptions } from "../lib/target.js";
 import { printable } from "../lib/text.js";
 import { createExplainer, type Explainer } from "../listen/explainer.js";
+import { archive, register, type Registration } from "../listen/registration.js";
 import { serve, type Received } from "../listen/server.js";
 
 const options = {
@@ -42,16 +44,19 @@ const options = {
   ...secretOptions,
   ...previousSecretOptions,
   ...targetOptions,
+  ...serviceOptions,
 } as const;
 
 export const listen = command({
-  usage: "--secret-env <name> [--forward-to <url>] [--save <file>]",
+  usage: "[--secret-env <name>] [--forward-to <url>] [--save <file>]",
   details: [
-    "Receives deliveries at every path of 127.0.0.1, verifies them and writes a line for each. The first line has the base URL. Register http://127.0.0.1:4011/ as an endpoint.",
+    "Receives deliveries at every path of 127.0.0.1, verifies them and writes a line for each. The first line has the base URL.",
+    "Without a secret, an endpoint is registered for all event types, with the sandbox unless SVC_BASE_URL names another service, and archived at the end. Its secret is printed for your receiver. With a secret, register the base URL yourself.",
     "The body is forwarded byte by byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender gets the target's status and body, 502 if the target is down, and 401 for a wrong signature, which is saved but not forwarded, and explained at most ten times a minute. Without --forward-to, genuine deliveries get 200.",
     "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. svc-webhooks replay sends it again.",
   ],
   examples: [
+    "svc-webhooks listen --forward-to http://localhost:3000/webhooks",
     "svc-webhooks listen --secret-env SVC_WEBHOOK_SECRET --forward-to http://localhost:3000/webhooks",
     "svc-webhooks listen --port 4011 --secret-file secret.txt --save deliveries.jsonl",
   ],
@@ -72,50 +77,64 @@ export const listen = command({
       );
     }
     const previousSecrets = await readPreviousSecrets(context);
-    const secret = await readSecret(context);
-    if (secret === undefined) {
-      throw new UsageError(
-        "The endpoint's signing secret is missing.",
-        "Name the environment variable that holds it: --secret-env SVC_WEBHOOK_SECRET.",
-      );
-    }
+    const known = await readSecret(context);
     // A wrong secret is an error now, not at the first delivery.
-    await sign("", secret);
+    if (known !== undefined) await sign("", known);
     const file = given.save === undefined ? undefined : openCapture("--save", given.save);
-    const explain = createExplainer(secret, previousSecrets);
+    let explain: Explainer | undefined;
+    let registered: Registration | undefined;
     try {
-      await serve(
-        {
-          port,
-          secret,
-          maxBytes,
-          target,
-          signal,
-          save: (captured) => file?.write(captured),
-          onReceived: (received) => void showReceived(received, context, explain),
+      await serve({
+        port,
+        maxBytes,
+        target,
+        signal,
+        async secretFor(url) {
+          if (known === undefined) registered = await register(context, `${url}/`);
+          const secret = known ?? registered?.secret ?? "";
+          explain = createExplainer(secret, previousSecrets);
+          context.show({ url, ...registered }, listeningText(url, registered));
+          return secret;
         },
-        (url) => context.show({ url }, `Listening at ${url}`),
-      );
+        save: (captured) => file?.write(captured),
+        onReceived: (received) => void showReceived(received, context, explain),
+      });
     } finally {
       file?.close();
+      if (registered) await leave(context, registered);
     }
     return 0;
   },
 });
+
+const listeningText = (url: string, registered: Registration | undefined) =>
+  registered
+    ? `Listening at ${url}, registered as ${registered.webhook_endpoint_id}\nThe secret for your receiver: ${registered.secret}`
+    : `Listening at ${url}`;
+
+/** The end of the command is not a failure if the service is gone by then. */
+async function leave(context: Context<typeof options>, registered: Registration): Promise<void> {
+  try {
+    await archive(context, registered);
+  } catch {
+    const id = registered.webhook_endpoint_id;
+    context.note(`${id} is still registered: svc-webhooks endpoints archive ${id} removes it.`);
+  }
+}
 
 const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === "https:" ? 443 : 80);
 
 async function showReceived(
   { at, method, path, headers, body, verdict, status, error }: Received,
   { json, paint, show }: Context,
-  explain: Explainer,
+  explain: Explainer | undefined,
 ): Promise<void> {
   const isGenuine = verdict === "genuine";
   const type = isGenuine && body ? eventTypeOf(body) : undefined;
   const id = headerOf(headers, headerNames.deliveryId);
   const signature = headerOf(headers, headerNames.signature) ?? "";
   const isWrong = verdict === "signature_mismatch" || verdict === "signature_malformed";
-  const explanation = body && isWrong ? await explain(body, signature) : undefined;
+  const explanation = body && isWrong ? await explain?.(body, signature) : undefined;
   if (json) {
     const mistake = explanation?.mistake?.id ?? null;
     const facts = { at, method, path, delivery_id: id ?? null, type: type ?? null };

@@ -7,6 +7,7 @@ export const sendsGet = command({
   usage: "<send_id> [--wait]",
   args: ["send_id"],
   details: ["Prints the status of a send."],
+  examples: ["svc-webhooks sends get send_… --wait"],
   options: {
     wait: { type: "boolean", text: "wait until the email is delivered, bounced or failed" },
     ...serviceOptions,

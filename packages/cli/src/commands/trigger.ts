@@ -43,6 +43,7 @@ export const trigger = command({
     `Does what raises an event of a type: ${Object.keys(triggers).join(", ")}. An email is sent, or a domain is added and verified.`,
     "The service delivers the event to the endpoints that subscribe to it: start svc-webhooks listen first.",
   ],
+  examples: ["svc-webhooks trigger email.delivered"],
   options: {
     from: {
       type: "string",

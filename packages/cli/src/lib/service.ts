@@ -21,7 +21,7 @@ export const serviceOptions = {
   "api-key-file": { type: "string", value: "file", text: "file with the API key" },
 } as const;
 
-type ServiceContext = Pick<Context<typeof serviceOptions>, "env" | "options" | "signal">;
+export type ServiceContext = Pick<Context<typeof serviceOptions>, "env" | "options" | "signal">;
 
 export const baseUrlOf = ({ options, env }: ServiceContext): string =>
   options["base-url"] ?? (env["SVC_BASE_URL"] || sandboxUrl);
@@ -32,10 +32,10 @@ export const baseUrlOf = ({ options, env }: ServiceContext): string =>
  * @param work passes `signal` to each operation
  * @throws UsageError (as a rejection) for what the client refuses to send, Failure for what the service refuses
  */
-export async function withService(
+export async function callService<Result>(
   context: ServiceContext,
-  work: (client: Client) => Promise<ExitCode>,
-): Promise<ExitCode> {
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
   const baseUrl = baseUrlOf(context);
   const apiKey = await readApiKey(context, baseUrl);
   try {
@@ -45,6 +45,12 @@ export async function withService(
     throw error instanceof SvcError ? explained(error) : error;
   }
 }
+
+/** As {@link callService}, for a command whose whole work it is. */
+export const withService: (
+  context: ServiceContext,
+  work: (client: Client) => Promise<ExitCode>,
+) => Promise<ExitCode> = callService;
 
 async function readApiKey({ options, env }: ServiceContext, baseUrl: string): Promise<string> {
   const { "api-key-env": name, "api-key-file": file } = options;

@@ -21,7 +21,8 @@ export interface Received extends Omit<Captured, "body"> {
 
 export interface ListenOptions {
   readonly port: number;
-  readonly secret: string;
+  /** Returns the secret of the endpoint at this URL. Deliveries wait for it. */
+  readonly secretFor: (url: string) => Promise<string>;
   readonly maxBytes: number;
   readonly target: Target | undefined;
   /** Called before the request is forwarded. If it throws, the sender gets 503. */
@@ -52,17 +53,14 @@ interface Reply {
 /**
  * Serves on 127.0.0.1 until `signal` is aborted.
  *
- * @param onListening receives the base URL
- * @throws Failure (as a rejection) `port_unavailable`
+ * @throws Failure (as a rejection) `port_unavailable`, and what `secretFor` throws
  */
-export async function serve(
-  options: ListenOptions,
-  onListening: (url: string) => void,
-): Promise<void> {
+export async function serve(options: ListenOptions): Promise<void> {
   const { port, signal } = options;
+  let secret = Promise.resolve("");
   const server = createServer(
     { requestTimeout: requestMs, headersTimeout: requestMs },
-    (request, response) => void receive(request, response, options),
+    (request, response) => void receive(request, response, options, secret),
   );
   server.maxConnections = maxConnections;
   server.listen(port, "127.0.0.1");
@@ -76,22 +74,27 @@ export async function serve(
       { cause: error },
     );
   }
-  onListening(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  if (!signal.aborted) await once(signal, "abort");
-  server.close();
-  server.closeAllConnections();
+  try {
+    secret = options.secretFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await secret;
+    if (!signal.aborted) await once(signal, "abort");
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
 }
 
 async function receive(
   request: IncomingMessage,
   response: ServerResponse,
   options: ListenOptions,
+  secret: Promise<string>,
 ): Promise<void> {
   const at = new Date().toISOString();
   const { method = "", url: path = "" } = request;
   const headers = headersOf(request);
   response.on("error", () => {});
-  const { body, verdict } = await read(request, headers, options);
+  const { body, verdict } = await read(request, headers, options.maxBytes, secret);
   const captured = { at, method, path, headers, verdict };
   const reply = await replyTo({ ...captured, body }, options);
   // Its connection is closed, so the sender tries again.
@@ -106,7 +109,8 @@ async function receive(
 async function read(
   request: IncomingMessage,
   headers: HeaderList,
-  { maxBytes, secret }: ListenOptions,
+  maxBytes: number,
+  secret: Promise<string>,
 ): Promise<{ readonly body: Buffer | undefined; readonly verdict: string }> {
   if (Number(request.headers["content-length"]) > maxBytes) {
     return { body: undefined, verdict: "body_too_large" };
@@ -114,7 +118,7 @@ async function read(
   try {
     const bytes = await readRawBody(request, maxBytes);
     const signature = headerOf(headers, headerNames.signature);
-    const result = await verify(bytes, signature, secret);
+    const result = await verify(bytes, signature, await secret);
     const { buffer: memory, byteOffset, length } = bytes;
     const body = Buffer.from(memory, byteOffset, length);
     return { body, verdict: result.ok ? "genuine" : result.code };
