@@ -3,13 +3,16 @@ import type { DomainRequest, EmailRequest, WebhookEndpointRequest } from "./reso
 
 /* The documented limits, checked before a request is made. JavaScript callers may pass anything. */
 
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+export const isText = (value: unknown): value is string =>
+  typeof value === "string" && value !== "";
+
+const areTexts = (values: unknown): boolean =>
+  Array.isArray(values) && values.length > 0 && values.every(isText);
 
 /** @throws InvalidRequestError */
 export function checkEmail({ from, to, subject, html, text }: EmailRequest): void {
   if (!isText(from)) throw refused("from", "`from` must be an address.");
-  if (!Array.isArray(to) || to.length === 0 || !to.every(isText))
-    throw refused("to", "`to` must be an array of at least one address.");
+  if (!areTexts(to)) throw refused("to", "`to` must be an array of at least one address.");
   if (!isText(subject)) throw refused("subject", "`subject` must be a text.");
   // Characters, of which some have two UTF-16 units.
   if (/^.{301}/su.test(subject))
@@ -27,7 +30,7 @@ export function checkDomain({ domain_name: name }: DomainRequest): void {
 /** @throws InvalidRequestError */
 export function checkEndpoint({ url, event_types: types }: WebhookEndpointRequest): void {
   if (!isText(url)) throw refused("url", "`url` must be a URL.");
-  if (!Array.isArray(types) || types.length === 0 || !types.every(isText))
+  if (!areTexts(types))
     throw refused("event_types", "`event_types` must be an array of at least one event type.");
 }
 
@@ -37,7 +40,7 @@ export function checkEndpoint({ url, event_types: types }: WebhookEndpointReques
  * @throws InvalidRequestError for a value that would change the path
  */
 export function pathId(param: string, id: string): string {
-  if (!isText(id) || id === "." || id === "..")
-    throw refused(param, `\`${param}\` must be an id, not ${JSON.stringify(id)}.`);
+  if (typeof id !== "string" || /^\.{0,2}$|\p{Cs}/u.test(id))
+    throw refused(param, `\`${param}\` must be an id, not \`${String(id)}\`.`);
   return encodeURIComponent(id);
 }

@@ -8,6 +8,7 @@ import {
   type KeyedRequestOptions,
   type RedeliverOptions,
   type RequestOptions,
+  type RotateOptions,
 } from "./options.js";
 import { list, type List } from "./pages.js";
 import {
@@ -50,28 +51,36 @@ export interface Client {
     ) => ResponsePromise<AcceptedSend & { readonly idempotencyKey: string }>;
   };
   readonly sends: {
+    /** Returns the status of a send. */
     readonly get: (send_id: string, options?: RequestOptions) => ResponsePromise<SendStatus>;
     /** Requests the status until it is final, or as `until` states. */
     readonly waitFor: (send_id: string, options?: WaitOptions) => Promise<SendStatus>;
   };
   readonly domains: {
+    /** Registers a sending domain. */
     readonly create: (domain: DomainRequest, options?: RequestOptions) => ResponsePromise<Domain>;
-    readonly verify: (domain_id: string, options?: RequestOptions) => ResponsePromise<Domain>;
+    /** Requests its verification. Resolves with undefined if the response has no body. */
+    readonly verify: (
+      domain_id: string,
+      options?: RequestOptions,
+    ) => ResponsePromise<Domain | undefined>;
   };
   readonly webhookEventTypes: {
+    /** The types that endpoints can subscribe to. */
     readonly list: (options?: RequestOptions) => List<WebhookEventType>;
   };
   readonly webhookEndpoints: {
+    /** Registers an endpoint. Its `secret` is returned this once: store `secret.reveal()`. */
     readonly create: (
       endpoint: WebhookEndpointRequest,
       options?: RequestOptions,
     ) => ResponsePromise<WebhookEndpointWithSecret>;
-    /** Replaces the secret. `rotatingSecrets` does it without losing a delivery. */
+    /** Replaces the secret, and returns the new one this once. `rotatingSecrets` keeps both for a receiver. */
     readonly rotateSecret: (
       webhook_endpoint_id: string,
-      options?: RequestOptions,
+      options?: RotateOptions,
     ) => ResponsePromise<WebhookEndpointWithSecret>;
-    /** Resolves with undefined if the response has no body (A-22). */
+    /** Ends all deliveries to the endpoint. Resolves with undefined if the response has no body (A-22). */
     readonly archive: (
       webhook_endpoint_id: string,
       options?: RequestOptions,
@@ -80,16 +89,17 @@ export interface Client {
   readonly webhookEvents: {
     /** Deliveries, newest first. */
     readonly list: (query?: WebhookEventQuery, options?: RequestOptions) => List<WebhookEvent>;
+    /** Requests another attempt of a failed delivery. Resolves with undefined if the response has no body. */
     readonly redeliver: (
       event_id: string,
       options?: RedeliverOptions,
-    ) => ResponsePromise<WebhookEvent>;
+    ) => ResponsePromise<WebhookEvent | undefined>;
     /** Redelivers every failed delivery of an endpoint, page by page. */
     readonly redeliverFailed: (options: BulkRedeliveryOptions) => Promise<BulkRedelivery>;
   };
   /**
    * Makes any other request to the same service: `client.request("GET", "/v1/sends/send_1")`. With an
-   * `idempotencyKey`, also a POST is repeated after a lost response.
+   * `idempotencyKey`, also a POST is repeated after a lost response. No key is made for it.
    */
   readonly request: <Result>(
     method: Call["method"],
@@ -138,7 +148,14 @@ export function createClient(options: ClientOptions = {}): Client {
         request(
           () => {
             checkEmail({ ...email });
-            return { method: "POST", path: "/v1/emails", body: email, isKeyed: true };
+            return {
+              method: "POST",
+              path: "/v1/emails",
+              body: email,
+              isKeyed: true,
+              takesKey: true,
+              result: "send_id",
+            };
           },
           given,
           ({ value, idempotencyKey = "" }) => ({ ...(value as AcceptedSend), idempotencyKey }),
@@ -157,7 +174,11 @@ export function createClient(options: ClientOptions = {}): Client {
         }, given),
       verify: (id, given) =>
         request(
-          () => ({ method: "POST", path: `/v1/domains/${pathId("domain_id", id)}:verify` }),
+          () => ({
+            method: "POST",
+            path: `/v1/domains/${pathId("domain_id", id)}:verify`,
+            mayBeEmpty: true,
+          }),
           given,
         ),
     },
@@ -174,24 +195,35 @@ export function createClient(options: ClientOptions = {}): Client {
       create: (endpoint, given) =>
         request(() => {
           checkEndpoint({ ...endpoint });
-          return { method: "POST", path: "/v1/webhook-endpoints", body: endpoint };
+          return {
+            method: "POST",
+            path: "/v1/webhook-endpoints",
+            body: endpoint,
+            result: "secret",
+          };
         }, given),
-      rotateSecret: (id, given) =>
-        request(() => ({ method: "POST", path: `${endpointPath(id)}:rotate-secret` }), given),
+      rotateSecret: (id, { repeat, ...given } = {}) =>
+        request(
+          () => ({
+            method: "POST",
+            path: `${endpointPath(id)}:rotate-secret`,
+            mayRepeat: repeat,
+            result: "secret",
+          }),
+          given,
+        ),
       archive: (id, given) =>
         request(() => ({ method: "DELETE", path: endpointPath(id), mayBeEmpty: true }), given),
     },
     webhookEvents: {
-      list: ({ webhook_endpoint_id, limit } = {}, given) =>
-        list((after) =>
-          request(
-            () => ({
-              method: "GET",
-              path: "/v1/webhook-events",
-              query: { webhook_endpoint_id, limit, after },
-            }),
-            given,
-          ),
+      list: (query, given) =>
+        list(
+          (after) =>
+            request(
+              () => ({ method: "GET", path: "/v1/webhook-events", query: { ...query, after } }),
+              given,
+            ),
+          query?.after,
         ),
       redeliver: (id, { webhook_endpoint_id, ...given } = {}) =>
         request(
@@ -199,6 +231,7 @@ export function createClient(options: ClientOptions = {}): Client {
             method: "POST",
             path: `/v1/webhook-events/${pathId("event_id", id)}:redeliver`,
             query: { webhook_endpoint_id },
+            mayBeEmpty: true,
           }),
           given,
         ),
@@ -208,7 +241,7 @@ export function createClient(options: ClientOptions = {}): Client {
       request(() => {
         if (!/^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))[^/?#\\\s]*)+$/i.test(path))
           throw refused("path", "`path` must begin with a slash. Pass the query as `query`.");
-        return { ...call, method, path, mayBeEmpty: true };
+        return { ...call, method, path, takesKey: true, mayBeEmpty: true };
       }, given),
   };
   return client;

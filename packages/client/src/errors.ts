@@ -43,7 +43,7 @@ export interface ErrorFacts {
  * message may change. No error contains an API key or a signing secret, and neither does its `cause`.
  */
 export class SvcError extends Error {
-  override readonly name: string = "SvcError";
+  protected static readonly label: string = "SvcError";
   declare readonly code: ErrorCode;
   /** The HTTP status. Undefined if there was no response. */
   declare readonly status: number | undefined;
@@ -62,6 +62,8 @@ export class SvcError extends Error {
 
   constructor({ message, cause, headers, ...facts }: ErrorFacts) {
     super(message, cause ? { cause } : {});
+    // Not from the class's own name, which minifiers change.
+    this.name = new.target.label;
     for (const [name, fact] of Object.entries({ attempts: 0, ...facts }))
       if (fact !== undefined) Object.assign(this, { [name]: fact });
     // Not enumerable: they would fill the terminal.
@@ -71,47 +73,47 @@ export class SvcError extends Error {
 
 /** An option of `createClient` is missing or invalid. Code `invalid_option`; `param` is its name. */
 export class ClientConfigError extends SvcError {
-  override readonly name = "ClientConfigError";
+  protected static override readonly label = "ClientConfigError";
 }
 
 /** The service responded with an error. Statuses without a class of their own have this one. */
 export class ApiError extends SvcError {
-  override readonly name: string = "ApiError";
+  protected static override readonly label: string = "ApiError";
 }
 
 /** 400, 413, 415 or 422; without a `status`, this client refused the request before it was made. */
 export class InvalidRequestError extends ApiError {
-  override readonly name = "InvalidRequestError";
+  protected static override readonly label = "InvalidRequestError";
 }
 
 /** 401: there is no API key, or it is wrong. */
 export class AuthenticationError extends ApiError {
-  override readonly name = "AuthenticationError";
+  protected static override readonly label = "AuthenticationError";
 }
 
 /** 404 */
 export class NotFoundError extends ApiError {
-  override readonly name = "NotFoundError";
+  protected static override readonly label = "NotFoundError";
 }
 
 /** 409: the state does not allow it, or the idempotency key belongs to another request. */
 export class ConflictError extends ApiError {
-  override readonly name = "ConflictError";
+  protected static override readonly label = "ConflictError";
 }
 
 /** 429, and no retry was left or in time. `retryAfterMs` states when to try again. */
 export class RateLimitError extends ApiError {
-  override readonly name = "RateLimitError";
+  protected static override readonly label = "RateLimitError";
 }
 
 /** 5xx */
 export class ServerError extends ApiError {
-  override readonly name = "ServerError";
+  protected static override readonly label = "ServerError";
 }
 
 /** No whole response came. Code `connection_failed`; the request may have been processed. */
 export class ConnectionError extends SvcError {
-  override readonly name: string = "ConnectionError";
+  protected static override readonly label: string = "ConnectionError";
 }
 
 /**
@@ -119,18 +121,18 @@ export class ConnectionError extends SvcError {
  * as its `cause`; the request may have been processed.
  */
 export class TimeoutError extends ConnectionError {
-  override readonly name = "TimeoutError";
+  protected static override readonly label = "TimeoutError";
 }
 
 /** The caller's signal was aborted. Code `aborted`; `cause` is the reason of the signal. */
 export class AbortedError extends SvcError {
   // The name that code which handles `fetch` looks for.
-  override readonly name = "AbortError";
+  protected static override readonly label = "AbortError";
 }
 
 /** The response is not what the interface describes. Code `invalid_response` or `redirected`. */
 export class InvalidResponseError extends SvcError {
-  override readonly name = "InvalidResponseError";
+  protected static override readonly label = "InvalidResponseError";
 }
 
 /**

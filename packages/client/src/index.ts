@@ -25,6 +25,7 @@ export type {
   ClientOptions,
   KeyedRequestOptions,
   RedeliverOptions,
+  RotateOptions,
   RequestOptions,
 } from "./options.js";
 export type { List, Page } from "./pages.js";
@@ -33,13 +34,6 @@ export type {
   BulkRedeliveryOptions,
   BulkRedeliveryProgress,
 } from "./recipes/redeliver-failed.js";
-export { rotatingSecrets } from "./recipes/rotating-secrets.js";
-export type {
-  RotatingClient,
-  RotatingSecrets,
-  RotatingSecretsOptions,
-  SigningSecret,
-} from "./recipes/rotating-secrets.js";
 export type { WaitOptions } from "./recipes/wait-for-send.js";
 export type * from "./resources.js";
-export type { Secret } from "./secret.js";
+export type { MaskedSecret } from "./secret.js";

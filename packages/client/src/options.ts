@@ -1,5 +1,5 @@
 import { ClientConfigError } from "./errors.js";
-import { systemClock, type ClientClock } from "./http/clock.js";
+import { longestTimer, systemClock, type ClientClock } from "./http/clock.js";
 import type { RequestNote, ResponseNote } from "./http/notes.js";
 
 export interface ClientOptions {
@@ -9,15 +9,15 @@ export interface ClientOptions {
   readonly baseUrl?: string | undefined;
   /** Makes the requests. Default: the global `fetch`. It must not follow redirects when `redirect` is `manual`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** Milliseconds for a request with all its attempts and pauses: 1 or more. Default 60,000. */
+  /** Milliseconds for a request with all its attempts and pauses: 1 to 2^31 − 1. Default 60,000. */
   readonly deadlineMs?: number | undefined;
   /** Milliseconds for one attempt, its response body included: 1 to 2^31 − 1. Default 10,000. */
   readonly attemptTimeoutMs?: number | undefined;
   /** Attempts after the first one: 0 to 100. Default 2. */
   readonly maxRetries?: number | undefined;
   /**
-   * Called before each attempt. It may add headers such as `traceparent`, and sees no API key. What it
-   * throws is ignored.
+   * Called before each attempt, and not awaited. It may add headers such as `traceparent`, and sees no API
+   * key. What it throws is ignored, so that a request does not depend on tracing.
    */
   readonly onRequest?: ((note: RequestNote) => void) | undefined;
   /** Called after each attempt, also one without a response. What it throws is ignored. */
@@ -30,18 +30,31 @@ export interface ClientOptions {
 export interface RequestOptions {
   /** Ends the request, also while it pauses before a retry. */
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds for the request with all its attempts and pauses. Default: the client's. */
   readonly deadlineMs?: number | undefined;
+  /** Milliseconds for one attempt. Default: the client's. */
   readonly attemptTimeoutMs?: number | undefined;
+  /** Attempts after the first one. Default: the client's. */
   readonly maxRetries?: number | undefined;
 }
 
 /** The last argument of what may carry an idempotency key. */
 export interface KeyedRequestOptions extends RequestOptions {
   /**
-   * Identifies the logical request, so that it takes effect once however often it is repeated. 1 or more
-   * printable ASCII characters. Default: a random one, the same for all attempts.
+   * Identifies the logical request: as long as the service keeps the key (A-14: 24 hours), a repetition has
+   * no further effect, and the same key with another body is a 409 `idempotency_conflict`. Printable ASCII
+   * text. Default: `emails.send` makes a random one for all its attempts, `request` none.
    */
   readonly idempotencyKey?: string | undefined;
+}
+
+/** The last argument of `rotateSecret`. */
+export interface RotateOptions extends RequestOptions {
+  /**
+   * Repeats the request also after a lost response, which rotates once more: nobody has the secret that
+   * was lost, so none that is known is replaced. Default false.
+   */
+  readonly repeat?: boolean | undefined;
 }
 
 /** The last argument of `redeliver`. */
@@ -66,26 +79,19 @@ export interface Connection extends Limits {
   readonly clock: ClientClock;
 }
 
-const names: readonly string[] = [
-  "apiKey",
-  "baseUrl",
-  "fetch",
-  "deadlineMs",
-  "attemptTimeoutMs",
-  "maxRetries",
-  "onRequest",
-  "onResponse",
-  "clock",
-] satisfies (keyof ClientOptions)[];
-
 const ignore = () => {};
 
 /** @throws ClientConfigError `invalid_option` */
 export function resolveOptions(options: ClientOptions): Connection {
-  for (const name of Object.keys(options)) {
-    const text = `There is no option \`${name}\`. The options are ${names.join(", ")}.`;
-    check(names.includes(name), name, text);
-  }
+  checkNames(options, [
+    "apiKey",
+    "baseUrl",
+    "fetch",
+    "onRequest",
+    "onResponse",
+    "clock",
+    ...Object.keys(ranges),
+  ]);
   const {
     apiKey = fromEnvironment("SVC_API_KEY"),
     baseUrl = fromEnvironment("SVC_BASE_URL"),
@@ -98,49 +104,48 @@ export function resolveOptions(options: ClientOptions): Connection {
   for (const [name, value] of Object.entries({ fetch, onRequest, onResponse }))
     check(typeof value === "function", name, `\`${name}\` must be a function.`);
   check(
-    typeof apiKey === "string" && apiKey !== "",
+    typeof apiKey === "string" && /^[!-~]+$/.test(apiKey),
     "apiKey",
-    "There is no API key. Pass `apiKey`, or set the environment variable SVC_API_KEY.",
+    "`apiKey`, or the environment variable SVC_API_KEY, must be an API key without white space.",
   );
-  check(
-    /^[!-~]+$/.test(apiKey),
-    "apiKey",
-    "The API key contains white space or characters that a header cannot have. Copy it again, and check the line that sets it.",
-  );
-  const limits = resolveLimits(options, defaults);
-  return { apiKey, baseUrl: checkedUrl(baseUrl), fetch, onRequest, onResponse, clock, ...limits };
-}
-
-const defaults: Limits = { deadlineMs: 60_000, attemptTimeoutMs: 10_000, maxRetries: 2 };
-
-/** @throws ClientConfigError `invalid_option` */
-export function resolveLimits(given: Partial<RequestOptions>, base: Limits): Limits {
-  const within = (name: keyof Limits, min: number, max: number) => {
-    const value = given[name] ?? base[name];
-    const text = `\`${name}\` must be a number from ${min} to ${max}.`;
-    check(typeof value === "number" && value >= min && value <= max, name, text);
-    return value;
-  };
-  return {
-    deadlineMs: within("deadlineMs", 1, Infinity),
-    attemptTimeoutMs: within("attemptTimeoutMs", 1, 2_147_483_647),
-    maxRetries: within("maxRetries", 0, 100),
-  };
-}
-
-function checkedUrl(text: string | undefined): string {
-  check(
-    text !== undefined && text !== "",
-    "baseUrl",
-    "There is no base URL. Pass `baseUrl`, or set the environment variable SVC_BASE_URL.",
-  );
-  const [, url] = /^(https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*?)?)\/*$/i.exec(text) ?? [];
+  const [, url] = /^(https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*?)?)\/*$/i.exec(baseUrl ?? "") ?? [];
   check(
     url !== undefined && URL.canParse(url) && !url.endsWith("/v1"),
     "baseUrl",
-    "The base URL must be the URL before /v1, such as http://127.0.0.1:4010, without a user, query or fragment.",
+    "`baseUrl`, or the environment variable SVC_BASE_URL, must be the URL before /v1 and no more, such as http://127.0.0.1:4010.",
   );
-  return url;
+  const limits = resolveLimits(options);
+  return { apiKey, baseUrl: url, fetch, onRequest, onResponse, clock, ...limits };
+}
+
+/** The least, the greatest and the default value of each limit. */
+const ranges = {
+  deadlineMs: [1, longestTimer, 60_000],
+  attemptTimeoutMs: [1, longestTimer, 10_000],
+  maxRetries: [0, 100, 2],
+} as const;
+
+/** @throws ClientConfigError `invalid_option` */
+export function resolveLimits(given: RequestOptions, base: Partial<Limits> = {}): Limits {
+  const limits = Object.entries(ranges).map(([key, [min, max, initial]]) => {
+    const name = key as keyof Limits;
+    const value = given[name] ?? base[name] ?? initial;
+    const text = `\`${name}\` must be a number from ${min} to ${max}.`;
+    check(typeof value === "number" && value >= min && value <= max, name, text);
+    return [name, value];
+  });
+  return Object.fromEntries(limits) as Limits;
+}
+
+/** The names of the options of each request. */
+export const requestOptionNames: readonly string[] = ["signal", ...Object.keys(ranges)];
+
+/** @throws ClientConfigError `invalid_option` for a name that is not known: a misspelt one changes nothing */
+export function checkNames(options: object, known: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    const text = `There is no option \`${name}\`. The options are ${known.join(", ")}.`;
+    check(known.includes(name), name, text);
+  }
 }
 
 /** An empty variable counts as not set. Workers have no environment, and Deno may deny it. */

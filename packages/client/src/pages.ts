@@ -14,19 +14,26 @@ export interface List<Item> extends AsyncIterable<Item> {
   readonly pages: () => AsyncIterable<Page<Item>>;
 }
 
-/** @param read requests the page after a cursor; undefined is the first one */
-export function list<Item>(read: (after: string | undefined) => Promise<unknown>): List<Item> {
+/**
+ * @param read requests the page after a cursor; undefined is the first one
+ * @param first the cursor to start after
+ */
+export function list<Item>(
+  read: (after: string | undefined) => Promise<unknown>,
+  first?: string,
+): List<Item> {
   async function* pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const seen = new Set<string | undefined>();
-    let after: string | undefined;
+    const seen = new Set<string>();
+    let after = first;
     do {
-      seen.add(after);
       const page = asPage<Item>(await read(after));
-      yield page;
+      if (after !== undefined) seen.add(after);
       after = page.next_cursor;
-    } while (!seen.has(after) && after !== undefined);
-    if (after !== undefined)
-      throw invalid(`The list repeats the cursor ${after}, so it has no end.`);
+      // Before anything is done a second time.
+      if (after !== undefined && seen.has(after))
+        throw invalid("The list has no end: it repeats a cursor.");
+      yield page;
+    } while (after !== undefined);
   }
   async function* items(): AsyncGenerator<Item, void, undefined> {
     for await (const { data } of pages()) yield* data;
@@ -42,7 +49,7 @@ function asPage<Item>(body: unknown): Page<Item> {
     next_cursor: next,
   } = (Array.isArray(body) ? { data: body } : body) as Readonly<Record<string, unknown>>;
   if (!Array.isArray(data)) throw invalid("The response is not a list: it has no `data`.");
-  const cursor = hasMore !== false && typeof next === "string" && next !== "" ? next : undefined;
+  const cursor = hasMore !== false && (next ?? "") !== "" ? String(next) : undefined;
   return { data, has_more: cursor !== undefined, next_cursor: cursor };
 }
 

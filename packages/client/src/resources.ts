@@ -1,4 +1,4 @@
-import type { Secret } from "./secret.js";
+import type { MaskedSecret } from "./secret.js";
 
 /*
  * What the interface document shows has the types that it states. What it leaves open has the form that
@@ -98,7 +98,7 @@ export interface WebhookEndpoint {
 export interface WebhookEndpointWithSecret {
   readonly webhook_endpoint: WebhookEndpoint;
   /** `secret.reveal()` is the text: store it now. */
-  readonly secret: Secret;
+  readonly secret: MaskedSecret;
 }
 
 /** Which deliveries to list. */
@@ -107,6 +107,8 @@ export interface WebhookEventQuery {
   readonly webhook_endpoint_id?: string | undefined;
   /** Items per page, 1 to 100 (assumed, A-15). Default: the service's. */
   readonly limit?: number | undefined;
+  /** The `next_cursor` of the page to start after. Default: the list starts with the newest delivery. */
+  readonly after?: string | undefined;
 }
 
 /** A delivery of an event to an endpoint (assumed, A-08). */

@@ -1,5 +1,6 @@
 import { AbortedError, ConnectionError, TimeoutError } from "../errors.js";
 import type { Connection } from "../options.js";
+import { onAbort } from "./clock.js";
 import type { Failure } from "./failure.js";
 import { maskedHeaders, plainError } from "./mask.js";
 
@@ -10,65 +11,68 @@ export interface Received {
   readonly text: string;
 }
 
+/** The time of an attempt. */
+export interface AttemptLimit {
+  readonly ms: number;
+  readonly code: "attempt_timeout" | "deadline_exceeded";
+  /** The limit that the caller knows. */
+  readonly of: number;
+}
+
 /** Makes one attempt and reads its whole response. Never rejects. */
 export async function makeAttempt(
-  connection: Connection,
+  { fetch, apiKey, baseUrl }: Connection,
   path: string,
   init: RequestInit,
-  limit: { readonly ms: number; readonly code: string },
+  limit: AttemptLimit,
   signal: AbortSignal | undefined,
 ): Promise<
   | { readonly received: Received; readonly failure?: undefined }
   | { readonly received?: undefined; readonly failure: Failure }
 > {
   const controller = new AbortController();
-  let end!: () => void;
+  const timer = setTimeout(() => controller.abort(), limit.ms);
+  const forget = onAbort(signal, () => controller.abort());
   // An injected `fetch` may ignore its signal.
   const ended = new Promise<never>((_resolve, reject) => {
-    end = () => {
-      controller.abort();
-      reject(new Error("The attempt was ended."));
-    };
+    controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error));
   });
-  const timer = setTimeout(end, limit.ms);
-  signal?.addEventListener("abort", end);
-  if (signal?.aborted) end();
+  let received: Received | undefined;
+  const receive = async (): Promise<Received> => {
+    const response = await fetch(baseUrl + path, { ...init, signal: controller.signal });
+    const { status, ok } = response;
+    const headers = maskedHeaders(response.headers, apiKey);
+    // An error counts, also if the rest of it does not arrive.
+    if (!ok) received = { status, headers, text: "" };
+    return { status, headers, text: await response.text() };
+  };
   try {
-    const receiving = receive(connection, path, { ...init, signal: controller.signal });
-    return { received: await Promise.race([receiving, ended]) };
+    return { received: await Promise.race([receive(), ended]) };
   } catch (error) {
     if (signal?.aborted) return { failure: abortion(signal) };
-    if (controller.signal.aborted) {
-      const message = `There was no whole response within ${limit.ms / 1_000} s.`;
-      const facts = { code: limit.code, message };
-      return { failure: { type: TimeoutError, facts, isLost: true } };
-    }
-    const cause = plainError(error, connection.apiKey);
-    const message = `There was no whole response from ${connection.baseUrl}: ${reasonOf(cause)}.`;
+    if (received) return { received };
+    if (controller.signal.aborted) return { failure: timeout(limit) };
+    const cause = plainError(error, apiKey);
+    const message = `There was no whole response from ${baseUrl}: ${reasonOf(cause)}.`;
     const facts = { code: "connection_failed", message, cause };
     return { failure: { type: ConnectionError, facts, isLost: true } };
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", end);
+    forget();
   }
 }
+
+export const timeout = ({ code, of }: AttemptLimit): Failure => ({
+  type: TimeoutError,
+  facts: { code, message: `There was no whole response within ${of / 1_000} s.` },
+  isLost: true,
+});
 
 /** The end of a request by its caller. */
 export const abortion = ({ reason }: AbortSignal): Failure => ({
   type: AbortedError,
   facts: { code: "aborted", message: "The request was aborted.", cause: reason },
 });
-
-/** What `fetch` throws is a rejection too. */
-async function receive(
-  { fetch, apiKey, baseUrl }: Connection,
-  path: string,
-  init: RequestInit,
-): Promise<Received> {
-  const response = await fetch(baseUrl + path, init);
-  const { status, headers } = response;
-  return { status, headers: maskedHeaders(headers, apiKey), text: await response.text() };
-}
 
 /** `fetch failed` has its reason as its cause, and that one may have a code alone. */
 function reasonOf(error: Error): string {

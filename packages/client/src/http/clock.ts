@@ -10,16 +10,26 @@ export interface ClientClock {
 export const longestTimer = 2_147_483_647;
 
 export const systemClock: ClientClock = {
-  now: () => Date.now(),
+  // Unlike `Date.now()`, it is never set back.
+  now: () => performance.timeOrigin + performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer);
-        signal?.removeEventListener("abort", end);
+        forget();
         resolve();
       };
-      const timer = setTimeout(end, Math.min(ms, longestTimer));
-      signal?.addEventListener("abort", end);
-      if (signal?.aborted) end();
+      const timer = setTimeout(end, ms);
+      const forget = onAbort(signal, end);
     }),
 };
+
+/**
+ * Calls `run` when `signal` is aborted. The returned function undoes it. The listener is on a signal that
+ * depends on `signal`: Node warns of more than ten on one, and a hundred requests may share it.
+ */
+export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
+  const own = signal && AbortSignal.any([signal]);
+  own?.addEventListener("abort", run);
+  return () => own?.removeEventListener("abort", run);
+}

@@ -2,6 +2,13 @@
 export const mask = (text: string, apiKey: string): string =>
   text.replaceAll(apiKey, "[API key]").replaceAll(/whsec_[\w+/=-]+/g, "[secret]");
 
+/** Nothing that a server writes may fill a log, write to a terminal, or contain the key. */
+export const oneLine = (text: string, apiKey: string, length: number): string | undefined =>
+  mask(text.slice(0, 10_000), apiKey)
+    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .trim()
+    .slice(0, length) || undefined;
+
 /** A copy, so that nothing that shows a response contains the key. */
 export const maskedHeaders = (headers: Headers, apiKey: string): Headers =>
   new Headers(
@@ -13,15 +20,13 @@ export const maskedHeaders = (headers: Headers, apiKey: string): Headers =>
  * the whole request. Its causes are copied too.
  */
 export function plainError(error: unknown, apiKey: string, depth = 0): Error {
-  const { name, message, code, stack, cause } = Object(error) as Partial<
-    Record<"name" | "message" | "code" | "stack" | "cause", unknown>
+  const { name, message, code, cause } = Object(error) as Partial<
+    Record<keyof Error | "code", unknown>
   >;
-  const text = typeof message === "string" ? message : String(error);
-  const copy = new Error(mask(text, apiKey));
-  if (typeof name === "string") copy.name = mask(name, apiKey);
-  if (typeof stack === "string") copy.stack = mask(stack, apiKey);
-  if (typeof code === "string") Object.assign(copy, { code: mask(code, apiKey) });
+  const masked = (value: unknown) => (typeof value === "string" ? mask(value, apiKey) : undefined);
+  const copy = new Error(masked(message) ?? masked(error) ?? "unknown error");
+  Object.assign(copy, { name: masked(name) ?? "Error", code: masked(code) });
   // An error may be its own cause.
-  if (cause !== undefined && depth < 4) copy.cause = plainError(cause, apiKey, depth + 1);
+  if (cause && depth < 4) copy.cause = plainError(cause, apiKey, depth + 1);
   return copy;
 }

@@ -1,5 +1,8 @@
 import { InvalidRequestError } from "../errors.js";
 import {
+  check,
+  checkNames,
+  requestOptionNames,
   resolveLimits,
   type Connection,
   type KeyedRequestOptions,
@@ -16,8 +19,14 @@ export interface Call {
   readonly body?: unknown;
   /** It creates a send, so it gets a key. */
   readonly isKeyed?: boolean;
+  /** The caller may choose its key. */
+  readonly takesKey?: boolean;
+  /** A repetition after a lost response does no harm. */
+  readonly mayRepeat?: boolean | undefined;
   /** Its success may have no body. */
   readonly mayBeEmpty?: boolean;
+  /** The member that its success must have. */
+  readonly result?: "send_id" | "secret";
 }
 
 /** A request as each of its attempts makes it. */
@@ -26,7 +35,7 @@ export interface PreparedRequest extends Limits {
   /** With the query. */
   readonly path: string;
   readonly body: string | null;
-  readonly mayBeEmpty: boolean;
+  readonly call: Call;
   readonly idempotencyKey: string | undefined;
   /** It takes effect once, however often it is processed. */
   readonly isRepeatable: boolean;
@@ -38,29 +47,45 @@ export interface PreparedRequest extends Limits {
 /** @throws ClientConfigError, InvalidRequestError */
 export function prepare(
   connection: Connection,
-  { method, path, query = {}, body, isKeyed, mayBeEmpty = false }: Call,
+  call: Call,
   options: KeyedRequestOptions,
 ): PreparedRequest {
+  const { query, body, isKeyed, mayRepeat } = call;
+  const method = call.method.toUpperCase();
+  checkNames(options, [...requestOptionNames, ...(call.takesKey ? ["idempotencyKey"] : [])]);
   const limits = resolveLimits(options, connection);
-  const { signal, idempotencyKey = isKeyed ? crypto.randomUUID() : undefined } = options;
-  if (idempotencyKey !== undefined && !/^[ -~]*[!-~][ -~]*$/.test(idempotencyKey))
-    throw refused("idempotencyKey", "`idempotencyKey` must be printable ASCII text, not empty.");
+  const signal = options.signal ?? undefined;
+  check(
+    signal === undefined || signal instanceof AbortSignal,
+    "signal",
+    "`signal` must be an AbortSignal.",
+  );
+  const idempotencyKey = options.idempotencyKey ?? (isKeyed ? crypto.randomUUID() : undefined);
+  if (idempotencyKey !== undefined && !isKey(idempotencyKey))
+    throw refused(
+      "idempotencyKey",
+      "`idempotencyKey` must be printable ASCII text without spaces around it.",
+    );
+  if (body !== undefined && method === "GET")
+    throw refused("body", "A GET request has no body. Use `query`.");
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined) search.set(name, String(value));
+  for (const [name, value] of Object.entries({ ...query }))
+    if ((value ?? undefined) !== undefined) search.set(name, String(value));
   return {
     ...limits,
     method,
-    path: search.size === 0 ? path : `${path}?${String(search)}`,
+    path: search.size === 0 ? call.path : `${call.path}?${String(search)}`,
     // Once, so that all attempts have the same bytes.
     body: body === undefined ? null : serialised(body),
-    mayBeEmpty,
+    call,
     idempotencyKey,
-    isRepeatable: idempotencyKey !== undefined || (method !== "POST" && method !== "PATCH"),
+    isRepeatable: mayRepeat || idempotencyKey !== undefined || !/^P(OST|ATCH)$/.test(method),
     signal,
     deadline: connection.clock.now() + limits.deadlineMs,
   };
 }
+
+const isKey = (value: unknown) => typeof value === "string" && /^[!-~]([ -~]*[!-~])?$/.test(value);
 
 function serialised(body: unknown): string {
   try {

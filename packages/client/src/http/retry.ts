@@ -4,12 +4,11 @@ import type { Failure } from "./failure.js";
 const firstPause = 500;
 const longestPause = 8_000;
 
-/** The pause after attempt `attempt`: random in the upper half, and never shorter than the service asks. */
-export const pauseMs = (attempt: number, { facts }: Failure): number =>
-  Math.max(
-    Math.min(longestPause, firstPause * 2 ** (attempt - 1)) * (1 - Math.random() / 2),
-    facts.retryAfterMs ?? 0,
-  );
+/** The pause after attempt `attempt`: as long as the service asks, or half of it fixed, and a random part. */
+export function pauseMs(attempt: number, { facts }: Failure): number {
+  const half = Math.min(longestPause, firstPause * 2 ** (attempt - 1)) / 2;
+  return (facts.retryAfterMs ?? half) + half * Math.random();
+}
 
 /**
  * Whether another attempt may succeed and do no harm.
@@ -25,19 +24,19 @@ export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boo
 }
 
 /**
- * How long the service asks to wait: `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3),
- * else `X-RateLimit-Reset` of a limit that is used up (A-16). A date is relative to the response's `Date`.
+ * How long the service asks to wait: `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3). Else,
+ * with status 429, until `X-RateLimit-Reset` (A-16). A date is relative to the response's `Date`.
  */
-export function retryAfterMs(headers: Headers, now: number): number | undefined {
+export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {
   const value = headers.get("retry-after") ?? "";
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1_000;
   const sentAt = Date.parse(headers.get("date") ?? "") || now;
   // `Date.parse` alone takes almost any text.
-  const at = /^[A-Z][a-z]{2}/.test(value) ? Date.parse(value) : NaN;
-  if (at > 0) return Math.max(0, at - sentAt);
-  const remaining = headers.get("x-ratelimit-remaining") ?? "0";
-  const ms = Number(headers.get("x-ratelimit-reset")) * 1_000;
-  if (remaining !== "0" || !(ms > 0)) return undefined;
+  const at = /^[A-Z]/.test(value) ? Date.parse(value) : NaN;
+  // A number also if the header is repeated: "5, 5".
+  const ms = Math.max(Number.parseFloat(value) * 1_000 || 0, at - sentAt || 0);
+  if (at > 0 || /^\d/.test(value)) return ms;
+  const reset = Number(headers.get("x-ratelimit-reset")) * 1_000;
+  if (status !== 429 || !(reset > 0)) return undefined;
   // A time since the epoch, or from now.
-  return Math.max(0, ms > 1e12 ? ms - sentAt : ms);
+  return Math.max(0, reset > 1e12 ? reset - sentAt : reset);
 }

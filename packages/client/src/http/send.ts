@@ -1,6 +1,6 @@
 import type { SvcError } from "../errors.js";
 import type { Connection, KeyedRequestOptions } from "../options.js";
-import { abortion, makeAttempt, type Received } from "./attempt.js";
+import { abortion, makeAttempt, timeout, type AttemptLimit, type Received } from "./attempt.js";
 import type { Failure } from "./failure.js";
 import type { AttemptNote } from "./notes.js";
 import { prepare, type Call, type PreparedRequest } from "./prepare.js";
@@ -41,16 +41,19 @@ export async function send(
   let last: SvcError | undefined;
   for (let attempt = 1; ; attempt += 1) {
     if (signal?.aborted) throw errorOf(abortion(signal), request, attempt - 1);
+    const limit = limitOf(request, clock.now());
+    // The process was suspended, for example.
+    if (limit.ms <= 0) throw errorOf(timeout(limit), request, attempt - 1, last);
     const note = { method: request.method, path: request.path, attempt, idempotencyKey };
     const startedAt = performance.now();
-    const { received, value, failure } = await tryOnce(connection, request, note);
+    const { received, value, failure } = await tryOnce(connection, request, note, limit);
     const pause = failure && pauseBeforeRetry(failure, request, attempt, clock.now());
     void quietly(() =>
       onResponse({
         ...note,
         ms: performance.now() - startedAt,
         status: received?.status,
-        requestId: failure ? failure.facts.requestId : received && requestIdOf(received.headers),
+        requestId: received && requestIdOf(received.headers),
         code: failure?.facts.code,
         retryInMs: pause,
       }),
@@ -75,10 +78,10 @@ async function tryOnce(
   connection: Connection,
   request: PreparedRequest,
   note: AttemptNote,
+  limit: AttemptLimit,
 ): Promise<Tried> {
   const { clock, onRequest, apiKey } = connection;
-  const { method, path, body, idempotencyKey, mayBeEmpty } = request;
-  const { attemptTimeoutMs, deadline, signal } = request;
+  const { method, path, body, call, idempotencyKey, signal } = request;
   const noted = new Headers({ accept: "application/json" });
   if (body !== null) noted.set("content-type", "application/json");
   void quietly(() => onRequest({ ...note, headers: noted }));
@@ -87,16 +90,21 @@ async function tryOnce(
   headers.set("authorization", `Bearer ${apiKey}`);
   if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
 
-  const left = Math.max(1, deadline - clock.now());
   const init: RequestInit = { method, headers, body, redirect: "manual" };
-  const limit =
-    left < attemptTimeoutMs
-      ? { ms: left, code: "deadline_exceeded" }
-      : { ms: attemptTimeoutMs, code: "attempt_timeout" };
   const made = await makeAttempt(connection, path, init, limit, signal);
   return made.failure
     ? made
-    : { ...made, ...readResponse(made.received, mayBeEmpty, apiKey, clock.now()) };
+    : { ...made, ...readResponse(made.received, call, apiKey, clock.now()) };
+}
+
+function limitOf(
+  { attemptTimeoutMs, deadline, deadlineMs }: PreparedRequest,
+  now: number,
+): AttemptLimit {
+  const ms = Math.min(attemptTimeoutMs, deadline - now);
+  return ms < attemptTimeoutMs
+    ? { ms, code: "deadline_exceeded", of: deadlineMs }
+    : { ms, code: "attempt_timeout", of: ms };
 }
 
 /** The pause before the next attempt, if there is one. */
@@ -118,7 +126,8 @@ function errorOf(
   attempts: number,
   last?: SvcError,
 ): SvcError {
-  const context = [`${method} ${path}`, facts.status, facts.code, facts.requestId];
+  const made = attempts > 1 ? `${attempts} attempts` : undefined;
+  const context = [`${method} ${path}`, facts.status, facts.code, facts.requestId, made];
   const message = `${facts.message} (${context.filter((part) => part !== undefined).join(", ")})`;
   const cause = facts.code === "deadline_exceeded" ? last : facts.cause;
   return new type({ ...facts, message, cause, attempts, idempotencyKey });

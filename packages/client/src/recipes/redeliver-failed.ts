@@ -1,6 +1,6 @@
 import { pathId } from "../checks.js";
-import { ApiError, ConnectionError, type SvcError } from "../errors.js";
-import type { RedeliverOptions, RequestOptions } from "../options.js";
+import { ApiError, ConnectionError, InvalidResponseError, type SvcError } from "../errors.js";
+import { check, type RedeliverOptions, type RequestOptions } from "../options.js";
 import type { List } from "../pages.js";
 import type { WebhookEvent, WebhookEventQuery } from "../resources.js";
 
@@ -26,10 +26,10 @@ export interface BulkRedeliveryOptions extends RequestOptions {
   readonly webhook_endpoint_id: string;
   /** Counts, and changes nothing. Default false. */
   readonly dryRun?: boolean | undefined;
-  /** Most deliveries to redeliver, 0 or more. Default: all. */
+  /** Most failed deliveries to handle, 0 or more. Default: all. */
   readonly max?: number | undefined;
-  /** Called after each failed delivery of the list. What it throws ends the work. */
-  readonly onProgress?: ((progress: BulkRedeliveryProgress) => void) | undefined;
+  /** Called and awaited after each failed delivery of the list. What it throws ends the work. */
+  readonly onProgress?: ((progress: BulkRedeliveryProgress) => void | Promise<void>) | undefined;
 }
 
 /** The operations that the work consists of. */
@@ -56,8 +56,9 @@ export async function redeliverFailed(
   // Without an endpoint the list has all deliveries.
   pathId("webhook_endpoint_id", webhook_endpoint_id);
   const counts = { redelivered: 0, skipped: 0, failed: 0 };
-  // A negative number would leave events out at the end of each page.
-  let left = Math.max(0, max);
+  check(max >= 0, "max", "`max` must be a number of 0 or more.");
+  let left = max;
+  let isEnded = false;
 
   const redeliver = async (event: WebhookEvent): Promise<SvcError | undefined> => {
     try {
@@ -79,10 +80,12 @@ export async function redeliverFailed(
       try {
         for (let event = events.shift(); event; event = events.shift()) {
           const error = await redeliver(event);
-          onProgress?.({ ...counts, event, ...(error && { error }) });
+          if (isEnded) return;
+          await onProgress?.({ ...counts, event, ...(error && { error }) });
         }
       } catch (error) {
         // The other lanes end too.
+        isEnded = true;
         events.length = 0;
         throw error;
       }
@@ -96,4 +99,5 @@ export async function redeliverFailed(
 /** Another delivery may succeed where this one has failed. */
 const isOfOneDelivery = (error: unknown): error is SvcError =>
   error instanceof ConnectionError ||
+  (error instanceof InvalidResponseError && error.code !== "redirected") ||
   (error instanceof ApiError && ![401, 403, 429].includes(error.status ?? 0));

@@ -1,0 +1,115 @@
+import { isText } from "./checks.js";
+import { check, type RequestOptions, type RotateOptions } from "./options.js";
+import type { MaskedSecret } from "./secret.js";
+
+/** A signing secret as a receiver's `secret` option takes it. */
+export interface SigningSecret {
+  readonly id: string;
+  /** The text: `whsec_…`. */
+  readonly key: string;
+  /** Epoch milliseconds after which it verifies nothing. */
+  readonly expiresAt?: number | undefined;
+}
+
+export interface RotatingSecretsOptions {
+  /** The secrets to begin with, newest first, at least one. */
+  readonly secrets: readonly SigningSecret[];
+  /**
+   * Stores the secrets for the next start and for other processes. `rotate` rejects with its error; the
+   * new secret is in use nevertheless, because the service shows it once.
+   */
+  readonly save: (secrets: readonly SigningSecret[]) => void | Promise<void>;
+  /**
+   * Milliseconds for which an old secret verifies, 0 or more: at least as long as the service may retry a
+   * delivery with it, which the interface does not show. Default 7 days.
+   */
+  readonly overlapMs?: number | undefined;
+}
+
+/** What a rotation needs of the client. */
+export interface RotatingClient {
+  readonly webhookEndpoints: {
+    readonly rotateSecret: (
+      id: string,
+      options?: RotateOptions,
+    ) => Promise<{ readonly secret: MaskedSecret }>;
+  };
+}
+
+/** The secrets of an endpoint, over its rotations. */
+export interface RotatingSecrets {
+  /** The secrets that verify now, newest first, 10 at most: the `secret` option of `createReceiver`. */
+  readonly current: () => readonly SigningSecret[];
+  /**
+   * Rotates the secret of the endpoint, verifies with the new one and the old ones from then on, and
+   * saves them. Rotations of one object happen one after the other.
+   *
+   * A delivery that is signed with the new secret before it arrives here is refused. If the service does not
+   * try again after a 401, call `webhookEvents.redeliverFailed` afterwards. A rotation whose response is
+   * lost is repeated within its deadline. If it fails with a ConnectionError, ServerError, AbortedError or
+   * InvalidResponseError even so, call it again soon: the service may sign with a secret that nobody has
+   * received.
+   *
+   * @throws what `webhookEndpoints.rotateSecret` and `save` throw
+   */
+  readonly rotate: (
+    client: RotatingClient,
+    webhook_endpoint_id: string,
+    options?: RequestOptions,
+  ) => Promise<void>;
+}
+
+/** A receiver takes no more. */
+const mostSecrets = 10;
+
+/**
+ * Keeps the secrets of an endpoint over its rotations, so that a receiver verifies with the new one and the
+ * old ones.
+ *
+ * @throws ClientConfigError `invalid_option`
+ *
+ * @example
+ * ```ts
+ * import { createClient } from "@svc-webhooks/client";
+ * import { rotatingSecrets } from "@svc-webhooks/client/rotation";
+ *
+ * const stored = [{ id: "first", key: "whsec_…" }];
+ * const secrets = rotatingSecrets({ secrets: stored, save: () => {} });
+ * // createReceiver({ secret: secrets.current, on: … })
+ *
+ * export const rotate = () => secrets.rotate(createClient(), "we_…");
+ * ```
+ */
+export function rotatingSecrets({
+  secrets,
+  save,
+  overlapMs = 7 * 86_400_000,
+}: RotatingSecretsOptions): RotatingSecrets {
+  check(
+    Array.isArray(secrets) && secrets.length > 0 && secrets.every(({ key }) => isText(key)),
+    "secrets",
+    "`secrets` must contain the current secret: `{ id, key }`, `key` from `reveal()`.",
+  );
+  check(typeof save === "function", "save", "`save` must be a function.");
+  check(overlapMs >= 0, "overlapMs", "`overlapMs` must be a number of 0 or more.");
+  let known = secrets;
+  let turn: Promise<unknown> = Promise.resolve();
+  const valid = (now: number) => known.filter(({ expiresAt }) => (expiresAt ?? Infinity) > now);
+
+  const rotate: RotatingSecrets["rotate"] = async ({ webhookEndpoints }, id, options) => {
+    const { secret } = await webhookEndpoints.rotateSecret(id, { ...options, repeat: true });
+    const now = Date.now();
+    const old = valid(now).map((one) => ({ ...one, expiresAt: one.expiresAt ?? now + overlapMs }));
+    known = [{ id: crypto.randomUUID(), key: secret.reveal() }, ...old].slice(0, mostSecrets);
+    await save(known);
+  };
+  return {
+    current: () => valid(Date.now()),
+    async rotate(client, id, options) {
+      // Otherwise an older list could be saved last.
+      const rotating = turn.then(() => rotate(client, id, options));
+      turn = rotating.catch(() => {});
+      await rotating;
+    },
+  };
+}
