@@ -41,6 +41,6 @@ export function checkEndpoint({ url, event_types: types }: WebhookEndpointReques
  */
 export function pathId(param: string, id: string): string {
   if (typeof id !== "string" || /^\.{0,2}$|\p{Cs}/u.test(id))
-    throw refused(param, `\`${param}\` must be an id, not \`${String(id)}\`.`);
+    throw refused(param, `\`${param}\` must be an id, not \`${id}\`.`);
   return encodeURIComponent(id);
 }

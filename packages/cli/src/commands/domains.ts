@@ -26,12 +26,16 @@ export const domainsVerify = command({
 
 const changed = (
   context: Context<typeof serviceOptions>,
-  change: (client: Client, argument: string, options: RequestOptions) => Promise<Domain>,
+  change: (
+    client: Client,
+    argument: string,
+    options: RequestOptions,
+  ) => Promise<Domain | undefined>,
 ): Promise<ExitCode> =>
   withService(context, async (client) => {
     const [argument = ""] = context.args;
-    const domain = await change(client, argument, { signal: context.signal });
-    const { domain_id, domain_name, status, verified_at } = domain;
+    const domain = (await change(client, argument, { signal: context.signal })) ?? {};
+    const { domain_id = argument, domain_name, status, verified_at }: Partial<Domain> = domain;
     context.show(domain, fields({ domain_id, domain_name, status, verified_at }));
     return 0;
   });

@@ -1,4 +1,4 @@
-import type { BulkRedelivery } from "@svc-webhooks/client";
+import type { BulkRedelivery, WebhookEvent } from "@svc-webhooks/client";
 import { command } from "../command.js";
 import { wholeNumber } from "../lib/number.js";
 import { createProgress } from "../lib/progress.js";
@@ -55,8 +55,9 @@ export const eventsRedeliver = command({
     withService(context, async ({ webhookEvents }) => {
       const { args, options, show, signal } = context;
       const query = { webhook_endpoint_id: options.endpoint, signal };
-      const event = await webhookEvents.redeliver(args[0] ?? "", query);
-      const { event_id, type, status } = event;
+      const [event_id = ""] = args;
+      const event = (await webhookEvents.redeliver(event_id, query)) ?? { event_id };
+      const { type, status }: Partial<WebhookEvent> = event;
       show(event, fields({ event_id, type, status }));
       return 0;
     }),

@@ -31,8 +31,8 @@ const triggers: Readonly<Record<string, Trigger>> = {
   async "domain.updated"({ domains }, _options, signal) {
     const domain_name = `trigger-${randomBytes(4).toString("hex")}.example.test`;
     const { domain_id } = await domains.create({ domain_name }, { signal });
-    const { status } = await domains.verify(domain_id, { signal });
-    return { domain_id, status };
+    const verified = await domains.verify(domain_id, { signal });
+    return { domain_id, status: verified?.status ?? "" };
   },
 };
 
