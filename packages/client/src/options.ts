@@ -108,7 +108,7 @@ export function resolveOptions(options: ClientOptions): Connection {
     "apiKey",
     "`apiKey`, or the environment variable SVC_API_KEY, must be an API key without white space.",
   );
-  const [, url] = /^(https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*?)?)\/*$/i.exec(baseUrl ?? "") ?? [];
+  const [, url] = /^(https?:\/\/[^\s/?#@]+(?:\/[^\s/?#]+)*)\/*$/i.exec(baseUrl ?? "") ?? [];
   check(
     url !== undefined && URL.canParse(url) && !url.endsWith("/v1"),
     "baseUrl",
