@@ -10,6 +10,7 @@ let signalCode: number | undefined;
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 143],
+  ["SIGHUP", 129],
 ] as const) {
   process.on(signal, () => {
     if (signalCode !== undefined) process.exit(code);
@@ -21,13 +22,21 @@ for (const [signal, code] of [
   });
 }
 
-// `svc-webhooks listen | head` closes the pipe early: nobody reads the rest.
+let outputFailed = false;
+
 for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", () => controller.abort());
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    controller.abort();
+    // `svc-webhooks listen | head` closes the pipe early: nobody reads the rest.
+    if (error.code === "EPIPE" || outputFailed) return;
+    outputFailed = true;
+    process.stderr.write(`svc-webhooks: The output could not be written: ${error.message}.\n`);
+  });
 }
 
+/** Resolves when everything is written, or has failed to be. */
 const flushed = (stream: NodeJS.WriteStream) =>
-  new Promise<unknown>((resolve) => stream.write("", resolve));
+  new Promise<unknown>((resolve) => stream.write("", () => setImmediate(resolve)));
 
 const { env, stdin, stdout, stderr } = process;
 const code = await run(process.argv.slice(2), {
@@ -37,9 +46,7 @@ const code = await run(process.argv.slice(2), {
   stderr,
   signal: controller.signal,
 });
-process.exitCode = signalCode ?? code;
-if (controller.signal.aborted) {
-  // What was interrupted may still hold the process.
-  await Promise.all([stdout, stderr].map(flushed));
-  process.exit();
-}
+await Promise.all([stdout, stderr].map(flushed));
+process.exitCode = signalCode ?? (outputFailed ? 1 : code);
+// What was interrupted may still hold the process.
+if (controller.signal.aborted) process.exit();

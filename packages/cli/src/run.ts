@@ -50,10 +50,19 @@ async function dispatch(
     ...process,
     ...given,
     paint: paintFor(stdout, process.env),
-    show: (value, text) => void stdout.write(`${given.json ? JSON.stringify(value) : text}\n`),
+    show: (value, text) => void stdout.write(`${given.json ? safeJson(value) : text}\n`),
     note: (line) => void stderr.write(`${masked(line)}\n`),
   });
 }
+
+/** JSON whose characters do nothing to a terminal. */
+const safeJson = (value: object) =>
+  JSON.stringify(value).replaceAll(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, (character) =>
+    Array.from({ length: character.length }, (_, index) => {
+      const unit = character.charCodeAt(index).toString(16);
+      return `\\u${unit.padStart(4, "0")}`;
+    }).join(""),
+  );
 
 function unknownCommand([first = "", ...rest]: readonly string[]): UsageError {
   const hint = "svc-webhooks --help lists all commands.";

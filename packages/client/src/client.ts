@@ -163,14 +163,21 @@ export function createClient(options: ClientOptions = {}): Client {
     },
     sends: {
       get: (id, given) =>
-        request(() => ({ method: "GET", path: `/v1/sends/${pathId("send_id", id)}` }), given),
+        request(
+          () => ({
+            method: "GET",
+            path: `/v1/sends/${pathId("send_id", id)}`,
+            result: "send_id",
+          }),
+          given,
+        ),
       waitFor: (id, given) => waitForSend(client.sends.get, connection.clock, id, given),
     },
     domains: {
       create: (domain, given) =>
         request(() => {
           checkDomain({ ...domain });
-          return { method: "POST", path: "/v1/domains", body: domain };
+          return { method: "POST", path: "/v1/domains", body: domain, result: "domain_id" };
         }, given),
       verify: (id, given) =>
         request(

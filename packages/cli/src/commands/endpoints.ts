@@ -59,11 +59,17 @@ export const endpointsArchive = command({
     }),
 });
 
-const textOf = ({ webhook_endpoint_id, url, status, event_types }: WebhookEndpoint) => ({
+/** The interface document does not show what a rotation returns besides the secret. */
+const textOf = ({
   webhook_endpoint_id,
   url,
   status,
-  event_types: event_types.join(", "),
+  event_types,
+}: Partial<WebhookEndpoint> = {}) => ({
+  webhook_endpoint_id,
+  url,
+  status,
+  event_types: event_types?.join(", "),
 });
 
 /** Prints an endpoint and its secret, which only stdout gets. */

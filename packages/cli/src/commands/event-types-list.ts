@@ -12,7 +12,7 @@ export const eventTypesList = command({
       const { show, paint, signal } = context;
       const data = [];
       for await (const type of webhookEventTypes.list({ signal })) data.push(type);
-      const rows = data.map(({ type, description }) => [type, description]);
+      const rows = data.map((item) => [item.type ?? item, item.description]);
       show({ data }, table(["type", "description"], rows, paint));
       return 0;
     }),

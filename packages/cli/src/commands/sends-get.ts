@@ -26,7 +26,7 @@ const textOf = ({ send_id, status, subject, recipients, created_at, history }: S
   fields({
     send_id,
     status,
-    to: recipients?.to.join(", "),
+    to: recipients?.to?.join(", "),
     subject,
     created_at,
     history: history?.map((entry) => `${entry.status} ${entry.at}`).join(", "),

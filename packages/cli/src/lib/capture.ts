@@ -30,6 +30,7 @@ const credentials = /^(?:authorization|proxy-authorization|cookie)$/i;
  */
 export function openCapture(flag: string, name: string): CaptureFile {
   const file = open(flag, name);
+  let start = "";
   return {
     write({ at, method, path, headers, body, verdict }) {
       const kept = headers.map(([header, value]) => [
@@ -37,7 +38,11 @@ export function openCapture(flag: string, name: string): CaptureFile {
         credentials.test(header) ? "…" : value,
       ]);
       const request = { at, method, path, headers: kept, body: body.toString("base64"), verdict };
-      appendFileSync(file, `${JSON.stringify(request)}\n`);
+      const line = `${start}${JSON.stringify(request)}\n`;
+      // A full disk may leave half a line.
+      start = "\n";
+      appendFileSync(file, line);
+      start = "";
     },
     close: () => closeSync(file),
   };

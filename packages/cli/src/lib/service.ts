@@ -81,8 +81,10 @@ const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
 
 /** The error in the words of the command line. */
 function explained(error: SvcError): UsageError | Failure {
-  const { code, message, attempts } = error;
+  const { code, message, status } = error;
+  const isRefused =
+    code === "invalid_option" || (code === "invalid_request" && status === undefined);
   // The client has refused its arguments.
-  if (attempts === 0) return new UsageError(message, "--help describes the arguments.");
+  if (isRefused) return new UsageError(message, "--help describes the arguments.");
   return new Failure(code, message, hints[code] ?? "");
 }

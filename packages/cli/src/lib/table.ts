@@ -4,10 +4,10 @@ import { printable } from "./text.js";
 /** Columns of texts from outside, under their names. */
 export function table(
   names: readonly string[],
-  rows: readonly (readonly string[])[],
+  rows: readonly (readonly unknown[])[],
   paint: Paint,
 ): string {
-  const cells = rows.map((row) => row.map((text) => printable(text, 80)));
+  const cells = rows.map((row) => row.map((value) => printable(cell(value), 80)));
   const widths = names.map((name, column) =>
     Math.max(name.length, ...cells.map((row) => (row[column] ?? "").length)),
   );
@@ -18,6 +18,10 @@ export function table(
       .trimEnd();
   return [paint("dim", line(names)), ...cells.map(line)].join("\n");
 }
+
+/** What the interface document does not show may be of any type. */
+const cell = (value: unknown) =>
+  typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 
 /** Lines of a name and a text from outside. */
 export function fields(values: Readonly<Record<string, string | undefined>>): string {

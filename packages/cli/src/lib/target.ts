@@ -1,7 +1,7 @@
 import { lookup as resolve } from "node:dns/promises";
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { BlockList, isIP, type LookupFunction } from "node:net";
+import { BlockList, isIP, type LookupFunction, type Socket } from "node:net";
 import { UsageError } from "../errors.js";
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
@@ -84,6 +84,10 @@ function targetAt(url: URL, lookup: LookupFunction): Target {
         const sending = open({ ...outgoing, length: body.length }, signal);
         sending.once("response", respond);
         sending.on("error", reject);
+        for (const event of ["upgrade", "connect"]) {
+          sending.once(event, (_response, socket: Socket) => socket.destroy());
+        }
+        sending.once("close", () => reject(new Error("it closed the connection")));
         sending.end(body);
       }),
   };

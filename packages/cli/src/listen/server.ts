@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { buffer } from "node:stream/consumers";
 import { codeOf, headerNames, verify } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
 import { Failure, messageOf } from "../errors.js";
@@ -165,14 +164,27 @@ async function forward(
       const value = response.headers[name];
       return typeof value === "string" ? [[name, value] as const] : [];
     });
-    return {
-      status: response.statusCode ?? 502,
-      headers: Object.fromEntries(kept),
-      body: await buffer(response),
-    };
+    const status = response.statusCode ?? 0;
+    if (status < 200 || status > 599) throw new Error(`it responded with the status ${status}`);
+    return { status, headers: Object.fromEntries(kept), body: await wholeBody(response) };
   } catch (error) {
     throw timeout.aborted ? timeout.reason : error;
   }
+}
+
+/** Bytes of a response that the sender gets. */
+const mostResponseBytes = 1_048_576;
+
+async function wholeBody(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes > mostResponseBytes) throw new Error("its response has more than 1 MiB");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function headersOf({ rawHeaders }: IncomingMessage): HeaderList {

@@ -1,0 +1,151 @@
+import { execFile, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
+import { once } from "node:events";
+import { promisify } from "node:util";
+import { gate } from "@svc-webhooks/kit/gate";
+import { listen } from "@svc-webhooks/kit/servers";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parseCaptured } from "../src/lib/capture.js";
+import { deliver, listening } from "./listening.js";
+import { cli, newFile, secret, shell, start } from "./support.js";
+
+/** A server that writes what it is given, whatever HTTP states. */
+async function rawServer(respond: (socket: Socket) => void): Promise<string> {
+  const server = createTcpServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => respond(socket));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+/** A service that responds to every request with this JSON. */
+async function service(body: unknown): Promise<{ readonly SVC_BASE_URL: string }> {
+  const port = await listen((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  return { SVC_BASE_URL: `http://127.0.0.1:${port}` };
+}
+
+const type = '{ "type": "email.sent" }';
+
+describe("a target of listen that is not HTTP", () => {
+  test.each([
+    ["a status below 100", "HTTP/1.1 099 x\r\nContent-Length: 0\r\n\r\n"],
+    ["the status 000", "HTTP/1.1 000 x\r\nContent-Length: 0\r\n\r\n"],
+    ["another protocol", "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
+  ])("is unavailable if it responds with %s", async (_what, text) => {
+    const to = await rawServer((socket) => socket.write(text));
+    const { url, interrupt } = await listening(["--forward-to", to]);
+    expect((await deliver(url, type)).status).toBe(502);
+    expect((await deliver(url, type)).status).toBe(502);
+    expect(await interrupt()).toBe(130);
+  });
+
+  test("is unavailable if its response has no end", async () => {
+    const port = await listen((_request, response) => {
+      const chunk = Buffer.alloc(65_536);
+      const more = () => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on("drain", more);
+      more();
+    });
+    const { url } = await listening(["--forward-to", `http://127.0.0.1:${port}/`]);
+    expect((await deliver(url, type)).status).toBe(502);
+  });
+});
+
+test("stdout that cannot be written is a failure", async () => {
+  const line = `printf x | ${shell("sign", "--secret-env=SECRET")} > /dev/full`;
+  const run = promisify(execFile)("sh", ["-c", line], { env: { ...process.env, SECRET: secret } });
+  await expect(run).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("The output could not be written"),
+  });
+});
+
+test("JSON does nothing to a terminal", async () => {
+  const { url, output, shows } = await listening();
+  await deliver(url, '{"type":"a\u202e"}', { deliveryId: "dlv_\u009b31m" });
+  await shows(/genuine/);
+  expect(output.stdout).toMatch(/^[\n -~]+$/);
+  expect(output.stdout).toContain(String.raw`dlv_\u009b31m`);
+});
+
+describe("a response without what the interface does not show", () => {
+  const endpoint = { webhook_endpoint_id: "we_1", status: "active" };
+  test.each([
+    ["endpoints rotate-secret we_1", { secret: "whsec_new" }, "whsec_new"],
+    [
+      "endpoints create --url x --event y",
+      { webhook_endpoint: endpoint, secret: "whsec_new" },
+      "whsec_new",
+    ],
+    ["event-types list", ["email.sent"], "email.sent"],
+    ["event-types list", { data: [{ type: "email.sent" }] }, "email.sent"],
+    ["events list", [{ event_id: "evt_1" }], "evt_1"],
+    ["sends get send_1", { send_id: "send_1", status: "sent", recipients: {} }, "send_1"],
+  ])("is shown by %s", async (words, body, shown) => {
+    const { code, stdout, stderr } = await cli(words.split(" "), { env: await service(body) });
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain(shown);
+  });
+
+  test.each([
+    "emails send --from a --to b --subject c --text d",
+    "sends get send_1",
+    "domains add a.test",
+  ])("is a failure of %s if it has no id", async (words) => {
+    const { code, stdout } = await cli(words.split(" "), { env: await service({}) });
+    expect([code, stdout]).toEqual([1, ""]);
+  });
+});
+
+describe("Ctrl-C while listen registers its endpoint", () => {
+  test("archives what the service still registers", async () => {
+    const [created, goOn] = [gate(), gate()];
+    const archived: string[] = [];
+    const port = await listen(async (request, response) => {
+      const { method = "", url = "" } = request;
+      if (method === "POST") {
+        created.open();
+        await goOn.opened;
+      }
+      if (method === "DELETE") archived.push(url);
+      const body =
+        method === "GET"
+          ? { data: [{ type: "email.sent" }] }
+          : { webhook_endpoint: { webhook_endpoint_id: "we_1" }, secret: "whsec_abc" };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    const started = start(["listen", "--port=0"], { SVC_BASE_URL: `http://127.0.0.1:${port}` });
+    await created.opened;
+    const ended = started.interrupt();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    goOn.open();
+    expect(await ended).toBe(130);
+    expect(archived).toEqual(["/v1/webhook-endpoints/we_1"]);
+  });
+});
+
+test("a delivery that is saved after a full disk is not joined to the half line before it", async () => {
+  const file = newFile("capture.jsonl");
+  const args = ["listen", "--port=0", "--secret-env=SECRET", "--json", "--save", file];
+  // A limit of the shell's stands for the disk: 20 blocks of 512 bytes.
+  const line = `ulimit -S -f 20; exec ${shell(...args)}`;
+  const child = spawn("sh", ["-c", line], { env: { ...process.env, SECRET: secret } });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [first] = (await once(child.stdout, "data")) as [Buffer];
+  const { url } = JSON.parse(String(first)) as { readonly url: string };
+  child.stdout.resume();
+  const large = JSON.stringify({ type: "email.sent", text: "x".repeat(50_000) });
+  expect((await deliver(url, type)).status).toBe(200);
+  expect((await deliver(url, large)).status).toBe(503);
+  await promisify(execFile)("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"]);
+  expect((await deliver(url, type)).status).toBe(200);
+  const written = readFileSync(file, "utf8").split("\n").map(parseCaptured);
+  expect(written.filter((captured) => captured?.verdict === "genuine")).toHaveLength(2);
+});
