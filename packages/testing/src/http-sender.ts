@@ -64,6 +64,8 @@ export class HttpSender {
     const reply = this.replyTo(outgoing);
     // A client that disconnects gets no response.
     reply.catch(() => {});
+    // A receiver that responds early closes the connection before the client does.
+    const closed = new Promise<void>((resolve) => outgoing.once("close", () => resolve()));
     await new Promise((resolve) => outgoing.write(body.subarray(0, half), resolve));
     return {
       reply,
@@ -71,11 +73,10 @@ export class HttpSender {
         outgoing.end(body.subarray(half));
         return reply;
       },
-      hangUp: () =>
-        new Promise((resolve) => {
-          outgoing.on("close", () => resolve());
-          outgoing.destroy();
-        }),
+      hangUp() {
+        outgoing.destroy();
+        return closed;
+      },
     };
   }
 
