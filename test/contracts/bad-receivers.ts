@@ -86,7 +86,7 @@ function keepingFirstOfId(): HandWrittenReceiver {
 
 /**
  * For each title of a case, a receiver that fails only that case. A mistake that would fail more cases
- * is limited to the requests of that case. Only the first fails others: those with a genuine delivery.
+ * is limited to the requests of that case. Only the first fails all: the others need what it tests.
  */
 export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> = {
   "handles a genuine delivery and responds with 2xx": () => bad({ isGenuine: () => false }),

@@ -36,8 +36,8 @@ test("there is one bad receiver for each case, in the contract's order", () => {
 const [[handlesNothing, refusing] = ["", () => goodReceiver], ...bad] =
   Object.entries(badReceivers);
 
-test(`a bad receiver fails this case first: ${handlesNothing}`, async () => {
-  expect((await failures(refusing))[0]).toBe(handlesNothing);
+test(`a bad receiver that fails this case fails all: ${handlesNothing}`, async () => {
+  expect(await failures(refusing)).toEqual(titles);
 });
 
 test.concurrent.each(bad)("a bad receiver fails only this case: %s", async (title, make) => {
@@ -49,19 +49,6 @@ test("with dedupeBy delivery, the default, only captured bodies are handled agai
     "traps 21, 23: does not handle a captured body again under another delivery id, or none",
     "trap 22: handles an event although a captured body was sent under its delivery id",
   ]);
-});
-
-test("a receiver that does not respond fails each case with the time limit and the fix", async () => {
-  const silent = served(() => () => {});
-  const cases = casesOf((runner) => receiverContract(runner, "silent", silent, { timeoutMs: 20 }));
-  for (const { run } of cases) {
-    await expect(run()).rejects.toThrow(/^No response arrived within 20 ms\. \S.*\.$/);
-  }
-});
-
-test("a receiver that cannot be reached fails with its reason", async () => {
-  const [first] = casesFor(() => "http://127.0.0.1:1/webhooks");
-  await expect(first?.run()).rejects.toThrow(/^Nothing listens at the receiver's URL\. /);
 });
 
 describe("with a URL in place of mount", () => {

@@ -1,7 +1,3 @@
 export { receiverContract } from "./receiver/contract.js";
-export type {
-  MountedReceiver,
-  MountReceiver,
-  ReceiverContractOptions,
-  SkippingTestRunner,
-} from "./receiver/contract.js";
+export type { ReceiverContractOptions, SkippingTestRunner } from "./receiver/contract.js";
+export type { MountedReceiver, MountReceiver } from "./receiver/mount.js";

@@ -6,6 +6,7 @@ import {
   type SignedDelivery,
   type SignedDeliveryOptions,
 } from "../signed-delivery.js";
+import { PreconditionError } from "./precondition-error.js";
 import { Runs } from "./runs.js";
 
 /** A delivery of an event that no other delivery has. */
@@ -17,12 +18,12 @@ export interface UniqueDelivery extends SignedDelivery {
 export class ReceiverProbe extends HttpSender {
   readonly runs: Runs = new Runs();
   readonly secret: SecretKey;
-  readonly #hasHandler: boolean;
+  readonly hasHandler: boolean;
 
   constructor(url: string, secret: SecretKey, timeoutMs: number, hasHandler: boolean) {
     super(url, timeoutMs);
     this.secret = secret;
-    this.#hasHandler = hasHandler;
+    this.hasHandler = hasHandler;
   }
 
   /**
@@ -53,26 +54,24 @@ export class ReceiverProbe extends HttpSender {
 
   ranOnce(eventId: string): void {
     const runs = this.runs.of(eventId);
-    if (this.#hasHandler && runs !== 1) {
+    if (this.hasHandler && runs !== 1) {
       throw new Error(
         runs === 0 && this.runs.count > 0
           ? `The handler did not run with the parsed body, whose event_id is ${eventId}.`
-          : `The handler ran ${times(runs)} instead of once.`,
+          : `The handler ran ${runs} times instead of once.`,
       );
     }
   }
 
-  /** The handler must have run, whatever the response. */
+  /** The handler must have run, whatever the response, so that a case can be tested. */
   ran(): void {
-    if (this.runs.count === 0) throw new Error("The handler did not run.");
+    if (this.runs.count === 0) throw new PreconditionError("The handler did not run.");
   }
 
   neverRan(what: string): void {
     if (this.runs.count > 0) throw new Error(`${what} was handled.`);
   }
 }
-
-const times = (count: number) => (count === 1 ? "once" : `${count} times`);
 
 export const isAccepted = ({ status }: Reply): boolean => status >= 200 && status < 300;
 

@@ -1,0 +1,21 @@
+import { codeOf } from "@svc-webhooks/core";
+import { PreconditionError } from "./precondition-error.js";
+
+/** The error with which a case fails. `fix` is added if the failure is one of those that the case is about. */
+export function failureOf(error: unknown, fix: string, url: string): unknown {
+  if (error instanceof PreconditionError || codeOf(error) !== undefined) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined) return new Error(`${message} ${fix}`, { cause: error });
+  if (code === "ECONNRESET" || code === "EPIPE") {
+    const text = "The receiver closed the connection without a response.";
+    return new Error(`${text} ${fix}`, { cause: error });
+  }
+  // The URL may contain a password.
+  const { origin } = new URL(url);
+  const problem =
+    code === "ECONNREFUSED"
+      ? `Nothing listens at ${origin}.`
+      : `${origin} cannot be reached: ${message || code}.`;
+  const text = `${problem} Start the receiver before the contract runs, or in \`mount\` before it returns the URL.`;
+  return new PreconditionError(text, { cause: error });
+}

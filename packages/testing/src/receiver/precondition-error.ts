@@ -1,0 +1,2 @@
+/** A case could not be tested. The message states the fix, in place of the case's own. */
+export class PreconditionError extends Error {}

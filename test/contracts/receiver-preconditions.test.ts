@@ -1,0 +1,176 @@
+import { receiverContract, type MountReceiver } from "@svc-webhooks/testing/receiver";
+import { expect, test, vi } from "vitest";
+import { casesOf, type ContractCase } from "./contract-cases.js";
+import { goodReceiver, serving } from "./good-receiver.js";
+import { served } from "./mounted-receivers.js";
+
+type Options = Parameters<typeof receiverContract>[3];
+
+const good = served((handler) => serving(goodReceiver, handler));
+const responding = (status: number) =>
+  served(() => (_request, response) => response.writeHead(status).end());
+
+const casesFor = (mount: MountReceiver | string, options?: Options) =>
+  casesOf((runner) => receiverContract(runner, "a receiver", mount, options));
+
+const messageOf = ({ run }: ContractCase) =>
+  run().then(
+    () => "passed",
+    (error: unknown) => (error as Error).message,
+  );
+
+async function messagesOf(cases: readonly ContractCase[]): Promise<readonly string[]> {
+  const messages: string[] = [];
+  for (const one of cases) messages.push(await messageOf(one));
+  return messages;
+}
+
+const silentMs = { timeoutMs: 20 };
+const otherSecret = { secret: "whsec_other" };
+const nothingListens =
+  "Nothing listens at http://127.0.0.1:1. Start the receiver before the contract runs, or in `mount` before it returns the URL.";
+const mountReturned = (found: string) =>
+  `\`mount\` returned ${found}. Return a URL with its scheme, such as "http://127.0.0.1:3000/webhooks", or an object with \`url\` and \`close\`.`;
+const mountFailed =
+  "`mount` failed: no port is free. It is called for each case, and must serve the receiver and return its URL.";
+const refused = (status: number) =>
+  `A genuine delivery got ${status} instead of a 2xx. The receiver's secret may differ from the contract's \`secret\` option. If they are equal, compute HMAC-SHA256 of the raw body with the secret, whsec_ included, as hex digits after sha256=.`;
+const notFound = (status: number) =>
+  `A genuine delivery got ${status} instead of a 2xx. Mount the receiver for POST at the path of the URL.`;
+const oneRun =
+  "A delivery needs one run of the handler, with the parsed body, and then a response.";
+
+const returning = (value: unknown) => (() => value) as MountReceiver;
+
+/** What is wrong with the receiver, how it is mounted, and the message of the first case. */
+const rows: readonly (readonly [string, MountReceiver | string, string | RegExp, Options?])[] = [
+  ["nothing listens", () => "http://127.0.0.1:1/webhooks", nothingListens],
+  ["nothing listens at a URL with a password", () => "http://me:pass@127.0.0.1:1/", nothingListens],
+  ["nothing listens and there is no mount", "http://127.0.0.1:1/webhooks", nothingListens],
+  [
+    "the receiver serves http: in place of https:",
+    async (handler) => {
+      const { url, ...mounted } = Object(await good(handler)) as { readonly url: string };
+      return { ...mounted, url: url.replace("http:", "https:") };
+    },
+    /^https:\/\/127\.0\.0\.1:\d+ cannot be reached: [^]+ Start the receiver before/,
+  ],
+  ["the URL has no scheme", returning("127.0.0.1:80/"), mountReturned('"127.0.0.1:80/"')],
+  [
+    "the URL has no port",
+    returning("http://127.0.0.1:undefined/"),
+    mountReturned('"http://127.0.0.1:undefined/"'),
+  ],
+  ["mount returns undefined", returning(undefined), mountReturned("undefined")],
+  ["mount returns a port", returning(3000), mountReturned("a value of type number")],
+  [
+    "mount returns an object without a URL",
+    returning({}),
+    mountReturned("an object whose `url` is undefined"),
+  ],
+  [
+    "mount throws",
+    () => {
+      throw new Error("no port is free");
+    },
+    mountFailed,
+  ],
+  ["mount rejects", () => Promise.reject(new Error("no port is free.")), mountFailed],
+  ["the secrets differ", good, refused(401), otherSecret],
+  ["the receiver responds with 400", responding(400), refused(400)],
+  ["the receiver responds with 403", responding(403), refused(403)],
+  ["the secret is invalid", good, /^`secret` is empty\. [^]+#invalid_secret$/, { secret: "" }],
+  ["the path differs", responding(404), notFound(404)],
+  ["the method differs", responding(405), notFound(405)],
+  [
+    "the receiver responds with 500",
+    responding(500),
+    "A genuine delivery got 500 instead of a 2xx. The receiver's log may have the reason.",
+  ],
+  [
+    "the receiver does not respond",
+    served(() => () => {}),
+    `No response arrived within 20 ms. ${oneRun}`,
+    silentMs,
+  ],
+  [
+    "the receiver closes the connection",
+    served(() => (request) => request.destroy()),
+    `The receiver closed the connection without a response. ${oneRun}`,
+  ],
+  [
+    "the handler is not mounted",
+    responding(200),
+    "The handler ran 0 times: a 2xx came, but the handler did not run. Is it mounted for email.sent? Does the response wait for it?",
+  ],
+  [
+    "the handler runs twice",
+    served((handler) =>
+      serving(goodReceiver, (event) => handler(event).then(() => handler(event))),
+    ),
+    `The handler ran 2 times instead of once. ${oneRun}`,
+  ],
+];
+
+test.each(rows)(
+  "if %s, the first case states it, and the others refer to the first",
+  async (_problem, mount, message, options) => {
+    const cases = casesFor(mount, options).filter(({ title }) => !title.includes("(skipped"));
+    const [first, ...others] = await messagesOf(cases);
+    if (typeof message === "string") expect(first).toBe(message);
+    else expect(first).toMatch(message);
+    expect(new Set(others)).toEqual(new Set(["See the first case."]));
+  },
+);
+
+test("a case that runs without the first one states what the first one would", async () => {
+  const [, ...others] = casesFor(responding(404));
+  expect(await messagesOf(others.slice(0, 2))).toEqual([notFound(404), "See the first case."]);
+  const [, one] = casesFor(good);
+  expect(one && (await messageOf(one))).toBe("passed");
+});
+
+test("the other cases run when the first one has been repeated with success", async () => {
+  const mount = vi.fn(good).mockRejectedValueOnce(new Error("no port is free"));
+  const [first, ...others] = casesFor(mount);
+  const cases = [first, first, ...others].filter((one) => one !== undefined);
+  expect(new Set((await messagesOf(cases)).slice(1))).toEqual(new Set(["passed"]));
+});
+
+test("a precondition that fails later has no fix of a case", async () => {
+  const [, ...failed] = await messagesOf(
+    casesFor(
+      vi
+        .fn<MountReceiver>(() => Promise.reject(new Error("no port is free")))
+        .mockImplementationOnce(good),
+    ),
+  );
+  expect(new Set(failed)).toEqual(new Set([mountFailed]));
+
+  const [, ...unreachable] = await messagesOf(
+    casesFor(vi.fn<MountReceiver>(() => "http://127.0.0.1:1").mockImplementationOnce(good)),
+  );
+  expect(new Set(unreachable)).toEqual(new Set([nothingListens]));
+
+  const [, ...notRun] = await messagesOf(
+    casesFor(vi.fn(responding(200)).mockImplementationOnce(good)),
+  );
+  expect(notRun.filter((text) => text === "The handler did not run.")).toHaveLength(3);
+});
+
+test("a failure of what a case is about ends with its fix", async () => {
+  const [, ...others] = casesFor(
+    vi.fn(served(() => () => {})).mockImplementationOnce(good),
+    silentMs,
+  );
+  for (const message of await messagesOf(others)) {
+    expect(message).toMatch(/^No response arrived within 20 ms\. \S.*\.$/);
+  }
+});
+
+test("a receiver whose URL is invalid is closed", async () => {
+  const close = vi.fn();
+  const [first] = casesFor(() => ({ url: "localhost", close }));
+  await first?.run().catch(() => {});
+  expect(close).toHaveBeenCalledOnce();
+});
