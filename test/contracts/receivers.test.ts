@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "@svc-webhooks/kit/programs";
 import { receiverContract, type MountReceiver } from "@svc-webhooks/testing/receiver";
+import { codeIn } from "@svc-webhooks/kit/tables";
 import { format, resolveConfig } from "prettier";
 import { beforeAll, describe, expect, it, onTestFinished, test } from "vitest";
 import { badReceivers } from "./bad-receivers.js";
@@ -94,6 +95,23 @@ test.each<readonly [string, () => void]>([
     expect.objectContaining({ name: "ReceiverConfigError", option }) as Error,
   );
 });
+
+test.each(["packages/testing/README.md", "docs/test-your-handler.md"])(
+  "%s names the types of the events that are sent",
+  async (page) => {
+    const sent = new Set<string>();
+    const subscribes: HandWrittenReceiver["subscribes"] = (type) => {
+      if (type) sent.add(type);
+      return goodReceiver.subscribes(type);
+    };
+    expect(await failures(() => ({ ...goodReceiver, subscribes }))).toEqual([]);
+    const text = readFileSync(join(root, page), "utf8");
+    const [paragraph = ""] = /^Most deliveries are .*$/m.exec(text) ?? [];
+    const named = codeIn(paragraph).filter((code) => sent.has(code));
+    expect(named).toEqual([...sent]);
+    expect(sent.size).toBe(4);
+  },
+);
 
 describe("docs/receivers.md", () => {
   const page = join(root, "docs/receivers.md");
