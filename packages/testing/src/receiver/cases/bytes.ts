@@ -15,18 +15,20 @@ const marked = (id: string) => `\uFEFF${JSON.stringify(titled("")(id))}`;
 /** Genuine deliveries whose bytes receivers change, lose or misread. */
 export const bytes: readonly ReceiverCase[] = [
   {
-    title:
-      "trap 3: verifies spaces, line ends, escapes, numbers and duplicate keys as they were sent",
+    // Trap 3.
+    title: "verifies spaces, line ends, escapes, numbers and duplicate keys as they were sent",
     fix: "JSON that is parsed and serialised again has other bytes: verify the raw body before any parser runs.",
     run: async (probe) => probe.handles(await probe.delivery(unusual)),
   },
   {
-    title: "trap 1: verifies non-ASCII text as bytes",
+    // Trap 1.
+    title: "verifies non-ASCII text as bytes",
     fix: "Text that is decoded and encoded again may have other bytes: verify the bytes, not a string.",
     run: async (probe) => probe.handles(await probe.delivery(titled("Gru\u0308ße, 東京 😀"))),
   },
   {
-    title: "trap 1: accepts a byte order mark, which is part of the signed body",
+    // Trap 1.
+    title: "accepts a byte order mark, which is part of the signed body",
     fix: "Decoding drops the mark from the signed bytes, and JSON.parse refuses it: verify the bytes, then decode them with TextDecoder.",
     run: async (probe) => probe.handles(await probe.delivery(marked)),
   },
@@ -72,7 +74,8 @@ export const bytes: readonly ReceiverCase[] = [
     },
   },
   {
-    title: "trap 13: reads the body whatever its Content-Type",
+    // Trap 13.
+    title: "reads the body whatever its Content-Type",
     fix: "A parser that is limited to one Content-Type leaves other bodies unread: read the raw body for every type.",
     async run(probe) {
       for (const type of [undefined, "text/plain", "application/json; charset=utf-8"]) {

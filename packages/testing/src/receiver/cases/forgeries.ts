@@ -24,7 +24,8 @@ const signatureOf = ({ headers }: UniqueDelivery) => headers[headerNames.signatu
 /** Requests that must be refused and not handled. */
 export const forgeries: readonly ReceiverCase[] = [
   {
-    title: "trap 41: refuses a delivery that another secret signed, with 4xx",
+    // Trap 41.
+    title: "refuses a delivery that another secret signed, with 4xx",
     fix: "Anyone can send to the URL, and a sender repeats what gets 5xx: compare the signatures, and respond with 401.",
     run: refuses((delivery) => tamper.wrongSecret(delivery)),
   },
@@ -37,12 +38,14 @@ export const forgeries: readonly ReceiverCase[] = [
     },
   },
   {
-    title: "trap 3: refuses a body that was parsed and serialised again",
+    // Trap 3.
+    title: "refuses a body that was parsed and serialised again",
     fix: "The bytes are signed, not the value: verify the raw body, and never what JSON.stringify returns.",
     run: refuses(tamper.reserialised),
   },
   {
-    title: "trap 10: refuses a delivery without a signature",
+    // Trap 10.
+    title: "refuses a delivery without a signature",
     fix: "A missing header must not skip verification: respond with 401.",
     run: refuses((delivery) => tamper.missingHeader(delivery)),
   },
@@ -52,7 +55,8 @@ export const forgeries: readonly ReceiverCase[] = [
     run: refuses(tamper.missingPrefix),
   },
   {
-    title: "trap 4: refuses a signature that is too short, too long or not hex, with 4xx",
+    // Trap 4.
+    title: "refuses a signature that is too short, too long or not hex, with 4xx",
     fix: "timingSafeEqual throws on unequal lengths, and Buffer.from cuts at the first bad digit: test for 64 hex digits first.",
     async run(probe) {
       const broken: readonly ((signature: string) => string)[] = [
@@ -67,7 +71,8 @@ export const forgeries: readonly ReceiverCase[] = [
     },
   },
   {
-    title: "trap 6: refuses two signatures even if one is valid",
+    // Trap 6.
+    title: "refuses two signatures even if one is valid",
     fix: "Proxies and frameworks disagree on which of two headers counts: refuse a signature header that is repeated.",
     async run(probe) {
       const forged = `sha256=${"0".repeat(64)}`;
@@ -80,7 +85,8 @@ export const forgeries: readonly ReceiverCase[] = [
     },
   },
   {
-    title: "trap 9: refuses a compressed body whose signature covers the decompressed text",
+    // Trap 9.
+    title: "refuses a compressed body whose signature covers the decompressed text",
     fix: "The signature covers the bytes on the wire, and strangers send bombs: switch decompression off, such as express.raw({ inflate: false }).",
     run: refuses(({ headers, body }) => ({
       body: gzipSync(body),
@@ -88,12 +94,14 @@ export const forgeries: readonly ReceiverCase[] = [
     })),
   },
   {
-    title: "trap 12: refuses an empty body with 4xx, even if it is signed",
+    // Trap 12.
+    title: "refuses an empty body with 4xx, even if it is signed",
     fix: "Parsers leave an empty body undefined, and reading it then throws: refuse it with 400.",
     run: async (probe) => probe.refuses(await probe.delivery(() => "")),
   },
   {
-    title: "trap 12: refuses signed bodies that are not JSON objects, with 4xx",
+    // Trap 12.
+    title: "refuses signed bodies that are not JSON objects, with 4xx",
     fix: "A parse error or a null must not become 5xx, which is repeated: catch it, and respond with 400.",
     async run(probe) {
       const deep = "[".repeat(50_000) + "]".repeat(50_000);
