@@ -3,7 +3,13 @@ import { createReceiver } from "@svc-webhooks/core";
 import { secret } from "@svc-webhooks/kit/deliveries";
 import { listen } from "@svc-webhooks/kit/servers";
 import { webhooks } from "@svc-webhooks/node";
-import { fixture, signedDelivery, tamper, type SignedDelivery } from "@svc-webhooks/testing";
+import {
+  fixture,
+  signedDelivery,
+  signedRequest,
+  tamper,
+  type SignedDelivery,
+} from "@svc-webhooks/testing";
 import { expect, test } from "vitest";
 
 type Tampered = SignedDelivery | Promise<SignedDelivery>;
@@ -64,6 +70,39 @@ test("each changes the delivery, and only what it names", async () => {
     expect([name, isSame]).toEqual([name, !keepsBody && !isResigned]);
   }
 });
+
+const promised = signedDelivery(fixture("email.sent"));
+const signed = await promised;
+
+test.each([
+  ["a promise", promised],
+  ["a Request", await signedRequest(fixture("email.sent"))],
+  ["undefined", undefined],
+  ["null", null],
+  ["an object", { ...signed, body: "{}" }],
+  ["an object", { body: signed.body }],
+  ["a string", "{}"],
+])("every way to tamper refuses %s in place of a delivery", async (kind, delivery) => {
+  for (const [, change] of rows) {
+    // An async function, because some throw and some reject.
+    const attempt = async () => change(delivery as never);
+    await expect(attempt()).rejects.toMatchObject({
+      name: "ReceiverConfigError",
+      code: "invalid_option",
+      option: "delivery",
+      message: expect.stringContaining(
+        `\`delivery\` is ${kind}, not a signed delivery: await signedDelivery(…) first`,
+      ) as string,
+    });
+  }
+});
+
+test.each(["wrongSecret", "huge", "notJson"] as const)(
+  "%s, which returns a promise, rejects and does not throw",
+  async (name) => {
+    await expect(tamper[name](undefined as never)).rejects.toThrow("`delivery` is undefined");
+  },
+);
 
 test("forgedDeliveryId replaces both headers with the id", async () => {
   const delivery = await signedDelivery(fixture("email.sent"));

@@ -1,4 +1,10 @@
-import { headerNames, sign, type SecretKey } from "@svc-webhooks/core";
+import {
+  assertOptions,
+  headerNames,
+  ReceiverConfigError,
+  sign,
+  type SecretKey,
+} from "@svc-webhooks/core";
 
 export interface SignedDeliveryOptions {
   /** The key that signs the delivery. Default `"whsec_test"`. */
@@ -27,7 +33,8 @@ export interface SignedDelivery {
  * Creates a delivery of `event`, signed as the service signs: `receiver.receive(await signedDelivery({
  * type: "email.sent" }))`. A string or bytes become the body unchanged; any other value is sent as JSON.
  *
- * @throws ReceiverConfigError `invalid_secret`, `invalid_option` (as a rejection), as `sign` does
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret`, `unknown_option`, or `invalid_option`, also
+ *   for an event that is undefined or has no JSON, such as a function
  *
  * @example
  * ```ts
@@ -46,6 +53,7 @@ export async function signedDelivery(
   event: unknown,
   options: SignedDeliveryOptions = {},
 ): Promise<SignedDelivery> {
+  assertOptions(options, optionNames);
   const { secret = "whsec_test", deliveryId = newDeliveryId(), attempt = 1, headers } = options;
   const body = bytesOf(event);
   const all = {
@@ -63,6 +71,8 @@ export async function signedDelivery(
 /**
  * Creates the same delivery as a web-standard `Request`: `receiver.fetch(await signedRequest({ type: "email.sent" }))`.
  *
+ * @throws ReceiverConfigError (as a rejection) as `signedDelivery` does
+ *
  * @example
  * ```ts
  * import assert from "node:assert/strict";
@@ -77,14 +87,25 @@ export async function signedDelivery(
  */
 export async function signedRequest(
   event: unknown,
-  { url = "https://example.org/webhooks", ...options }: SignedRequestOptions = {},
+  options: SignedRequestOptions = {},
 ): Promise<Request> {
-  return new Request(url, await signedDelivery(event, options));
+  assertOptions(options, [...optionNames, "url"]);
+  const { url = "https://example.org/webhooks", ...others } = options;
+  return new Request(url, await signedDelivery(event, others));
 }
+
+const optionNames = ["secret", "deliveryId", "attempt", "headers"];
 
 const newDeliveryId = () => `dlv_${crypto.randomUUID()}`;
 
-const bytesOf = (event: unknown) =>
-  event instanceof Uint8Array
-    ? Uint8Array.from(event)
-    : new TextEncoder().encode(typeof event === "string" ? event : JSON.stringify(event));
+function bytesOf(event: unknown): Uint8Array<ArrayBuffer> {
+  if (event instanceof Uint8Array) return Uint8Array.from(event);
+  // Undefined for what has no JSON, whatever its type states.
+  const text = typeof event === "string" ? event : (JSON.stringify(event) as string | undefined);
+  if (text === undefined) {
+    const found = event === undefined ? "undefined" : `a ${typeof event}`;
+    const fix = 'Pass an object, text or bytes; "" is an empty body.';
+    throw new ReceiverConfigError("invalid_option", "event", `\`event\` is ${found}. ${fix}`);
+  }
+  return new TextEncoder().encode(text);
+}

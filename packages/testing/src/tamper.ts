@@ -1,4 +1,5 @@
 import { headerNames, sign, type SecretKey } from "@svc-webhooks/core";
+import { assertDelivery } from "./assert-delivery.js";
 import type { SignedDelivery } from "./signed-delivery.js";
 
 interface SigningOptions {
@@ -11,38 +12,51 @@ interface HugeOptions extends SigningOptions {
   readonly bytes?: number | undefined;
 }
 
-const changed = (
+interface Change {
+  /** Headers in addition to the delivery's own, or in their place. */
+  readonly headers?: object;
+  readonly body?: string | Uint8Array;
+}
+
+function changed(
   delivery: SignedDelivery,
-  { headers, body }: { readonly headers?: object; readonly body?: string | Uint8Array },
-): SignedDelivery => ({
-  ...delivery,
-  ...(headers && { headers: { ...delivery.headers, ...headers } }),
-  ...(body !== undefined && { body: bytesOf(body) }),
-});
+  change: (delivery: SignedDelivery) => Change,
+): SignedDelivery {
+  assertDelivery(delivery);
+  const { headers, body } = change(delivery);
+  return {
+    ...delivery,
+    ...(headers && { headers: { ...delivery.headers, ...headers } }),
+    ...(body !== undefined && { body: bytesOf(body) }),
+  };
+}
 
 const bytesOf = (body: string | Uint8Array) =>
   typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
 
-const textOf = ({ body }: SignedDelivery) => new TextDecoder().decode(body);
-
 async function signed(
   delivery: SignedDelivery,
-  body: string | Uint8Array,
+  change: (body: Uint8Array) => string | Uint8Array,
   secret: SecretKey = "whsec_test",
 ): Promise<SignedDelivery> {
+  assertDelivery(delivery);
+  const body = change(delivery.body);
   const headers = { [headerNames.signature]: await sign(body, secret) };
-  return changed(delivery, { headers, body });
+  return changed(delivery, () => ({ headers, body }));
 }
 
 /** Changes the signature, and adds one if there is none. */
 const withSignature = (delivery: SignedDelivery, change: (signature: string) => string) =>
-  changed(delivery, {
-    headers: { [headerNames.signature]: change(delivery.headers[headerNames.signature] ?? "") },
-  });
+  changed(delivery, ({ headers }) => ({
+    headers: { [headerNames.signature]: change(headers[headerNames.signature] ?? "") },
+  }));
 
 /**
  * Ways to change a signed delivery. Each returns a new delivery with one change, for `receive()`,
  * `fetch` and `node:http`.
+ *
+ * @throws ReceiverConfigError `invalid_option` (of those that return a promise, as a rejection) for
+ *   anything but a delivery of `signedDelivery`, such as its promise
  *
  * @example
  * ```ts
@@ -62,20 +76,21 @@ export const tamper = {
   wrongSecret: (
     delivery: SignedDelivery,
     secret: SecretKey = "whsec_wrong",
-  ): Promise<SignedDelivery> => signed(delivery, delivery.body, secret),
+  ): Promise<SignedDelivery> => signed(delivery, (body) => body, secret),
 
   /** Changes one bit in the middle of the body. An empty body gets a byte. */
-  flippedByte: (delivery: SignedDelivery): SignedDelivery => {
-    const body = new Uint8Array(Math.max(1, delivery.body.length));
-    body.set(delivery.body);
-    const middle = body.length >> 1;
-    body.set([(body[middle] ?? 0) ^ 1], middle);
-    return changed(delivery, { body });
-  },
+  flippedByte: (delivery: SignedDelivery): SignedDelivery =>
+    changed(delivery, (given) => {
+      const body = new Uint8Array(Math.max(1, given.body.length));
+      body.set(given.body);
+      const middle = body.length >> 1;
+      body.set([(body[middle] ?? 0) ^ 1], middle);
+      return { body };
+    }),
 
   /** Removes the last byte of the body. */
   truncated: (delivery: SignedDelivery): SignedDelivery =>
-    changed(delivery, { body: delivery.body.subarray(0, -1) }),
+    changed(delivery, ({ body }) => ({ body: body.subarray(0, -1) })),
 
   /**
    * Parses the body and serialises it again, as a proxy or a body parser would. Where that is the same
@@ -83,12 +98,13 @@ export const tamper = {
    *
    * @throws SyntaxError if the body is not JSON
    */
-  reserialised: (delivery: SignedDelivery): SignedDelivery => {
-    const value: unknown = JSON.parse(textOf(delivery));
-    const compact = JSON.stringify(value);
-    const isSame = compact === textOf(delivery);
-    return changed(delivery, { body: isSame ? `${JSON.stringify(value, null, 2)}\n` : compact });
-  },
+  reserialised: (delivery: SignedDelivery): SignedDelivery =>
+    changed(delivery, ({ body }) => {
+      const text = new TextDecoder().decode(body);
+      const value: unknown = JSON.parse(text);
+      const compact = JSON.stringify(value);
+      return { body: compact === text ? `${JSON.stringify(value, null, 2)}\n` : compact };
+    }),
 
   /** Writes the signature's digits in upper case, which receivers of this project accept. */
   upperCaseHex: (delivery: SignedDelivery): SignedDelivery =>
@@ -103,6 +119,7 @@ export const tamper = {
     delivery: SignedDelivery,
     name: string = headerNames.signature,
   ): SignedDelivery => {
+    assertDelivery(delivery);
     const others = Object.entries(delivery.headers).filter(([other]) => other !== name);
     return { ...delivery, headers: Object.fromEntries(others) };
   },
@@ -114,28 +131,33 @@ export const tamper = {
   duplicateHeader: (
     delivery: SignedDelivery,
     name: string = headerNames.signature,
-  ): SignedDelivery => {
-    const value = delivery.headers[name] ?? "";
-    return changed(delivery, { headers: { [name]: `${value}, ${value}` } });
-  },
+  ): SignedDelivery =>
+    changed(delivery, ({ headers: { [name]: value = "" } }) => ({
+      headers: { [name]: `${value}, ${value}` },
+    })),
 
   /** Replaces the unsigned delivery id, as whoever has captured a delivery can. Default `"dlv_forged"`. */
   forgedDeliveryId: (delivery: SignedDelivery, deliveryId = "dlv_forged"): SignedDelivery =>
-    changed(delivery, {
+    changed(delivery, () => ({
       headers: { [headerNames.deliveryId]: deliveryId, [headerNames.idempotencyKey]: deliveryId },
-    }),
+    })),
 
   /** Pads the body with spaces to `bytes`, and signs it. */
   huge: (
     delivery: SignedDelivery,
     { bytes = 2_097_152, secret }: HugeOptions = {},
-  ): Promise<SignedDelivery> => {
-    const body = new Uint8Array(Math.max(bytes, delivery.body.length)).fill(0x20);
-    body.set(delivery.body);
-    return signed(delivery, body, secret);
-  },
+  ): Promise<SignedDelivery> =>
+    signed(
+      delivery,
+      (given) => {
+        const body = new Uint8Array(Math.max(bytes, given.length)).fill(0x20);
+        body.set(given);
+        return body;
+      },
+      secret,
+    ),
 
   /** Replaces the body by text that is not JSON, and signs it. */
   notJson: (delivery: SignedDelivery, { secret }: SigningOptions = {}): Promise<SignedDelivery> =>
-    signed(delivery, "not JSON", secret),
+    signed(delivery, () => "not JSON", secret),
 } as const;

@@ -548,6 +548,18 @@ test.each(["", "undefined", `"${secret}"`, `${secret}\n`])(
   },
 );
 
+test.each([compact, undefined, { type: "email.sent" }, [123]])(
+  "rejects a body that is not bytes: %j",
+  async (body) => {
+    const request = { body: body as never, signature: signed(compact), secrets: secret };
+    await expect(explain(request)).rejects.toMatchObject({
+      name: "ReceiverConfigError",
+      code: "invalid_option",
+      option: "body",
+    });
+  },
+);
+
 test("rejects an empty list of secrets", async () => {
   const request = { body: bytesOf(compact), signature: signed(compact), secrets: [] };
   await expect(explain(request)).rejects.toMatchObject({ code: "invalid_secret" });

@@ -1,4 +1,5 @@
-import { sign, verify, type SecretKey } from "@svc-webhooks/core";
+import { ReceiverConfigError, sign, verify, type SecretKey } from "@svc-webhooks/core";
+import { isBytes } from "../is-bytes.js";
 import { toHex } from "./bytes.js";
 import { describeMistakes, type Mistake, type MistakeId } from "./mistakes.js";
 import { search } from "./search.js";
@@ -57,7 +58,7 @@ export interface FirstDifference {
  * digests of a body, and at most 10,000 if it has 16,384 bytes or fewer.
  *
  * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would
- *   refuse, or if there is none
+ *   refuse, or if there is none; `invalid_option` for a body that is not bytes
  *
  * @example
  * ```ts
@@ -73,6 +74,11 @@ export interface FirstDifference {
  * ```
  */
 export async function explain(request: ExplainRequest): Promise<Explanation> {
+  // JavaScript callers may pass text, whose bytes may be others than those that were received.
+  if (!isBytes(request.body)) {
+    const text = "`body` must be the bytes that were received, as a Uint8Array or a Buffer.";
+    throw new ReceiverConfigError("invalid_option", "body", text);
+  }
   // A copy, because the caller may reuse the bytes while this function awaits.
   const body = new Uint8Array(request.body);
   const signature = request.signature ?? "";
