@@ -10,24 +10,14 @@ import {
   type HandWrittenReceiver,
   type SvcEvent,
 } from "./good-receiver.js";
-
-const bad = (mistake: Partial<HandWrittenReceiver>): HandWrittenReceiver => ({
-  ...goodReceiver,
-  ...mistake,
-});
+import { accepting, bad } from "./with-mistake.js";
+import { badAfterResponse, badToStrangers, isObserved } from "./bad-to-strangers.js";
 
 /** Verifies other bytes than those received. */
 const verifying = (change: (text: string) => string): HandWrittenReceiver =>
   bad({
     isGenuine: (body, signature) =>
       goodReceiver.isGenuine(Buffer.from(change(body.toString())), signature),
-  });
-
-/** Accepts some deliveries that are not genuine. */
-const accepting = (isAccepted: HandWrittenReceiver["isGenuine"]): HandWrittenReceiver =>
-  bad({
-    isGenuine: (body, signature) =>
-      goodReceiver.isGenuine(body, signature) || isAccepted(body, signature),
   });
 
 const refusing = (refusal: HandWrittenReceiver["refusal"]): HandWrittenReceiver =>
@@ -132,13 +122,14 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
     }),
   "refuses a body that was parsed and serialised again": () =>
     accepting((body, signature) => signature === signatureOf(reserialised(body) ?? "")),
-  "refuses a delivery without a signature": () => accepting((_body, signature) => signature === ""),
+  "refuses a delivery without a signature": () =>
+    accepting((body, signature) => signature === "" && !isObserved(body)),
   "refuses a signature without sha256=": () =>
     accepting((body, signature) => `sha256=${signature}` === signatureOf(body)),
   "refuses a signature that is too short, too long or not hex, with 4xx": () =>
     accepting(
       (body, signature) =>
-        /^sha256=[^,]*$/.test(signature) &&
+        /^sha256=(?:[0-9a-f]*|z+)$/.test(signature) &&
         timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(body))),
     ),
   "refuses two signatures even if one is valid": () =>
@@ -164,6 +155,8 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
     bad({ refusal: (request) => (request.method === "GET" ? 200 : goodReceiver.refusal(request)) }),
   "refuses a huge body, also without a Content-Length, and handles the next delivery": () =>
     bad({ read: (request) => (isChunked(request) ? buffer(request) : collected(request)) }),
+
+  ...badToStrangers,
 
   "responds to unknown event types with 2xx": () =>
     bad({
@@ -212,4 +205,5 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
   "does not handle a captured body again under another delivery id, or none": () =>
     bad({ key: ({ event_id }, { headers }) => event_id + String(headers["x-svc-delivery-id"]) }),
   "handles an event although a captured body was sent under its delivery id": keepingFirstOfId,
+  ...badAfterResponse,
 };

@@ -169,7 +169,7 @@ test("a failure of what a case is about ends with its fix", async () => {
 });
 
 test("a receiver whose URL is invalid is closed", async () => {
-  const close = vi.fn();
+  const close = vi.fn<() => void>();
   const [first] = casesFor(() => ({ url: "localhost", close }));
   await first?.run().catch(() => {});
   expect(close).toHaveBeenCalledOnce();

@@ -6,6 +6,7 @@ import { codeIn } from "@svc-webhooks/kit/tables";
 import { format, resolveConfig } from "prettier";
 import { beforeAll, describe, expect, it, onTestFinished, test } from "vitest";
 import { badReceivers } from "./bad-receivers.js";
+import { variants } from "./bad-to-strangers.js";
 import { casesOf, failuresOf } from "./contract-cases.js";
 import { goodReceiver, serving, type HandWrittenReceiver } from "./good-receiver.js";
 import { byDeliveryId, ours, served } from "./mounted-receivers.js";
@@ -49,6 +50,13 @@ test.concurrent.each(bad)("a bad receiver fails only this case: %s", async (titl
   expect(await failures(make)).toEqual([title]);
 });
 
+test.concurrent.each(variants)(
+  "a bad receiver fails only this case: %s (%s)",
+  async (title, _, make) => {
+    expect(await failures(make)).toEqual([title]);
+  },
+);
+
 test("with dedupeBy delivery, the default, only captured bodies are handled again or block an event", async () => {
   expect(await failuresOf(casesFor(byDeliveryId))).toEqual([
     "does not handle a captured body again under another delivery id, or none",
@@ -68,7 +76,7 @@ describe("with a URL in place of mount", () => {
     });
     receiverContract({ ...runner, it: skipping }, "by URL", "http://127.0.0.1:1");
     expect([...registered.splice(0), ...skipped]).toEqual(titles);
-    expect(skipped).toHaveLength(7);
+    expect(skipped).toHaveLength(9);
   });
 
   test("a runner without it.skip has them in the titles of tests", () => {

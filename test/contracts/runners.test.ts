@@ -17,11 +17,11 @@ function tls(): NodeJS.ProcessEnv {
 
 const node = [process.execPath, "--test", file] as const;
 
-// Twice 30 cases. By URL, those that need the handler are skipped.
+// Twice 39 cases. By URL, those that need the handler are skipped.
 test.each([
-  { runner: "node:test", command: node, env: {}, counts: /pass 53\n.*fail 0\n[^]*skipped 7\n/ },
-  { runner: "node:test over TLS", command: node, env: tls(), counts: /pass 53\n.*fail 0\n/ },
-  { runner: "Bun", command: [bun, "test", file], env: {}, counts: /53 pass\n +7 skip\n +0 fail/ },
+  { runner: "node:test", command: node, env: {}, counts: /pass 69\n.*fail 0\n[^]*skipped 9\n/ },
+  { runner: "node:test over TLS", command: node, env: tls(), counts: /pass 69\n.*fail 0\n/ },
+  { runner: "Bun", command: [bun, "test", file], env: {}, counts: /69 pass\n +9 skip\n +0 fail/ },
 ])("the contract of receivers runs in $runner", async ({ command, env, counts }) => {
   const [program = "", ...args] = command;
   const { exitCode, stdout, stderr } = await run(program, args, { cwd: root, env });

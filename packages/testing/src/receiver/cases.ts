@@ -2,7 +2,16 @@ import { bytes } from "./cases/bytes.js";
 import type { ReceiverCase } from "./cases/case.js";
 import { forgeries } from "./cases/forgeries.js";
 import { genuine } from "./cases/genuine.js";
+import { late } from "./cases/late.js";
 import { runs } from "./cases/runs.js";
+import { strangers } from "./cases/strangers.js";
 
 /** One case for each known mistake of receivers. The first has what the others need. */
-export const receiverCases: readonly ReceiverCase[] = [genuine, ...bytes, ...forgeries, ...runs];
+export const receiverCases: readonly ReceiverCase[] = [
+  genuine,
+  ...bytes,
+  ...forgeries,
+  ...strangers,
+  ...runs,
+  ...late,
+];

@@ -79,6 +79,6 @@ export function expectAccepted(reply: Reply, what = "A genuine delivery"): void 
   if (!isAccepted(reply)) throw new Error(`${what} got ${reply.status} instead of a 2xx.`);
 }
 
-function expectRefused({ status }: Reply, what: string): void {
+export function expectRefused({ status }: Reply, what: string): void {
   if (status < 400 || status > 499) throw new Error(`${what} got ${status} instead of a 4xx.`);
 }

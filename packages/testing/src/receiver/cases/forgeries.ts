@@ -8,18 +8,22 @@ import type { ReceiverCase } from "./case.js";
 const hugeBytes = 16 * 1_048_576;
 
 /** The delivery that `change` makes of a genuine one is refused and not handled. */
-const refuses =
+export const refuses =
   (change: (delivery: UniqueDelivery) => Sending | Promise<Sending>) =>
   async (probe: ReceiverProbe): Promise<void> => {
     const delivery = await probe.delivery();
     await probe.refuses({ ...delivery, ...(await change(delivery)) });
   };
 
-const withSignature = (delivery: UniqueDelivery, signature: string | readonly string[]) => ({
+export const withSignature = (
+  delivery: UniqueDelivery,
+  signature: string | readonly string[],
+): Sending => ({
   headers: { ...delivery.headers, [headerNames.signature]: signature },
 });
 
-const signatureOf = ({ headers }: UniqueDelivery) => headers[headerNames.signature] ?? "";
+export const signatureOf = ({ headers }: UniqueDelivery): string =>
+  headers[headerNames.signature] ?? "";
 
 /** Requests that must be refused and not handled. */
 export const forgeries: readonly ReceiverCase[] = [

@@ -3,9 +3,10 @@ import type { Reply } from "../../http-sender.js";
 import { expectAccepted, isAccepted, type ReceiverProbe, type UniqueDelivery } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
 
-/** How long a receiver that does not respond to a copy is given to start a second run. */
-const graceMs = 300;
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+/** How long a receiver that should not run its handler is given to do so. */
+export const graceMs = 300;
+export const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Sends the delivery again, as the service repeats it. */
 const repeat = (probe: ReceiverProbe, delivery: UniqueDelivery, attempt: number) =>

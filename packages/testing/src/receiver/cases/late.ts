@@ -1,0 +1,36 @@
+import { fixture } from "../../fixture.js";
+import { tamper } from "../../tamper.js";
+import type { ReceiverCase } from "./case.js";
+import { graceMs, pause } from "./runs.js";
+import { forged } from "./strangers.js";
+
+/** An event whose runs after the response are counted too. */
+const observed = (event_id: string) =>
+  fixture("email.sent", { event_id, data: { subject: "Observed" } });
+
+/** What a receiver does after its response. */
+export const late: readonly ReceiverCase[] = [
+  {
+    title: "does not run the handler after it has refused a delivery",
+    fix: "A response does not end a function: return after each refusal.",
+    needsHandler: true,
+    async run(probe) {
+      const delivery = await probe.delivery(observed);
+      await probe.refuses(await forged(delivery), "A forgery");
+      await probe.refuses(tamper.missingHeader(delivery), "A delivery without a signature");
+      await pause(graceMs);
+      probe.neverRan("A delivery that was refused");
+    },
+  },
+  {
+    title: "does not run the handler again after the response",
+    fix: "An event that is queued or forwarded as well is handled twice: leave one place that runs the handler.",
+    needsHandler: true,
+    async run(probe) {
+      const delivery = await probe.delivery(observed);
+      await probe.handles(delivery);
+      await pause(graceMs);
+      probe.ranOnce(delivery.eventId);
+    },
+  },
+];

@@ -1,0 +1,86 @@
+import { createHmac } from "node:crypto";
+import type { SignedDelivery } from "../../signed-delivery.js";
+import { tamper } from "../../tamper.js";
+import { expectAccepted, expectRefused, type ReceiverProbe } from "../probe.js";
+import type { ReceiverCase } from "./case.js";
+import { refuses, signatureOf, withSignature } from "./forgeries.js";
+
+/** A delivery with each signature that `forge` makes from its body or its genuine signature is refused. */
+const refusesAll =
+  (forgeries: readonly ((body: Uint8Array, genuine: string) => string)[]) =>
+  async (probe: ReceiverProbe): Promise<void> => {
+    for (const forge of forgeries) {
+      await refuses((delivery) =>
+        withSignature(delivery, forge(delivery.body, signatureOf(delivery))),
+      )(probe);
+    }
+  };
+
+/** A delivery that a stranger has signed. */
+export const forged = (delivery: SignedDelivery): Promise<SignedDelivery> =>
+  tamper.wrongSecret(delivery, "whsec_stranger");
+
+/** An HMAC with a key that is not the secret. */
+const keyed = (key: string) => (body: Uint8Array) =>
+  `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
+
+/** Signatures and requests that a stranger can make of a genuine delivery, or without one. */
+export const strangers: readonly ReceiverCase[] = [
+  {
+    title: "handles a genuine delivery although a forgery with its ids arrived before it",
+    fix: "A stranger who guesses an id could delete its event: record ids only after the signature is verified.",
+    async run(probe) {
+      const delivery = await probe.delivery();
+      await probe.refuses(await forged(delivery), "A forgery");
+      await probe.handles(delivery);
+    },
+  },
+  {
+    title: "refuses a forged copy of an event that is done, with 4xx",
+    fix: "A 2xx reveals to a stranger which events were handled: verify the signature before you look for a record.",
+    async run(probe) {
+      const delivery = await probe.delivery();
+      expectAccepted(await probe.send(delivery));
+      expectRefused(await probe.send(await forged(delivery)), "A forged copy");
+      probe.ranOnce(delivery.eventId);
+    },
+  },
+  {
+    title: "refuses a signature whose key is empty, undefined or null",
+    fix: "Without a secret everyone can sign: do not start with a secret that is not set.",
+    run: refusesAll(["", "undefined", "null"].map(keyed)),
+  },
+  {
+    title: "refuses an HMAC of another hash than SHA-256",
+    fix: "A sender must not choose the hash: compute HMAC-SHA256, whatever the prefix names.",
+    run: async (probe) =>
+      refusesAll(
+        ["md5", "sha1", "sha512"].map(
+          (hash) => (body) =>
+            `${hash}=${createHmac(hash, probe.secret).update(body).digest("hex")}`,
+        ),
+      )(probe),
+  },
+  {
+    title: "refuses the right digits after another prefix",
+    fix: "The interface document calls such a header invalid: compare all of it with sha256= and the digits, in place of splitting it.",
+    run: refusesAll([
+      (_body, genuine) => genuine.replace("sha256=", "foo="),
+      (_body, genuine) => `foo=${genuine}`,
+    ]),
+  },
+  {
+    title: "refuses the right digits with text after them",
+    fix: "Buffer.from ignores what follows the hex digits: require exactly 64 of them.",
+    run: refusesAll([(_body, genuine) => `${genuine}zz`, (_body, genuine) => `${genuine}=`]),
+  },
+  {
+    title: "refuses forgeries by PUT, PATCH and DELETE",
+    fix: "Verification that only POST passes through protects no other method: respond to those with 405.",
+    async run(probe) {
+      for (const method of ["PUT", "PATCH", "DELETE"]) {
+        await refuses(async (delivery) => ({ ...(await forged(delivery)), method }))(probe);
+      }
+    },
+  },
+];

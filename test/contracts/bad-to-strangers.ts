@@ -1,0 +1,167 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { goodReceiver, signatureOf, type HandWrittenReceiver } from "./good-receiver.js";
+import { accepting, bad } from "./with-mistake.js";
+
+const eventIdOf = (body: Buffer) => /"event_id":"(.+?)"/.exec(body.toString())?.[1];
+
+/** Remembers an id before the signature is verified, and takes the next delivery with it for a copy. */
+function rememberingForgeries(
+  idOf: (request: IncomingMessage, body: Buffer) => unknown,
+): HandWrittenReceiver {
+  const ids = new Set<unknown>();
+  let current: IncomingMessage;
+  let isCopy = false;
+  return bad({
+    // Called together with `isGenuine` and `run` for each request.
+    signature(request) {
+      current = request;
+      return goodReceiver.signature(request);
+    },
+    isGenuine(body, signature) {
+      const isGenuine = goodReceiver.isGenuine(body, signature);
+      if (isGenuine) isCopy = ids.has(idOf(current, body));
+      else ids.add(idOf(current, body));
+      return isGenuine;
+    },
+    run: async (...run) => (isCopy ? 200 : goodReceiver.run(...run)),
+  });
+}
+
+/** Looks for a record before the signature is verified. */
+function trustingCopies(): HandWrittenReceiver {
+  const done = new Set<string>();
+  return bad({
+    isGenuine: (body, signature) =>
+      goodReceiver.isGenuine(body, signature) || done.has(body.toString()),
+    parse(body) {
+      const event = goodReceiver.parse(body);
+      done.add(body.toString());
+      return event;
+    },
+  });
+}
+
+/** Verifies POST only. */
+const verifyingPost = (method: string) =>
+  bad({
+    refusal: (request) => (request.method === method ? undefined : goodReceiver.refusal(request)),
+    signature: (request) =>
+      request.method === method ? "not needed" : goodReceiver.signature(request),
+    isGenuine: (body, signature) =>
+      signature === "not needed" || goodReceiver.isGenuine(body, signature),
+  });
+
+/** The cases that observe a receiver after its response send this. */
+export const isObserved = (body: Buffer): boolean => body.includes('"Observed"');
+
+/** Responds with 401 but does not return. */
+function runningRefused(isMistaken: (signature: string) => boolean): HandWrittenReceiver {
+  let isRefused = false;
+  return bad({
+    isGenuine(body, signature) {
+      const isGenuine = goodReceiver.isGenuine(body, signature);
+      isRefused = !isGenuine && isObserved(body) && isMistaken(signature);
+      return isGenuine || isRefused;
+    },
+    async run(records, key, handle, event) {
+      if (!isRefused) return goodReceiver.run(records, key, handle, event);
+      setTimeout(() => void handle(), 30);
+      return 401;
+    },
+  });
+}
+
+const hmac = (hash: string, body: Buffer) =>
+  `${hash}=${createHmac(hash, "whsec_test").update(body).digest("hex")}`;
+
+const digits = (signature: string) => Buffer.from(signature.slice("sha256=".length), "hex");
+
+const withKey = (key: string) => () =>
+  accepting((body, signature) => signature === signatureOf(body, key));
+const withHash = (hash: string) => () =>
+  accepting((body, signature) => signature === hmac(hash, body));
+
+/** As `badReceivers`, for what strangers send. */
+export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>> = {
+  "handles a genuine delivery although a forgery with its ids arrived before it": () =>
+    rememberingForgeries(({ headers }) => headers["x-svc-delivery-id"]),
+  "refuses a forged copy of an event that is done, with 4xx": trustingCopies,
+  "refuses a signature whose key is empty, undefined or null": withKey(""),
+  "refuses an HMAC of another hash than SHA-256": withHash("md5"),
+  "refuses the right digits after another prefix": () =>
+    accepting(
+      (body, signature) =>
+        signature.startsWith("foo=") && signature.split("=")[1] === hmac("sha256", body).slice(7),
+    ),
+  "refuses the right digits with text after them": () =>
+    accepting((body, signature) => {
+      const given = /^sha256=[^,]*$/.test(signature) ? digits(signature) : Buffer.alloc(0);
+      return given.length === 32 && timingSafeEqual(given, digits(signatureOf(body)));
+    }),
+  "refuses forgeries by PUT, PATCH and DELETE": () => verifyingPost("PUT"),
+};
+
+/** As `badReceivers`, for what happens after the response. */
+export const badAfterResponse: Readonly<Record<string, () => HandWrittenReceiver>> = {
+  "does not run the handler after it has refused a delivery": () => runningRefused(() => true),
+  "does not run the handler again after the response": () =>
+    bad({
+      async run(records, key, handle, event) {
+        if (isObserved(Buffer.from(JSON.stringify(event)))) setTimeout(() => void handle(), 20);
+        return goodReceiver.run(records, key, handle, event);
+      },
+    }),
+};
+
+/** Other ways to make the same mistakes. */
+export const variants: readonly (readonly [
+  title: string,
+  mistake: string,
+  make: () => HandWrittenReceiver,
+])[] = [
+  [
+    "handles a genuine delivery although a forgery with its ids arrived before it",
+    "the event id in the header",
+    () => rememberingForgeries(({ headers }) => headers["x-svc-event-id"]),
+  ],
+  [
+    "handles a genuine delivery although a forgery with its ids arrived before it",
+    "the event id in the body",
+    () => rememberingForgeries((_request, body) => eventIdOf(body)),
+  ],
+  [
+    "refuses a signature whose key is empty, undefined or null",
+    "undefined",
+    withKey(String(undefined)),
+  ],
+  ["refuses a signature whose key is empty, undefined or null", "null", withKey(String(null))],
+  ["refuses an HMAC of another hash than SHA-256", "SHA-1", withHash("sha1")],
+  ["refuses an HMAC of another hash than SHA-256", "SHA-512", withHash("sha512")],
+  [
+    "refuses the right digits after another prefix",
+    "the end is compared",
+    () =>
+      accepting(
+        (body, signature) =>
+          signature.startsWith("foo=") && signature.endsWith(hmac("sha256", body).slice(7)),
+      ),
+  ],
+  [
+    "refuses the right digits with text after them",
+    "split at each equals sign",
+    () =>
+      accepting(
+        (body, signature) =>
+          /^sha256=\w+=/.test(signature) &&
+          signature.split("=")[1] === hmac("sha256", body).slice(7),
+      ),
+  ],
+  ["refuses forgeries by PUT, PATCH and DELETE", "PATCH", () => verifyingPost("PATCH")],
+  ["refuses forgeries by PUT, PATCH and DELETE", "DELETE", () => verifyingPost("DELETE")],
+  [
+    "does not run the handler after it has refused a delivery",
+    "without a signature",
+    () => runningRefused((signature) => signature === ""),
+  ],
+];
