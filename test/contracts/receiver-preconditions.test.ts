@@ -131,7 +131,7 @@ test("a case that runs without the first one states what the first one would", a
 });
 
 test("the other cases run when the first one has been repeated with success", async () => {
-  const mount = vi.fn(good).mockRejectedValueOnce(new Error("no port is free"));
+  const mount = vi.fn<typeof good>(good).mockRejectedValueOnce(new Error("no port is free"));
   const [first, ...others] = casesFor(mount);
   const cases = [first, first, ...others].filter((one) => one !== undefined);
   expect(new Set((await messagesOf(cases)).slice(1))).toEqual(new Set(["passed"]));
