@@ -30,6 +30,7 @@ interface Timer {
  *   clock,
  *   store: memoryStore({ clock }),
  *   on: { "*": () => new Promise(() => {}) },
+ *   logger: { info() {}, warn() {}, error() {} },
  * });
  *
  * const outcome = receiver.receive(await signedDelivery({ type: "email.sent" }));

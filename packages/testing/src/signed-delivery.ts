@@ -79,7 +79,11 @@ export async function signedDelivery(
  * import { createReceiver } from "@svc-webhooks/core";
  * import { signedRequest } from "@svc-webhooks/testing";
  *
- * const receiver = createReceiver({ secret: "whsec_test", on: { "*": () => {} } });
+ * const receiver = createReceiver({
+ *   secret: "whsec_test",
+ *   on: { "*": () => {} },
+ *   logger: { info() {}, warn() {}, error() {} },
+ * });
  *
  * const forged = await signedRequest({ type: "email.sent" }, { secret: "another" });
  * assert.equal((await receiver.fetch(forged)).status, 401);

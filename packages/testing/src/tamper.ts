@@ -64,7 +64,11 @@ const withSignature = (delivery: SignedDelivery, change: (signature: string) => 
  * import { createReceiver } from "@svc-webhooks/core";
  * import { fixture, signedDelivery, tamper } from "@svc-webhooks/testing";
  *
- * const receiver = createReceiver({ secret: "whsec_test", on: { "*": () => {} } });
+ * const receiver = createReceiver({
+ *   secret: "whsec_test",
+ *   on: { "*": () => {} },
+ *   logger: { info() {}, warn() {}, error() {} },
+ * });
  *
  * const delivery = await signedDelivery(fixture("email.sent"));
  * const { code } = await receiver.receive(tamper.flippedByte(delivery));

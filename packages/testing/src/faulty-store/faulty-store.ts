@@ -60,6 +60,7 @@ const methods: readonly Method[] = ["claim", "complete", "release", "extend", "f
  *   name: "test",
  *   store,
  *   on: { "*": () => {} },
+ *   logger: { info() {}, warn() {}, error() {} },
  * });
  *
  * const delivery = await signedDelivery(fixture("email.sent"));

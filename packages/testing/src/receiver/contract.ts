@@ -47,7 +47,7 @@ export interface ReceiverContractOptions {
  *     dedupeBy: "event",
  *     eventId: (body) => (typeof body.event_id === "string" ? body.event_id : undefined),
  *     on: { "email.sent": handler },
- *     onHandlerError: () => {},
+ *     logger: { info() {}, warn() {}, error() {} },
  *   });
  *   const server = createServer(webhooks(receiver));
  *   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
