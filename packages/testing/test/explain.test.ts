@@ -202,6 +202,24 @@ const planted: readonly Planted[] = [
     signature: signed(String.raw`{"url":"https:\/\/example.com"}`),
   },
   {
+    id: "unescaped_unicode",
+    how: "JSON_UNESCAPED_UNICODE of what PHP escapes by default",
+    body: String.raw`{"u":"\u00e9","url":"https:\/\/x"}`,
+    signature: signed(String.raw`{"u":"é","url":"https:\/\/x"}`),
+  },
+  {
+    id: "unescaped_unicode",
+    how: "JSON_UNESCAPED_SLASHES of what PHP escapes by default",
+    body: String.raw`{"u":"\u00e9","url":"https:\/\/x"}`,
+    signature: signed(String.raw`{"u":"\u00e9","url":"https://x"}`),
+  },
+  {
+    id: "escaped_slashes",
+    how: "PHP, of what Python escapes",
+    body: String.raw`{"u":"\u00e9","url":"https://x"}`,
+    signature: signed(String.raw`{"u":"\u00e9","url":"https:\/\/x"}`),
+  },
+  {
     id: "escaped_unicode",
     how: "Go",
     body: '{"a":"<b>"}',
@@ -232,6 +250,18 @@ const planted: readonly Planted[] = [
     signature: signed(
       String.raw`{"type":"email.sent","b":{"url":"https:\/\/example.com\/?a=1&b=2","name":"Zo\u00eb"},"a":[1.0,{},[]],"subject":"Gr\u00fc\u00dfe \ud83d\ude00","n":12345678901234567890}`,
     ),
+  },
+  {
+    id: "reserialised_json",
+    how: "other numbers in the same layout",
+    body: '{"a": 1.0, "b": [1, 2]}',
+    signature: signed('{"a": 1, "b": [1, 2]}'),
+  },
+  {
+    id: "reserialised_json",
+    how: "another indentation",
+    body: '{\n  "a": 1\n}',
+    signature: signed('{\n    "a": 1\n}'),
   },
   {
     id: "spaced_json",
@@ -422,6 +452,90 @@ describe("a right signature", () => {
   });
 });
 
+describe("a mistake that the body already had", () => {
+  const strings = fc.string({
+    unit: fc.constantFrom("a", "b", "/", "é", "<", "\\", '"', "\n", "😀"),
+    maxLength: 4,
+  });
+  const { value: values } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      strings,
+      fc.constantFrom(1, 2.5, true, null),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(strings, tie("value"), { maxKeys: 3 }),
+    ),
+  }));
+  const forms = fc.record({
+    isSorted: fc.boolean(),
+    layout: fc.constantFrom("compact", "spaced", 2, 4, "\t"),
+    hasEscapedUnicode: fc.boolean(),
+    hasEscapedSlashes: fc.boolean(),
+    end: fc.constantFrom("", "\n"),
+  });
+  type Form = typeof forms extends fc.Arbitrary<infer One> ? One : never;
+
+  /** Python's layout. Strings have no line ends, which JSON escapes. */
+  const spaceOut = (json: string) =>
+    JSON.stringify(JSON.parse(json), null, 1).replaceAll(/(,?)\n */g, (_, comma: string) =>
+      comma === "" ? "" : ", ",
+    );
+  const sortKeys = (value: unknown): string => {
+    if (Array.isArray(value)) return `[${value.map(sortKeys).join(",")}]`;
+    if (typeof value !== "object" || value === null) return JSON.stringify(value);
+    const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return `{${members.map(([key, one]) => `${JSON.stringify(key)}:${sortKeys(one)}`).join(",")}}`;
+  };
+
+  function written(value: unknown, form: Form): string {
+    const { layout, hasEscapedUnicode, hasEscapedSlashes, end } = form;
+    const sorted = JSON.parse(form.isSorted ? sortKeys(value) : JSON.stringify(value)) as unknown;
+    let text = JSON.stringify(
+      sorted,
+      null,
+      typeof layout === "number" || layout === "\t" ? layout : 0,
+    );
+    if (layout === "spaced") text = spaceOut(text);
+    if (hasEscapedUnicode) text = pythonEscapes(text);
+    if (hasEscapedSlashes) text = text.replaceAll("/", String.raw`\/`);
+    return text + end;
+  }
+
+  /** The mistakes that are part of a text. */
+  function partsOf(text: string): readonly MistakeId[] {
+    const json = JSON.stringify(JSON.parse(text));
+    const bare = text.trim();
+    const hasUnicode = /\\u/.test(text);
+    const hasSlashes = /(?<!\\)(?:\\\\)*\\\//.test(text);
+    const parts: readonly (readonly [MistakeId, boolean])[] = [
+      ["escaped_unicode", hasUnicode],
+      ["escaped_slashes", hasSlashes],
+      ["unescaped_unicode", !hasUnicode && !hasSlashes],
+      ["spaced_json", /^.*$/.test(bare) && bare !== json && /[,:] /.test(bare)],
+      ["pretty_printed_json", bare.includes("\n")],
+      ["sorted_keys", sortKeys(JSON.parse(text)) === json],
+      ["newline_added", text.endsWith("\n")],
+    ];
+    return parts.filter(([, isPart]) => isPart).map(([id]) => id);
+  }
+
+  test("is never named", async () => {
+    await fc.assert(
+      fc.asyncProperty(values, forms, forms, async (value, bodyForm, signedForm) => {
+        const body = written(value, bodyForm);
+        // Sorted keys cannot get their order back.
+        const isSorted = bodyForm.isSorted || signedForm.isSorted;
+        const other = written(value, { ...signedForm, isSorted });
+        const { verdict, mistake } = await explained(body, signed(other));
+        expect(verdict).toBe(body === other ? "same" : "known_mistake");
+        for (const id of partsOf(body))
+          expect(mistake?.text ?? "").not.toContain(mistakes[id].text);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
 describe("an unknown value", () => {
   const random = `sha256=${createHash("sha256").update("random").digest("hex")}`;
 
@@ -497,6 +611,7 @@ describe("an unknown value", () => {
   test.each([
     ["nested arrays", "[".repeat(100_000) + "]".repeat(100_000)],
     ["nested objects", '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000)],
+    ["a backslash at the end of a string", String.raw`{"\\":"","a":{"b":[""]}}`],
     ["unclosed arrays", "[".repeat(1_048_576)],
     ["a mebibyte of escapes", JSON.stringify("\\".repeat(524_288))],
     ["a mebibyte of quotes", JSON.stringify('"'.repeat(524_288))],

@@ -50,6 +50,7 @@ export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVari
   }
   if (!combine) return;
   for (const { id, text: json, file } of jsonTexts(bare)) {
-    if (file) yield { ids: [id, "newline_added"], body: utf8(`${json}\n`) };
+    const ids = raw.endsWith("\n") ? [id] : [id, "newline_added" as const];
+    if (file) yield { ids, body: utf8(`${json}\n`) };
   }
 }

@@ -1,3 +1,4 @@
+import { escapeMistake, unescaped } from "./escapes.js";
 import type { MistakeId } from "./mistakes.js";
 
 /** A text that a JSON serialiser may have made of the body, and the mistake that it shows. */
@@ -36,26 +37,20 @@ const codeUnit = (character: string) => character.charCodeAt(0).toString(16).pad
 const escaped = (character: string) => `\\u${codeUnit(character)}`;
 
 /** How serialisers write the characters of strings, from a text that escapes only what JSON requires. */
-const styles: readonly { readonly id: MistakeId; readonly write: (json: string) => string }[] = [
-  { id: "unescaped_unicode", write: (json) => json },
-  { id: "escaped_slashes", write: (json) => json.replaceAll("/", String.raw`\/`) },
+const styles: readonly ((json: string) => string)[] = [
+  (json) => json,
+  (json) => json.replaceAll("/", String.raw`\/`),
   // Python
-  { id: "escaped_unicode", write: (json) => json.replaceAll(/[^\0-~]/g, escaped) },
+  (json) => json.replaceAll(/[^\0-~]/g, escaped),
   // PHP
-  {
-    id: "escaped_unicode",
-    write: (json) => json.replaceAll(/[^\0-\x7f]/g, escaped).replaceAll("/", String.raw`\/`),
-  },
+  (json) => json.replaceAll(/[^\0-\x7f]/g, escaped).replaceAll("/", String.raw`\/`),
   // Go and Rails
-  { id: "escaped_unicode", write: (json) => json.replaceAll(/[<>&\u2028\u2029]/g, escaped) },
+  (json) => json.replaceAll(/[<>&\u2028\u2029]/g, escaped),
   // .NET
-  {
-    id: "escaped_unicode",
-    write: (json) =>
-      json
-        .replaceAll(String.raw`\"`, String.raw`\u0022`)
-        .replaceAll(/[^\0-~]|[<>&'+`]/g, (unit) => `\\u${codeUnit(unit).toUpperCase()}`),
-  },
+  (json) =>
+    json
+      .replaceAll(/\\./g, (given) => (given === String.raw`\"` ? String.raw`\u0022` : given))
+      .replaceAll(/[^\0-~]|[<>&'+`]/g, (unit) => `\\u${codeUnit(unit).toUpperCase()}`),
 ];
 
 /** Yields texts of the same JSON, the simplest mistakes first; none if the body is not JSON. */
@@ -63,37 +58,59 @@ export function* jsonTexts(body: string): Generator<JsonText> {
   const parsed = attempt((): unknown => JSON.parse(body));
   if (parsed === undefined) return;
   const kept = unescaped(body);
-  for (const text of styled(kept)) yield { ...text, file: false };
+  const mistakeIn = escapeMistake(body);
+  for (const text of styled(kept)) yield { id: mistakeIn(text) ?? compact.id, text, file: false };
 
   // What JavaScript makes of numbers, duplicate keys and their order, and what other languages keep.
   const stringified = attempt(() => JSON.stringify(parsed));
+  const sorted = attempt(() => sortedJson(parsed));
+  const isSorted = sorted === undefined || haveSameKeys(kept, sorted);
   const sources = new Map<string, MistakeId | undefined>();
   for (const [source, id] of [
     [stringified, undefined],
     [layOut(tokensOf(kept), compact), undefined],
-    [attempt(() => sortedJson(parsed)), "sorted_keys"],
+    [sorted, isSorted ? undefined : ("sorted_keys" as const)],
   ] as const) {
     if (source !== undefined && !sources.has(source)) sources.set(source, id);
   }
+  const given = tokensOf(body);
+  const layoutIds = new Map(layouts.map((layout) => [layout, layoutMistake(body, given, layout)]));
   for (const [source, sourceId] of sources) {
-    for (const { text: json } of styled(source)) {
+    for (const json of styled(source)) {
       const tokens = tokensOf(json);
       if (tokens.length === 0) continue;
-      for (const layout of layouts) {
+      for (const [layout, layoutId] of layoutIds) {
         const text = layOut(tokens, layout);
-        if (text !== undefined) yield { id: sourceId ?? layout.id, text, file: true };
+        if (text !== undefined) yield { id: sourceId ?? layoutId, text, file: true };
       }
     }
   }
 }
 
-function* styled(json: string): Generator<Omit<JsonText, "file">> {
-  for (const { id, write } of styles) {
+function* styled(json: string): Generator<string> {
+  for (const [index, write] of styles.entries()) {
     const text = write(json);
     // Most bodies have nothing to escape.
-    if (id === "unescaped_unicode" || text !== json) yield { id, text };
+    if (index === 0 || text !== json) yield text;
   }
 }
+
+/** The mistake that a layout shows, unless the body has it already. */
+function layoutMistake(body: string, tokens: readonly string[], layout: Layout): MistakeId {
+  const bare = body.trim();
+  const isLaidOut =
+    layout.indent === undefined ? layOut(tokens, layout) === bare : /\n[ \t]/.test(bare);
+  return isLaidOut ? compact.id : layout.id;
+}
+
+function haveSameKeys(one: string, other: string): boolean {
+  const keys = keysOf(other);
+  return keysOf(one).every((key, index) => key === keys[index]);
+}
+
+/** The keys of all objects, in the order of the text. */
+const keysOf = (json: string): readonly string[] =>
+  tokensOf(json).filter((_, index, tokens) => tokens[index + 1] === ":");
 
 /** Deep values overflow the stack of a serialiser, and millions of escapes that of an expression. */
 function attempt<T>(run: () => T): T | undefined {
@@ -103,18 +120,6 @@ function attempt<T>(run: () => T): T | undefined {
     return undefined;
   }
 }
-
-/** Replaces escapes that JSON does not require by their characters. */
-const unescaped = (json: string): string =>
-  json
-    .replaceAll(/\\(?:u([0-9a-f]{4})|[^u])/gi, (given, digits?: string) => {
-      if (digits === undefined) return given === String.raw`\/` ? "/" : given;
-      return JSON.stringify(String.fromCharCode(parseInt(digits, 16))).slice(1, -1);
-    })
-    // A pair of surrogates was escaped as two units.
-    .replaceAll(/\\u(d[89ab]..)\\u(d[c-f]..)/g, (_pair, high: string, low: string) =>
-      String.fromCharCode(parseInt(high, 16), parseInt(low, 16)),
-    );
 
 function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;

@@ -1,0 +1,43 @@
+import type { MistakeId } from "./mistakes.js";
+
+const anyEscape = /\\(?:u([0-9a-f]{4})|[^u])/gi;
+
+/** Replaces escapes that JSON does not require by their characters. */
+export const unescaped = (json: string): string =>
+  json
+    .replaceAll(anyEscape, (given, digits?: string) => {
+      if (digits === undefined) return given === String.raw`\/` ? "/" : given;
+      return JSON.stringify(String.fromCharCode(parseInt(digits, 16))).slice(1, -1);
+    })
+    // A pair of surrogates was escaped as two units.
+    .replaceAll(/\\u(d[89ab]..)\\u(d[c-f]..)/g, (_pair, high: string, low: string) =>
+      String.fromCharCode(parseInt(high, 16), parseInt(low, 16)),
+    );
+
+/**
+ * Returns a function that compares another text of the same JSON with the body: what it escapes or no
+ * longer escapes, or undefined if it escapes the same characters.
+ */
+export function escapeMistake(body: string): (text: string) => MistakeId | undefined {
+  const before = escapesOf(body);
+  return (text) => {
+    const after = escapesOf(text);
+    const added = [...after].filter(([unit, count]) => count > (before.get(unit) ?? 0));
+    if (added.length > 0) {
+      return added.every(([unit]) => unit === "/") ? "escaped_slashes" : "escaped_unicode";
+    }
+    const removed = [...before].some(([unit, count]) => count > (after.get(unit) ?? 0));
+    return removed ? "unescaped_unicode" : undefined;
+  };
+}
+
+/** How often a text escapes each character, by the hex digits of its unit, and the slash. */
+function escapesOf(json: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const [given, digits] of json.matchAll(anyEscape)) {
+    if (digits === undefined && given !== String.raw`\/`) continue;
+    const unit = digits?.toLowerCase() ?? "/";
+    counts.set(unit, (counts.get(unit) ?? 0) + 1);
+  }
+  return counts;
+}
