@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { listen } from "@svc-webhooks/kit/servers";
 import { createSandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { cli, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
@@ -97,6 +98,16 @@ test("an endpoint is registered, rotated and archived, and stdout has each secre
   expect(rotated.stderr).toBe("");
   const archived = await value(`endpoints archive ${id}`);
   expect(archived.value).toMatchObject({ webhook_endpoint_id: id, status: "archived" });
+});
+
+test.each([
+  ["domains verify dom_1", { domain_id: "dom_1" }, "domain_id  dom_1\n"],
+  ["events redeliver evt_1", { event_id: "evt_1" }, "event_id  evt_1\n"],
+])("%s prints the id if the response has no body", async (words, expected, text) => {
+  const port = await listen((_request, response) => response.writeHead(204).end());
+  const env = { SVC_BASE_URL: `http://127.0.0.1:${port}`, SVC_API_KEY: "svc_key" };
+  expect(await json(words.split(" "), "", env)).toMatchObject({ code: 0, value: expected });
+  expect((await cli(words.split(" "), { env })).stdout).toBe(text);
 });
 
 test("deliveries are listed by status and endpoint, and redelivered", async () => {

@@ -17,6 +17,7 @@ export type ErrorCode = Open<
   | "idempotency_in_progress"
   // This client.
   | "invalid_option"
+  | "not_reached"
   | "connection_failed"
   | "attempt_timeout"
   | "deadline_exceeded"
@@ -71,7 +72,7 @@ export class SvcError extends Error {
   }
 }
 
-/** An option of `createClient` is missing or invalid. Code `invalid_option`; `param` is its name. */
+/** An option is missing, invalid or unknown. Code `invalid_option`; `param` is its name. */
 export class ClientConfigError extends SvcError {
   protected static override readonly label = "ClientConfigError";
 }
