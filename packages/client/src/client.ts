@@ -152,8 +152,7 @@ export function createClient(options: ClientOptions = {}): Client {
               method: "POST",
               path: "/v1/emails",
               body: email,
-              isKeyed: true,
-              takesKey: true,
+              key: "always",
               result: "send_id",
             };
           },
@@ -248,7 +247,7 @@ export function createClient(options: ClientOptions = {}): Client {
       request(() => {
         if (!/^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))[^/?#\\\s]*)+$/i.test(path))
           throw refused("path", "`path` must begin with a slash. Pass the query as `query`.");
-        return { ...call, method, path, takesKey: true, mayBeEmpty: true };
+        return { ...call, method, path, key: "optional", mayBeEmpty: true };
       }, given),
   };
   return client;

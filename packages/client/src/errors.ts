@@ -44,7 +44,7 @@ export interface ErrorFacts {
  * message may change. No error contains an API key or a signing secret, and neither does its `cause`.
  */
 export class SvcError extends Error {
-  protected static readonly label: string = "SvcError";
+  override readonly name: string = "SvcError";
   declare readonly code: ErrorCode;
   /** The HTTP status. Undefined if there was no response. */
   declare readonly status: number | undefined;
@@ -63,8 +63,6 @@ export class SvcError extends Error {
 
   constructor({ message, cause, headers, ...facts }: ErrorFacts) {
     super(message, cause ? { cause } : {});
-    // Not from the class's own name, which minifiers change.
-    this.name = new.target.label;
     for (const [name, fact] of Object.entries({ attempts: 0, ...facts }))
       if (fact !== undefined) Object.assign(this, { [name]: fact });
     // Not enumerable: they would fill the terminal.
@@ -74,47 +72,47 @@ export class SvcError extends Error {
 
 /** An option is missing, invalid or unknown. Code `invalid_option`; `param` is its name. */
 export class ClientConfigError extends SvcError {
-  protected static override readonly label = "ClientConfigError";
+  override readonly name = "ClientConfigError";
 }
 
 /** The service responded with an error. Statuses without a class of their own have this one. */
 export class ApiError extends SvcError {
-  protected static override readonly label: string = "ApiError";
+  override readonly name: string = "ApiError";
 }
 
 /** 400, 413, 415 or 422; without a `status`, this client refused the request before it was made. */
 export class InvalidRequestError extends ApiError {
-  protected static override readonly label = "InvalidRequestError";
+  override readonly name = "InvalidRequestError";
 }
 
 /** 401: there is no API key, or it is wrong. */
 export class AuthenticationError extends ApiError {
-  protected static override readonly label = "AuthenticationError";
+  override readonly name = "AuthenticationError";
 }
 
 /** 404 */
 export class NotFoundError extends ApiError {
-  protected static override readonly label = "NotFoundError";
+  override readonly name = "NotFoundError";
 }
 
 /** 409: the state does not allow it, or the idempotency key belongs to another request. */
 export class ConflictError extends ApiError {
-  protected static override readonly label = "ConflictError";
+  override readonly name = "ConflictError";
 }
 
 /** 429, and no retry was left or in time. `retryAfterMs` states when to try again. */
 export class RateLimitError extends ApiError {
-  protected static override readonly label = "RateLimitError";
+  override readonly name = "RateLimitError";
 }
 
 /** 5xx */
 export class ServerError extends ApiError {
-  protected static override readonly label = "ServerError";
+  override readonly name = "ServerError";
 }
 
 /** No whole response came. Code `connection_failed`; the request may have been processed. */
 export class ConnectionError extends SvcError {
-  protected static override readonly label: string = "ConnectionError";
+  override readonly name: string = "ConnectionError";
 }
 
 /**
@@ -122,18 +120,18 @@ export class ConnectionError extends SvcError {
  * as its `cause`; the request may have been processed.
  */
 export class TimeoutError extends ConnectionError {
-  protected static override readonly label = "TimeoutError";
+  override readonly name = "TimeoutError";
 }
 
 /** The caller's signal was aborted. Code `aborted`; `cause` is the reason of the signal. */
 export class AbortedError extends SvcError {
   // The name that code which handles `fetch` looks for.
-  protected static override readonly label = "AbortError";
+  override readonly name = "AbortError";
 }
 
 /** The response is not what the interface describes. Code `invalid_response` or `redirected`. */
 export class InvalidResponseError extends SvcError {
-  protected static override readonly label = "InvalidResponseError";
+  override readonly name = "InvalidResponseError";
 }
 
 /**

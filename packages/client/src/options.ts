@@ -83,15 +83,7 @@ const ignore = () => {};
 
 /** @throws ClientConfigError `invalid_option` */
 export function resolveOptions(options: ClientOptions): Connection {
-  checkNames(options, [
-    "apiKey",
-    "baseUrl",
-    "fetch",
-    "onRequest",
-    "onResponse",
-    "clock",
-    ...Object.keys(ranges),
-  ]);
+  checkNames(options, ["apiKey", "baseUrl", "fetch", "onRequest", "onResponse", "clock"]);
   const {
     apiKey = fromEnvironment("SVC_API_KEY"),
     baseUrl = fromEnvironment("SVC_BASE_URL"),
@@ -127,25 +119,31 @@ const ranges = {
 
 /** @throws ClientConfigError `invalid_option` */
 export function resolveLimits(given: RequestOptions, base: Partial<Limits> = {}): Limits {
-  const limits = Object.entries(ranges).map(([key, [min, max, initial]]) => {
-    const name = key as keyof Limits;
+  const entries = Object.entries(ranges) as [keyof Limits, readonly [number, number, number]][];
+  const limits = entries.map(([name, [min, max, initial]]) => {
     const value = given[name] ?? base[name] ?? initial;
-    const text = `\`${name}\` must be a number from ${min} to ${max}.`;
-    check(typeof value === "number" && value >= min && value <= max, name, text);
+    check(
+      typeof value === "number" && value >= min && value <= max,
+      name,
+      `\`${name}\` must be a number from ${min} to ${max}.`,
+    );
     return [name, value];
   });
   return Object.fromEntries(limits) as Limits;
 }
 
-/** The names of the options of each request. */
-export const requestOptionNames: readonly string[] = ["signal", ...Object.keys(ranges)];
-
-/** @throws ClientConfigError `invalid_option` for a name that is not known: a misspelt one changes nothing */
-export function checkNames(options: object, known: readonly string[]): void {
-  for (const name of Object.keys(options)) {
-    const text = `There is no option \`${name}\`. The options are ${known.join(", ")}.`;
-    check(known.includes(name), name, text);
-  }
+/**
+ * @param others the options besides the limits
+ * @throws ClientConfigError `invalid_option` for a name that is not known: a misspelt one changes nothing
+ */
+export function checkNames(options: object, others: readonly string[]): void {
+  const known = [...others, ...Object.keys(ranges)];
+  for (const name of Object.keys(options))
+    check(
+      known.includes(name),
+      name,
+      `There is no option \`${name}\`. The options are ${known.join(", ")}.`,
+    );
 }
 
 /** An empty variable counts as not set. Workers have no environment, and Deno may deny it. */

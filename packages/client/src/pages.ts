@@ -23,11 +23,11 @@ export function list<Item>(
   first?: string,
 ): List<Item> {
   async function* pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const seen = new Set<string>();
+    const seen = new Set<string | undefined>();
     let after = first;
     do {
       const page = asPage<Item>(await read(after));
-      if (after !== undefined) seen.add(after);
+      seen.add(after);
       after = page.next_cursor;
       // Before anything is done a second time.
       if (after !== undefined && seen.has(after))

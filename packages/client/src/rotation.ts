@@ -86,13 +86,20 @@ export function rotatingSecrets({
   overlapMs = 7 * 86_400_000,
 }: RotatingSecretsOptions): RotatingSecrets {
   check(
-    Array.isArray(secrets) && secrets.length > 0 && secrets.every(({ key }) => isText(key)),
+    Array.isArray(secrets) &&
+      secrets.length > 0 &&
+      secrets.every((one) => isText(one?.id) && isText(one.key)),
     "secrets",
     "`secrets` must contain the current secret: `{ id, key }`, `key` from `reveal()`.",
   );
   check(typeof save === "function", "save", "`save` must be a function.");
-  check(overlapMs >= 0, "overlapMs", "`overlapMs` must be a number of 0 or more.");
-  let known = secrets;
+  check(
+    typeof overlapMs === "number" && overlapMs >= 0,
+    "overlapMs",
+    "`overlapMs` must be a number of 0 or more.",
+  );
+  // A database has null for it, which a receiver refuses.
+  let known = secrets.map((one) => ({ ...one, expiresAt: one.expiresAt ?? undefined }));
   let turn: Promise<unknown> = Promise.resolve();
   const valid = (now: number) => known.filter(({ expiresAt }) => (expiresAt ?? Infinity) > now);
 

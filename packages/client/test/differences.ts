@@ -1,4 +1,10 @@
-import type { Client, KeyedRequestOptions, List, Secret } from "@svc-webhooks/client";
+import type {
+  Client,
+  KeyedRequestOptions,
+  List,
+  MaskedSecret,
+  RotateOptions,
+} from "@svc-webhooks/client";
 
 /*
  * In what the client's types and those of a document differ, as a union of sentences: never, if they
@@ -23,7 +29,7 @@ type IsOptional<T, K> = true extends (
 /** The listed values of an open union. */
 type Known<T> = T extends string ? (string extends T ? never : T) : T;
 
-type Differences<Mine, Theirs, At extends string> = [Mine] extends [Secret]
+type Differences<Mine, Theirs, At extends string> = [Mine] extends [MaskedSecret]
   ? Differences<string, Theirs, At>
   : [Theirs] extends [readonly (infer Item)[]]
     ? [Mine] extends [readonly (infer MyItem)[]]
@@ -105,7 +111,7 @@ type Requested<Given, Documented extends Operation> = Given extends [
       body: [Documented["body"]] extends [undefined] ? undefined : Rest[0];
       query: [undefined, Rest] extends [Documented["body"], [object]]
         ? Rest[0]
-        : Omit<Options, keyof KeyedRequestOptions>;
+        : Omit<Options, keyof KeyedRequestOptions | keyof RotateOptions>;
       header: "idempotencyKey" extends keyof Options ? { "Idempotency-Key": string } : object;
       isWhole: Rest extends (Documented["body"] extends undefined ? [] | [object] : [object])
         ? true
@@ -127,8 +133,7 @@ type RequestDifferences<R, D extends Operation, At extends string> = R extends {
   isWhole: true;
 }
   ? | Differences<Body, D["body"], `${At} body`>
-    // The client itself requests the pages.
-    | Members<Query, Omit<D["query"], "after">, `${At} query`>
+    | Members<Query, D["query"], `${At} query`>
     | Members<Header, D["header"], `${At} header`>
   : `${At} has other arguments in the document`;
 

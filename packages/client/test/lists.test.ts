@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { InvalidResponseError, type WebhookEvent } from "../src/index.js";
+import { InvalidResponseError, type Page, type WebhookEvent } from "../src/index.js";
 import { against, collected, errorOf, open } from "./support.js";
 
 const json = { "content-type": "application/json" };
@@ -38,19 +38,47 @@ describe("a list", () => {
     expect(notes.at(-1)?.path).toMatch(/^\/v1\/webhook-events\?limit=2&after=\w+$/);
   });
 
-  test.for<[string, (after: string | null) => unknown, readonly (string | null)[]]>([
-    ["one page after another", () => ({ data: [1], next_cursor: "a" }), [null, "a"]],
+  test.for<[string, (after: string | null) => unknown, readonly (string | null)[], number[]]>([
+    ["one page", () => ({ data: [1], next_cursor: "a" }), [null, "a"], [1]],
     [
       "two pages",
-      (after) => ({ data: [1], next_cursor: after === "a" ? "b" : "a" }),
+      (after) => ({ data: [after === "a" ? 2 : 1], next_cursor: after === "a" ? "b" : "a" }),
       [null, "a", "b"],
+      [1, 2],
     ],
-  ])("that repeats %s ends with an error", async ([, page, expected]) => {
+  ])("that repeats %s ends with an error, before an item is repeated", async (one) => {
+    const [, page, expected, items] = one;
     const { client, cursors } = await serving(page);
-    const error = await errorOf(collected(client.webhookEvents.list()));
+    const seen: unknown[] = [];
+    const reading = async () => {
+      for await (const item of client.webhookEvents.list()) seen.push(item);
+    };
+    const error = await errorOf(reading());
+    expect(seen).toEqual(items);
     expect(error).toBeInstanceOf(InvalidResponseError);
-    expect(error.message).toMatch(/^The list repeats the cursor [ab], so it has no end\.$/);
+    expect(error.message).toMatch(/^The list has no end: it repeats a cursor\.$/);
     expect(cursors).toEqual(expected);
+  });
+
+  test("starts after a cursor, which may be that of an earlier run", async () => {
+    const { client, endpoint } = await open();
+    await endpoint(() => 200);
+    const { domain_id: id } = await client.domains.create({ domain_name: "mail.example.test" });
+    for (let count = 0; count < 5; count += 1) await client.domains.verify(id);
+    const all = await collected(client.webhookEvents.list());
+    const pages = client.webhookEvents.list({ limit: 2 }).pages()[Symbol.asyncIterator]();
+    const first: unknown = (await pages.next()).value;
+    const { next_cursor: after } = first as Page<WebhookEvent>;
+    expect(await collected(client.webhookEvents.list({ limit: 2, after }))).toEqual(all.slice(2));
+  });
+
+  test("may have numbers as its cursors", async () => {
+    const { client, cursors } = await serving((after) => ({
+      data: [Number(after)],
+      next_cursor: Number(after) < 2 ? Number(after) + 1 : null,
+    }));
+    expect(await collected(client.webhookEvents.list())).toEqual([0, 1, 2]);
+    expect(cursors).toEqual([null, "1", "2"]);
   });
 
   test.for<[string, unknown]>([

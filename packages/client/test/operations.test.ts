@@ -58,8 +58,8 @@ const cases: Readonly<Record<string, (context: Context) => Promise<void>>> = {
   "adds and verifies a domain": async ({ client, words: { "A-05": word } }) => {
     const created = await client.domains.create({ domain_name: "mail.example.test" });
     expect(created).toMatchObject({ domain_name: "mail.example.test", status: "pending" });
-    const { status } = await client.domains.verify(created.domain_id);
-    expect(status).toBe(word === "failed" ? "failed" : "verified");
+    const verified = await client.domains.verify(created.domain_id);
+    expect(verified?.status).toBe(word === "failed" ? "failed" : "verified");
   },
 
   "sends an email and follows it": async ({ client, words: { "A-01": word = "delivered" } }) => {
@@ -121,10 +121,10 @@ const cases: Readonly<Record<string, (context: Context) => Promise<void>>> = {
       param: "webhook_endpoint_id",
     };
     if (context.words["A-27"] === "shared") await refuses(redeliver(), ambiguous);
-    expect((await redeliver(id)).event_id).toBe(event?.event_id);
+    expect((await redeliver(id))?.event_id).toBe(event?.event_id);
     await sandbox.clock.advance(0);
     const conflict = { type: ConflictError, status: 409, code: "conflict" };
-    if (context.words["A-17"] === "any") expect((await redeliver(id)).status).toBeDefined();
+    if (context.words["A-17"] === "any") expect((await redeliver(id))?.status).toBeDefined();
     else await refuses(redeliver(id), conflict);
   },
 

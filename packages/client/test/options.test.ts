@@ -6,26 +6,24 @@ import {
   isSvcError,
   type Client,
 } from "../src/index.js";
-import { against, apiKey, email, errorOf, open } from "./support.js";
+import { against, apiKey, collected, email, errorOf, open } from "./support.js";
 
 const baseUrl = "http://127.0.0.1:4010";
 
 afterEach(() => void vi.unstubAllEnvs());
 
-const noKey = "There is no API key. Pass `apiKey`, or set the environment variable SVC_API_KEY.";
-const badKey =
-  "The API key contains white space or characters that a header cannot have. Copy it again, and check the line that sets it.";
-const noUrl = "There is no base URL. Pass `baseUrl`, or set the environment variable SVC_BASE_URL.";
-const badUrl =
-  "The base URL must be the URL before /v1, such as http://127.0.0.1:4010, without a user, query or fragment.";
+const noKey =
+  "`apiKey`, or the environment variable SVC_API_KEY, must be an API key without white space.";
+const noUrl =
+  "`baseUrl`, or the environment variable SVC_BASE_URL, must be the URL before /v1 and no more, such as http://127.0.0.1:4010.";
 
 describe("createClient refuses", () => {
   test.for<[string, object, string]>([
     ["apiKey", { baseUrl }, noKey],
     ["apiKey", { baseUrl, apiKey: "" }, noKey],
     ["apiKey", { baseUrl, apiKey: 1 }, noKey],
-    ["apiKey", { baseUrl, apiKey: `${apiKey}\n` }, badKey],
-    ["apiKey", { baseUrl, apiKey: `"${apiKey}” ` }, badKey],
+    ["apiKey", { baseUrl, apiKey: `${apiKey}\n` }, noKey],
+    ["apiKey", { baseUrl, apiKey: `"${apiKey}” ` }, noKey],
     ["baseUrl", { apiKey }, noUrl],
     ["baseUrl", { apiKey, baseUrl: "" }, noUrl],
     ...[
@@ -39,15 +37,15 @@ describe("createClient refuses", () => {
       `${baseUrl}/v1`,
       `${baseUrl}/v1/`,
       ` ${baseUrl}`,
-    ].map((url): [string, object, string] => ["baseUrl", { apiKey, baseUrl: url }, badUrl]),
+    ].map((url): [string, object, string] => ["baseUrl", { apiKey, baseUrl: url }, noUrl]),
     ["fetch", { apiKey, baseUrl, fetch: 1 }, "`fetch` must be a function."],
     ["onRequest", { apiKey, baseUrl, onRequest: null }, "`onRequest` must be a function."],
     ["onResponse", { apiKey, baseUrl, onResponse: {} }, "`onResponse` must be a function."],
-    [
+    ...[0, 2 ** 31, Infinity, "5"].map((deadlineMs): [string, object, string] => [
       "deadlineMs",
-      { apiKey, baseUrl, deadlineMs: 0 },
-      "`deadlineMs` must be a number from 1 to Infinity.",
-    ],
+      { apiKey, baseUrl, deadlineMs },
+      "`deadlineMs` must be a number from 1 to 2147483647.",
+    ]),
     [
       "attemptTimeoutMs",
       { apiKey, baseUrl, attemptTimeoutMs: 2 ** 31 },
@@ -61,7 +59,7 @@ describe("createClient refuses", () => {
     [
       "retries",
       { apiKey, baseUrl, retries: 3 },
-      "There is no option `retries`. The options are apiKey, baseUrl, fetch, deadlineMs, attemptTimeoutMs, maxRetries, onRequest, onResponse, clock.",
+      "There is no option `retries`. The options are apiKey, baseUrl, fetch, onRequest, onResponse, clock, deadlineMs, attemptTimeoutMs, maxRetries.",
     ],
   ])("an invalid `%s`: %j", ([param, options, message]) => {
     const create = () => createClient(options);
@@ -78,6 +76,82 @@ test("a limit of a request is checked like that of the client", async () => {
   expect(error).toMatchObject({ param: "maxRetries" });
   expect(notes).toEqual([]);
 });
+
+/** Every operation with options that it does not have. */
+const withOptions: Readonly<Record<string, (client: Client, options: object) => Promise<unknown>>> =
+  {
+    "emails.send": ({ emails }, options) => emails.send(email, options),
+    "sends.get": ({ sends }, options) => sends.get("send_1", options),
+    "sends.waitFor": ({ sends }, options) => sends.waitFor("send_1", options),
+    "domains.create": ({ domains }, options) => domains.create({ domain_name: "a.test" }, options),
+    "domains.verify": ({ domains }, options) => domains.verify("dom_1", options),
+    "webhookEventTypes.list": (client, options) =>
+      collected(client.webhookEventTypes.list(options)),
+    "webhookEndpoints.create": ({ webhookEndpoints }, options) =>
+      webhookEndpoints.create({ url: "http://127.0.0.1:9", event_types: ["a"] }, options),
+    "webhookEndpoints.rotateSecret": ({ webhookEndpoints }, options) =>
+      webhookEndpoints.rotateSecret("we_1", options),
+    "webhookEndpoints.archive": ({ webhookEndpoints }, options) =>
+      webhookEndpoints.archive("we_1", options),
+    "webhookEvents.list": ({ webhookEvents }, options) =>
+      collected(webhookEvents.list({}, options)),
+    "webhookEvents.redeliver": ({ webhookEvents }, options) =>
+      webhookEvents.redeliver("evt_1", options),
+    "webhookEvents.redeliverFailed": ({ webhookEvents }, options) =>
+      webhookEvents.redeliverFailed({ webhook_endpoint_id: "we_1", ...options }),
+    request: ({ request }, options) => request("GET", "/v1/x", {}, options),
+  };
+
+describe.each(Object.entries(withOptions))("%s refuses", (name, call) => {
+  test.for<[string, object]>([
+    ["dry_run", { dry_run: true }],
+    ["timeoutMs", { timeoutMs: 5 }],
+    // A text in place of the options.
+    ["0", "order-1042" as unknown as object],
+    ...(name === "emails.send" || name === "request"
+      ? []
+      : [["idempotencyKey", { idempotencyKey: "order-1042" }] as [string, object]]),
+  ])("the unknown option %s", async ([param, options]) => {
+    const { client, notes } = await against((_request, response) => response.end("{}"));
+    const error = await errorOf(call(client, options));
+    expect(error).toBeInstanceOf(ClientConfigError);
+    expect(error).toMatchObject({ code: "invalid_option", param });
+    expect(error.message).toMatch(
+      /^There is no option `\w+`\. The options are .*\bsignal, .*deadlineMs, /,
+    );
+    expect(notes).toEqual([]);
+  });
+
+  test.for<[string, unknown]>([
+    ["an AbortController", new AbortController()],
+    ["a number", 5_000],
+    ["an object", { aborted: false }],
+  ])("%s as its signal", async ([, signal]) => {
+    const { client, notes } = await against((_request, response) => response.end("{}"));
+    const error = await errorOf(call(client, { signal }));
+    expect(error).toMatchObject({
+      code: "invalid_option",
+      param: "signal",
+      message: "`signal` must be an AbortSignal.",
+      attempts: 0,
+    });
+    // A rejection that nobody handles would fail this test.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(notes).toEqual([]);
+  });
+});
+
+test.each([null, undefined])(
+  "an idempotency key that is %s is one that is missing",
+  async (key) => {
+    const { client, sends } = await open();
+    const options = { idempotencyKey: key as unknown as string };
+    const { idempotencyKey } = await client.emails.send(email, options);
+    expect(idempotencyKey).toMatch(/^[\w-]{36}$/);
+    expect((await client.emails.send(email, options)).idempotencyKey).not.toBe(idempotencyKey);
+    expect(await sends()).toBe(2);
+  },
+);
 
 describe("the environment", () => {
   test("is read when a client is created, and options win", async () => {
@@ -156,20 +230,34 @@ describe("a documented limit is checked before a request is made", () => {
     ["url", endpoint({ url: undefined }), "`url` must be a URL."],
     ["event_types", endpoint({ event_types: [] }), types],
     ["event_types", endpoint({ event_types: "email.sent" }), types],
-    ["send_id", (client) => client.sends.get(".."), '`send_id` must be an id, not "..".'],
-    ["send_id", (client) => client.sends.waitFor(""), '`send_id` must be an id, not "".'],
+    ["send_id", (client) => client.sends.get(".."), "`send_id` must be an id, not `..`."],
+    ["send_id", (client) => client.sends.waitFor(""), "`send_id` must be an id, not ``."],
     [
       "event_id",
       (client) => client.webhookEvents.redeliver(undefined as never),
-      "`event_id` must be an id, not undefined.",
+      "`event_id` must be an id, not `undefined`.",
     ],
-    ...["", " ", "a\nb", "ü"].map(
-      (idempotencyKey): [string, (client: Client) => Promise<unknown>, string] => [
-        "idempotencyKey",
-        (client) => client.emails.send(email, { idempotencyKey }),
-        "`idempotencyKey` must be printable ASCII text, not empty.",
+    // The halves of a surrogate pair, of which UTF-8 has no form.
+    ...["\ud800", "send_\udfff"].map(
+      (id): [string, (client: Client) => Promise<unknown>, string] => [
+        "send_id",
+        (client) => client.sends.get(id),
+        `\`send_id\` must be an id, not \`${id}\`.`,
       ],
     ),
+    // An object or a number is often a mistake for one of its properties, and each run has another one.
+    ...["", " ", "a\nb", "ü", " a", "a ", {}, 1042, ["a"]].map(
+      (idempotencyKey): [string, (client: Client) => Promise<unknown>, string] => [
+        "idempotencyKey",
+        (client) => client.emails.send(email, { idempotencyKey: idempotencyKey as string }),
+        "`idempotencyKey` must be printable ASCII text without spaces around it.",
+      ],
+    ),
+    [
+      "body",
+      ({ request }) => request("GET", "/v1/webhook-events", { body: { limit: 1 } }),
+      "A GET request has no body. Use `query`.",
+    ],
   ])("%s", async ([param, call, message]) => {
     const { client, notes } = await against(() => {});
     const error = await errorOf(call(client));

@@ -1,21 +1,32 @@
+import { gate } from "@svc-webhooks/kit/gate";
+import { until } from "@svc-webhooks/kit/until";
 import { describe, expect, test } from "vitest";
 import {
   AuthenticationError,
+  ClientConfigError,
   ServerError,
+  SvcError,
   TimeoutError,
   type BulkRedeliveryProgress,
+  type ClientClock,
   type WaitOptions,
 } from "../src/index.js";
-import { against, collected, email, errorOf, open } from "./support.js";
+import { against, apiKey, collected, email, errorOf, open } from "./support.js";
 
 const json = { "content-type": "application/json" };
 
 /** A service whose send has these statuses, one after the other; the last one stays. */
-const sending = (...statuses: string[]) =>
-  against((_request, response) => {
-    const status = statuses.length > 1 ? statuses.shift() : statuses[0];
-    response.writeHead(200, json).end(JSON.stringify({ send_id: "send_1", status }));
-  });
+const sending = (statuses: readonly string[], history?: readonly string[], clock?: ClientClock) => {
+  const left = [...statuses];
+  return against(
+    (_request, response) => {
+      const status = left.length > 1 ? left.shift() : left[0];
+      const send = { send_id: "send_1", status, history: history?.map((one) => ({ status: one })) };
+      response.writeHead(200, json).end(JSON.stringify(send));
+    },
+    { ...(clock && { clock }) },
+  );
+};
 
 describe("waitFor", () => {
   test.for<[string, WaitOptions | undefined, readonly string[], number]>([
@@ -29,8 +40,20 @@ describe("waitFor", () => {
       ["accepted", "delayed"],
       2,
     ],
+    [
+      "what an asynchronous function accepts",
+      { until: async ({ status }) => status === "sent" },
+      ["accepted", "sent", "delivered"],
+      2,
+    ],
+    [
+      "what a function accepts after a final status",
+      { until: ({ status }) => status === "opened" },
+      ["delivered", "opened"],
+      2,
+    ],
   ])("resolves with %s", async ([, options, statuses, requests]) => {
-    const { client, notes } = await sending(...statuses);
+    const { client, notes } = await sending(statuses);
     expect((await client.sends.waitFor("send_1", options)).status).toBe(statuses[requests - 1]);
     expect(notes).toHaveLength(requests);
   });
@@ -45,15 +68,69 @@ describe("waitFor", () => {
     ]);
   });
 
-  test("pauses longer each time, up to 5 s, and ends before its deadline", async () => {
-    const { client, pauses } = await sending("delayed");
+  test("resolves if the status has passed between two requests", async () => {
+    const { client, notes } = await sending(["delivered"], ["accepted", "sent", "delivered"]);
+    const { status } = await client.sends.waitFor("send_1", { until: "sent" });
+    expect([status, notes.length]).toEqual(["delivered", 1]);
+  });
+
+  test.for<[WaitOptions["until"], readonly string[]]>([
+    ["delivered", ["accepted", "bounced"]],
+    [["opened", "sent"], ["failed"]],
+  ])("until %j rejects at another final status: %j", async ([awaited, statuses]) => {
+    const { client, notes } = await sending(statuses, statuses);
+    const error = await errorOf(client.sends.waitFor("send_1", { until: awaited }));
+    expect(error).toBeInstanceOf(SvcError);
+    expect(error).toMatchObject({ name: "SvcError", code: "not_reached" });
+    expect(error.message).toBe(`The send is ${statuses.at(-1)}, and not as \`until\` states.`);
+    expect(notes).toHaveLength(statuses.length);
+  });
+
+  test("makes a last request when the time is over", async () => {
+    // The pauses are 250, 375 and the 375 ms that are left.
+    const { client, pauses } = await sending(["accepted", "sent", "sent", "delivered"]);
+    const { status } = await client.sends.waitFor("send_1", { deadlineMs: 1_000 });
+    expect([status, pauses]).toEqual(["delivered", [250, 375, 375]]);
+  });
+
+  test("makes its last request also if a timer is early by a part of a millisecond", async () => {
+    let now = 0.5;
+    const sleep = async (ms: number) => void (now += Math.floor(ms));
+    const { client, notes } = await sending(["accepted"], [], { now: () => now, sleep });
+    const error = await errorOf(client.sends.waitFor("send_1", { deadlineMs: 1_000.4 }));
+    expect([error.code, notes.length]).toEqual(["deadline_exceeded", 4]);
+  });
+
+  test.for<[string, unknown]>([
+    ["control characters", "\u001b[2J\r\nERROR"],
+    ["further control characters", "\u009b31m"],
+    ["a long text", "x".repeat(100_000)],
+    ["the API key", apiKey],
+    ["a number", 5],
+  ])("does not repeat a status that is %s", async ([, status]) => {
+    const { client } = await against((_request, response) =>
+      response.writeHead(200, json).end(JSON.stringify({ send_id: "send_1", status })),
+    );
+    const error = await errorOf(client.sends.waitFor("send_1", { deadlineMs: 5_000 }));
+    expect(error.message).toBe("The send is unknown, and not as `until` states.");
+  });
+
+  test.for([0, 2 ** 31, Number.NaN, "5"])("refuses a deadline of %s", async (deadlineMs) => {
+    const { client, notes } = await sending(["accepted"]);
+    const options = { deadlineMs: deadlineMs as number };
+    const error = await errorOf(client.sends.waitFor("send_1", options));
+    expect([error.code, error.param, notes]).toEqual(["invalid_option", "deadlineMs", []]);
+  });
+
+  test("pauses longer each time, up to 5 s, until its deadline", async () => {
+    const { client, pauses } = await sending(["delayed"]);
     const error = await errorOf(client.sends.waitFor("send_1", { deadlineMs: 30_000 }));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ code: "deadline_exceeded" });
-    expect(error.message).toBe("The send send_1 is delayed after 30 s.");
+    expect(error.message).toBe("The send is delayed, and not as `until` states.");
     expect(pauses.slice(0, 3)).toEqual([250, 375, 562.5]);
-    expect([Math.max(...pauses), pauses.length]).toEqual([5_000, 11]);
-    expect(pauses.reduce((sum, pause) => sum + pause)).toBeLessThan(30_000);
+    expect([Math.max(...pauses), pauses.length]).toEqual([5_000, 12]);
+    expect(pauses.reduce((sum, pause) => sum + pause)).toBe(30_000);
   });
 
   test("rejects with the error of a request", async () => {
@@ -95,13 +172,23 @@ describe("redeliverFailed", () => {
     [0, 0],
     [2, 2],
     [9, 3],
-    [-1, 0],
-    [Number.NaN, 0],
   ])("redelivers at most %i", async ([max = 0, expected = 0]) => {
     const { client, id, statuses } = await failed(3);
     const counts = await client.webhookEvents.redeliverFailed({ webhook_endpoint_id: id, max });
     expect(counts.redelivered).toBe(expected);
     expect((await statuses()).filter((status) => status === "succeeded")).toHaveLength(expected);
+  });
+
+  test.for([-1, Number.NaN, "all"])("refuses `max: %s`", async (max) => {
+    const { client, notes } = await against(() => {});
+    const options = { webhook_endpoint_id: "we_1", max: max as number };
+    const error = await errorOf(client.webhookEvents.redeliverFailed(options));
+    expect(error).toBeInstanceOf(ClientConfigError);
+    expect(error).toMatchObject({
+      param: "max",
+      message: "`max` must be a number of 0 or more.",
+    });
+    expect(notes).toEqual([]);
   });
 
   test("counts what is skipped and what fails, and reports each", async () => {
@@ -146,6 +233,57 @@ describe("redeliverFailed", () => {
     expect((await statuses()).filter((status) => status === "succeeded").length).toBeLessThan(5);
   });
 
+  test("redelivers nothing twice where the list ignores its cursor", async () => {
+    const data = [1, 2].map((n) => ({ event_id: `evt_${n}`, status: "failed" }));
+    const redelivered: unknown[] = [];
+    const { client } = await against(({ method, url }, response) => {
+      if (method === "POST") redelivered.push(url);
+      response.writeHead(200, json).end(JSON.stringify({ data, next_cursor: "next" }));
+    });
+    const work = client.webhookEvents.redeliverFailed({ webhook_endpoint_id: "we_1" });
+    expect(await errorOf(work)).toMatchObject({ code: "invalid_response" });
+    expect(new Set(redelivered).size).toBe(2);
+    expect(redelivered).toHaveLength(2);
+  });
+
+  test("awaits `onProgress`, ends with its rejection, and does not call it later", async () => {
+    const others = gate();
+    const data = [1, 2, 3, 4, 5, 6].map((n) => ({ event_id: `evt_${n}`, status: "failed" }));
+    const { client, notes } = await against(async ({ method, url = "" }, response) => {
+      if (method === "GET") return void response.writeHead(200, json).end(JSON.stringify({ data }));
+      if (!url.includes("evt_1")) await others.opened;
+      return void response.writeHead(202).end();
+    });
+    const seen: string[] = [];
+    const work = client.webhookEvents.redeliverFailed({
+      webhook_endpoint_id: "we_1",
+      async onProgress({ event }) {
+        seen.push(event.event_id);
+        await Promise.reject(new RangeError("Enough."));
+      },
+    });
+    await expect(work).rejects.toThrow("Enough.");
+    others.open();
+    // The list, and the four requests that ran at the same time.
+    await until(() => notes.length === 5, "the other requests end");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([seen, notes.length]).toEqual([["evt_1"], 5]);
+  });
+
+  test("ends at a redirect, which the next one would get too", async () => {
+    const data = Array.from({ length: 20 }, (_event, n) => ({
+      event_id: `evt_${n}`,
+      status: "failed",
+    }));
+    const { client, notes } = await against(({ method }, response) => {
+      if (method === "GET") response.writeHead(200, json).end(JSON.stringify({ data }));
+      else response.writeHead(307, { location: "http://other.example/" }).end();
+    });
+    const work = client.webhookEvents.redeliverFailed({ webhook_endpoint_id: "we_1" });
+    expect(await errorOf(work)).toMatchObject({ code: "redirected" });
+    expect(notes.length).toBeLessThan(10);
+  });
+
   test("needs an endpoint, without which it would redeliver everything", async () => {
     const { client, notes } = await failed(1);
     const error = await errorOf(client.webhookEvents.redeliverFailed({} as never));
@@ -180,6 +318,19 @@ describe("request", () => {
       const error = await errorOf(client.request("GET", path as "/"));
       expect(error).toMatchObject({ code: "invalid_request", param: "path", attempts: 0 });
       expect(notes).toEqual([]);
+    },
+  );
+
+  test.for(["post", "Post", "patch"])(
+    "does not repeat a request with the method %j",
+    async (method) => {
+      const methods: (string | undefined)[] = [];
+      const { client } = await against((request, response) => {
+        methods.push(request.method);
+        response.writeHead(500).end();
+      });
+      const error = await errorOf(client.request(method as "POST", "/v1/x"));
+      expect([error.attempts, methods]).toEqual([1, [method.toUpperCase()]]);
     },
   );
 

@@ -10,13 +10,13 @@ import {
   TimeoutError,
   type Client,
 } from "../src/index.js";
-import { email, errorOf, open, operations, prepare } from "./support.js";
+import { about, email, errorOf, open, operations, prepare } from "./support.js";
 
 /** A fault, and its further members. */
 type Fault = readonly [kind: string, more?: object];
 
-const backoff = [expect.toSatisfy((ms: number) => ms >= 250 && ms <= 500)];
-const next = expect.toSatisfy((ms: number) => ms >= 500 && ms <= 1_000);
+const backoff = [about(250)];
+const next = about(500, 500);
 // The first attempt is slow, so that the next one finds its key in use.
 const inProgress: readonly Fault[] = [["slow", { delay_ms: 1_200 }]];
 /** Only what waits for this needs real time. */
@@ -25,16 +25,16 @@ const limitOf = (kind: string, attemptTimeoutMs: number) =>
 
 describe("an email is sent once, and its request repeated", () => {
   test.for<[string, readonly Fault[], readonly unknown[]]>([
-    ["429, after Retry-After", [["status", { status: 429, retry_after: 7 }]], [7_000]],
+    ["429, after Retry-After", [["status", { status: 429, retry_after: 7 }]], [about(7_000)]],
     ["500", [["status"]], backoff],
     ["500 two times, with a longer pause", [["status", { times: 2 }]], [...backoff, next]],
-    ["503, after Retry-After", [["status", { status: 503, retry_after: 3 }]], [3_000]],
+    ["503, after Retry-After", [["status", { status: 503, retry_after: 3 }]], [about(3_000)]],
     ["408", [["status", { status: 408 }]], backoff],
     ["a reset connection", [["reset"]], backoff],
     ["a refused connection", [["refused"]], backoff],
     ["an attempt that times out", [["timeout"]], backoff],
     ["a response that is lost", [["answer_lost"]], backoff],
-    ["409 idempotency_in_progress", inProgress, [...backoff, 1_000]],
+    ["409 idempotency_in_progress", inProgress, [...backoff, about(1_000, 500)]],
   ])("after %s", async ([, faults, expected]) => {
     // The attempts that follow must not time out on a busy machine.
     const limits = limitOf(faults[0]?.[0] ?? "", 1_000);
@@ -117,12 +117,23 @@ describe.for(Object.entries(operations))("%s", ([target, call]) => {
     await call(opened.client, ids);
     expect([opened.notes.map(({ code }) => code), opened.pauses]).toEqual([
       ["rate_limited", undefined],
-      [1_000],
+      [about(1_000)],
     ]);
   });
 });
 
-test("a POST with a key of its own is repeated, and PATCH without one is not", async () => {
+test("a rotation is repeated after a lost response if the caller allows it", async () => {
+  const opened = await open();
+  const ids = await prepare(opened);
+  const target = "POST /v1/webhook-endpoints/{webhook_endpoint_id}:rotate-secret";
+  await opened.fault("answer_lost", { target });
+  const rotating = opened.client.webhookEndpoints.rotateSecret(ids.endpoint, { repeat: true });
+  const { response, result } = await rotating.withResponse();
+  expect([response.attempts, opened.pauses]).toEqual([2, backoff]);
+  expect(result.secret.reveal()).toMatch(/^whsec_/);
+});
+
+test("a POST with a key of its own is repeated, and one without is not", async () => {
   const { client, fault } = await open();
   const body = { domain_name: "mail.example.test" };
   const create = (idempotencyKey?: string) =>
@@ -153,7 +164,7 @@ describe("a wait that would pass the deadline", () => {
     await fault("status", { target: limit[0], status: 429, retry_after: 3, times: 9 });
     const error = await errorOf(limit[1](client));
     expect(error).toMatchObject({ attempts: 2, retryAfterMs: 3_000 });
-    expect(pauses).toEqual([3_000]);
+    expect(pauses).toEqual([about(3_000)]);
   });
 });
 

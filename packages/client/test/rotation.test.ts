@@ -4,7 +4,8 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { webhooks } from "@svc-webhooks/node";
 import { createSandbox } from "@svc-webhooks/sandbox";
 import { expect, onTestFinished, test } from "vitest";
-import { createClient, rotatingSecrets, type SigningSecret } from "../src/index.js";
+import { createClient } from "../src/index.js";
+import { rotatingSecrets, type SigningSecret } from "../src/rotation.js";
 
 // A receiver of the core over HTTP, whose `secret` is what `rotatingSecrets` returns.
 

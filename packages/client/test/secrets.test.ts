@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { createReceiver } from "@svc-webhooks/core";
 import { describe, expect, test } from "vitest";
 import {
   createClient,
@@ -6,7 +7,8 @@ import {
   type RequestNote,
   type ResponseNote,
 } from "../src/index.js";
-import { against, apiKey, email, errorOf, open } from "./support.js";
+import { maskedSecret } from "../src/secret.js";
+import { about, against, apiKey, email, errorOf, open } from "./support.js";
 
 const signingSecret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
 
@@ -52,7 +54,7 @@ const hostile: readonly [string, number, Readonly<Record<string, string>>, strin
   ["escapes in JSON", 400, json, `{"message": "${escaped.join("")}", "code": "a"}`],
   ["an error page", 400, {}, `<h1>${secrets}</h1>`],
   ["text around the end of an excerpt", 200, {}, `${"x".repeat(90)}${secrets}`],
-  ["text after many spaces", 200, {}, `${" ".repeat(9_990)}${secrets}`],
+  ["text after many spaces", 200, {}, `${" ".repeat(9_976)}${secrets}`],
   ["half a body", 200, json, `{"secret": "${signingSecret}", "key": "${apiKey}`],
   ["a redirect", 307, { location: `https://other.example/?key=${apiKey}` }, ""],
   ["headers", 400, {}, ""],
@@ -107,6 +109,38 @@ test("a success shows neither the key that its headers repeat nor the secret of 
   expect(success.response.text()).toContain(signingSecret);
 });
 
+const masked = "[object Secret]";
+
+test("every secret of a body is masked, wherever it is", async () => {
+  const previous = "whsec_PREVIOUS0123456789PREVIOUS0123456789";
+  const endpoint = {
+    webhook_endpoint_id: "we_1",
+    previous_secret: previous,
+    list: [{ secret: 5 }],
+  };
+  const { client } = await against((_request, response) =>
+    response
+      .writeHead(200, json)
+      .end(JSON.stringify({ secret: signingSecret, webhook_endpoint: endpoint })),
+  );
+  const result = await client.webhookEndpoints.rotateSecret("we_1");
+  expectNoSecret(shown(result));
+  expect(shown(result)).not.toContain(previous.slice(6, 20));
+  expect(result.webhook_endpoint).toMatchObject({
+    webhook_endpoint_id: "we_1",
+    list: [{ secret: 5 }],
+  });
+});
+
+test("a receiver refuses a secret that was printed", () => {
+  const secret = maskedSecret(signingSecret);
+  expect(createReceiver({ secret: secret.reveal(), on: { "*": () => {} } })).toBeDefined();
+  for (const printed of [String(secret), inspect(secret), JSON.parse(JSON.stringify(secret))]) {
+    const create = () => createReceiver({ secret: printed as string, on: { "*": () => {} } });
+    expect(create).toThrow(expect.objectContaining({ code: "invalid_secret" }) as Error);
+  }
+});
+
 test("a signing secret prints masked until it is revealed", async () => {
   const { client, endpoint } = await open();
   const result = await client.webhookEndpoints.rotateSecret(await endpoint(() => 200));
@@ -115,11 +149,11 @@ test("a signing secret prints masked until it is revealed", async () => {
   expect(secret.reveal()).toMatch(/^whsec_\w{20}/);
   expect(printed).not.toContain(secret.reveal().slice("whsec_".length));
   expect([String(secret), inspect(secret), JSON.stringify(secret)]).toEqual([
-    "[secret]",
-    "[secret]",
-    '"[secret]"',
+    masked,
+    masked,
+    `"${masked}"`,
   ]);
-  expect(inspect(result)).toContain("secret: [secret]");
+  expect(inspect(result)).toContain(`secret: ${masked}`);
 });
 
 describe("a hook", () => {
@@ -139,7 +173,7 @@ describe("a hook", () => {
     await client.emails.send(email, { idempotencyKey: "key" });
     const request = { method: "POST", path: "/v1/emails", idempotencyKey: "key" };
     const made = { ms: expect.any(Number), requestId: expect.stringMatching(/^call_/) };
-    const failed = { status: 503, code: "service_unavailable", retryInMs: 2_000 };
+    const failed = { status: 503, code: "service_unavailable", retryInMs: about(2_000) };
     expect(requests).toMatchObject([1, 2].map((attempt) => ({ ...request, attempt })));
     expect(notes).toEqual<ResponseNote[]>([
       { ...request, ...made, ...failed, attempt: 1 },

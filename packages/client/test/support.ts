@@ -2,6 +2,7 @@ import type { RequestListener } from "node:http";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
+import { expect } from "vitest";
 import {
   createClient,
   SvcError,
@@ -98,6 +99,10 @@ export async function errorOf(result: Promise<unknown>): Promise<SvcError> {
   if (error instanceof SvcError) return error;
   throw error;
 }
+
+/** A pause of at least `ms`, and at most 250 more: those of a first attempt. */
+export const about = (ms: number, more = 250): number =>
+  expect.toSatisfy((pause: number) => pause >= ms && pause <= ms + more);
 
 /** All items of a list. Node 20 has no `Array.fromAsync`. */
 export async function collected<Item>(list: AsyncIterable<Item>): Promise<Item[]> {

@@ -1,3 +1,4 @@
+import type { Secret as ReceiverSecret } from "@svc-webhooks/core";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import {
   createClient,
@@ -10,11 +11,12 @@ import {
   type ErrorCode,
   type Page,
   type ResponsePromise,
-  type Secret,
+  type MaskedSecret,
   type SendState,
   type WebhookEndpoint,
   type WebhookEvent,
 } from "../src/index.js";
+import type { SigningSecret } from "../src/rotation.js";
 
 // tsc checks these tests. What does not compile is in functions that are never called.
 
@@ -56,6 +58,8 @@ describe("an email", () => {
   });
 });
 
+const receiverSecret = (_secret: SigningSecret["key"]) => {};
+
 test("wrong calls do not compile", () => {
   const wrong = [
     // @ts-expect-error An id is needed.
@@ -82,8 +86,20 @@ test("wrong calls do not compile", () => {
     async (): Promise<string> => (await client.webhookEndpoints.rotateSecret("we_1")).secret,
     // @ts-expect-error The response may have no body.
     async () => (await client.webhookEndpoints.archive("we_1")).status,
+    // @ts-expect-error The response may have no body.
+    async () => (await client.domains.verify("dom_1")).status,
+    // @ts-expect-error The response may have no body.
+    async () => (await client.webhookEvents.redeliver("evt_1")).status,
+    // @ts-expect-error Only a rotation has this option.
+    () => client.webhookEndpoints.archive("we_1", { repeat: true }),
+    // @ts-expect-error A secret that is not revealed is not a receiver's.
+    async () => receiverSecret((await client.webhookEndpoints.rotateSecret("we_1")).secret),
+    // @ts-expect-error The names of the recipe's own options have no underscore.
+    () => client.webhookEvents.redeliverFailed({ webhook_endpoint_id: "we_1", dry_run: true }),
+    // @ts-expect-error There is no number that can be aborted.
+    () => client.sends.get("send_1", { signal: 5_000 }),
   ];
-  expect(wrong).toHaveLength(12);
+  expect(wrong).toHaveLength(18);
 });
 
 test("results have the interface's names", () => {
@@ -92,10 +108,11 @@ test("results have the interface's names", () => {
   >();
   expectTypeOf(client.webhookEndpoints.create)
     .returns.resolves.toHaveProperty("secret")
-    .toEqualTypeOf<Secret>();
+    .toEqualTypeOf<MaskedSecret>();
   expectTypeOf(client.webhookEndpoints.archive).returns.toEqualTypeOf<
     ResponsePromise<WebhookEndpoint | undefined>
   >();
+  expectTypeOf<SigningSecret>().toExtend<ReceiverSecret>();
   expectTypeOf(client.webhookEvents.list).returns.toExtend<AsyncIterable<WebhookEvent>>();
   expectTypeOf<ReturnType<ReturnType<typeof client.webhookEvents.list>["pages"]>>().toEqualTypeOf<
     AsyncIterable<Page<WebhookEvent>>

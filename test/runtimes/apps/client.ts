@@ -19,7 +19,7 @@ export const expectedResults: Omit<ClientResults, "attempts" | "secret"> = {
   hasKey: true,
   eventTypes: ["email.sent", "email.delivered", "domain.updated"],
   error: { name: "NotFoundError", code: "not_found", status: 404, param: "send_id", attempts: 1 },
-  shown: ["[secret]", '"[secret]"'],
+  shown: ["[object Secret]", '"[object Secret]"'],
 };
 
 /** Calls the service of `?service=` with the client; with `&prints=`, prints a result and an error. */

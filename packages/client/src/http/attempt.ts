@@ -35,16 +35,16 @@ export async function makeAttempt(
   const forget = onAbort(signal, () => controller.abort());
   // An injected `fetch` may ignore its signal.
   const ended = new Promise<never>((_resolve, reject) => {
-    controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error));
+    controller.signal.addEventListener("abort", reject);
   });
   let received: Received | undefined;
   const receive = async (): Promise<Received> => {
     const response = await fetch(baseUrl + path, { ...init, signal: controller.signal });
-    const { status, ok } = response;
-    const headers = maskedHeaders(response.headers, apiKey);
+    const { status, headers, ok } = response;
+    const begun = { status, headers: maskedHeaders(headers, apiKey), text: "" };
     // An error counts, also if the rest of it does not arrive.
-    if (!ok) received = { status, headers, text: "" };
-    return { status, headers, text: await response.text() };
+    if (!ok) received = begun;
+    return { ...begun, text: await response.text() };
   };
   try {
     return { received: await Promise.race([receive(), ended]) };

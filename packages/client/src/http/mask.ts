@@ -4,7 +4,7 @@ export const mask = (text: string, apiKey: string): string =>
 
 /** Nothing that a server writes may fill a log, write to a terminal, or contain the key. */
 export const oneLine = (text: string, apiKey: string, length: number): string | undefined =>
-  mask(text.slice(0, 10_000), apiKey)
+  mask(text, apiKey)
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
     .trim()
     .slice(0, length) || undefined;

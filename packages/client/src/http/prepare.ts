@@ -2,7 +2,6 @@ import { InvalidRequestError } from "../errors.js";
 import {
   check,
   checkNames,
-  requestOptionNames,
   resolveLimits,
   type Connection,
   type KeyedRequestOptions,
@@ -17,10 +16,8 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** It creates a send, so it gets a key. */
-  readonly isKeyed?: boolean;
-  /** The caller may choose its key. */
-  readonly takesKey?: boolean;
+  /** It may carry an idempotency key: always, or if the caller passes one. */
+  readonly key?: "always" | "optional";
   /** A repetition after a lost response does no harm. */
   readonly mayRepeat?: boolean | undefined;
   /** Its success may have no body. */
@@ -50,17 +47,14 @@ export function prepare(
   call: Call,
   options: KeyedRequestOptions,
 ): PreparedRequest {
-  const { query, body, isKeyed, mayRepeat } = call;
+  const { query, body, key, mayRepeat } = call;
   const method = call.method.toUpperCase();
-  checkNames(options, [...requestOptionNames, ...(call.takesKey ? ["idempotencyKey"] : [])]);
+  checkNames(options, key ? ["signal", "idempotencyKey"] : ["signal"]);
   const limits = resolveLimits(options, connection);
-  const signal = options.signal ?? undefined;
-  check(
-    signal === undefined || signal instanceof AbortSignal,
-    "signal",
-    "`signal` must be an AbortSignal.",
-  );
-  const idempotencyKey = options.idempotencyKey ?? (isKeyed ? crypto.randomUUID() : undefined);
+  const { signal } = options;
+  check(!signal || signal instanceof AbortSignal, "signal", "`signal` must be an AbortSignal.");
+  const idempotencyKey =
+    options.idempotencyKey ?? (key === "always" ? crypto.randomUUID() : undefined);
   if (idempotencyKey !== undefined && !isKey(idempotencyKey))
     throw refused(
       "idempotencyKey",

@@ -2,7 +2,7 @@ import { errorClass, InvalidResponseError } from "../errors.js";
 import { maskedSecret } from "../secret.js";
 import type { Received } from "./attempt.js";
 import type { Failure } from "./failure.js";
-import { oneLine } from "./mask.js";
+import { mask, oneLine } from "./mask.js";
 import type { Call } from "./prepare.js";
 import { retryAfterMs } from "./retry.js";
 
@@ -14,16 +14,17 @@ export function readResponse(
   now: number,
 ): { readonly value: unknown } | { readonly failure: Failure } {
   const json = parsed(text);
-  const body = isRecord(json) ? json : {};
+  const body = Object(json) as Readonly<Record<string, unknown>>;
+  const { error: nested } = body;
   // Nested; the members of the other two shapes are those of the body.
-  const error = isRecord(body["error"]) ? body["error"] : body;
+  const error = (typeof nested === "object" && nested ? nested : body) as typeof body;
   const shown = (value: unknown) =>
     typeof value === "string" ? oneLine(value, apiKey, 1_000) : undefined;
   const common = { status, headers, requestId: shown(requestIdOf(headers)) };
   const invalid = (code: string, message: string, isLost = false) => ({
     failure: { type: InvalidResponseError, facts: { ...common, code, message }, isLost },
   });
-  const excerpt = oneLine(text.slice(0, 10_000).replaceAll(markup, " "), apiKey, 100);
+  const excerpt = oneLine(mask(text, apiKey).slice(0, 10_000).replaceAll(markup, " "), apiKey, 100);
   const unexpected = `The response is ${excerpt ? `unexpected: "${excerpt}"` : "empty"}.`;
 
   const location = shown(headers.get("location"));
@@ -56,9 +57,6 @@ const markup = /<(style|script)[^]*?<\/\1>|<[^>]*>/gi;
 
 export const requestIdOf = (headers: Headers): string | undefined =>
   headers.get("x-request-id") ?? undefined;
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The value of a JSON text, with its secrets masked; undefined for another text. */
 function parsed(text: string): unknown {

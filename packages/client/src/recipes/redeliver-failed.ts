@@ -1,6 +1,6 @@
 import { pathId } from "../checks.js";
 import { ApiError, ConnectionError, InvalidResponseError, type SvcError } from "../errors.js";
-import { check, type RedeliverOptions, type RequestOptions } from "../options.js";
+import { check, checkNames, type RedeliverOptions, type RequestOptions } from "../options.js";
 import type { List } from "../pages.js";
 import type { WebhookEvent, WebhookEventQuery } from "../resources.js";
 
@@ -52,7 +52,8 @@ export async function redeliverFailed(
   webhookEvents: Deliveries,
   options: BulkRedeliveryOptions,
 ): Promise<BulkRedelivery> {
-  const { webhook_endpoint_id, dryRun = false, max = Infinity, onProgress, ...given } = options;
+  checkNames(options, ["webhook_endpoint_id", "dryRun", "max", "onProgress", "signal"]);
+  const { webhook_endpoint_id, dryRun, max = Infinity, onProgress, ...given } = options;
   // Without an endpoint the list has all deliveries.
   pathId("webhook_endpoint_id", webhook_endpoint_id);
   const counts = { redelivered: 0, skipped: 0, failed: 0 };

@@ -45,12 +45,15 @@ export async function waitForSend(
   const deadline = clock.now() + deadlineMs;
   for (let pause = firstPause; ; pause = Math.min(longestPause, pause * 1.5)) {
     const left = deadline - clock.now();
-    const send = await get(id, { ...options, deadlineMs: left > 0 ? left : deadlineMs });
+    const send = await get(id, { ...options, deadlineMs: left < 1 ? deadlineMs : left });
     if (await isReached(send)) return send;
-    const message = `The send is ${JSON.stringify(send.status)}, and not as \`until\` states.`;
-    if (typeof states !== "function" && final.includes(send.status))
+    const { status } = send;
+    // Nothing else that a server writes may be in an error.
+    const shown = /^[a-z_]{1,30}$/.test(status) ? status : "unknown";
+    const message = `The send is ${shown}, and not as \`until\` states.`;
+    if (typeof states !== "function" && final.includes(status))
       throw new SvcError({ code: "not_reached", message });
-    if (left <= 0) throw new TimeoutError({ code: "deadline_exceeded", message });
+    if (left < 1) throw new TimeoutError({ code: "deadline_exceeded", message });
     // The last request is made when the time is over.
     await clock.sleep(Math.max(0, Math.min(pause, deadline - clock.now())), options.signal);
   }
