@@ -41,10 +41,9 @@ export function readArguments(name: string, args: readonly string[], command: Co
   const absent = wanted[positionals.length];
   if (absent !== undefined) throw new UsageError(`The argument <${absent}> is missing.`, hint);
   if (positionals.length > wanted.length) {
-    throw new UsageError(
-      `There are ${positionals.length} arguments instead of ${wanted.length}.`,
-      hint,
-    );
+    const surplus = positionals.length - wanted.length;
+    const text = surplus === 1 ? "is 1 argument" : `are ${surplus} arguments`;
+    throw new UsageError(`There ${text} too many.`, hint);
   }
   return result;
 }

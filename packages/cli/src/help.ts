@@ -61,13 +61,13 @@ export function helpOf(
   ].join("\n");
 }
 
-/** The help of the program. */
-export function overview(commands: readonly CommandEntry[]): string {
+/** The help of the program, or of the commands that share their first word. */
+export function overview(commands: readonly CommandEntry[], group?: string): string {
   return [
-    "Usage: svc-webhooks <command> [options]\n",
+    `Usage: svc-webhooks ${group === undefined ? "" : `${group} `}<command> [options]\n`,
     `Commands:\n${columns(commands.map(({ name, summary }) => [name, summary]))}`,
     `Options:\n${columns([
-      ["--version", "print the version, and exit"],
+      ["-v, --version", "print the version, and exit"],
       ["-h, --help", "print this text, or the help of a command, and exit"],
     ])}`,
     `${exitCodes}\n`,

@@ -4,6 +4,7 @@ import type { Process } from "./command.js";
 import { commands, type CommandEntry } from "./commands.js";
 import { Failure, messageOf, UsageError } from "./errors.js";
 import { helpOf, overview } from "./help.js";
+import { nearest } from "./lib/nearest.js";
 import { paintFor } from "./lib/paint.js";
 import { masked, printable } from "./lib/text.js";
 
@@ -12,7 +13,8 @@ import { masked, printable } from "./lib/text.js";
  *
  * @returns the exit code: 0 success, 1 failure or a negative result, 2 wrong usage
  */
-export async function run(args: readonly string[], process: Process): Promise<0 | 1 | 2> {
+export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2> {
+  const args = asOptions(words);
   const entry = entryOf(args);
   try {
     return await dispatch(args, entry, process);
@@ -20,6 +22,13 @@ export async function run(args: readonly string[], process: Process): Promise<0 
     if (process.signal.aborted && (error as Error).name === "AbortError") return 1;
     return report(error, entry?.name, args.includes("--json"), process);
   }
+}
+
+/** `help sign` is `sign --help`, and `version` is `--version`. */
+function asOptions(words: readonly string[]): readonly string[] {
+  const [first = "", ...rest] = words;
+  if (first === "help") return [...rest, "--help"];
+  return first === "version" || first === "-v" ? ["--version"] : words;
 }
 
 const entryOf = (args: readonly string[]) =>
@@ -32,8 +41,11 @@ async function dispatch(
 ): Promise<0 | 1 | 2> {
   const { stdout, stderr } = process;
   if (!entry) {
-    const [first] = args;
-    if (first === "--help" || first === "-h") stdout.write(overview(commands));
+    const [first, second] = args;
+    const group = groupOf(first);
+    if (isHelp(first)) stdout.write(overview(commands));
+    else if (first !== undefined && group.length > 0 && isHelp(second))
+      stdout.write(overview(group, first));
     else if (first === "--version") stdout.write(`${version()}\n`);
     else if (first === undefined) stderr.write(overview(commands));
     else throw unknownCommand(args);
@@ -64,17 +76,26 @@ const safeJson = (value: object) =>
     }).join(""),
   );
 
-function unknownCommand([first = "", ...rest]: readonly string[]): UsageError {
-  const hint = "svc-webhooks --help lists all commands.";
-  if (first.startsWith("-")) return new UsageError("Options follow the command.", hint);
-  const group = commands.filter(({ name }) => name.startsWith(`${first} `));
-  if (group.length > 0) {
-    return new UsageError(
-      `The command ${[first, ...rest.slice(0, 1)].join(" ")} does not exist.`,
-      `There are ${group.map(({ name }) => name).join(", ")}.`,
-    );
-  }
-  return new UsageError(`The command ${first} does not exist.`, hint);
+const isHelp = (arg: string | undefined) => arg === "--help" || arg === "-h";
+
+/** The commands of two words that start with this one. */
+const groupOf = (word = "") => commands.filter(({ name }) => name.startsWith(`${word} `));
+
+function unknownCommand(args: readonly string[]): UsageError {
+  const [first = "", second = ""] = args;
+  if (first.startsWith("-"))
+    return new UsageError("Options follow the command.", "svc-webhooks --help lists all commands.");
+  const group = groupOf(first);
+  const two = `${first} ${second}`;
+  const name = group.length > 0 && second !== "" ? two : first;
+  const names = commands.map((one) => one.name);
+  const near = group.length > 0 ? undefined : (nearest(two, names) ?? nearest(first, names));
+  const known =
+    group.length > 0
+      ? `There are ${group.map((one) => one.name).join(", ")}.`
+      : "svc-webhooks --help lists all commands.";
+  const hint = near === undefined ? known : `Did you mean ${near}? ${known}`;
+  return new UsageError(`The command ${name} does not exist.`, hint);
 }
 
 /** One line: the cause, then the fix. */

@@ -12,14 +12,26 @@ const oneLine = /^svc-webhooks[^\n]*: [^\n]+\n$/;
 
 describe("wrong usage prints one line with the fix, and exits with 2", () => {
   test.each([
-    ["an unknown command", ["sing"], /The command sing does not exist\. .*--help/],
+    ["an unknown command", ["frobnicate"], /The command frobnicate does not exist\. svc.*--help/],
+    [
+      "a misspelt command",
+      ["sing"],
+      /The command sing does not exist\. Did you mean sign\? .*--help/,
+    ],
+    [
+      "two misspelt words",
+      ["event", "lst"],
+      /command event does not exist\. Did you mean events list\?/,
+    ],
+    ["half a command", ["send"], /Did you mean emails send\?/],
     ["an option in place of a command", ["--verbose"], /Options follow the command\./],
     ["an unknown option", ["sign", "--sercet-env", "SECRET"], /'--sercet-env'.*sign --help/],
     ["an option without its value", ["sign", "--secret-env"], /--secret-env/],
     ["an option that is given twice", ["sign", "--body=a", "--body=b"], /--body is given twice/],
     ["a missing option", ["verify", "--secret-env", "SECRET"], /--signature is missing/],
     ["a missing argument", ["replay", "--to", "http://localhost:1"], /<file> is missing/],
-    ["an argument too many", ["sign", "body.json"], /1 arguments? instead of 0|Unexpected/],
+    ["an argument too many", ["sign", "body.json"], /There is 1 argument too many\./],
+    ["arguments too many", ["sign", "a", "b"], /There are 2 arguments too many\./],
     ["no secret", ["sign"], /signing secret is missing\. .*--secret-env/],
     ["two secrets", ["sign", "--secret-env=SECRET", "--secret-file=x"], /given twice/],
     ["a variable that is not set", ["sign", "--secret-env", "NO_SUCH"], /NO_SUCH is not set/],
@@ -41,14 +53,16 @@ describe("wrong usage prints one line with the fix, and exits with 2", () => {
     ["--secret=", ["listen", `--secret=${secret}`]],
     ["--previous-secret", ["verify", "--signature", "x", "--previous-secret", secret]],
     ["the secret in place of a variable's name", ["sign", "--secret-env", secret]],
+    ["a part of it", ["sign", "--secret-env", secret.slice(6)]],
+    ["an API key", ["event-types", "list", "--api-key-env", secret.slice(6)]],
     ["the secret as an argument", ["sign", secret]],
     ["the secret as a command", [secret]],
   ])("a secret on the command line is refused and not repeated: %s", async (_what, args) => {
     const { code, stdout, stderr } = await cli(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(oneLine);
-    expect(stderr).not.toContain(secret.slice(0, 12));
-    if (args.some((arg) => arg.startsWith("--"))) expect(stderr).toMatch(/Use|Write --.*-env/);
+    expect(stderr).not.toContain(secret.slice(6, 12));
+    if (args.some((arg) => arg.startsWith("--"))) expect(stderr).toMatch(/(?:Use|Write) .*-env/);
   });
 
   test("no command prints the overview to stderr", async () => {
@@ -69,10 +83,36 @@ test("errors are JSON on stderr with --json", async () => {
   });
 });
 
-test("--version prints the version of the package", async () => {
+test("a variable whose name is unusual and that is set has the secret", async () => {
+  expect((await cli(["sign", "--secret-env=secret"], { env: { secret } })).code).toBe(0);
+});
+
+test.each(["--version", "-v", "version"])("%s prints the version of the package", async (word) => {
   const manifest = readFileSync(join(root, "packages/cli/package.json"), "utf8");
   const { version } = JSON.parse(manifest) as { readonly version: string };
-  expect(await cli(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  expect(await cli([word])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+test.each([
+  ["help", "--help"],
+  ["help sign", "sign --help"],
+  ["help emails send", "emails send --help"],
+  ["help emails", "emails --help"],
+])("%s prints what %s prints", async (words, same) => {
+  const help = await cli(words.split(" "));
+  expect(help).toEqual(await cli(same.split(" ")));
+  expect([help.code, help.stderr]).toEqual([0, ""]);
+});
+
+test("the help of a group lists its commands", async () => {
+  const { stdout } = await cli(["events", "--help"]);
+  expect(stdout).toMatch(/^Usage: svc-webhooks events <command> \[options\]\n/);
+  expect(stdout.match(/^ {2}events \S+/gm)).toEqual([
+    "  events list",
+    "  events redeliver",
+    "  events redeliver-failed",
+  ]);
+  expect(stdout).not.toContain("sandbox");
 });
 
 describe("--help", () => {

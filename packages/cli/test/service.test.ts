@@ -172,7 +172,7 @@ describe("a refusal is one line with its fix", () => {
     ["trigger email.opened", 2, /Use one of email\.sent, email\.delivered, domain\.updated\./],
     ["trigger email.sent --base-url http://192.0.2.1/", 2, /add --allow-external/],
     ["event-types list --base-url http://127.0.0.1:9", 1, /svc-webhooks sandbox/],
-    ["event-types list --api-key-env svc_key", 2, /environment variable svc_key is not set/],
+    ["event-types list --api-key-env svc_key", 2, /Write .* --api-key-env SVC_API_KEY/],
     ["domains", 2, /domains add, domains verify/],
     ["domains remove x", 2, /domains add, domains verify/],
   ])("%s: exit code %d", async (words, wanted, text) => {
@@ -181,7 +181,7 @@ describe("a refusal is one line with its fix", () => {
     expect([code, stdout]).toEqual([wanted, ""]);
     expect(stderr).toMatch(text);
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
-    expect(stderr).not.toMatch(/svc_key(?! is not set)/);
+    expect(stderr).not.toContain("svc_key");
   });
 
   test("without an API key, only a service on this machine is used", async () => {

@@ -92,13 +92,15 @@ export async function secretFrom(
     return fromBytes(`--${flag}-file`, await readInput(`--${flag}-file`, file));
   }
   if (name === undefined) return undefined;
-  if (!/^[A-Za-z_]\w*$/.test(name) || name.startsWith("whsec_")) {
+  const secret = env[name];
+  // It may be the secret itself.
+  if (secret === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name)) {
+    const example = flag === "api-key" ? "SVC_API_KEY" : "SVC_WEBHOOK_SECRET";
     throw new UsageError(
-      `--${flag}-env takes the name of an environment variable, not the secret.`,
-      `Write --${flag}-env SVC_WEBHOOK_SECRET.`,
+      `--${flag}-env does not name an environment variable that is set.`,
+      `Write the name of a variable, not its value: --${flag}-env ${example}.`,
     );
   }
-  const secret = env[name];
   if (secret !== undefined && secret !== "") return secret;
   const state = secret === undefined ? "not set" : "empty";
   throw new UsageError(
