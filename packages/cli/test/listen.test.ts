@@ -7,6 +7,7 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
 import { createSandbox } from "@svc-webhooks/sandbox";
+import { signedDelivery } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createExplainer } from "../src/listen/explainer.js";
 import { captured, deliver, listening, target } from "./listening.js";
@@ -50,7 +51,9 @@ test("verifies, saves and forwards a delivery, and returns the target's response
     type: "email.sent",
     bytes: event.length,
     verdict: "genuine",
+    secret: "current",
     status: 503,
+    target_status: 503,
   });
 
   const [forwarded] = got;
@@ -111,7 +114,7 @@ test("saves and explains a wrong signature, and does not forward it", async () =
   const args = ["--forward-to", to, "--save", file, "--previous-secret-env=OLD"];
   const { url, received } = await listening(args, { OLD: "whsec_before" });
   const responses = [
-    await deliver(url, event, { secret: "whsec_before" }),
+    await deliver(url, event, { secret: "before" }),
     await deliver(url, event, { secret: secret.slice(6) }),
     await deliver(url, event, { headers: { "x-svc-signature": undefined } }),
     await deliver(url, event, { headers: { "x-svc-signature": "sha256=\u00e9" } }),
@@ -127,6 +130,42 @@ test("saves and explains a wrong signature, and does not forward it", async () =
   ]);
   expect(captured(file)).toHaveLength(4);
   expect(got).toEqual([]);
+});
+
+test("forwards what the previous secret has signed, and marks it", async () => {
+  const { url: to, got } = await target();
+  const file = newFile();
+  const args = ["--forward-to", to, "--save", file, "--previous-secret-env=OLD"];
+  const env = { OLD: "whsec_before" };
+  const { url, received } = await listening(args, env);
+  const options = { secret: "whsec_before" };
+  expect((await deliver(url, event, options)).status).toBe(200);
+  await until(() => received().length === 1, "the delivery is shown");
+  expect(received()[0]).toMatchObject({ verdict: "genuine", secret: "previous", mistake: null });
+  expect(captured(file)).toMatchObject([{ verdict: "genuine" }]);
+  expect(got).toHaveLength(1);
+
+  const { output, shows } = start(
+    ["listen", "--port=0", "--secret-env=SECRET", args[4] ?? ""],
+    env,
+  );
+  await shows(/\n/);
+  await deliver(/http:\S+/.exec(output.stdout)?.[0] ?? "", event, options);
+  await shows(/ {2}200 {2}email\.sent {2}dlv_\S+ {2}genuine, previous secret\n/);
+});
+
+test("a previous secret that is the current one changes nothing", async () => {
+  const { url, received } = await listening(["--previous-secret-env=SECRET"]);
+  await deliver(url, event);
+  await until(() => received().length === 1, "the delivery is shown");
+  expect(received()[0]).toMatchObject({ verdict: "genuine", secret: "current" });
+});
+
+test("a wrong signature without a known mistake leads to the secret", async () => {
+  const { output, shows } = start(["listen", "--port=0", "--secret-env=SECRET"]);
+  await shows(/\n/);
+  await deliver(/http:\S+/.exec(output.stdout)?.[0] ?? "", event, { secret: "whsec_another" });
+  await shows(/signature_mismatch\n {2}None of the known mistakes: check .+ of the endpoint\.\n/);
 });
 
 test("an explainer explains ten signatures a minute", async () => {
@@ -155,6 +194,52 @@ describe("a target", () => {
     const response = await deliver(url, event);
     expect([response.status, response.headers.get("location")]).toEqual([307, "/elsewhere"]);
     expect(got).toHaveLength(1);
+  });
+
+  test("that refuses genuine deliveries is shown with what it responds, and once with the next step", async () => {
+    const { url: to } = await target((response) =>
+      response.writeHead(401).end(`no\u001b[31m\nsuch ${"x".repeat(300)}`),
+    );
+    const { output, shows } = start([
+      "listen",
+      "--port=0",
+      "--secret-env=SECRET",
+      "--forward-to",
+      to,
+    ]);
+    await shows(/\n/);
+    const [url = ""] = /http:\S+/.exec(output.stdout) ?? [];
+    await deliver(url, event);
+    await deliver(url, event);
+    await shows(/(?:target 401[^]*){2}…\n/);
+    const [, first, second] = output.stdout.split("\n");
+    expect(first).toMatch(/ {2}target 401 {2}email\.sent {2}dlv_\S+ {2}genuine$/);
+    expect(second).toBe(`  no such ${"x".repeat(191)}…`);
+    expect(output.stderr).toBe(
+      `Your receiver refused a genuine delivery. svc-webhooks doctor ${to} --secret-env … names the reason.\n`,
+    );
+    await deliver(url, event, { secret: "whsec_another" });
+    await shows(/ {2}401 {2}POST /);
+  });
+
+  test("whose response is compressed is shown without it", async () => {
+    const { url: to } = await target((response) =>
+      response.writeHead(500, { "content-encoding": "gzip" }).end("unreadable"),
+    );
+    const args = ["--port=0", "--secret-env=SECRET", "--forward-to", to];
+    const { output, shows } = start(["listen", ...args]);
+    await shows(/\n/);
+    const [url = ""] = /http:\S+/.exec(output.stdout) ?? [];
+    await fetch(url, await signedDelivery(event, { secret })).catch(() => {});
+    await shows(/target 500/);
+    expect(output.stdout).not.toContain("unreadable");
+  });
+
+  test("that is down has no status", async () => {
+    const { url, received } = await listening(["--forward-to", `localhost:${await freePort()}`]);
+    await deliver(url, event);
+    await until(() => received().length === 1, "the delivery is shown");
+    expect(received()[0]).toMatchObject({ status: 502, target_status: null });
   });
 
   test.each([
@@ -381,6 +466,10 @@ describe("without a secret", () => {
     const email = ["--from=a@mail.example.test", "--to=b@example.test", "--subject=x", "--text=y"];
     await cli(["emails", "send", ...email], { env });
     await shows(/email\.sent .*genuine[^]*email\.delivered .*genuine/);
+    await deliver(/http:\S+(?=,)/.exec(output.stdout)?.[0] ?? "", event, {
+      secret: "whsec_another",
+    });
+    await shows(new RegExp(`the secret of the endpoint ${id}\\.\n`));
     expect(await interrupt()).toBe(130);
     const endpoints = await fetch(`${service}/_sandbox/endpoints`);
     expect(await endpoints.json()).toMatchObject({

@@ -1,9 +1,7 @@
-import { headerNames, sign } from "@svc-webhooks/core";
+import { sign } from "@svc-webhooks/core";
 import { command, type Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import { openCapture } from "../lib/capture.js";
-import { headerOf } from "../lib/delivery-headers.js";
-import { eventTypeOf } from "../lib/event-type.js";
 import { wholeNumber } from "../lib/number.js";
 import {
   previousSecretOptions,
@@ -13,10 +11,10 @@ import {
 } from "../lib/secret.js";
 import { serviceOptions } from "../lib/service.js";
 import { resolveTarget, targetOptions } from "../lib/target.js";
-import { printable } from "../lib/text.js";
-import { createExplainer, type Explainer } from "../listen/explainer.js";
+import { createExplainer } from "../listen/explainer.js";
 import { archive, register, type Registration } from "../listen/registration.js";
-import { serve, type Received } from "../listen/server.js";
+import { serve } from "../listen/server.js";
+import { createShow, type Show } from "../listen/show.js";
 
 const options = {
   port: {
@@ -51,7 +49,7 @@ export const listen = command({
   usage: "[--secret-env <name>] [--forward-to <url>] [--save <file>]",
   details: [
     "Receives deliveries at every path of 127.0.0.1, verifies them and writes a line for each. The first line has the base URL.",
-    "Without a secret, an endpoint is registered for all event types, with the sandbox unless SVC_BASE_URL names another service, and archived at the end. Its secret is printed for your receiver. With a secret, register the base URL yourself.",
+    "Without a secret, an endpoint is registered for all event types, with the sandbox unless SVC_BASE_URL names another service, and archived at the end. Its secret is printed for your receiver. With a secret, register the base URL yourself. Signatures of the previous secret are genuine too, as a rotation needs.",
     "The body is forwarded byte by byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender gets the target's status and body, 502 if the target is down, and 401 for a wrong signature, which is saved but not forwarded, and explained at most ten times a minute. Without --forward-to, genuine deliveries get 200.",
     "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. svc-webhooks replay sends it again.",
   ],
@@ -79,9 +77,9 @@ export const listen = command({
     const previousSecrets = await readPreviousSecrets(context);
     const known = await readSecret(context);
     // A wrong secret is an error now, not at the first delivery.
-    if (known !== undefined) await sign("", known);
+    for (const one of [known, ...previousSecrets]) if (one !== undefined) await sign("", one);
     const file = given.save === undefined ? undefined : openCapture("--save", given.save);
-    let explain: Explainer | undefined;
+    let show: Show | undefined;
     let registered: Registration | undefined;
     try {
       await serve({
@@ -89,15 +87,24 @@ export const listen = command({
         maxBytes,
         target,
         signal,
-        async secretFor(url) {
+        async secretsFor(url) {
           if (known === undefined) registered = await register(context, `${url}/`);
           const secret = known ?? registered?.secret ?? "";
-          explain = createExplainer(secret, previousSecrets);
+          show = createShow(context, {
+            explain: createExplainer(secret, previousSecrets),
+            endpoint: registered?.webhook_endpoint_id,
+            forwardTo: target?.url,
+          });
           context.show({ url, ...registered }, listeningText(url, registered));
-          return secret;
+          return [
+            { id: "current", key: secret },
+            ...previousSecrets
+              .filter((key) => key !== secret)
+              .map((key) => ({ id: "previous", key })),
+          ];
         },
         save: (captured) => file?.write(captured),
-        onReceived: (received) => void showReceived(received, context, explain),
+        onReceived: (received) => void show?.(received),
       });
     } finally {
       file?.close();
@@ -123,33 +130,3 @@ async function leave(context: Context<typeof options>, registered: Registration)
 }
 
 const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === "https:" ? 443 : 80);
-
-async function showReceived(
-  { at, method, path, headers, body, verdict, status, error }: Received,
-  { json, paint, show }: Context,
-  explain: Explainer | undefined,
-): Promise<void> {
-  const isGenuine = verdict === "genuine";
-  const type = isGenuine && body ? eventTypeOf(body) : undefined;
-  const id = headerOf(headers, headerNames.deliveryId);
-  const signature = headerOf(headers, headerNames.signature) ?? "";
-  const isWrong = verdict === "signature_mismatch" || verdict === "signature_malformed";
-  const explanation = body && isWrong ? await explain?.(body, signature) : undefined;
-  if (json) {
-    const mistake = explanation?.mistake?.id ?? null;
-    const facts = { at, method, path, delivery_id: id ?? null, type: type ?? null };
-    show({ ...facts, bytes: body?.length ?? null, verdict, mistake, status, error }, "");
-    return;
-  }
-  const time = new Date(at).toTimeString().slice(0, 8);
-  const parts = [
-    paint("dim", time),
-    paint(status < 300 ? "green" : "red", String(status)),
-    printable(type ?? (isGenuine ? "(no type)" : method), 60),
-    printable(id ?? "(no delivery id)", 80),
-    isGenuine ? verdict : paint("red", verdict),
-  ];
-  const more = [error, explanation?.mistake?.text, explanation?.mistake?.remedy];
-  const lines = more.flatMap((text) => (text === undefined ? [] : [`  ${printable(text)}`]));
-  show({}, [parts.join("  "), ...lines].join("\n"));
-}

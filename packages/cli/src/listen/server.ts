@@ -1,27 +1,37 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { codeOf, headerNames, verify } from "@svc-webhooks/core";
+import { codeOf, headerNames, verify, type Secret } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
 import { Failure, messageOf } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
 import { deliveryHeaders, headerOf } from "../lib/delivery-headers.js";
 import type { HeaderList, Target } from "../lib/target.js";
 
+/** The response of the target, if there is one. */
+export interface TargetReply {
+  readonly status: number;
+  /** The start of its body; empty if that is compressed. */
+  readonly text: string;
+}
+
 /** One request, and what became of it. */
 export interface Received extends Omit<Captured, "body"> {
   /** Undefined if the body was not read. */
   readonly body: Buffer | undefined;
+  /** The id of the secret that made its signature, if it is genuine. */
+  readonly secretId: string | undefined;
   /** The status of the response. */
   readonly status: number;
+  readonly target?: TargetReply;
   /** Why the target did not respond, or the request could not be saved. */
   readonly error?: string;
 }
 
 export interface ListenOptions {
   readonly port: number;
-  /** Returns the secret of the endpoint at this URL. Deliveries wait for it. */
-  readonly secretFor: (url: string) => Promise<string>;
+  /** Returns the secrets of the endpoint at this URL. Deliveries wait for them. */
+  readonly secretsFor: (url: string) => Promise<readonly Secret[]>;
   readonly maxBytes: number;
   readonly target: Target | undefined;
   /** Called before the request is forwarded. If it throws, the sender gets 503. */
@@ -42,24 +52,28 @@ const maxConnections = 100;
 /** Headers of the target's response that the sender gets. */
 const returned = ["content-type", "content-encoding", "retry-after", "location"] as const;
 
+/** More than what is shown of a text, for its control characters. */
+const mostTextBytes = 4_096;
+
 interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string;
+  readonly body?: Uint8Array;
+  readonly target?: TargetReply;
   readonly error?: string;
 }
 
 /**
  * Serves on 127.0.0.1 until `signal` is aborted.
  *
- * @throws Failure (as a rejection) `port_unavailable`, and what `secretFor` throws
+ * @throws Failure (as a rejection) `port_unavailable`, and what `secretsFor` throws
  */
 export async function serve(options: ListenOptions): Promise<void> {
   const { port, signal } = options;
-  let secret = Promise.resolve("");
+  let secrets: Promise<readonly Secret[]> = Promise.resolve([]);
   const server = createServer(
     { requestTimeout: requestMs, headersTimeout: requestMs },
-    (request, response) => void receive(request, response, options, secret),
+    (request, response) => void receive(request, response, options, secrets),
   );
   server.maxConnections = maxConnections;
   server.listen(port, "127.0.0.1");
@@ -74,8 +88,8 @@ export async function serve(options: ListenOptions): Promise<void> {
     );
   }
   try {
-    secret = options.secretFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    await secret;
+    secrets = options.secretsFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await secrets;
     if (!signal.aborted) await once(signal, "abort");
   } finally {
     server.close();
@@ -87,21 +101,21 @@ async function receive(
   request: IncomingMessage,
   response: ServerResponse,
   options: ListenOptions,
-  secret: Promise<string>,
+  secrets: Promise<readonly Secret[]>,
 ): Promise<void> {
   const at = new Date().toISOString();
   const { method = "", url: path = "" } = request;
   const headers = headersOf(request);
   response.on("error", () => {});
-  const { body, verdict } = await read(request, headers, options.maxBytes, secret);
+  const { body, verdict, secretId } = await read(request, headers, options.maxBytes, secrets);
   const captured = { at, method, path, headers, verdict };
   const reply = await replyTo({ ...captured, body }, options);
   // Its connection is closed, so the sender tries again.
   if (options.signal.aborted) return;
   if (body === undefined) response.setHeader("Connection", "close");
   response.writeHead(reply.status, reply.headers).end(reply.body);
-  const { status, error } = reply;
-  options.onReceived({ ...captured, body, status, ...(error === undefined ? {} : { error }) });
+  const { headers: _headers, body: _body, ...result } = reply;
+  options.onReceived({ ...captured, body, secretId, ...result });
 }
 
 /** Reads the body and verifies it. A verdict is `genuine`, or the code of what is wrong. */
@@ -109,20 +123,23 @@ async function read(
   request: IncomingMessage,
   headers: HeaderList,
   maxBytes: number,
-  secret: Promise<string>,
-): Promise<{ readonly body: Buffer | undefined; readonly verdict: string }> {
+  secrets: Promise<readonly Secret[]>,
+): Promise<Pick<Received, "body" | "verdict" | "secretId">> {
   if (Number(request.headers["content-length"]) > maxBytes) {
-    return { body: undefined, verdict: "body_too_large" };
+    return { body: undefined, verdict: "body_too_large", secretId: undefined };
   }
   try {
     const bytes = await readRawBody(request, maxBytes);
     const signature = headerOf(headers, headerNames.signature);
-    const result = await verify(bytes, signature, await secret);
+    const result = await verify(bytes, signature, await secrets);
     const { buffer: memory, byteOffset, length } = bytes;
     const body = Buffer.from(memory, byteOffset, length);
-    return { body, verdict: result.ok ? "genuine" : result.code };
+    return result.ok
+      ? { body, verdict: "genuine", secretId: result.secretId }
+      : { body, verdict: result.code, secretId: undefined };
   } catch (error) {
-    return { body: undefined, verdict: codeOf(error) ?? "body_unavailable" };
+    const verdict = codeOf(error) ?? "body_unavailable";
+    return { body: undefined, verdict, secretId: undefined };
   }
 }
 
@@ -164,9 +181,12 @@ async function forward(
       const value = response.headers[name];
       return typeof value === "string" ? [[name, value] as const] : [];
     });
-    const status = response.statusCode ?? 0;
+    const { statusCode: status = 0, headers: fields } = response;
     if (status < 200 || status > 599) throw new Error(`it responded with the status ${status}`);
-    return { status, headers: Object.fromEntries(kept), body: await wholeBody(response) };
+    const content = await wholeBody(response);
+    const isReadable = fields["content-encoding"] === undefined;
+    const text = isReadable ? content.toString("utf8", 0, mostTextBytes) : "";
+    return { status, headers: Object.fromEntries(kept), body: content, target: { status, text } };
   } catch (error) {
     throw timeout.aborted ? timeout.reason : error;
   }

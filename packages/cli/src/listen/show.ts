@@ -1,0 +1,67 @@
+import { headerNames } from "@svc-webhooks/core";
+import type { Context } from "../command.js";
+import { headerOf } from "../lib/delivery-headers.js";
+import { eventTypeOf } from "../lib/event-type.js";
+import { printable } from "../lib/text.js";
+import type { Explainer } from "./explainer.js";
+import type { Received } from "./server.js";
+
+export type Show = (received: Received) => Promise<void>;
+
+export interface ShowOptions {
+  readonly explain: Explainer;
+  /** The id of the endpoint, if the command has registered it. */
+  readonly endpoint: string | undefined;
+  /** Where genuine deliveries are forwarded. */
+  readonly forwardTo: URL | undefined;
+}
+
+/** Returns a function that writes what became of a request: a line, or JSON. */
+export function createShow(
+  { json, paint, show, note }: Pick<Context, "json" | "paint" | "show" | "note">,
+  { explain, endpoint, forwardTo }: ShowOptions,
+): Show {
+  const which = endpoint === undefined ? "" : ` ${endpoint}`;
+  const unexplained = `None of the known mistakes: check that this is the secret of the endpoint${which}.`;
+  let isHinted = false;
+
+  return async ({ at, method, path, headers, body, verdict, secretId, status, target, error }) => {
+    const isGenuine = verdict === "genuine";
+    const type = isGenuine && body ? eventTypeOf(body) : undefined;
+    const id = headerOf(headers, headerNames.deliveryId);
+    const signature = headerOf(headers, headerNames.signature) ?? "";
+    const isWrong = verdict === "signature_mismatch" || verdict === "signature_malformed";
+    const explanation = body && isWrong ? await explain(body, signature) : undefined;
+    const { mistake } = explanation ?? {};
+    if (json) {
+      const facts = { at, method, path, delivery_id: id ?? null, type: type ?? null };
+      const judged = { verdict, secret: secretId ?? null, mistake: mistake?.id ?? null };
+      const statuses = { status, target_status: target?.status ?? null };
+      show({ ...facts, bytes: body?.length ?? null, ...judged, ...statuses, error }, "");
+      return;
+    }
+    const isRefused = target !== undefined && target.status >= 300;
+    const genuine = secretId === "previous" ? "genuine, previous secret" : verdict;
+    const parts = [
+      paint("dim", new Date(at).toTimeString().slice(0, 8)),
+      paint(status < 300 ? "green" : "red", isRefused ? `target ${status}` : String(status)),
+      printable(type ?? (isGenuine ? "(no type)" : method), 60),
+      printable(id ?? "(no delivery id)", 80),
+      isGenuine ? genuine : paint("red", verdict),
+    ];
+    const more = [
+      error,
+      isRefused ? printable(target.text, 200) : undefined,
+      mistake?.text,
+      mistake?.remedy,
+      explanation?.verdict === "unknown" ? unexplained : undefined,
+    ];
+    const lines = more.flatMap((text) => (text ? [`  ${printable(text)}`] : []));
+    show({}, [parts.join("  "), ...lines].join("\n"));
+    if (!isRefused || isHinted) return;
+    isHinted = true;
+    note(
+      `Your receiver refused a genuine delivery. svc-webhooks doctor ${forwardTo?.href} --secret-env … names the reason.`,
+    );
+  };
+}
