@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { getRequestListener } from "@hono/node-server";
@@ -217,6 +217,41 @@ const bad: readonly Bad[] = [
     mistake: "base64",
   },
   {
+    name: "upper-case digits",
+    listener: handWritten((body, signature) => signature === `sha256=${hmac(body).toUpperCase()}`),
+    ids: ["wrong_signature_form"],
+    mistake: "upper_case_hex",
+  },
+  {
+    name: "a signature in upper case",
+    listener: handWritten((body, signature) => signature === signed(body).toUpperCase()),
+    ids: ["wrong_signature_form"],
+    mistake: "upper_case_hex",
+  },
+  {
+    name: "the secret signed with the body",
+    listener: handWritten((body, signature) => signature === signed(secret, body)),
+    ids: ["wrong_signature_form"],
+    mistake: "swapped",
+  },
+  {
+    name: "a hash without a key",
+    listener: handWritten(
+      (body, signature) =>
+        signature === `sha256=${createHash("sha256").update(body).digest("hex")}`,
+    ),
+    ids: ["wrong_signature_form"],
+    mistake: "plain_hash",
+  },
+  ...[401, 403].map((status) => ({
+    name: `middleware that responds ${status} to every POST`,
+    listener: app((one) => {
+      one.use((_request, response) => void response.sendStatus(status));
+      one.post("/webhooks", express(receiver()));
+    }),
+    ids: ["guarded"],
+  })),
+  {
     name: "no verification",
     listener: handWritten(() => true),
     ids: ["unsigned_accepted"],
@@ -338,7 +373,8 @@ describe("names what is wrong", () => {
     expect({ code, found }).toEqual({ code: 1, found: ids });
     expect(findings[0]?.mistake).toBe(mistake);
     for (const { saw, cause, fix } of findings) {
-      for (const text of [saw, cause, fix]) expect(text).toMatch(/^[A-Za-z].*[.]$|docs\/.+\.md\.$/);
+      for (const text of [saw, cause, fix]) expect(text).toMatch(/^[A-Za-z].*[.]$|\/docs\/.+\.md$/);
+      expect(`${cause} ${fix}`).not.toMatch(/(?<!\/)\bdocs\//);
     }
   });
 
@@ -407,4 +443,29 @@ test.skipIf(!hasTerminal)("a terminal shows the probes as they are sent", async 
   expect(code).toBe(0);
   expect(output).toContain("a copy of a delivery");
   expect(output.split("\r\u001b[K").at(-1)).toMatch(/^http:.+ 0 findings/);
+});
+
+describe.skipIf(!hasTerminal)("the bar in a terminal", () => {
+  test.each<[string, RequestListener]>([
+    ["a receiver without mistakes", node(receiver())],
+    ["a refused secret", handWritten(() => false)],
+    [
+      "a guess that is right",
+      handWritten((body, value) => value === `sha1=${hmac(body, secret, "sha1")}`),
+    ],
+    ["a body parser", reserialising],
+  ])("is full at the last probe: %s", async (_what, listener) => {
+    const url = `localhost:${await listen(listener)}/webhooks`;
+    const { output } = await inTerminal(shell("doctor", url, "--secret-env=SECRET"));
+    const shares = Array.from(output.matchAll(/\] (\d+) %/g), ([, share]) => Number(share));
+    expect(output).toContain(` ${shares.length} probes, `);
+    expect(shares.indexOf(100)).toBe(shares.length - 1);
+  });
+
+  test("is not shown with --json", async () => {
+    const url = `localhost:${await listen(node(receiver()))}/webhooks`;
+    const args = ["doctor", url, "--secret-env=SECRET", "--json"];
+    const { output } = await inTerminal(shell(...args));
+    expect(output).toMatch(/^\{.*\}\r\n$/);
+  });
 });

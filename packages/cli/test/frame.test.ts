@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "@svc-webhooks/kit/programs";
 import { describe, expect, test } from "vitest";
@@ -212,6 +212,17 @@ describe.skipIf(!hasTerminal)("in a terminal", () => {
     );
     expect([code, output]).toEqual([130, expect.not.stringContaining("sha256=")]);
   });
+});
+
+test.skipIf(!hasTerminal)("a secret is typed after a line that asks for it", async () => {
+  const file = newFile();
+  writeFileSync(file, "{}");
+  const { code, output } = await inTerminal(
+    shell("sign", "--secret-stdin", "--body", file),
+    {},
+    { after: /Reading the secret from the terminal/, type: "whsec_typed\n\u0004" },
+  );
+  expect([code, output]).toEqual([0, expect.stringMatching(/sha256=[0-9a-f]{64}/)]);
 });
 
 describe("printable", () => {

@@ -41,6 +41,12 @@ describe("sign", () => {
     expect([code, stdout]).toEqual([0, `${signed(input)}\n`]);
   });
 
+  test("notes that a body is empty", async () => {
+    const { stderr } = await cli(["sign", "--secret-env", "SECRET"]);
+    expect(stderr).toBe("The body is empty: this is the signature of 0 bytes.\n");
+    expect((await cli(["sign", "--secret-env", "SECRET"], { input: " " })).stderr).toBe("");
+  });
+
   test("takes the secret from a file or stdin, without the newline at its end, and --json", async () => {
     const [file, bodyFile] = [newFile(), newFile()];
     writeFileSync(file, `${secret}\r\n`);
@@ -69,6 +75,16 @@ describe("verify", () => {
       stdout: "The signature is genuine.\n",
       stderr: "",
     });
+  });
+
+  test("accepts upper-case hex digits, and --explain notes that others may refuse them", async () => {
+    const upper = `sha256=${digest(body).digest("hex").toUpperCase()}`;
+    const args = ["verify", "--secret-env", "SECRET", "--signature", upper];
+    const stdout = "The signature is genuine.\n";
+    expect(await cli(args, { input: body })).toEqual({ code: 0, stdout, stderr: "" });
+    const explained = await cli([...args, "--explain"], { input: body });
+    expect(explained).toEqual({ code: 0, stdout, stderr: expect.stringContaining("lower case") });
+    expect(await verify(upper)).toEqual({ code: 0, value: { ok: true, mistake: null } });
   });
 
   const pretty = JSON.stringify(JSON.parse(body), null, 2);

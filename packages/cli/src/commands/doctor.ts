@@ -26,9 +26,6 @@ const options = {
   ...targetOptions,
 } as const;
 
-/** About as many probes as a receiver without mistakes gets. */
-const usualProbes = 16;
-
 export const doctor = command({
   usage: "<url> --secret-env <name>",
   args: ["url"],
@@ -40,7 +37,7 @@ export const doctor = command({
   examples: ["svc-webhooks doctor http://localhost:3000/webhooks --secret-env SVC_WEBHOOK_SECRET"],
   options,
   async run(context) {
-    const { args, options: given, paint, show, signal, stderr } = context;
+    const { args, options: given, paint, show, signal } = context;
     const [text = ""] = args;
     const timeoutMs = wholeNumber("--timeout", given.timeout, 1, 600) * 1_000;
     const target = await resolveTarget("The URL", text, given["allow-external"]);
@@ -48,15 +45,14 @@ export const doctor = command({
     const previousSecrets = await readPreviousSecrets(context);
     // A wrong secret is an error of the usage, not of the receiver.
     await sign("", secret);
-    const progress = createProgress(stderr);
+    const progress = createProgress(context);
     const senderTo = (to: Target) => sender({ target: to, secret, timeoutMs, signal });
-    let sent = 0;
     const { findings, not_judged, probes } = await examine({
       secret,
       previousSecrets,
       send: senderTo(target),
       sendToOtherSlash: senderTo(withOtherSlash(target)),
-      onProbe: ({ name }) => progress.update(Math.min((sent += 1) / usualProbes, 1), name),
+      onProbe: ({ name }, share) => progress.update(share, name),
     }).finally(progress.clear);
     const { href: url } = target.url;
     const blocks = [

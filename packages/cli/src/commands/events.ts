@@ -77,7 +77,7 @@ export const eventsRedeliverFailed = command({
   },
   run: (context) =>
     withService(context, async ({ webhookEvents }) => {
-      const { args, options, show, signal, stderr, note } = context;
+      const { args, options, show, signal, note } = context;
       const [webhook_endpoint_id = ""] = args;
       const max = options.max === undefined ? undefined : wholeNumber("--max", options.max, 1, 1e9);
       const all = { webhook_endpoint_id, max, signal };
@@ -86,7 +86,7 @@ export const eventsRedeliverFailed = command({
         show(counted, `${counted.redelivered} would be redelivered.`);
         return 0;
       }
-      const progress = createProgress(stderr);
+      const progress = createProgress(context);
       const result = await webhookEvents.redeliverFailed({
         ...all,
         onProgress({ event, error, ...counts }) {

@@ -57,13 +57,13 @@ export const replay = command({
   ],
   options,
   async run(context) {
-    const { args, json, options: given, paint, show, signal, stderr } = context;
+    const { args, json, options: given, paint, show, signal } = context;
     const [file = ""] = args;
     const concurrency = wholeNumber("--concurrency", given.concurrency, 1, 100);
     const isWanted = filterOf(given.only, given["delivery-id"]);
     const target = await resolveTarget("--to", given.to, given["allow-external"]);
 
-    const progress = createProgress(stderr);
+    const progress = createProgress(context);
     const counts = { sent: 0, succeeded: 0, failed: 0 };
     const running = new Set<Promise<void>>();
     const write = (value: object, text: string) => {

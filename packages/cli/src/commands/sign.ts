@@ -19,7 +19,9 @@ export const sign = command({
   async run(context) {
     bodyFirst(context.options);
     const secret = await requireSecret(context);
-    const signature = await signatureOf(await readBody(context), secret);
+    const body = await readBody(context);
+    const signature = await signatureOf(body, secret);
+    if (body.length === 0) context.note("The body is empty: this is the signature of 0 bytes.");
     context.show({ signature }, signature);
     return 0;
   },

@@ -28,7 +28,7 @@ export const verify = command({
   usage: "--signature <value> --secret-env <name> [--explain] < body",
   details: [
     "Exits with 0 if the signature is that of the exact bytes of stdin, and with 1 if it is not.",
-    "--explain tries the known mistakes, such as a body that was parsed and serialised again, or a secret with a newline, and names the one that makes this signature. A mistake is never accepted, and neither is the previous secret.",
+    "--explain tries the known mistakes, such as a body that was parsed and serialised again, or a secret with a newline, and names the one that makes this signature. A mistake is never accepted, and neither is the previous secret, which svc-webhooks listen accepts. Upper-case hex digits are genuine, with a note on stderr.",
     "With --json: { ok, mistake }, where mistake is an id such as reserialised_json, or null.",
   ],
   examples: [
@@ -42,7 +42,7 @@ export const verify = command({
     const previousSecrets = await readPreviousSecrets(context);
     const body = await readBody(context);
     const { signature } = context.options;
-    const { json, paint, show } = context;
+    const { json, note, paint, show } = context;
 
     const spoilt = spoiltSecret(secret);
     if (spoilt) {
@@ -53,6 +53,7 @@ export const verify = command({
     const verdict = await verdictOf(body, signature, secret);
     if (verdict.ok) {
       show({ ok: true, mistake: null }, paint("green", "The signature is genuine."));
+      if (context.options.explain && signature !== signature.toLowerCase()) note(upperCase);
       return 0;
     }
     const isExplained = json || context.options.explain;
@@ -67,6 +68,9 @@ export const verify = command({
     return 1;
   },
 });
+
+const upperCase =
+  'Its hex digits are in upper case, which other receivers may refuse. Write them in lower case: digest("hex") does.';
 
 /** A secret that a receiver refuses verifies nothing; quotes and white space around it are common. */
 function spoiltSecret(secret: string): { readonly id: string; readonly text: string } | undefined {

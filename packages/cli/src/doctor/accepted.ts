@@ -5,18 +5,22 @@ import { bodyGuesses } from "./guesses.js";
 import { identify } from "./identify.js";
 import { isSuccess, newDeliveryId } from "./probe.js";
 
+/** How many probes a receiver without mistakes gets. */
+export const acceptedProbes = 9;
+
 /** What else a receiver that accepts a genuine delivery must accept. */
 export async function examineAccepted(examining: Examining): Promise<void> {
-  const { ask, findings, secret, send } = examining;
+  const { ask, expectMore, findings, secret, send } = examining;
   const variants = [
     ["genuine JSON with spaces, escapes and numbers", exact],
     ["genuine JSON in several lines", lines],
     ["genuine JSON with characters outside ASCII", nonAscii],
   ] as const;
-  for (const [name, make] of variants) {
+  for (const [index, [name, make]] of variants.entries()) {
     const body = make();
     const reply = await ask({ name, body });
     if (isSuccess(reply)) continue;
+    expectMore(index + 1 - variants.length);
     const guessed = await identify(body, bodyGuesses(body, secret), reply, examining);
     findings.push(guessed ?? finding("body_altered", saw(reply)));
     // The others would fail for the same reason.

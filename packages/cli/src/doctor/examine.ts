@@ -1,7 +1,7 @@
-import { examineAccepted } from "./accepted.js";
+import { acceptedProbes, examineAccepted } from "./accepted.js";
 import { Enough, saw, type ExamineOptions } from "./examining.js";
 import { finding, notJudged, type Finding } from "./findings.js";
-import { examineForgeries } from "./forged.js";
+import { examineForgeries, forgedProbes } from "./forged.js";
 import { examineGenuine } from "./genuine.js";
 import { isSuccess, type Reply, type Send } from "./probe.js";
 
@@ -16,8 +16,9 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const probes: Reply[] = [];
   const findings: Finding[] = [];
   const notSent: string[] = [];
+  let expected = 1 + forgedProbes + acceptedProbes;
   const send: Send = async (probe) => {
-    options.onProbe(probe);
+    options.onProbe(probe, (probes.length + 1) / expected);
     const reply = await options.send(probe);
     probes.push(reply);
     return reply;
@@ -32,7 +33,8 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     }
     return reply;
   };
-  const examination = { ...options, send, ask, findings };
+  const expectMore = (more: number) => void (expected += more);
+  const examination = { ...options, send, ask, expectMore, findings };
   try {
     const genuine = await examineGenuine(examination);
     await examineForgeries(genuine, examination);

@@ -7,13 +7,16 @@ export interface ExamineOptions {
   readonly send: Send;
   /** Sends a probe to the same URL with a slash added to its path, or removed. */
   readonly sendToOtherSlash: Send;
-  readonly onProbe: (probe: Probe) => void;
+  /** Called before each probe with its share of those that are expected, 0 … 1. */
+  readonly onProbe: (probe: Probe, share: number) => void;
 }
 
 /** What the parts of an examination share. */
 export interface Examining extends ExamineOptions {
   /** Sends a probe to which every receiver must respond, else {@link Enough}. */
   readonly ask: Send;
+  /** Adds to the number of probes that are expected. */
+  readonly expectMore: (probes: number) => void;
   readonly findings: Finding[];
 }
 

@@ -11,8 +11,9 @@ export interface Finding {
 
 export type FindingId = keyof typeof texts;
 
-const rawBody =
-  "Mount the receiver before every body parser, or keep the raw bytes and verify those: docs/raw-body.md.";
+const pages = "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs";
+
+const rawBody = `Mount the receiver before every body parser, or keep the raw bytes and verify those: ${pages}/raw-body.md`;
 const verifyFirst =
   "Compare the X-SVC-Signature with the HMAC of the exact body before anything else, and respond with 401 if they differ.";
 
@@ -24,8 +25,8 @@ const texts = {
   },
   hangs: {
     cause:
-      "The receiver does not respond. Most often it waits for a body that a parser has consumed, or an error is thrown and not caught.",
-    fix: "Mount the receiver before every body parser, and let each path of the handler respond.",
+      "The receiver does not respond in time. Most often it waits for a body that a parser has consumed, an error is thrown and not caught, or its handler takes longer than --timeout.",
+    fix: "Mount the receiver before every body parser, let each path of the handler respond, and leave long work to a durable queue.",
   },
   connection_closed: {
     cause: "The receiver closes the connection without a response, as when its process crashes.",
@@ -49,8 +50,13 @@ const texts = {
   },
   wrong_secret: {
     cause:
-      "The receiver most likely has another secret than this command; else something before it changes every body.",
-    fix: "Give both the secret that the service returned for this endpoint, whsec_ included, without quotes or white space.",
+      "The receiver most likely has another secret than this command; else something before it changes every body or refuses every POST.",
+    fix: "Give both the secret that the service returned for this endpoint, whsec_ included, without quotes or white space. If both have it, print the signature that the receiver computes: svc-webhooks verify --explain names its mistake.",
+  },
+  guarded: {
+    cause:
+      "Something in front of the receiver refuses every POST, such as CSRF protection or authentication.",
+    fix: "Exempt the receiver's path from it: its deliveries are authenticated by their signature.",
   },
   wrong_signature_form: {
     cause: "The receiver expects a signature in another form.",
@@ -109,7 +115,7 @@ const texts = {
   duplicate_ran: {
     cause:
       "The receiver ran the same delivery twice. Most often it is created for each request, or two processes have a memory store each.",
-    fix: "Create the receiver once, and share a store between processes: docs/stores.md.",
+    fix: `Create the receiver once, and share a store between processes: ${pages}/stores.md`,
   },
   stops_serving: {
     cause: "After a sender hung up in the middle of a body, the receiver no longer serves.",

@@ -10,6 +10,9 @@ export async function forgery(body = plain()): Promise<{ body: Uint8Array; signa
   return { body, signature: await sign(body, `whsec_${randomBytes(24).toString("base64")}`) };
 }
 
+/** How many of them there are. */
+export const forgedProbes = 6;
+
 /** Deliveries that must be refused. */
 export async function examineForgeries(
   genuineReply: Reply,

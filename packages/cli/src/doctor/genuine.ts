@@ -1,4 +1,5 @@
 import type { OutcomeCode } from "@svc-webhooks/core";
+import { acceptedProbes } from "./accepted.js";
 import { notJson, plain } from "./bodies.js";
 import { Enough, isError, saw, type Examining } from "./examining.js";
 import { finding, type Finding } from "./findings.js";
@@ -9,10 +10,11 @@ import { isSuccess, type Reply } from "./probe.js";
 
 /** The simplest genuine delivery. */
 export async function examineGenuine(examining: Examining): Promise<Reply> {
-  const { ask, findings, secret, previousSecrets } = examining;
+  const { ask, expectMore, findings, secret, previousSecrets } = examining;
   const body = plain();
   const reply = await ask({ name: "a genuine delivery", body });
   if (isSuccess(reply)) return reply;
+  expectMore(-acceptedProbes);
   const { status, code, location } = reply;
   if (status !== null && status >= 300 && status < 400) {
     findings.push(finding("redirects", `${saw(reply)} It leads to ${location ?? "no location"}.`));
@@ -75,12 +77,25 @@ const verifiedOutcomes: ReadonlySet<string> = new Set<OutcomeCode>([
 ]);
 
 /** Why a genuine delivery is refused if no guess is accepted. */
-async function refused(reply: Reply, { ask }: Examining): Promise<Finding> {
+async function refused(reply: Reply, { ask, expectMore, send }: Examining): Promise<Finding> {
+  expectMore(1);
   const forged = await ask({ name: "a forged delivery", ...(await forgery()) });
   if (forged.status !== reply.status) {
     // The signature is recognised, so something else is refused.
     return finding("genuine_failed", `${saw(reply)} ${saw(forged)}`);
   }
+  if (reply.code === undefined && (reply.status === 401 || reply.status === 403)) {
+    expectMore(1);
+    const slow = await send({ name: "a body in two pieces", body: plain(), how: "pieces" });
+    // What does not wait for the body has not compared its signature.
+    if (slow.early && slow.status === reply.status) {
+      return finding(
+        "guarded",
+        `${saw(reply)} A forged delivery has the same status, before its body has been sent.`,
+      );
+    }
+  }
+  expectMore(2);
   const [json, text] = [
     await ask({ name: "unsigned JSON", body: plain(), signature: undefined }),
     await ask({ name: "unsigned text that is not JSON", body: notJson(), signature: undefined }),

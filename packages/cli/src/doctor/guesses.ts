@@ -1,10 +1,10 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 
 type Bytes = string | Uint8Array;
 
 const hex = (key: Bytes, message: Bytes) => createHmac("sha256", key).update(message).digest("hex");
 
-/** Whether a mistake is in the body that was signed, the key or the form of the value. */
+/** Whether a mistake is in the body that was signed, the key, or how the value is computed and written. */
 export type GuessKind = "parsed" | "altered" | "key" | "form";
 
 /** The signature that a mistaken receiver computes for a body, and so accepts. */
@@ -56,8 +56,14 @@ export function keyGuesses(
   ];
   const digest = (hash: string, encoding: "hex" | "base64") =>
     createHmac(hash, secret).update(body).digest(encoding);
+  const [right, hash] = [digest("sha256", "hex"), createHash("sha256").update(body).digest("hex")];
   const forms = [
-    digest("sha256", "hex"),
+    right,
+    `sha256=${right.toUpperCase()}`,
+    `SHA256=${right.toUpperCase()}`,
+    `sha256=${hex(body, secret)}`,
+    `sha256=${hash}`,
+    hash,
     `sha256=${digest("sha256", "base64")}`,
     digest("sha256", "base64"),
     `sha256=${digest("sha1", "hex")}`,

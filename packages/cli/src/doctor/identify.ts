@@ -17,16 +17,17 @@ export async function identify(
   body: Uint8Array,
   guesses: readonly Guess[],
   refusal: Reply,
-  { ask, secret, previousSecrets }: Examining,
+  { ask, expectMore, secret, previousSecrets }: Examining,
 ): Promise<Finding | undefined> {
   // A receiver that accepts anything accepts each guess too.
   const genuine = await sign(body, secret);
-  const seen = new Set([genuine]);
-  for (const { kind, signature } of guesses) {
-    if (seen.has(signature)) continue;
-    seen.add(signature);
+  const all = [genuine, ...guesses.map(({ signature }) => signature)];
+  const distinct = guesses.filter(({ signature }, index) => all.indexOf(signature) === index + 1);
+  expectMore(distinct.length);
+  for (const [index, { kind, signature }] of distinct.entries()) {
     const reply = await ask({ name: "the signature of a mistaken receiver", body, signature });
     if (!isSuccess(reply)) continue;
+    expectMore(index + 1 - distinct.length);
     const { mistake } = await explain({ body, signature, secrets: secret, previousSecrets });
     return finding(kinds[kind], `${saw(refusal)} The signature of mistaken code is accepted.`, {
       ...(mistake && {

@@ -1,8 +1,8 @@
-import type { Output } from "../command.js";
+import type { Context } from "../command.js";
 
 const width = 30;
 
-/** A line at the bottom of a terminal. On anything else it writes nothing. */
+/** A line at the bottom of a terminal. On anything else, and with `--json`, nothing is written. */
 export interface Progress {
   /** @param share of the work that is done, 0 … 1 */
   readonly update: (share: number, text: string) => void;
@@ -10,8 +10,8 @@ export interface Progress {
   readonly clear: () => void;
 }
 
-export function createProgress(output: Output): Progress {
-  if (output.isTTY !== true) return { update: () => {}, clear: () => {} };
+export function createProgress({ stderr, json }: Pick<Context, "stderr" | "json">): Progress {
+  if (json || stderr.isTTY !== true) return { update: () => {}, clear: () => {} };
   let shown = "";
   return {
     update(share, text) {
@@ -20,10 +20,10 @@ export function createProgress(output: Output): Progress {
       const line = `[${bar}] ${Math.floor(share * 100)} %  ${text}`;
       if (line === shown) return;
       shown = line;
-      output.write(`\r\u001b[K${line}`);
+      stderr.write(`\r\u001b[K${line}`);
     },
     clear() {
-      if (shown !== "") output.write("\r\u001b[K");
+      if (shown !== "") stderr.write("\r\u001b[K");
       shown = "";
     },
   };

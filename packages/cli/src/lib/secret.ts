@@ -25,7 +25,10 @@ export const previousSecretOptions = {
   "previous-secret-file": { type: "string", value: "file", text: "file with that secret" },
 } as const;
 
-type SecretContext = Context<typeof secretOptions>;
+type SecretContext = Pick<
+  Context<typeof secretOptions>,
+  "env" | "options" | "stdin" | "signal" | "note"
+>;
 type PreviousContext = Context<typeof previousSecretOptions>;
 
 /**
@@ -34,9 +37,7 @@ type PreviousContext = Context<typeof previousSecretOptions>;
  *
  * @throws UsageError (as a rejection) if two are given, or there is no secret
  */
-export async function readSecret(
-  context: Pick<SecretContext, "env" | "options" | "stdin" | "signal">,
-): Promise<string | undefined> {
+export async function readSecret(context: SecretContext): Promise<string | undefined> {
   const { "secret-env": name, "secret-file": file, "secret-stdin": fromStdin } = context.options;
   const given = [name, file, fromStdin || undefined].filter((one) => one !== undefined);
   if (given.length > 1) {
@@ -45,14 +46,16 @@ export async function readSecret(
       "Use one of --secret-env, --secret-file and --secret-stdin.",
     );
   }
-  if (fromStdin) return fromBytes("--secret-stdin", await readStdin(context));
+  if (fromStdin) {
+    if (context.stdin.isTTY === true)
+      context.note("Reading the secret from the terminal; Ctrl-D on a new line ends it.");
+    return fromBytes("--secret-stdin", await readStdin(context));
+  }
   return secretFrom("secret", name, file, context.env);
 }
 
 /** As {@link readSecret}, and a secret is required. */
-export async function requireSecret(
-  context: Pick<SecretContext, "env" | "options" | "stdin" | "signal">,
-): Promise<string> {
+export async function requireSecret(context: SecretContext): Promise<string> {
   const secret = await readSecret(context);
   if (secret !== undefined) return secret;
   throw new UsageError(
