@@ -94,11 +94,8 @@ describe("a response without what the interface does not show", () => {
     expect(stdout).toContain(shown);
   });
 
-  test.each([
-    "emails send --from a --to b --subject c --text d",
-    "sends get send_1",
-    "domains add a.test",
-  ])("is a failure of %s if it has no id", async (words) => {
+  test("is a failure of emails send if it has no id", async () => {
+    const words = "emails send --from a --to b --subject c --text d";
     const { code, stdout } = await cli(words.split(" "), { env: await service({}) });
     expect([code, stdout]).toEqual([1, ""]);
   });

@@ -162,21 +162,14 @@ export function createClient(options: ClientOptions = {}): Client {
     },
     sends: {
       get: (id, given) =>
-        request(
-          () => ({
-            method: "GET",
-            path: `/v1/sends/${pathId("send_id", id)}`,
-            result: "send_id",
-          }),
-          given,
-        ),
+        request(() => ({ method: "GET", path: `/v1/sends/${pathId("send_id", id)}` }), given),
       waitFor: (id, given) => waitForSend(client.sends.get, connection.clock, id, given),
     },
     domains: {
       create: (domain, given) =>
         request(() => {
           checkDomain({ ...domain });
-          return { method: "POST", path: "/v1/domains", body: domain, result: "domain_id" };
+          return { method: "POST", path: "/v1/domains", body: domain };
         }, given),
       verify: (id, given) =>
         request(

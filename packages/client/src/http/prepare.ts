@@ -23,7 +23,7 @@ export interface Call {
   /** Its success may have no body. */
   readonly mayBeEmpty?: boolean;
   /** The member that its success must have. */
-  readonly result?: "send_id" | "domain_id" | "secret";
+  readonly result?: "send_id" | "secret";
 }
 
 /** A request as each of its attempts makes it. */
