@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { gate } from "@svc-webhooks/kit/gate";
 import { signedDelivery } from "@svc-webhooks/testing";
 import fc from "fast-check";
@@ -151,6 +151,43 @@ test("a broken line is reported, and the others are sent", async () => {
   expect(stdout).toContain("failed  line 4  not a request");
   expect(stdout).toContain("Sent 2: 2 succeeded, 2 failed.\n");
   expect(got).toHaveLength(2);
+});
+
+test("reads requests from stdin", async () => {
+  const file = await captureOf("0", "1");
+  const { url: to, got } = await target();
+  const { code, stdout } = await cli(["replay", "-", "--to", to], { input: readFileSync(file) });
+  expect([code, stdout]).toEqual([0, "Sent 2: 2 succeeded, 0 failed.\n"]);
+  expect(got.map(({ body }) => body.toString())).toEqual(["0", "1"]);
+});
+
+test("Ctrl-C ends the reading of stdin, and the summary is printed", async () => {
+  const file = await captureOf("0");
+  const { url: to } = await target();
+  const { child, interrupt, output, shows } = start(["replay", "-", "--to", to, "--json"]);
+  child.stdin.write(readFileSync(file));
+  await shows(/"status":200/);
+  expect(await interrupt()).toBe(130);
+  expect(linesOf(output.stdout).at(-1)).toEqual({
+    summary: { sent: 1, succeeded: 1, failed: 0, interrupted: true },
+  });
+  expect(output.stderr).toBe("");
+});
+
+test.skipIf(!hasTerminal)("requests can be pasted into a terminal", async () => {
+  const keys = { after: /Reading the requests from the terminal/, type: "\u0003" };
+  const { code } = await inTerminal(shell("replay", "-", "--to=localhost:1"), {}, keys);
+  expect(code).toBe(130);
+});
+
+test("a file whose first line is not a request is one error", async () => {
+  const { url: to, got } = await target();
+  const file = await captureOf("0");
+  const input = `{"at":\n${readFileSync(file, "utf8")}`;
+  const { code, stdout, stderr } = await cli(["replay", "-", "--to", to], { input });
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toMatch(/^svc-webhooks replay: The first line .+ listen --save .+\n$/);
+  expect(got).toEqual([]);
 });
 
 describe("refuses", () => {

@@ -49,6 +49,15 @@ test.each([
 ])("wrong usage exits with 2: %s", async (_what, args, text) => {
   const { code, stdout, stderr } = await cli(["sandbox", ...args]);
   expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(text)]);
+  expect(stderr.match(/--help/g)).toHaveLength(1);
+  const { error } = JSON.parse((await cli(["sandbox", ...args, "--json"])).stderr) as {
+    readonly error: unknown;
+  };
+  expect(error).toEqual({
+    code: "wrong_usage",
+    message: expect.stringMatching(text),
+    hint: expect.stringMatching(/^svc-webhooks sandbox --help lists /),
+  });
 });
 
 test("a port in use exits with 1 and the fix", async () => {
@@ -64,7 +73,7 @@ test("a port in use exits with 1 and the fix", async () => {
 });
 
 test.skipIf(!hasTerminal)(
-  "in a terminal it shows what to export, and Ctrl-C stops it",
+  "in a terminal it shows what to export and where to look, and Ctrl-C stops it",
   async () => {
     const { code, output } = await inTerminal(
       shell("sandbox", "--port=0"),
@@ -75,6 +84,7 @@ test.skipIf(!hasTerminal)(
       },
     );
     expect([code, output]).toEqual([130, expect.stringContaining("export SVC_BASE_URL=http:")]);
+    expect(output).toMatch(/ http:\/\/127\.0\.0\.1:\d+\/_sandbox\/overview\r\n/);
   },
 );
 

@@ -101,7 +101,9 @@ export async function runCommand(
       json ? `${JSON.stringify({ url })}\n` : `The sandbox serves the interface at ${url}\n`,
     );
     if (stdout.isTTY === true && !json) {
-      stdout.write(`  export SVC_BASE_URL=${url} SVC_API_KEY=svc_test\nCtrl-C stops it.\n`);
+      stdout.write(
+        `  export SVC_BASE_URL=${url} SVC_API_KEY=svc_test\nIts state: ${url}/_sandbox/overview\nCtrl-C stops it.\n`,
+      );
     }
     await aborted(signal);
   } finally {
@@ -109,8 +111,7 @@ export async function runCommand(
   }
 }
 
-const usage = (message: string) =>
-  new WebhookError("wrong_usage", `${message} --help lists all options.`);
+const usage = (message: string) => new WebhookError("wrong_usage", message);
 
 function numberFrom(option: string, text: string, max: number): number {
   const value = Number(text);

@@ -37,7 +37,7 @@ function readArguments(args: readonly string[]) {
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
     const [sentence = "Wrong arguments"] = (error as Error).message.split(". ");
-    throw new WebhookError("wrong_usage", `${sentence}. --help lists all options.`);
+    throw new WebhookError("wrong_usage", `${sentence}.`);
   }
 }
 
@@ -87,8 +87,8 @@ process.stdout.on("error", () => process.exit());
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(
-    `svc-webhooks sandbox: ${error instanceof Error ? error.message : String(error)}\n`,
-  );
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = codeOf(error) === "wrong_usage" ? " --help lists all options." : "";
+  process.stderr.write(`svc-webhooks sandbox: ${message}${hint}\n`);
   process.exit(codeOf(error) === undefined ? 1 : 2);
 }

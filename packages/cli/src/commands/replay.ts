@@ -47,7 +47,7 @@ export const replay = command({
   usage: "<file> --to <url>",
   args: ["file"],
   details: [
-    "Sends the requests of a file that svc-webhooks listen --save has written: the same bytes, with the documented headers, Idempotency-Key and Content-Type. All go to the URL as it is given; saved paths are not used, and redirects are not followed.",
+    "Sends the requests of a file that svc-webhooks listen --save has written (- reads stdin): the same bytes, with the documented headers, Idempotency-Key and Content-Type. All go to the URL as it is given; saved paths are not used, and redirects are not followed.",
     "The signatures are those of the file, so the receiver needs the secret that was valid then. A receiver that has run a delivery responds to its copy as to a duplicate.",
     "Writes a line for each request that did not get a 2xx, and a summary; with --json a line for every request: { line, delivery_id, status, bytes, sha256, ms }. Exits with 1 unless all got a 2xx.",
   ],
@@ -57,7 +57,7 @@ export const replay = command({
   ],
   options,
   async run(context) {
-    const { args, json, options: given, paint, show, signal } = context;
+    const { args, json, options: given, note, paint, show, signal, stdin } = context;
     const [file = ""] = args;
     const concurrency = wholeNumber("--concurrency", given.concurrency, 1, 100);
     const isWanted = filterOf(given.only, given["delivery-id"]);
@@ -89,8 +89,18 @@ export const replay = command({
       if (json) write(sent, "");
     };
 
-    for await (const { number, text, share } of linesOf("The capture file", file)) {
+    if (file === "-" && stdin.isTTY === true)
+      note("Reading the requests from the terminal; Ctrl-D ends them.");
+    let isFirst = true;
+    for await (const { number, text, share } of linesOf("The capture file", file, context)) {
       const captured = parseCaptured(text);
+      if (isFirst && !captured) {
+        throw new UsageError(
+          "The first line of the file is not a request that listen --save has written.",
+          "Use a file that svc-webhooks listen --save has written.",
+        );
+      }
+      isFirst = false;
       if (!captured) {
         const error = "not a request that listen --save has written";
         fail({ line: number, status: null, error }, `line ${number}  ${error}`);
@@ -99,7 +109,8 @@ export const replay = command({
         running.add(sending);
         if (running.size >= concurrency) await Promise.race(running);
       }
-      progress.update(share, `${counts.sent} sent, ${counts.failed} failed`);
+      if (share !== undefined)
+        progress.update(share, `${counts.sent} sent, ${counts.failed} failed`);
       if (signal.aborted) break;
     }
     await Promise.all(running);

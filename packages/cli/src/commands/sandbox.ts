@@ -1,5 +1,9 @@
+import { codeOf } from "@svc-webhooks/core";
 import { commandOptions, runCommand } from "@svc-webhooks/sandbox/command";
 import { command } from "../command.js";
+import { UsageError } from "../errors.js";
+
+const hint = "svc-webhooks sandbox --help lists all options.";
 
 export const sandbox = command({
   usage: "[options]",
@@ -13,7 +17,14 @@ export const sandbox = command({
   ],
   options: commandOptions,
   async run({ options, stdout, signal, json }) {
-    await runCommand(options, { stdout, signal, json });
+    try {
+      await runCommand(options, { stdout, signal, json });
+    } catch (error) {
+      // It refuses the value of an option.
+      if (error instanceof Error && codeOf(error) !== undefined)
+        throw new UsageError(error.message, hint);
+      throw error;
+    }
     return 0;
   },
 });

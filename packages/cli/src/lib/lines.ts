@@ -1,33 +1,42 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { addAbortSignal, type Readable } from "node:stream";
+import type { Context } from "../command.js";
 import { messageOf, UsageError } from "../errors.js";
 
 export interface Line {
   /** From 1. */
   readonly number: number;
   readonly text: string;
-  /** The share of the file that has been read, 0 … 1. */
-  readonly share: number;
+  /** The share of the file that has been read, 0 … 1. Undefined if its size is unknown. */
+  readonly share: number | undefined;
 }
 
 /**
- * Reads the lines of a file one by one, so that its size does not matter. Empty lines are left out.
+ * Reads the lines of a file one by one, so that its size does not matter; of stdin if the path is `-`, until
+ * `signal` is aborted. Empty lines are left out.
  *
  * @throws UsageError (as a rejection) if the file cannot be read
  */
-export async function* linesOf(what: string, path: string): AsyncGenerator<Line> {
+export async function* linesOf(
+  what: string,
+  path: string,
+  { stdin, signal }: Pick<Context, "stdin" | "signal">,
+): AsyncGenerator<Line> {
   let number = 0;
   let read = 0;
   let rest: Buffer[] = [];
-  const line = (size: number): Line => {
+  const line = (size: number | undefined): Line => {
     number += 1;
     const text = Buffer.concat(rest).toString("utf8");
     rest = [];
-    return { number, text, share: size === 0 ? 1 : read / size };
+    return { number, text, share: size ? read / size : undefined };
   };
   try {
-    const { size } = await stat(path);
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    const isStdin = path === "-";
+    const size = isStdin ? undefined : (await stat(path)).size;
+    const stream = isStdin ? addAbortSignal<Readable>(signal, stdin) : createReadStream(path);
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
       let start = 0;
       for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
         rest.push(chunk.subarray(start, end));
@@ -42,6 +51,7 @@ export async function* linesOf(what: string, path: string): AsyncGenerator<Line>
     const last = line(size);
     if (last.text.trim() !== "") yield last;
   } catch (error) {
+    if (signal.aborted) return;
     throw new UsageError(`${what} cannot be read: ${messageOf(error)}.`, "Check the path.");
   }
 }
