@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { createReceiver } from "@svc-webhooks/core";
 import { gate } from "@svc-webhooks/kit/gate";
 import { listen } from "@svc-webhooks/kit/servers";
@@ -11,17 +11,18 @@ import { signedDelivery } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createExplainer } from "../src/listen/explainer.js";
 import { captured, deliver, listening, target } from "./listening.js";
-import { cli, hasTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
+import {
+  cli,
+  freePort,
+  hasTerminal,
+  inTerminal,
+  newFile,
+  secret,
+  shell,
+  start,
+} from "./support.js";
 
 const event = '{ "type": "email.sent", "name": "Zo\\u00eb" }\r\n';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 test("verifies, saves and forwards a delivery, and returns the target's response", async () => {
   const { url: to, got } = await target((response) =>
@@ -497,7 +498,7 @@ describe("without a secret", () => {
   });
 
   test("fails if no service is reachable, and leaves the port free", async () => {
-    const env = { SVC_BASE_URL: "http://127.0.0.1:9" };
+    const env = { SVC_BASE_URL: `http://127.0.0.1:${await freePort()}` };
     const { code, stdout, stderr } = await cli(["listen", "--port=0"], { env });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/Start the sandbox with svc-webhooks sandbox/);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { listen } from "@svc-webhooks/kit/servers";
 import { createSandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { cli, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
+import { cli, freePort, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
 
 type Item = Readonly<Record<string, string>>;
 
@@ -40,9 +40,10 @@ async function withFailures(count: number) {
 test("an email is sent, awaited and shown", async () => {
   const { sandbox, run, json: value } = await service();
   const sent = await value(email, subject);
+  expect(sent.value).not.toHaveProperty("idempotencyKey");
   expect(sent).toMatchObject({
     code: 0,
-    value: { status: "accepted", subject: "Your receipt", idempotencyKey: expect.any(String) },
+    value: { status: "accepted", subject: "Your receipt", idempotency_key: expect.any(String) },
   });
   await sandbox.clock.advance(0);
   const { code, stdout } = await run(`sends get ${String(sent.value["send_id"])} --wait`);
@@ -122,11 +123,35 @@ test("deliveries are listed by status and endpoint, and redelivered", async () =
   expect(table.stdout).toMatch(/^event_id +type +status +attempts/);
 });
 
+test("a list of deliveries fits 100 columns, with its times", async () => {
+  const { run, sandbox } = await service();
+  await run("endpoints create --url http://127.0.0.1:9/ --event email.delivered");
+  await run(email, subject);
+  await sandbox.clock.advance(0);
+  const { stdout } = await run("events list");
+  const lines = stdout.trimEnd().split("\n");
+  const time = /\d\d [A-Z][a-z]{2} \d\d:\d\d:\d\dZ/.source;
+  expect(lines[1]).toMatch(
+    new RegExp(`^evt_\\w+  email\\.delivered  pending +1 +${time}  ${time}$`),
+  );
+  // The longest status is three characters longer.
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(97);
+});
+
+test.skipIf(!hasTerminal)("statuses of deliveries have colours in a terminal", async () => {
+  const { env } = await withFailures(1);
+  const { output } = await inTerminal(shell("events", "list"), env);
+  expect(output).toContain(" \u001b[31mfailed\u001b[39m ");
+});
+
 test("all failed deliveries are redelivered, after they were counted", async () => {
   const { json: value, run, id } = await withFailures(3);
   expect((await run(`events redeliver-failed ${id} --dry-run`)).stdout).toBe(
     "3 would be redelivered.\n",
   );
+  expect((await value(`events redeliver-failed ${id} --dry-run`)).value).toEqual({
+    would_redeliver: 3,
+  });
   expect((await value(`events redeliver-failed ${id} --max 1`)).value).toEqual({
     redelivered: 1,
     skipped: 0,
@@ -164,14 +189,19 @@ describe("a refusal is one line with its fix", () => {
   test.each([
     ["sends get send_x", 1, /There is no such send_id\./],
     ["sends get", 2, /The argument <send_id> is missing\./],
-    ["emails send --from a@b.test --to c@d.test --subject x", 2, /needs `html`, `text` or both/],
+    ["emails send --from a@b.test --to c@d.test --subject x", 2, /no body\. Add --text, --html,/],
+    ["emails send --from  --to c@d.test --subject x --text y", 2, /: --from must be an address\./],
+    ["emails send --from a@b.test --to  --subject x --text y", 2, /--to is missing\./],
+    ["event-types list --base-url http://127.0.0.1/v1", 2, /: --base-url, or .+ URL before \/v1/],
     ["emails send --from a@b.test --subject x --text y", 2, /--to is missing\./],
-    ["endpoints create --url http://127.0.0.1:9/", 2, /at least one event type/],
+    ["endpoints create --url http://127.0.0.1:9/", 2, /--event is missing\./],
+    ["endpoints create --url  --event email.sent", 2, /: --url must be a URL\./],
     ["endpoints create --url http://example.com/ --event email.sent", 1, /url/i],
     ["events list --limit 0", 2, /--limit is not a whole number from 1 to 10000\./],
     ["trigger email.opened", 2, /Use one of email\.sent, email\.delivered, domain\.updated\./],
     ["trigger email.sent --base-url http://192.0.2.1/", 2, /add --allow-external/],
-    ["event-types list --base-url http://127.0.0.1:9", 1, /svc-webhooks sandbox/],
+    ["event-types list --base-url http://192.0.2.1/", 2, /unencrypted\..+https.+--allow-external/],
+    ["listen --base-url http://192.0.2.1/", 2, /unencrypted/],
     ["event-types list --api-key-env svc_key", 2, /Write .* --api-key-env SVC_API_KEY/],
     ["domains", 2, /domains add, domains verify/],
     ["domains remove x", 2, /domains add, domains verify/],
@@ -184,8 +214,31 @@ describe("a refusal is one line with its fix", () => {
     expect(stderr).not.toContain("svc_key");
   });
 
+  test.each([
+    [
+      "http://127.0.0.1",
+      /^svc-webhooks event-types list: Nothing listens at \S+\d\. Start the sandbox/,
+    ],
+    // An address that refuses connections and is not known as loopback.
+    [
+      "https://0.0.0.0",
+      /^svc-webhooks event-types list: Nothing listens at \S+\d\. Check SVC_BASE_URL/,
+    ],
+  ])("%s with nothing at its port", async (host, text) => {
+    const env = { SVC_BASE_URL: `${host}:${await freePort()}`, SVC_API_KEY: "svc_key" };
+    const { code, stderr } = await cli(["event-types", "list"], { env });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(text)]);
+    if (host.includes("0.0.0.0")) expect(stderr).not.toContain("sandbox");
+  });
+
+  test("a service elsewhere gets the API key over http only with --allow-external", async () => {
+    const { run, url } = await service({ allowHosts: ["0.0.0.0"] });
+    const list = `event-types list --base-url ${url.replace("127.0.0.1", "0.0.0.0")}`;
+    expect([(await run(list)).code, (await run(`${list} --allow-external`)).code]).toEqual([2, 0]);
+  });
+
   test("without an API key, only a service on this machine is used", async () => {
-    const env = { SVC_BASE_URL: "http://192.0.2.1/" };
+    const env = { SVC_BASE_URL: "https://192.0.2.1/" };
     const { code, stderr } = await cli(["event-types", "list"], { env });
     expect([code, stderr]).toEqual([2, expect.stringContaining("SVC_API_KEY")]);
   });

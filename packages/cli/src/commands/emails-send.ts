@@ -33,28 +33,27 @@ export const emailsSend = command({
   async run(context) {
     const { options: given, show, signal } = context;
     const { from, to, subject, wait, "idempotency-key": idempotencyKey } = given;
-    if (to.length === 0) throw new UsageError("--to is missing.", "Write --to ada@example.com.");
+    if (to.length === 0 || to.includes(""))
+      throw new UsageError("--to is missing.", "Write --to ada@example.com.");
     const [text, html] = [await bodyOf("text", given), await bodyOf("html", given)];
+    if (!text && !html) {
+      throw new UsageError(
+        "The email has no body.",
+        "Add --text, --html, or one of --text-file and --html-file.",
+      );
+    }
     return withService(context, async ({ emails, sends }) => {
-      // The client refuses an email without a body.
-      const email = {
-        from,
-        to,
-        subject,
-        ...(html === undefined ? {} : { html }),
-        text: text ?? "",
-      };
-      const accepted = await emails.send(email, { idempotencyKey, signal });
-      const send = wait ? await sends.waitFor(accepted.send_id, { signal }) : accepted;
+      const email = { from, to, subject, text: text ?? "", ...(html && { html }) };
+      const { idempotencyKey: idempotency_key, ...accepted } = await emails.send(email, {
+        idempotencyKey,
+        signal,
+      });
+      const { send_id } = accepted;
+      const send = wait ? await sends.waitFor(send_id, { signal }) : accepted;
+      const { status } = send;
       show(
-        { ...accepted, ...send },
-        fields({
-          send_id: accepted.send_id,
-          status: send.status,
-          to: to.join(", "),
-          subject,
-          idempotency_key: accepted.idempotencyKey,
-        }),
+        { ...accepted, ...send, idempotency_key },
+        fields({ send_id, status, to: to.join(", "), subject, idempotency_key }),
       );
       return wait && send.status !== "delivered" ? 1 : 0;
     });

@@ -1,5 +1,6 @@
 import type { Client, WebhookEndpoint, WebhookEndpointWithSecret } from "@svc-webhooks/client";
 import { command, type Context, type ExitCode } from "../command.js";
+import { UsageError } from "../errors.js";
 import { serviceOptions, withService } from "../lib/service.js";
 import { fields } from "../lib/table.js";
 
@@ -19,8 +20,10 @@ export const endpointsCreate = command({
     event: { type: "string", multiple: true, value: "type", text: "event type; may be repeated" },
     ...serviceOptions,
   },
-  run(context) {
+  async run(context) {
     const { url, event } = context.options;
+    if (event.length === 0 || event.includes(""))
+      throw new UsageError("--event is missing.", "Write --event email.sent.");
     return withSecret(context, ({ webhookEndpoints }, signal) =>
       webhookEndpoints.create({ url, event_types: event }, { signal }),
     );

@@ -3,6 +3,7 @@ import { command } from "../command.js";
 import { wholeNumber } from "../lib/number.js";
 import { createProgress } from "../lib/progress.js";
 import { serviceOptions, withService } from "../lib/service.js";
+import type { Colour } from "../lib/paint.js";
 import { fields, table } from "../lib/table.js";
 
 const endpoint = {
@@ -36,14 +37,29 @@ export const eventsList = command({
         type,
         status,
         String(attempts),
-        created_at,
-        next_attempt_at ?? "",
+        shortTime(created_at),
+        shortTime(next_attempt_at ?? ""),
       ]);
       const names = ["event_id", "type", "status", "attempts", "created_at", "next_attempt_at"];
-      show({ data }, rows.length === 0 ? "There are none." : table(names, rows, paint));
+      show({ data }, rows.length === 0 ? "There are none." : table(names, rows, paint, colours));
       return 0;
     }),
 });
+
+const colours: Readonly<Record<string, Colour>> = {
+  pending: "yellow",
+  attempting: "yellow",
+  succeeded: "green",
+  failed: "red",
+};
+
+/** Such as `22 Nov 11:57:26Z`. A text that is not a time is unchanged. */
+function shortTime(text: string): string {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) return text;
+  const [, day, month, , clock] = time.toUTCString().split(" ");
+  return `${day} ${month} ${clock}Z`;
+}
 
 export const eventsRedeliver = command({
   usage: "<event_id>",
@@ -83,7 +99,10 @@ export const eventsRedeliverFailed = command({
       const all = { webhook_endpoint_id, max, signal };
       const counted = await webhookEvents.redeliverFailed({ ...all, dryRun: true });
       if (options["dry-run"]) {
-        show(counted, `${counted.redelivered} would be redelivered.`);
+        show(
+          { would_redeliver: counted.redelivered },
+          `${counted.redelivered} would be redelivered.`,
+        );
         return 0;
       }
       const progress = createProgress(context);

@@ -10,7 +10,7 @@ import {
   secretOptions,
 } from "../lib/secret.js";
 import { serviceOptions } from "../lib/service.js";
-import { resolveTarget, targetOptions } from "../lib/target.js";
+import { resolveTarget } from "../lib/target.js";
 import { createExplainer } from "../listen/explainer.js";
 import { archive, register, type Registration } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
@@ -41,8 +41,11 @@ const options = {
   },
   ...secretOptions,
   ...previousSecretOptions,
-  ...targetOptions,
   ...serviceOptions,
+  "allow-external": {
+    type: "boolean",
+    text: "allow a target on another machine, and a service there over http",
+  },
 } as const;
 
 export const listen = command({

@@ -4,7 +4,7 @@ import { command } from "../command.js";
 import { UsageError } from "../errors.js";
 import { baseUrlOf, serviceOptions, withService } from "../lib/service.js";
 import { fields } from "../lib/table.js";
-import { resolveTarget, targetOptions } from "../lib/target.js";
+import { resolveTarget } from "../lib/target.js";
 
 interface Options {
   readonly from: string;
@@ -58,7 +58,10 @@ export const trigger = command({
       text: "recipient of the email",
     },
     ...serviceOptions,
-    ...targetOptions,
+    "allow-external": {
+      type: "boolean",
+      text: "allow a service on another machine, also over http, unencrypted",
+    },
   },
   async run(context) {
     const { args, options, signal, show } = context;

@@ -19,6 +19,10 @@ export const serviceOptions = {
     text: "environment variable with the API key; else SVC_API_KEY, else svc_test on this machine",
   },
   "api-key-file": { type: "string", value: "file", text: "file with the API key" },
+  "allow-external": {
+    type: "boolean",
+    text: "send the API key to another machine over http, unencrypted",
+  },
 } as const;
 
 export type ServiceContext = Pick<Context<typeof serviceOptions>, "env" | "options" | "signal">;
@@ -30,19 +34,27 @@ export const baseUrlOf = ({ options, env }: ServiceContext): string =>
  * Calls the service, with retries as the client makes them.
  *
  * @param work passes `signal` to each operation
- * @throws UsageError (as a rejection) for what the client refuses to send, Failure for what the service refuses
+ * @throws UsageError (as a rejection) for what the client refuses to send and for an API key that would be sent
+ *   unencrypted, Failure for what the service refuses
  */
 export async function callService<Result>(
   context: ServiceContext,
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   const baseUrl = baseUrlOf(context);
-  const apiKey = await readApiKey(context, baseUrl);
+  const isHere = await isOnThisMachine(baseUrl);
+  if (!isHere && /^http:/i.test(baseUrl) && !context.options["allow-external"]) {
+    throw new UsageError(
+      "The API key would be sent to another machine unencrypted.",
+      "Use the https URL of the service, or add --allow-external.",
+    );
+  }
+  const apiKey = await readApiKey(context, isHere);
   try {
     return await work(createClient({ baseUrl, apiKey }));
   } catch (error) {
     context.signal.throwIfAborted();
-    throw error instanceof SvcError ? explained(error) : error;
+    throw error instanceof SvcError ? explained(error, baseUrl, isHere) : error;
   }
 }
 
@@ -52,7 +64,16 @@ export const withService: (
   work: (client: Client) => Promise<ExitCode>,
 ) => Promise<ExitCode> = callService;
 
-async function readApiKey({ options, env }: ServiceContext, baseUrl: string): Promise<string> {
+async function isOnThisMachine(baseUrl: string): Promise<boolean> {
+  try {
+    await resolveTarget("The base URL", baseUrl, false);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function readApiKey({ options, env }: ServiceContext, isHere: boolean): Promise<string> {
   const { "api-key-env": name, "api-key-file": file } = options;
   if (name !== undefined && file !== undefined) {
     throw new UsageError(
@@ -62,29 +83,53 @@ async function readApiKey({ options, env }: ServiceContext, baseUrl: string): Pr
   }
   const key = (await secretFrom("api-key", name, file, env)) ?? env["SVC_API_KEY"];
   if (key !== undefined && key !== "") return key;
-  try {
-    // Any key will do for a sandbox.
-    await resolveTarget("The base URL", baseUrl, false);
-    return "svc_test";
-  } catch {
-    throw new UsageError("There is no API key.", "Set the environment variable SVC_API_KEY.");
-  }
+  // Any key will do for a sandbox.
+  if (isHere) return "svc_test";
+  throw new UsageError("There is no API key.", "Set the environment variable SVC_API_KEY.");
 }
 
+const checkUrl = "Check SVC_BASE_URL or --base-url.";
+
 const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
-  connection_failed: "Start the sandbox with svc-webhooks sandbox, or set SVC_BASE_URL.",
+  connection_failed: checkUrl,
   authentication_required: "Set the environment variable SVC_API_KEY.",
   redirected: "Set SVC_BASE_URL to the URL that it redirects to, without /v1.",
   invalid_response: "Check SVC_BASE_URL: another program may listen there.",
   rate_limited: "Wait, and try again.",
 };
 
+/** What the parameters of the client are here. */
+const flags: Readonly<Record<string, string>> = {
+  apiKey: "The API key",
+  baseUrl: "--base-url",
+  event_types: "--event",
+  idempotencyKey: "--idempotency-key",
+  from: "--from",
+  to: "--to",
+  subject: "--subject",
+  url: "--url",
+};
+
 /** The error in the words of the command line. */
-function explained(error: SvcError): UsageError | Failure {
+function explained(error: SvcError, baseUrl: string, isHere: boolean): UsageError | Failure {
   const { code, message, status } = error;
   const isRefused =
     code === "invalid_option" || (code === "invalid_request" && status === undefined);
   // The client has refused its arguments.
-  if (isRefused) return new UsageError(message, "--help describes the arguments.");
+  if (isRefused) {
+    const text = message.replaceAll(/`(\w+)`/g, (_, name: string) => flags[name] ?? name);
+    return new UsageError(text, "--help describes the arguments.");
+  }
+  if (code === "connection_failed" && isRefusal(error)) {
+    const hint = isHere
+      ? "Start the sandbox with svc-webhooks sandbox, or set SVC_BASE_URL."
+      : checkUrl;
+    return new Failure(code, `Nothing listens at ${baseUrl}.`, hint);
+  }
   return new Failure(code, message, hints[code] ?? "");
 }
+
+/** Whether the address has refused the connection. `fetch` has the reason as a cause. */
+const isRefusal = ({ cause }: Error): boolean =>
+  cause instanceof Error &&
+  ((cause as NodeJS.ErrnoException).code === "ECONNREFUSED" || isRefusal(cause));

@@ -1,22 +1,31 @@
-import type { Paint } from "./paint.js";
+import type { Colour, Paint } from "./paint.js";
 import { printable } from "./text.js";
 
-/** Columns of texts from outside, under their names. */
+/** Columns of texts from outside, under their names. `colours` has those of some texts. */
 export function table(
   names: readonly string[],
   rows: readonly (readonly unknown[])[],
   paint: Paint,
+  colours: Readonly<Record<string, Colour>> = {},
 ): string {
   const cells = rows.map((row) => row.map((value) => printable(cell(value), 80)));
   const widths = names.map((name, column) =>
     Math.max(name.length, ...cells.map((row) => (row[column] ?? "").length)),
   );
-  const line = (row: readonly string[]) =>
+  const painted = (text: string) => {
+    const colour = Object.hasOwn(colours, text) ? colours[text] : undefined;
+    return colour === undefined ? text : paint(colour, text);
+  };
+  const line = (row: readonly string[], look: (text: string) => string) =>
     row
-      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .map((text, column) => look(text) + " ".repeat((widths[column] ?? 0) - text.length))
       .join("  ")
       .trimEnd();
-  return [paint("dim", line(names)), ...cells.map(line)].join("\n");
+  const head = paint(
+    "dim",
+    line(names, (name) => name),
+  );
+  return [head, ...cells.map((row) => line(row, painted))].join("\n");
 }
 
 /** What the interface document does not show may be of any type. */
