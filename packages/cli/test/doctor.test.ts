@@ -56,6 +56,72 @@ describe("finds nothing wrong with the adapters", () => {
   });
 });
 
+/** Ten requests in each second get a response, others 429. */
+function limited(retryAfter: () => string): RequestListener {
+  let second = 0;
+  let count = 0;
+  return (request, response) => {
+    const now = Math.floor(Date.now() / 1_000);
+    if (now !== second) [second, count] = [now, 0];
+    count += 1;
+    if (count <= 10) return void handWritten(isGenuine)(request, response);
+    response.writeHead(429, { "Retry-After": retryAfter() }).end();
+  };
+}
+
+/** Accepts what has the body of the fixtures. */
+const isEnvelope = (body: Buffer) => {
+  const { event_id, type, created_at, data } = JSON.parse(body.toString()) as Record<
+    string,
+    unknown
+  >;
+  const texts = [event_id, type, created_at].every((one) => typeof one === "string");
+  return texts && typeof (data as { email_id?: unknown } | undefined)?.email_id === "string";
+};
+
+describe("finds nothing wrong with hand-written receivers without a mistake", () => {
+  test.each<[string, () => RequestListener]>([
+    ["a rate limit in seconds", () => limited(() => "1")],
+    [
+      "a rate limit that names a date",
+      () => limited(() => new Date(Date.now() + 1_000).toUTCString()),
+    ],
+    [
+      "the event id of the header is compared with that of the body",
+      () =>
+        handWritten((body, signature, { headers }) => {
+          if (!isGenuine(body, signature)) return false;
+          const { event_id: id } = JSON.parse(body.toString()) as { readonly event_id: string };
+          return id === headers["x-svc-event-id"] || 400;
+        }),
+    ],
+    [
+      "the body is validated",
+      () =>
+        handWritten((body, signature) =>
+          isGenuine(body, signature) ? isEnvelope(body) || 422 : false,
+        ),
+    ],
+  ])("%s", async (_name, make) => {
+    const { code, value } = await examine(make());
+    expect({ code, findings: value["findings"] }).toEqual({ code: 0, findings: [] });
+    expect(value["not_judged"]).toHaveLength(5);
+  });
+
+  test("a rate limit that demands a long pause is named once as not judged", async () => {
+    let count = 0;
+    const { code, value, findings } = await examine((request, response) => {
+      count += 1;
+      if (count <= 5) handWritten(isGenuine)(request, response);
+      else response.writeHead(429, { "Retry-After": "60" }).end();
+    });
+    expect([code, findings, count]).toEqual([0, [], 6]);
+    const [first, ...others] = value["not_judged"] as readonly string[];
+    expect(first).toMatch(/^everything else, because of a rate limit: .+: status 429\.$/);
+    expect(others).toHaveLength(5);
+  });
+});
+
 test("sends only the type svc-webhooks.doctor", async () => {
   const types = new Set<string>();
   const collecting = receiver({
@@ -126,7 +192,7 @@ const early: RequestListener = (request, response) => {
   const signature = String(request.headers["x-svc-signature"]);
   const length = Number(request.headers["content-length"]);
   // Longer bodies come in pieces.
-  if (/^sha256=[0-9a-f]{64}$/.test(signature) && length < 200) response.end();
+  if (/^sha256=[0-9a-f]{64}$/.test(signature) && length < 2_000) response.end();
   else handWritten(isGenuine)(request, response);
 };
 
@@ -265,6 +331,24 @@ const bad: readonly Bad[] = [
     name: "a prefix that is optional",
     listener: handWritten((body, signature) => signature.replace("sha256=", "") === hmac(body)),
     ids: ["prefix_not_checked"],
+  },
+  {
+    name: "a prefix that is split off",
+    listener: handWritten((body, signature) => signature.split("=")[1] === hmac(body)),
+    ids: ["prefix_not_checked"],
+  },
+  ...["", "undefined"].map((key) => ({
+    name: `a secret that may also be ${JSON.stringify(key)}`,
+    listener: handWritten((body: Buffer, signature: string) =>
+      [signed(body), signed(body, key)].includes(signature),
+    ),
+    ids: ["missing_secret_accepted"],
+  })),
+  {
+    name: "a secret that is not set",
+    listener: handWritten((body, signature) => signature === signed(body, "")),
+    ids: ["wrong_secret"],
+    mistake: "secret_missing",
   },
   {
     name: "a comparison of as many characters as there are",

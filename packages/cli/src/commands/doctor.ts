@@ -12,6 +12,7 @@ import { resolveTarget, targetOptions, type Target } from "../lib/target.js";
 import { printable } from "../lib/text.js";
 import { examine } from "../doctor/examine.js";
 import type { Finding } from "../doctor/findings.js";
+import { patient } from "../doctor/patience.js";
 import { probeType, sender } from "../doctor/probe.js";
 
 const options = {
@@ -46,7 +47,8 @@ export const doctor = command({
     // A wrong secret is an error of the usage, not of the receiver.
     await sign("", secret);
     const progress = createProgress(context);
-    const senderTo = (to: Target) => sender({ target: to, secret, timeoutMs, signal });
+    const senderTo = (to: Target) =>
+      patient(sender({ target: to, secret, timeoutMs, signal }), signal);
     const { findings, not_judged, probes } = await examine({
       secret,
       previousSecrets,

@@ -1,23 +1,27 @@
-import { randomUUID } from "node:crypto";
-import { probeType } from "./probe.js";
+import { fixture } from "@svc-webhooks/testing";
+import { newEventId, probeType } from "./probe.js";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-const id = () => `evt_doctor_${randomUUID()}`;
+/** An event with all fields that receivers may require. */
+const event = (data: Readonly<Record<string, unknown>> = {}) => ({
+  ...fixture("email.sent", { event_id: newEventId(), created_at: new Date().toISOString(), data }),
+  type: probeType,
+});
 
 /** JSON that parsing and serialising again does not change. */
-export const plain = (more: object = {}): Uint8Array =>
-  utf8(JSON.stringify({ type: probeType, event_id: id(), ...more }));
+export const plain = (data?: Readonly<Record<string, unknown>>): Uint8Array =>
+  utf8(JSON.stringify(event(data)));
+
+const oddities = String.raw`"n": 1.0, "big": 12345678901234567890, "text": "Zo\u00eb \/", "same": 1, "same": 2`;
 
 /** JSON that every serialiser writes differently. */
 export const exact = (): Uint8Array =>
-  utf8(
-    String.raw`{"type": "${probeType}", "event_id": "${id()}", "n": 1.0, "big": 12345678901234567890, "text": "Zo\u00eb \/", "same": 1, "same": 2}`,
-  );
+  utf8(JSON.stringify(event()).replace('"data":{', `"data": {${oddities}, `));
 
 /** JSON in lines that end with CR LF. */
 export const lines = (): Uint8Array =>
-  utf8(`{\r\n  "type": "${probeType}",\r\n  "event_id": "${id()}"\r\n}\r\n`);
+  utf8(`${JSON.stringify(event(), null, 2).replaceAll("\n", "\r\n")}\r\n`);
 
 /** JSON with characters of two, three and four bytes. */
 export const nonAscii = (): Uint8Array => plain({ text: "Grüße, 東京 😀" });
@@ -26,4 +30,4 @@ export const nonAscii = (): Uint8Array => plain({ text: "Grüße, 東京 😀" }
 export const large = (): Uint8Array => plain({ text: "x".repeat(65_536) });
 
 /** For unsigned requests only: no receiver may take it for an event. */
-export const notJson = (): Uint8Array => utf8(`${probeType} ${id()}`);
+export const notJson = (): Uint8Array => utf8(`${probeType} ${newEventId()}`);

@@ -21,6 +21,9 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     options.onProbe(probe, (probes.length + 1) / expected);
     const reply = await options.send(probe);
     probes.push(reply);
+    if (reply.status === 429) {
+      throw new Enough(`everything else, because of a rate limit: ${saw(reply)}`);
+    }
     return reply;
   };
   /** Sends a probe to which every receiver must respond. */
@@ -43,7 +46,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
       notSent.push("exact bytes, copies, sizes and pieces, because genuine deliveries are refused");
   } catch (error) {
     if (!(error instanceof Enough)) throw error;
-    notSent.push("everything else, because the remaining probes were not sent");
+    notSent.push(error.message || "everything else, because the remaining probes were not sent");
   }
   return { probes, findings, not_judged: [...notSent, ...notJudged] };
 }

@@ -20,7 +20,7 @@ export interface Examining extends ExamineOptions {
   readonly findings: Finding[];
 }
 
-/** Ends an examination: nothing more can be learned. */
+/** Ends an examination: nothing more can be learned. Its message names what is not judged, and why. */
 export class Enough extends Error {}
 
 export const isError = ({ status }: Reply) => status !== null && status >= 500;

@@ -79,6 +79,11 @@ const texts = {
     cause: "The receiver looks at the form of a signature only, or at whether there is one.",
     fix: verifyFirst,
   },
+  missing_secret_accepted: {
+    cause:
+      "The receiver accepts signatures of a secret that is not set, an empty one or undefined. Anyone can make them.",
+    fix: "Verify with the secret of the endpoint only, and do not start without it.",
+  },
   altered_body_accepted: {
     cause: "The receiver does not compare the signature with the bytes of this body.",
     fix: verifyFirst,

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { sign } from "@svc-webhooks/core";
 import { plain } from "./bodies.js";
 import { isError, saw, type Examining } from "./examining.js";
@@ -21,11 +21,16 @@ export async function examineForgeries(
   const body = plain();
   const genuine = await sign(body, secret);
   const { signature: forged } = await forgery(body);
+  const keyedWith = (key: string) =>
+    `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
   const probes = [
     ["unsigned_accepted", "a delivery without a signature", undefined],
     ["wrong_secret_accepted", "a signature of another secret", forged],
     ["altered_body_accepted", "the signature of another body", await sign(plain(), secret)],
     ["prefix_not_checked", "a signature without sha256=", genuine.slice("sha256=".length)],
+    ["prefix_not_checked", "a signature after foo=", genuine.replace("sha256=", "foo=")],
+    ["missing_secret_accepted", "a signature of the empty secret", keyedWith("")],
+    ["missing_secret_accepted", "a signature of the secret undefined", keyedWith("undefined")],
     ["short_signature_accepted", "the first 16 digits of a signature", genuine.slice(0, 23)],
     ["wrong_secret_accepted", "an empty signature", ""],
   ] as const;
@@ -38,8 +43,13 @@ export async function examineForgeries(
   }
   // A receiver that accepts unsigned deliveries accepts every other forgery for the same reason.
   const unsigned = accepted.find(({ id }) => id === "unsigned_accepted");
+  // One without a secret refuses genuine deliveries, and one that accepts any secret accepts none at all.
+  const isExplained =
+    !isSuccess(genuineReply) || accepted.some(({ id }) => id === "wrong_secret_accepted");
   const distinct = accepted.filter(
-    ({ id }, index) => accepted.findIndex((one) => one.id === id) === index,
+    ({ id }, index) =>
+      accepted.findIndex((one) => one.id === id) === index &&
+      !(isExplained && id === "missing_secret_accepted"),
   );
   findings.push(...(unsigned ? [unsigned] : distinct));
   // A receiver that fails on everything fails on forgeries for the same reason.

@@ -30,6 +30,8 @@ export interface Reply {
   /** The outcome's code if the receiver is one of svc-webhooks. */
   readonly code?: string;
   readonly location?: string;
+  /** The pause that a response with 429 demands. */
+  readonly retry_after_ms?: number;
   /** The response came before the body had been sent. */
   readonly early: boolean;
   readonly ms: number;
@@ -54,10 +56,17 @@ export interface SendOptions {
 
 export const newDeliveryId = (): string => `dlv_doctor_${randomUUID()}`;
 
+export const newEventId = (): string => `evt_doctor_${randomUUID()}`;
+
+/** The id that the body of an event names, which its header repeats. */
+const eventIdOf = (body: Uint8Array) =>
+  /evt_doctor_[\w-]+/.exec(new TextDecoder().decode(body))?.[0] ?? newEventId();
+
 /** Returns a function that sends one probe and never rejects, except after an abort. */
 export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send {
   return async (probe) => {
     const { name, body, deliveryId = newDeliveryId(), attempt = 1, how } = probe;
+    const eventId = eventIdOf(body);
     const signature = "signature" in probe ? probe.signature : await sign(body, secret);
     const { headers } = await signedDelivery(body, {
       secret,
@@ -65,7 +74,7 @@ export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send
       attempt,
       headers: {
         "x-svc-signature": signature,
-        "x-svc-event-id": "evt_doctor",
+        "x-svc-event-id": eventId,
         "x-svc-subscription-id": "sub_doctor",
       },
     });
@@ -108,14 +117,21 @@ export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send
 
 async function readReply(response: IncomingMessage) {
   const text = (await buffer(response)).subarray(0, 65_536).toString();
-  const { location, "cache-control": caching } = response.headers;
+  const { location, "cache-control": caching, "retry-after": retryAfter } = response.headers;
   // Other servers may use the same words.
   const code = caching === "no-store" ? outcomeOf(text) : undefined;
   return {
     status: response.statusCode ?? null,
     ...(code === undefined ? {} : { code }),
     ...(location === undefined ? {} : { location }),
+    ...(response.statusCode === 429 ? { retry_after_ms: retryAfterMs(retryAfter) } : {}),
   };
+}
+
+/** `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); at least a second. */
+function retryAfterMs(value = ""): number {
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? 1_000 : Math.max(ms, 1_000);
 }
 
 /** The code in `{"status":"processed"}` or `{"error":{"code":"signature_mismatch"}}`. */

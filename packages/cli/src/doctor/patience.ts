@@ -1,0 +1,16 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Send } from "./probe.js";
+
+const maximum = { repeats: 3, pauseMs: 10_000 };
+
+/** Sends a probe again after a response with 429, unless its rate limit demands a longer pause. */
+export const patient =
+  (send: Send, signal: AbortSignal): Send =>
+  async (probe) => {
+    for (let repeats = 0; ; repeats += 1) {
+      const reply = await send(probe);
+      const { retry_after_ms: ms } = reply;
+      if (ms === undefined || ms > maximum.pauseMs || repeats === maximum.repeats) return reply;
+      await pause(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
+  };
