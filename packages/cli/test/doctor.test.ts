@@ -122,6 +122,31 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
   });
 });
 
+test("reads 64 KiB of a response that does not end, and closes the connection", async () => {
+  const written: number[] = [];
+  const { code, findings } = await examine((request, response) => {
+    void buffer(request).then(
+      (body) => {
+        const isRight = isGenuine(body, String(request.headers["x-svc-signature"]));
+        response.writeHead(isRight ? 200 : 401);
+        const index = written.push(0) - 1;
+        const piece = Buffer.alloc(65_536, "x");
+        const write = () => {
+          while (!response.destroyed) {
+            written[index] = (written[index] ?? 0) + piece.length;
+            if (!response.write(piece)) return void response.once("drain", write);
+          }
+        };
+        write();
+      },
+      () => {},
+    );
+  });
+  expect({ code, findings }).toEqual({ code: 0, findings: [] });
+  // The rest is in buffers of sockets.
+  expect(Math.max(...written)).toBeLessThan(32 * 1_048_576);
+});
+
 test("sends only the type svc-webhooks.doctor", async () => {
   const types = new Set<string>();
   const collecting = receiver({

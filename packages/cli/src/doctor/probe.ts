@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { buffer } from "node:stream/consumers";
 import { sign } from "@svc-webhooks/core";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { messageOf } from "../errors.js";
@@ -41,6 +40,8 @@ export interface Reply {
 export const probeType = "svc-webhooks.doctor";
 
 const betweenPiecesMs = 300;
+
+const longestReply = 65_536;
 
 export const isSuccess = ({ status }: Reply): boolean =>
   status !== null && status >= 200 && status < 300;
@@ -116,7 +117,7 @@ export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send
 }
 
 async function readReply(response: IncomingMessage) {
-  const text = (await buffer(response)).subarray(0, 65_536).toString();
+  const text = await readStart(response);
   const { location, "cache-control": caching, "retry-after": retryAfter } = response.headers;
   // Other servers may use the same words.
   const code = caching === "no-store" ? outcomeOf(text) : undefined;
@@ -132,6 +133,18 @@ async function readReply(response: IncomingMessage) {
 function retryAfterMs(value = ""): number {
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? 1_000 : Math.max(ms, 1_000);
+}
+
+/** The first 64 KiB at most: leaving the loop closes the connection. */
+async function readStart(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= longestReply) break;
+  }
+  return Buffer.concat(chunks).subarray(0, longestReply).toString();
 }
 
 /** The code in `{"status":"processed"}` or `{"error":{"code":"signature_mismatch"}}`. */
