@@ -1,0 +1,97 @@
+import { createReceiver } from "@svc-webhooks/core";
+import { listen } from "@svc-webhooks/kit/servers";
+import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
+import { until } from "@svc-webhooks/kit/until";
+import { webhooks } from "@svc-webhooks/node";
+import { createSandbox } from "@svc-webhooks/sandbox";
+import { expect, onTestFinished, test } from "vitest";
+import { commands } from "../src/commands.js";
+import { deliver, listening } from "./listening.js";
+import { cli, newFile, secret, start } from "./support.js";
+
+const rows = tableOf("docs/cli.md", "output of").map((row) => ({
+  names: codeIn(row["output of"] ?? ""),
+  shapes: codeIn(row["JSON"] ?? "").filter((code) => code.startsWith("{")),
+}));
+
+test("docs/cli.md has the JSON of every command", () => {
+  const names = rows.flatMap((row) => row.names);
+  expect(names.toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
+});
+
+/** Whether an object has the keys of a shape such as `{ a, b?, c: [{ d }] }`. */
+function hasShape(value: object, shape: string): boolean {
+  const [inner = ""] = /(?<=^\{).*(?=\}$)/.exec(shape) ?? [];
+  const nested = /[[{][^[\]{}]*[\]}]/g;
+  const flat = inner.replaceAll(nested, "").replaceAll(nested, "");
+  const keys = flat.split(",").map((key) => key.replace(/:.*$/, "").trim());
+  const known = new Set(keys.map((key) => key.replace("?", "")));
+  const required = keys.filter((key) => !key.endsWith("?"));
+  return required.every((key) => key in value) && Object.keys(value).every((key) => known.has(key));
+}
+
+test("every command writes the JSON that docs/cli.md has", async () => {
+  const sandbox = createSandbox({ log: () => {}, assumptions: { "A-09": "none" } });
+  onTestFinished(() => sandbox.close());
+  const { url: SVC_BASE_URL } = await sandbox.listen(0);
+  const written: (readonly [name: string, value: object])[] = [];
+  type Value = Readonly<Record<string, never>>;
+  const add = (name: string, lines: string): Value => {
+    const values = lines
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Value);
+    written.push(...values.map((value) => [name, value] as const));
+    return values[0] ?? {};
+  };
+  const run = async (name: string, ...args: readonly string[]) => {
+    const words = [...name.split(" "), ...args, "--json"];
+    const { stdout } = await cli(words, { env: { SVC_BASE_URL }, input: "{}" });
+    return add(name, stdout);
+  };
+
+  const { domain_id } = await run("domains add", "example.test");
+  await run("domains verify", domain_id ?? "");
+  const url = "http://127.0.0.1:9/";
+  const created = await run("endpoints create", "--url", url, "--event=email.sent");
+  const id = String(created["webhook_endpoint"]?.["webhook_endpoint_id"]);
+  await run("trigger", "domain.updated");
+  await run("trigger", "email.sent");
+  const email = ["--from=a@example.test", "--to=b@example.test", "--subject=s", "--text=t"];
+  await run("emails send", ...email);
+  const { send_id } = await run("emails send", ...email, "--wait");
+  await run("sends get", send_id ?? "");
+  await until(async () => {
+    const { data } = await run("events list", "--status=failed");
+    return (data as unknown as readonly object[]).length > 0;
+  }, "a delivery has failed");
+  const { data } = await run("events list", "--status=failed");
+  await run("events redeliver", data?.[0]?.["event_id"] ?? "");
+  await run("events redeliver-failed", id);
+  await run("events redeliver-failed", id, "--dry-run");
+  await run("event-types list");
+  await run("endpoints rotate-secret", id);
+  await run("endpoints archive", id);
+
+  const { shows, output } = start(["sandbox", "--port=0", "--json"]);
+  await shows(/\n/);
+  add("sandbox", output.stdout);
+  await run("sign", "--secret-env=SECRET");
+  await run("verify", "--secret-env=SECRET", "--signature=x");
+  const file = newFile();
+  const receiver = createReceiver({ secret, on: { "*": () => {} }, log: () => {} });
+  const to = `http://127.0.0.1:${await listen(webhooks(receiver))}/`;
+  const listener = await listening(["--save", file, "--forward-to", to]);
+  await deliver(listener.url, '{"type":"email.sent"}');
+  await until(() => listener.received().length === 1, "the delivery is shown");
+  add("listen", listener.output.stdout);
+  await run("replay", file, "--to", to);
+  await run("doctor", to, "--secret-env=SECRET");
+
+  expect(new Set(written.map(([name]) => name)).size).toBe(commands.length);
+  const shapesOf = (name: string) => rows.find(({ names }) => names.includes(name))?.shapes ?? [];
+  const undocumented = written.filter(
+    ([name, value]) => !shapesOf(name).some((shape) => hasShape(value, shape)),
+  );
+  expect(undocumented).toEqual([]);
+});
