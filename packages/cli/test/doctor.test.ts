@@ -64,8 +64,8 @@ function limited(retryAfter: () => string): RequestListener {
     const now = Math.floor(Date.now() / 1_000);
     if (now !== second) [second, count] = [now, 0];
     count += 1;
-    if (count <= 10) return void handWritten(isGenuine)(request, response);
-    response.writeHead(429, { "Retry-After": retryAfter() }).end();
+    if (count <= 10) handWritten(isGenuine)(request, response);
+    else response.writeHead(429, { "Retry-After": retryAfter() }).end();
   };
 }
 
@@ -124,24 +124,24 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
 
 test("reads 64 KiB of a response that does not end, and closes the connection", async () => {
   const written: number[] = [];
-  const { code, findings } = await examine((request, response) => {
-    void buffer(request).then(
-      (body) => {
-        const isRight = isGenuine(body, String(request.headers["x-svc-signature"]));
-        response.writeHead(isRight ? 200 : 401);
-        const index = written.push(0) - 1;
-        const piece = Buffer.alloc(65_536, "x");
-        const write = () => {
-          while (!response.destroyed) {
-            written[index] = (written[index] ?? 0) + piece.length;
-            if (!response.write(piece)) return void response.once("drain", write);
-          }
-        };
-        write();
-      },
-      () => {},
-    );
-  });
+  const respond: RequestListener = async (request, response) => {
+    const body = await buffer(request);
+    const isRight = isGenuine(body, String(request.headers["x-svc-signature"]));
+    response.writeHead(isRight ? 200 : 401);
+    const index = written.push(0) - 1;
+    const piece = Buffer.alloc(65_536, "x");
+    const write = () => {
+      while (!response.destroyed) {
+        written[index] = (written[index] ?? 0) + piece.length;
+        if (!response.write(piece)) return void response.once("drain", write);
+      }
+    };
+    write();
+  };
+  // A probe may hang up before the end of its body.
+  const { code, findings } = await examine(
+    (request, response) => void Promise.resolve(respond(request, response)).catch(() => {}),
+  );
   expect({ code, findings }).toEqual({ code: 0, findings: [] });
   // The rest is in buffers of sockets.
   expect(Math.max(...written)).toBeLessThan(32 * 1_048_576);

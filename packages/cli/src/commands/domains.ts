@@ -36,6 +36,6 @@ const changed = (
     const [argument = ""] = context.args;
     const domain = (await change(client, argument, { signal: context.signal })) ?? {};
     const { domain_id = argument, domain_name, status, verified_at }: Partial<Domain> = domain;
-    context.show(domain, fields({ domain_id, domain_name, status, verified_at }));
+    context.show({ domain_id, ...domain }, fields({ domain_id, domain_name, status, verified_at }));
     return 0;
   });

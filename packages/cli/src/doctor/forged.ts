@@ -11,7 +11,7 @@ export async function forgery(body = plain()): Promise<{ body: Uint8Array; signa
 }
 
 /** How many of them there are. */
-export const forgedProbes = 6;
+export const forgedProbes = 9;
 
 /** Deliveries that must be refused. */
 export async function examineForgeries(
