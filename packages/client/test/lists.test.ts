@@ -77,7 +77,12 @@ describe("a list", () => {
       data: [Number(after)],
       next_cursor: Number(after) < 2 ? Number(after) + 1 : null,
     }));
-    expect(await collected(client.webhookEvents.list())).toEqual([0, 1, 2]);
+    const pages = await collected(client.webhookEvents.list().pages());
+    expect(pages.map(({ data, next_cursor }) => [...data, next_cursor])).toEqual([
+      [0, "1"],
+      [1, "2"],
+      [2, undefined],
+    ]);
     expect(cursors).toEqual([null, "1", "2"]);
   });
 

@@ -191,6 +191,14 @@ describe("redeliverFailed", () => {
     expect(notes).toEqual([]);
   });
 
+  test("names its own options where one is misspelt", async () => {
+    const { client } = await against(() => {});
+    const options = { webhook_endpoint_id: "we_1", dry_run: true };
+    expect((await errorOf(client.webhookEvents.redeliverFailed(options))).message).toBe(
+      "There is no option `dry_run`. The options are webhook_endpoint_id, dryRun, max, onProgress, signal, deadlineMs, attemptTimeoutMs, maxRetries.",
+    );
+  });
+
   test("counts what is skipped and what fails, and reports each", async () => {
     const { client, id, fault, statuses } = await failed(6);
     await fault("status", { target: redeliverRoute, status: 409 });

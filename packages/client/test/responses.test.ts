@@ -105,19 +105,18 @@ describe("a response that is not what the interface describes", () => {
   });
 });
 
-test.for<[string, (client: Client) => Promise<unknown>, number, object, string]>([
-  ["202", ({ emails }) => emails.send(email), 202, { status: "accepted" }, "send_id"],
+test.for<[number, string, object, (client: Client) => Promise<unknown>]>([
+  [202, "send_id", { status: "accepted" }, ({ emails }) => emails.send(email)],
+  [202, "send_id", [], ({ emails }) => emails.send(email)],
   [
-    "201",
+    201,
+    "secret",
+    { webhook_endpoint: { webhook_endpoint_id: "we_1" } },
     ({ webhookEndpoints }) =>
       webhookEndpoints.create({ url: "http://127.0.0.1:9", event_types: ["a"] }),
-    201,
-    { webhook_endpoint: { webhook_endpoint_id: "we_1" } },
-    "secret",
   ],
-  ["200", ({ webhookEndpoints }) => webhookEndpoints.rotateSecret("we_1"), 200, {}, "secret"],
-  ["200 with a list", ({ emails }) => emails.send(email), 200, [], "send_id"],
-])("%s without `%s` is not a success", async ([, call, status, body, member]) => {
+  [200, "secret", {}, ({ webhookEndpoints }) => webhookEndpoints.rotateSecret("we_1")],
+])("a response %i without `%s` is not a success", async ([status, member, body, call]) => {
   const { client } = await against((_request, response) =>
     response.writeHead(status, json).end(JSON.stringify(body)),
   );
