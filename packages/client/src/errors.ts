@@ -56,7 +56,7 @@ export class SvcError extends Error {
   declare readonly headers: Headers | undefined;
   /** How long the service asked to wait, in milliseconds. */
   declare readonly retryAfterMs: number | undefined;
-  /** Attempts that were made; 0 if the request was refused before the first one. */
+  /** Attempts of the request; 0 if it was refused before the first one, and in errors of `waitFor` itself. */
   declare readonly attempts: number;
   /** The key of the request. Repeat the request with it, and it takes effect at most once. */
   declare readonly idempotencyKey: string | undefined;

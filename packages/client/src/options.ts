@@ -5,7 +5,10 @@ import type { RequestNote, ResponseNote } from "./http/notes.js";
 export interface ClientOptions {
   /** Default: the environment variable `SVC_API_KEY`. */
   readonly apiKey?: string | undefined;
-  /** The URL before `/v1`, such as `http://127.0.0.1:4010`. Default: the environment variable `SVC_BASE_URL`. */
+  /**
+   * The URL before `/v1`, such as `http://127.0.0.1:4010`. `http:` sends the API key unencrypted. Default: the
+   * environment variable `SVC_BASE_URL`.
+   */
   readonly baseUrl?: string | undefined;
   /** Makes the requests. Default: the global `fetch`. It must not follow redirects when `redirect` is `manual`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
@@ -13,7 +16,7 @@ export interface ClientOptions {
   readonly deadlineMs?: number | undefined;
   /** Milliseconds for one attempt, its response body included: 1 to 2^31 − 1. Default 10,000. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** Attempts after the first one: 0 to 100. Default 2. */
+  /** Attempts after the first one, those that the service asks for included: 0 to 100. Default 2. */
   readonly maxRetries?: number | undefined;
   /**
    * Called before each attempt, and not awaited. It may add headers such as `traceparent`, and sees no API

@@ -20,7 +20,7 @@ export interface RequestNote extends AttemptNote {
 export interface ResponseNote extends AttemptNote {
   /** Real milliseconds. */
   readonly ms: number;
-  /** Undefined if there was no whole response. */
+  /** Undefined if no response came, or the rest of a success did not arrive. */
   readonly status: number | undefined;
   readonly requestId: string | undefined;
   /** The code of the error; undefined for a success. */

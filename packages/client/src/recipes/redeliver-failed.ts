@@ -45,8 +45,8 @@ const lanes = 4;
  * Redelivers every failed delivery of an endpoint, newest first, and holds one page of them at a time.
  * A request that fails is counted, and the work continues.
  *
- * @throws AuthenticationError, RateLimitError, AbortedError or status 403, which end the work, and what
- *   `webhookEvents.list` throws
+ * @throws ClientConfigError `invalid_option`; AuthenticationError, RateLimitError, AbortedError, status 403
+ *   and `redirected`, which end the work; and what `webhookEvents.list` and `onProgress` throw
  */
 export async function redeliverFailed(
   webhookEvents: Deliveries,
