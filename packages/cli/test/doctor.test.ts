@@ -487,6 +487,16 @@ describe("names what is wrong", () => {
     }
   });
 
+  test.each<[string, RequestListener, RegExp]>([
+    ["a slow handler as a cause of silence", () => {}, /handler takes longer than --timeout/],
+    ["the next step for a wrong secret", handWritten(() => false), /svc-webhooks verify --explain/],
+  ])("names %s", async (_what, listener, text) => {
+    const { findings } = await examine(listener);
+    expect(findings.map(({ cause, fix }) => `${cause} ${fix}`)).toEqual([
+      expect.stringMatching(text),
+    ]);
+  });
+
   test("a server that is not there", async () => {
     const { code, value } = await json(["doctor", "localhost:9", "--secret-env=SECRET"]);
     expect(code).toBe(1);
