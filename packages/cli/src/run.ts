@@ -70,10 +70,10 @@ async function dispatch(
 /** JSON whose characters do nothing to a terminal. */
 const safeJson = (value: object) =>
   JSON.stringify(value).replaceAll(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, (character) =>
-    Array.from({ length: character.length }, (_, index) => {
-      const unit = character.charCodeAt(index).toString(16);
-      return `\\u${unit.padStart(4, "0")}`;
-    }).join(""),
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
   );
 
 const isHelp = (arg: string | undefined) => arg === "--help" || arg === "-h";

@@ -1,8 +1,9 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { sign } from "@svc-webhooks/core";
 import { plain } from "./bodies.js";
 import { isError, saw, type Examining } from "./examining.js";
 import { finding, type Finding } from "./findings.js";
+import { signedWith } from "./guesses.js";
 import { isSuccess, type Reply } from "./probe.js";
 
 /** A body with the signature of a secret that nobody has. */
@@ -21,16 +22,18 @@ export async function examineForgeries(
   const body = plain();
   const genuine = await sign(body, secret);
   const { signature: forged } = await forgery(body);
-  const keyedWith = (key: string) =>
-    `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
   const probes = [
     ["unsigned_accepted", "a delivery without a signature", undefined],
     ["wrong_secret_accepted", "a signature of another secret", forged],
     ["altered_body_accepted", "the signature of another body", await sign(plain(), secret)],
     ["prefix_not_checked", "a signature without sha256=", genuine.slice("sha256=".length)],
     ["prefix_not_checked", "a signature after foo=", genuine.replace("sha256=", "foo=")],
-    ["missing_secret_accepted", "a signature of the empty secret", keyedWith("")],
-    ["missing_secret_accepted", "a signature of the secret undefined", keyedWith("undefined")],
+    ["missing_secret_accepted", "a signature of the empty secret", signedWith("", body)],
+    [
+      "missing_secret_accepted",
+      "a signature of the secret undefined",
+      signedWith("undefined", body),
+    ],
     ["short_signature_accepted", "the first 16 digits of a signature", genuine.slice(0, 23)],
     ["wrong_secret_accepted", "an empty signature", ""],
   ] as const;

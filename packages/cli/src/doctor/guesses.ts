@@ -2,7 +2,9 @@ import { createHash, createHmac } from "node:crypto";
 
 type Bytes = string | Uint8Array;
 
-const hex = (key: Bytes, message: Bytes) => createHmac("sha256", key).update(message).digest("hex");
+/** The signature with any key, also one that a receiver would refuse. */
+export const signedWith = (key: Bytes, message: Bytes): string =>
+  `sha256=${createHmac("sha256", key).update(message).digest("hex")}`;
 
 /** Whether a mistake is in the body that was signed, the key, or how the value is computed and written. */
 export type GuessKind = "parsed" | "altered" | "key" | "form";
@@ -31,7 +33,7 @@ export function bodyGuesses(body: Uint8Array, secret: string): readonly Guess[] 
   return bodies.flatMap(([kind, variants]) =>
     variants
       .filter((one) => one !== undefined)
-      .map((one) => ({ kind, signature: `sha256=${hex(secret, one)}` })),
+      .map((one) => ({ kind, signature: signedWith(secret, one) })),
   );
 }
 
@@ -61,7 +63,7 @@ export function keyGuesses(
     right,
     `sha256=${right.toUpperCase()}`,
     `SHA256=${right.toUpperCase()}`,
-    `sha256=${hex(body, secret)}`,
+    signedWith(body, secret),
     `sha256=${hash}`,
     hash,
     `sha256=${digest("sha256", "base64")}`,
@@ -72,7 +74,7 @@ export function keyGuesses(
     `sha512=${digest("sha512", "hex")}`,
   ];
   return [
-    ...keys.map((key) => ({ kind: "key" as const, signature: `sha256=${hex(key, body)}` })),
+    ...keys.map((key) => ({ kind: "key" as const, signature: signedWith(key, body) })),
     ...forms.map((signature) => ({ kind: "form" as const, signature })),
   ];
 }

@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sign } from "@svc-webhooks/core";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { messageOf } from "../errors.js";
+import { readUpTo } from "../lib/read.js";
 import type { Target } from "../lib/target.js";
 
 /** A request to a receiver. */
@@ -117,10 +118,10 @@ export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send
 }
 
 async function readReply(response: IncomingMessage) {
-  const text = await readStart(response);
+  const { content } = await readUpTo(longestReply, response);
   const { location, "cache-control": caching, "retry-after": retryAfter } = response.headers;
   // Other servers may use the same words.
-  const code = caching === "no-store" ? outcomeOf(text) : undefined;
+  const code = caching === "no-store" ? outcomeOf(content.toString()) : undefined;
   return {
     status: response.statusCode ?? null,
     ...(code === undefined ? {} : { code }),
@@ -133,18 +134,6 @@ async function readReply(response: IncomingMessage) {
 function retryAfterMs(value = ""): number {
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? 1_000 : Math.max(ms, 1_000);
-}
-
-/** The first 64 KiB at most: leaving the loop closes the connection. */
-async function readStart(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes >= longestReply) break;
-  }
-  return Buffer.concat(chunks).subarray(0, longestReply).toString();
 }
 
 /** The code in `{"status":"processed"}` or `{"error":{"code":"signature_mismatch"}}`. */

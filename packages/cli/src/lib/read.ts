@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { addAbortSignal, type Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { Context } from "../command.js";
@@ -7,6 +8,22 @@ import { messageOf, UsageError } from "../errors.js";
 /** Reads stdin to its end. Rejects with an AbortError after Ctrl-C. */
 export const readStdin = ({ stdin, signal }: Pick<Context, "stdin" | "signal">): Promise<Buffer> =>
   buffer(addAbortSignal<Readable>(signal, stdin));
+
+/** Reads a response up to `most` bytes. One that is longer is cut there, and its connection closed. */
+export async function readUpTo(
+  most: number,
+  response: IncomingMessage,
+): Promise<{ readonly content: Buffer; readonly isCut: boolean }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes > most) break;
+  }
+  return { content: Buffer.concat(chunks).subarray(0, most), isCut: bytes > most };
+}
 
 /** @throws UsageError (as a rejection) if the file cannot be read */
 export async function readInput(flag: string, path: string): Promise<Buffer> {

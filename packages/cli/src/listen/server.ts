@@ -6,6 +6,7 @@ import { readRawBody } from "@svc-webhooks/node";
 import { Failure, messageOf } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
 import { deliveryHeaders, headerOf } from "../lib/delivery-headers.js";
+import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
 
 /** The response of the target, if there is one. */
@@ -20,7 +21,7 @@ export interface Received extends Omit<Captured, "body"> {
   /** Undefined if the body was not read. */
   readonly body: Buffer | undefined;
   /** The id of the secret that made its signature, if it is genuine. */
-  readonly secretId: string | undefined;
+  readonly secretId?: string;
   /** The status of the response. */
   readonly status: number;
   readonly target?: TargetReply;
@@ -51,6 +52,9 @@ const maxConnections = 100;
 
 /** Headers of the target's response that the sender gets. */
 const returned = ["content-type", "content-encoding", "retry-after", "location"] as const;
+
+/** Bytes of a response that the sender gets. */
+const mostResponseBytes = 1_048_576;
 
 /** More than what is shown of a text, for its control characters. */
 const mostTextBytes = 4_096;
@@ -107,15 +111,15 @@ async function receive(
   const { method = "", url: path = "" } = request;
   const headers = headersOf(request);
   response.on("error", () => {});
-  const { body, verdict, secretId } = await read(request, headers, options.maxBytes, secrets);
-  const captured = { at, method, path, headers, verdict };
+  const { body, ...judged } = await read(request, headers, options.maxBytes, secrets);
+  const captured = { at, method, path, headers, verdict: judged.verdict };
   const reply = await replyTo({ ...captured, body }, options);
   // Its connection is closed, so the sender tries again.
   if (options.signal.aborted) return;
   if (body === undefined) response.setHeader("Connection", "close");
   response.writeHead(reply.status, reply.headers).end(reply.body);
   const { headers: _headers, body: _body, ...result } = reply;
-  options.onReceived({ ...captured, body, secretId, ...result });
+  options.onReceived({ ...captured, ...judged, body, ...result });
 }
 
 /** Reads the body and verifies it. A verdict is `genuine`, or the code of what is wrong. */
@@ -126,7 +130,7 @@ async function read(
   secrets: Promise<readonly Secret[]>,
 ): Promise<Pick<Received, "body" | "verdict" | "secretId">> {
   if (Number(request.headers["content-length"]) > maxBytes) {
-    return { body: undefined, verdict: "body_too_large", secretId: undefined };
+    return { body: undefined, verdict: "body_too_large" };
   }
   try {
     const bytes = await readRawBody(request, maxBytes);
@@ -136,10 +140,9 @@ async function read(
     const body = Buffer.from(memory, byteOffset, length);
     return result.ok
       ? { body, verdict: "genuine", secretId: result.secretId }
-      : { body, verdict: result.code, secretId: undefined };
+      : { body, verdict: result.code };
   } catch (error) {
-    const verdict = codeOf(error) ?? "body_unavailable";
-    return { body: undefined, verdict, secretId: undefined };
+    return { body: undefined, verdict: codeOf(error) ?? "body_unavailable" };
   }
 }
 
@@ -183,28 +186,14 @@ async function forward(
     });
     const { statusCode: status = 0, headers: fields } = response;
     if (status < 200 || status > 599) throw new Error(`it responded with the status ${status}`);
-    const content = await wholeBody(response);
+    const { content, isCut } = await readUpTo(mostResponseBytes, response);
+    if (isCut) throw new Error("its response has more than 1 MiB");
     const isReadable = fields["content-encoding"] === undefined;
     const text = isReadable ? content.toString("utf8", 0, mostTextBytes) : "";
     return { status, headers: Object.fromEntries(kept), body: content, target: { status, text } };
   } catch (error) {
     throw timeout.aborted ? timeout.reason : error;
   }
-}
-
-/** Bytes of a response that the sender gets. */
-const mostResponseBytes = 1_048_576;
-
-async function wholeBody(response: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    // Leaving the loop closes the connection.
-    if (bytes > mostResponseBytes) throw new Error("its response has more than 1 MiB");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function headersOf({ rawHeaders }: IncomingMessage): HeaderList {
