@@ -1,3 +1,4 @@
+import { createClient } from "@svc-webhooks/client";
 import { createReceiver } from "@svc-webhooks/core";
 import {
   emailEvents,
@@ -27,21 +28,16 @@ beforeAll(async () => {
     sent.set(event.type, event);
     return new Response();
   });
-  const call = async (path: string, body?: object) => {
-    const headers = {
-      authorization: "Bearer svc_test",
-      "content-type": "application/json",
-      "idempotency-key": "key",
-    };
-    const init = { method: "POST", headers, ...(body && { body: JSON.stringify(body) }) };
-    const response = await sandbox.fetch(new Request(`http://sandbox.test${path}`, init));
-    return (await response.json()) as { readonly domain_id: string };
-  };
-  await call("/v1/webhook-endpoints", { url: "http://localhost/webhooks", event_types: types });
-  const { domain_id } = await call("/v1/domains", { domain_name: "example.com" });
-  await call(`/v1/domains/${domain_id}:verify`);
+  const { domains, emails, webhookEndpoints } = createClient({
+    apiKey: "svc_test",
+    baseUrl: "http://sandbox.test",
+    fetch: (url, init) => sandbox.fetch(new Request(url, init)),
+  });
+  await webhookEndpoints.create({ url: "http://localhost/webhooks", event_types: types });
+  const { domain_id } = await domains.create({ domain_name: "example.com" });
+  await domains.verify(domain_id);
   const email = { from: "shop@example.com", to: ["ada@example.org"], subject: "Hi", text: "Hi" };
-  await call("/v1/emails", email);
+  await emails.send(email);
   await sandbox.clock.advance(60_000);
   await sandbox.close();
 });

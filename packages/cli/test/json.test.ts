@@ -3,8 +3,8 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
-import { createSandbox } from "@svc-webhooks/sandbox";
-import { expect, onTestFinished, test } from "vitest";
+import { openSandbox } from "@svc-webhooks/kit/sandboxes";
+import { expect, test } from "vitest";
 import { commands } from "../src/commands.js";
 import { deliver, listening } from "./listening.js";
 import { cli, newFile, secret, start } from "./support.js";
@@ -31,9 +31,10 @@ function hasShape(value: object, shape: string): boolean {
 }
 
 test("every command writes the JSON that docs/cli.md has", async () => {
-  const sandbox = createSandbox({ log: () => {}, assumptions: { "A-09": "none" } });
-  onTestFinished(() => sandbox.close());
-  const { url: SVC_BASE_URL } = await sandbox.listen(0);
+  const { url: SVC_BASE_URL } = await openSandbox({
+    clock: "real",
+    assumptions: { "A-09": "none" },
+  });
   const written: (readonly [name: string, value: object])[] = [];
   type Value = Readonly<Record<string, never>>;
   const add = (name: string, lines: string): Value => {

@@ -1,14 +1,15 @@
 import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { createClient } from "@svc-webhooks/client";
 import { createReceiver } from "@svc-webhooks/core";
 import { gate } from "@svc-webhooks/kit/gate";
+import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
-import { createSandbox } from "@svc-webhooks/sandbox";
 import { signedDelivery } from "@svc-webhooks/testing";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createExplainer } from "../src/listen/explainer.js";
 import { captured, deliver, listening, target } from "./listening.js";
 import {
@@ -360,30 +361,17 @@ test("receives from the sandbox and forwards to a receiver", async () => {
   });
   let endpointSecret = "";
   const port = await listen(webhooks(receiver));
-  const sandbox = createSandbox({ clock: "manual" });
-  onTestFinished(() => sandbox.close());
-  const { url: service } = await sandbox.listen(0);
-  const post = async (path: string, body: object) => {
-    const response = await fetch(service + path, {
-      method: "POST",
-      headers: {
-        authorization: "Bearer svc_test",
-        "content-type": "application/json",
-        "idempotency-key": "key",
-      },
-      body: JSON.stringify(body),
-    });
-    return (await response.json()) as Readonly<Record<string, unknown>>;
-  };
+  const { sandbox, url: baseUrl } = await openSandbox();
+  const { emails, webhookEndpoints } = createClient({ baseUrl, apiKey: "svc_test" });
   const own = await freePort();
   const endpoint = { url: `http://localhost:${own}/`, event_types: ["email.sent"] };
-  endpointSecret = String((await post("/v1/webhook-endpoints", endpoint))["secret"]);
+  endpointSecret = (await webhookEndpoints.create(endpoint)).secret.reveal();
   const started = start(
     ["listen", `--port=${own}`, "--secret-env=SECRET", `--forward-to=http://localhost:${port}`],
     { SECRET: endpointSecret },
   );
   await started.shows(/Listening/);
-  await post("/v1/emails", { from: "a@a.test", to: ["b@b.test"], subject: "s", text: "t" });
+  await emails.send({ from: "a@a.test", to: ["b@b.test"], subject: "s", text: "t" });
   await Promise.all([sandbox.clock.advance(10_000), done.opened]);
   await started.shows(/200 {2}email\.sent {2}dlv_\S+ {2}genuine/);
   expect(started.output.stderr).toBe("");
@@ -458,9 +446,7 @@ test.skipIf(!hasTerminal)(
 
 describe("without a secret", () => {
   test("registers an endpoint, prints its secret for the receiver, and archives it at the end", async () => {
-    const sandbox = createSandbox({ clock: "manual", assumptions: { "A-06": "allow" } });
-    onTestFinished(() => sandbox.close());
-    const { url: service } = await sandbox.listen(0);
+    const { url: service } = await openSandbox();
     const env = { SVC_BASE_URL: service };
     const { shows, output, interrupt } = start(["listen", "--port=0"], env);
     await shows(/secret for your receiver: whsec_\S+\n/);
@@ -481,8 +467,7 @@ describe("without a secret", () => {
   });
 
   test("names the endpoint that it could not archive", async () => {
-    const sandbox = createSandbox({ clock: "manual" });
-    const { url: service } = await sandbox.listen(0);
+    const { sandbox, url: service } = await openSandbox();
     const { shows, output, interrupt } = start(["listen", "--port=0", "--json"], {
       SVC_BASE_URL: service,
     });

@@ -1,15 +1,14 @@
 import { writeFileSync } from "node:fs";
+import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
-import { createSandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
-import { describe, expect, onTestFinished, test } from "vitest";
+import type { SandboxOptions } from "@svc-webhooks/sandbox";
+import { describe, expect, test } from "vitest";
 import { cli, freePort, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
 
 type Item = Readonly<Record<string, string>>;
 
 async function service(options: SandboxOptions = {}) {
-  const sandbox = createSandbox({ clock: "manual", log: () => {}, ...options });
-  onTestFinished(() => sandbox.close());
-  const { url } = await sandbox.listen(0);
+  const { sandbox, url } = await openSandbox(options);
   const env = { SVC_BASE_URL: url, SVC_API_KEY: "svc_key" };
   return {
     sandbox,

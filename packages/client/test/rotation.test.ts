@@ -1,9 +1,9 @@
 import type { RequestListener } from "node:http";
 import { createReceiver, type OutcomeCode } from "@svc-webhooks/core";
+import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import { webhooks } from "@svc-webhooks/node";
-import { createSandbox } from "@svc-webhooks/sandbox";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createClient } from "../src/index.js";
 import { rotatingSecrets, type SigningSecret } from "../src/rotation.js";
 
@@ -17,12 +17,7 @@ type Gateway = (response: Response) => Response | Promise<Response>;
 
 /** The service with its rule of A-19, and a receiver of all emails' events. */
 async function start(rotation: string) {
-  const sandbox = createSandbox({
-    clock: "manual",
-    assumptions: { "A-19": rotation, "A-06": "allow" },
-  });
-  onTestFinished(() => sandbox.close());
-  const { url: baseUrl } = await sandbox.listen(0);
+  const { sandbox, url: baseUrl } = await openSandbox({ assumptions: { "A-19": rotation } });
   const client = createClient({ apiKey, baseUrl });
 
   let handler: RequestListener | undefined;

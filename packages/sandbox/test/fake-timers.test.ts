@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import * as esm from "@svc-webhooks/sandbox";
 import { expect, onTestFinished, test, vi } from "vitest";
 import * as source from "../src/index.js";
-import { receiver, email } from "./support.js";
+import { email, posted, receiver } from "./support.js";
 
 type Package = typeof source;
 
@@ -34,15 +34,7 @@ const fakes: readonly (readonly [string, Parameters<typeof vi.useFakeTimers>[0]]
 ];
 
 const post = (path: string, body: object) =>
-  new Request(`http://sandbox.test${path}`, {
-    method: "POST",
-    headers: {
-      authorization: "Bearer svc_test",
-      "content-type": "application/json",
-      "idempotency-key": "key",
-    },
-    body: JSON.stringify(body),
-  });
+  new Request(`http://sandbox.test${path}`, posted(body));
 
 test.for(
   builds.flatMap(([build, { createSandbox }]) =>

@@ -10,6 +10,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
 import { node, outsideDirectory, root } from "@svc-webhooks/kit/programs";
 import { until } from "@svc-webhooks/kit/until";
+import { posted } from "./support.js";
 
 const main = join(root, "packages/sandbox/dist/main.js");
 
@@ -100,16 +101,7 @@ test("Ctrl-C does not wait for an attempt that hangs", async () => {
   });
   await once(hanging, "listening");
   const { child, url, lines, exited } = await started();
-  const post = (path: string, body: object) =>
-    fetch(url + path, {
-      method: "POST",
-      headers: {
-        authorization: "Bearer svc_test",
-        "content-type": "application/json",
-        "idempotency-key": "key",
-      },
-      body: JSON.stringify(body),
-    });
+  const post = (path: string, body: object) => fetch(url + path, posted(body));
   const { port } = hanging.address() as AddressInfo;
   await post("/v1/webhook-endpoints", {
     url: `http://127.0.0.1:${port}/`,
