@@ -22,6 +22,15 @@ const builtFiles = (field) =>
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const files = new Set([manifest.exports, manifest.imports, manifest.bin].flatMap(builtFiles));
 
+/** A file imported with `?raw` is its text, as in vite. */
+const rawText = {
+  name: "raw-text",
+  load: (id) =>
+    id.endsWith("?raw")
+      ? `export default ${JSON.stringify(readFileSync(id.slice(0, -"?raw".length), "utf8"))};`
+      : undefined,
+};
+
 rmSync("dist", { recursive: true, force: true });
 
 const tsc = join(import.meta.dirname, "../../node_modules/typescript/bin/tsc");
@@ -38,7 +47,8 @@ for (const file of files) {
     input: { [name]: `src/${name}.ts` },
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     tsconfig: "tsconfig.build.json",
-    resolve: { extensionAlias: { ".js": [".ts"] } },
+    resolve: { extensionAlias: { ".js": [".ts", ".tsx"] } },
+    plugins: [rawText],
   });
   await bundle.write({
     dir: "dist",

@@ -120,6 +120,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     retention,
     listeners,
     saveClock: () => saveClock(service),
+    isKept: resolved.data !== undefined,
   });
 
   const handle = async (request: Request): Promise<Reply> => {

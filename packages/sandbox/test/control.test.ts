@@ -29,14 +29,14 @@ async function story(options: Parameters<typeof open>[0] = {}) {
 }
 
 describe("GET /", () => {
-  it("names the base URL, the OpenAPI document and the overview", async () => {
+  it("names the base URL, the page and the OpenAPI document", async () => {
     const { url, call } = await open();
     const { status, text, headers } = await call("GET /");
     expect(status).toBe(200);
     expect(headers.get("content-type")).toMatch(/^text\/plain/);
     expect(text).toContain(`interface at ${url}\n`);
     expect(text).toContain(`${url}/openapi.json`);
-    expect(text).toContain(`${url}/_sandbox/overview`);
+    expect(text).toContain(`Open ${url}/ in a browser`);
     expect(text).toContain(`${url}/_sandbox/\n`);
   });
 });

@@ -23,7 +23,7 @@ export interface RouteContext {
   readonly saveClock: () => void;
   readonly reset: () => void;
   readonly assertRoom: Retention["assertRoom"];
-  readonly watch: () => Pick<queries.Surroundings, "dropped" | "stray">;
+  readonly surroundings: (request: Request) => queries.Surroundings;
 }
 
 /** A mail can run nothing, load nothing and go nowhere, even if it is opened outside a frame. */
@@ -35,7 +35,7 @@ const leastLimit = 1_048_576;
 
 /** The routes under `/_sandbox/`. */
 export function controlRoutes(context: RouteContext): Hono {
-  const { service, stream, saveClock, reset, assertRoom, watch } = context;
+  const { service, stream, saveClock, reset, assertRoom, surroundings } = context;
   const { state, ledger, engine, faults } = service;
   const app = new Hono();
 
@@ -61,14 +61,12 @@ export function controlRoutes(context: RouteContext): Hono {
 
   const delivery = (c: Context) => queries.findDelivery(service, param(c, "id"));
 
-  get("", () => ({ data: app.routes.map(({ method, path }) => `${method} ${path}`) }));
-  get("overview", (c) =>
-    queries.overview(service, {
-      position: stream.position(),
-      baseUrl: new URL(c.req.url).origin,
-      ...watch(),
-    }),
-  );
+  get("", () => ({
+    data: app.routes
+      .filter(({ path }) => path.startsWith("/_sandbox/"))
+      .map(({ method, path }) => `${method} ${path}`),
+  }));
+  get("overview", (c) => queries.overview(service, surroundings(c.req.raw)));
   get("timeline", (c) => {
     const given = Object.entries(c.req.query()).filter(([, value]) => value !== "");
     return queries.timeline(service, validate(timelineQuery, Object.fromEntries(given)));

@@ -44,11 +44,22 @@ export interface Surroundings {
   readonly baseUrl: string;
   readonly dropped: number;
   readonly stray: Stray | undefined;
+  /** When this process started, and when everything was removed last. */
+  readonly startedAt: number;
+  readonly resetAt: number | undefined;
+  /** In a file: a restart continues. */
+  readonly isKept: boolean;
 }
 
-export const overview = (world: World, { position, baseUrl, dropped, stray }: Surroundings) => ({
+export const overview = (
+  world: World,
+  { position, baseUrl, dropped, stray, startedAt, resetAt, isKept }: Surroundings,
+) => ({
   ...position,
   base_url: baseUrl,
+  started_at: iso(startedAt),
+  ...maybe("reset_at", resetAt === undefined ? undefined : iso(resetAt)),
+  is_kept: isKept,
   clock: clockShape(world),
   counts: countsOf(world.state),
   dropped,
@@ -169,11 +180,11 @@ export function findAttempt(
 export async function attemptDetail(world: World, id: string, n: string, full: boolean) {
   const { delivery, attempt } = findAttempt(world, id, n);
   const { url, headers, answer, error, ms } = attempt;
+  const { error: _kind, ...summary } = attemptSummary(attempt);
   return {
-    ...attemptSummary(attempt),
+    ...summary,
     attempt: attempt.attempt,
     delivery_id: delivery.id,
-    ok: attempt.ok,
     request: { url, headers, body: bodyShape(whole(attempt.body ?? delivery.body), full) },
     ...maybe(
       "answer",

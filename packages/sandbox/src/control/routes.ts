@@ -5,7 +5,8 @@ import type { Service } from "../service/service.js";
 import type { Retention } from "../state/retention.js";
 import type { ChangeListener, Kind, State } from "../state/state.js";
 import type { Stray } from "./findings.js";
-import { countsOf } from "./queries.js";
+import { addInspector } from "../inspector/routes.js";
+import { countsOf, type Surroundings } from "./queries.js";
 import { controlRoutes } from "./app.js";
 import { createStream } from "./stream.js";
 
@@ -15,6 +16,8 @@ export interface ControlContext {
   readonly retention: Pick<Retention, "dropped" | "assertRoom">;
   readonly listeners: Set<ChangeListener>;
   readonly saveClock: () => void;
+  /** The state is in a file. */
+  readonly isKept: boolean;
 }
 
 /** Everything that is not the interface: for people, the page and tests. */
@@ -37,7 +40,7 @@ const headers = {
 };
 
 export function createControl(context: ControlContext): Control {
-  const { service, listeners, retention, saveClock } = context;
+  const { service, listeners, retention, saveClock, isKept } = context;
   const { state, ledger, clock, engine, log } = service;
   const stream = createStream({
     callOf: (kind, id) => callOf(state, kind, id),
@@ -47,6 +50,8 @@ export function createControl(context: ControlContext): Control {
   let requests = 0;
   let droppedBefore = 0;
   let stray: Stray | undefined;
+  const startedAt = clock.now();
+  let resetAt: number | undefined;
 
   const refuse = (error: ApiError) => {
     requests += 1;
@@ -60,9 +65,20 @@ export function createControl(context: ControlContext): Control {
     saveClock();
     droppedBefore = retention.dropped;
     stray = undefined;
+    resetAt = clock.now();
     state.commit();
     stream.restart();
   };
+
+  const surroundings = ({ url }: Request): Surroundings => ({
+    position: stream.position(),
+    baseUrl: new URL(url).origin,
+    dropped: retention.dropped - droppedBefore,
+    stray,
+    startedAt,
+    resetAt,
+    isKept,
+  });
 
   const app = controlRoutes({
     service,
@@ -70,14 +86,9 @@ export function createControl(context: ControlContext): Control {
     saveClock,
     reset,
     assertRoom: retention.assertRoom,
-    watch: () => ({ dropped: retention.dropped - droppedBefore, stray }),
+    surroundings,
   });
-  app.get("/", (c) => {
-    const { origin } = new URL(c.req.url);
-    return c.text(
-      `The sandbox serves the interface at ${origin}\nIts description: ${origin}/openapi.json\nWhat happened: ${origin}/_sandbox/overview\nThe control routes: ${origin}/_sandbox/\n`,
-    );
-  });
+  addInspector(app, { service, surroundings });
 
   app.notFound((c) => {
     const { method, path } = c.req;
@@ -121,7 +132,8 @@ export function createControl(context: ControlContext): Control {
   return {
     async fetch(request) {
       const response = await guarded(request);
-      for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+      for (const [name, value] of Object.entries(headers))
+        if (!response.headers.has(name)) response.headers.set(name, value);
       return response;
     },
     refuse,

@@ -79,6 +79,7 @@ export const attemptSummary = (attempt: AttemptRecord) => ({
   trigger: attempt.trigger,
   started_at: iso(attempt.startedAt),
   ms: attempt.ms,
+  ok: attempt.ok,
   ...maybe("status", attempt.answer?.status),
   ...maybe("code", receiverCode(attempt)),
   ...maybe("error", attempt.error?.kind),

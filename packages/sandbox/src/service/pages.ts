@@ -7,12 +7,12 @@ export const wholeList = (items: readonly object[], shape: Settings["pagination"
   shape === "array" ? items : { data: items, has_more: false, next_cursor: null };
 
 /** One page of a list: the first `limit` of `items`, of which there may be one more. */
-export function page<Item>(
+export function page<Item, Shown>(
   items: readonly Item[],
   limit: number,
   cursorOf: (item: Item) => string,
-  show: (item: Item) => unknown,
-): { readonly data: unknown[]; readonly has_more: boolean; readonly next_cursor: string | null } {
+  show: (item: Item) => Shown,
+): { readonly data: Shown[]; readonly has_more: boolean; readonly next_cursor: string | null } {
   const shown = items.slice(0, limit);
   const last = shown.at(-1);
   const hasMore = items.length > limit;

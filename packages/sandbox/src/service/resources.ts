@@ -37,13 +37,13 @@ export const domainFields = ({ id, name, status }: DomainRecord) => ({
   status,
 });
 
-export const domainResource = (domain: DomainRecord): object => ({
+export const domainResource = (domain: DomainRecord) => ({
   ...domainFields(domain),
   created_at: iso(domain.createdAt),
   ...(domain.verifiedAt === undefined ? {} : { verified_at: iso(domain.verifiedAt) }),
 });
 
-export const endpointResource = ({ id, url, status, eventTypes }: EndpointRecord): object => ({
+export const endpointResource = ({ id, url, status, eventTypes }: EndpointRecord) => ({
   webhook_endpoint_id: id,
   url,
   status,

@@ -1,0 +1,2 @@
+// @ts-check
+document.body.classList.add("scripted");

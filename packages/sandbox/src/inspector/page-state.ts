@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { timelineQuery } from "../control/search.js";
+
+/** What the page shows, as its URL says it. */
+export interface PageState {
+  /** `dlv_…`, `evt_…`, `send_…`, `src_…` or `call_…`. */
+  readonly item?: string | undefined;
+  /** The attempt of a delivery: its place in the list. Default: the newest. */
+  readonly attempt?: string | undefined;
+  /** The first attempt of the table's page. Default: that of the newest page. */
+  readonly from?: string | undefined;
+  /** Shows all bytes that are kept. */
+  readonly full?: "true" | undefined;
+  readonly state?: z.output<typeof timelineQuery>["state"];
+  readonly type?: string | undefined;
+  readonly endpoint_id?: string | undefined;
+  readonly q?: string | undefined;
+  readonly before?: string | undefined;
+  /** Seconds after which the page loads itself again, for browsers without JavaScript. */
+  readonly refresh?: string | undefined;
+}
+
+const number = z.string().regex(/^[1-9]\d{0,6}$/);
+
+const { state, type, endpoint_id, q, before } = timelineQuery.shape;
+
+const fields = {
+  item: z.string().regex(/^(?:dlv|evt|send|src|call)_\w{1,60}$/),
+  attempt: number,
+  from: number,
+  full: z.literal("true"),
+  state,
+  type,
+  endpoint_id,
+  q,
+  before,
+  refresh: z.enum(["5", "30"]),
+} as const satisfies Readonly<Record<keyof PageState, z.ZodType>>;
+
+/** What limits the timeline. */
+export const filterNames = ["state", "type", "endpoint_id", "q"] as const;
+
+/** Reads a URL. A wrong parameter is ignored: somebody may have edited the address. */
+export function readState(params: URLSearchParams): PageState {
+  const entries = Object.entries(fields).map(([name, schema]) => {
+    const { data } = schema.safeParse(params.get(name) || undefined);
+    return [name, data] as const;
+  });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+/** The address of the page with other parameters; undefined removes one. */
+export function href(current: PageState, changes: Partial<PageState> = {}, anchor = ""): string {
+  const entries = Object.entries({ ...current, ...changes }).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  const query = new URLSearchParams(entries).toString();
+  return `/${query === "" ? "" : `?${query}`}${anchor === "" ? "" : `#${anchor}`}`;
+}
+
+/** The address that shows an item, with the filters that are set. */
+export const itemHref = (current: PageState, item: string, attempt?: number): string =>
+  href(current, { item, attempt: attempt?.toString(), from: undefined, full: undefined }, "detail");
+
+export const hasFilter = (current: PageState): boolean =>
+  filterNames.some((name) => current[name] !== undefined);
+
+/** The address of the newest calls without filters. */
+export const clearHref = (current: PageState): string =>
+  href(
+    current,
+    { state: undefined, type: undefined, endpoint_id: undefined, q: undefined, before: undefined },
+    "timeline",
+  );

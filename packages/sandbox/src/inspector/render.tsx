@@ -1,0 +1,114 @@
+import { timeline } from "../control/queries.js";
+import { attemptSummary } from "../control/shapes.js";
+import { ApiError } from "../errors.js";
+import { hasFilter } from "./page-state.js";
+import type { View } from "./view.js";
+import { Detail } from "./views/detail.js";
+import { Header } from "./views/header.js";
+import { Health } from "./views/health.js";
+import { Page } from "./views/page.js";
+import { Setup } from "./views/setup.js";
+import { Timeline } from "./views/timeline.js";
+import { resultWord } from "./words.js";
+
+/** The parts of the page, each of which can be asked for alone. */
+const parts = {
+  header: ({ view }: PartProps) => <Header view={view} />,
+  health: ({ view, page }: PartProps) => (
+    <Health view={view} isFiltered={hidesNewest(view, page)} />
+  ),
+  timeline: ({ view, page }: PartProps) => <Timeline view={view} page={page} />,
+  detail: ({ view }: PartProps) => <Detail view={view} />,
+  setup: ({ view }: PartProps) => <Setup view={view} />,
+};
+
+type PartName = keyof typeof parts;
+
+interface PartProps {
+  readonly view: View;
+  readonly page: ReturnType<typeof timeline>;
+}
+
+export const isPart = (name: string): name is PartName => Object.hasOwn(parts, name);
+
+/** The whole document. */
+export async function renderPage(view: View): Promise<string> {
+  const props = { view, page: pageOf(view) };
+  const document = (
+    <Page
+      view={view}
+      title={titleOf(view)}
+      header={<parts.header {...props} />}
+      main={
+        <>
+          <div>
+            <parts.health {...props} />
+            <parts.timeline {...props} />
+          </div>
+          <parts.detail {...props} />
+        </>
+      }
+      setup={<parts.setup {...props} />}
+    />
+  );
+  return `<!doctype html>${await htmlOf(document)}`;
+}
+
+/** Some parts. @param calls limits the timeline to calls that have changed, where it has them */
+export async function renderParts(
+  view: View,
+  names: readonly PartName[],
+  calls: readonly string[],
+): Promise<string> {
+  const page = pageOf(view);
+  const limited = calls.length === 0 ? page : only(page, new Set(calls));
+  const rendered = names.map((name) => {
+    const Part = parts[name];
+    return htmlOf(<Part view={view} page={name === "timeline" ? limited : page} />);
+  });
+  return (await Promise.all(rendered)).join("");
+}
+
+/** The text of an element: a promise of it if one of its components is asynchronous. */
+const htmlOf = async (element: unknown): Promise<string> =>
+  (element as { readonly toString: () => string | Promise<string> }).toString();
+
+/** The timeline that the address asks for: its first page if the cursor is not one. */
+function pageOf({ service, state }: View): PartProps["page"] {
+  const { before, endpoint_id, q, type } = state;
+  const query = { before, endpoint_id, q, type, state: state.state };
+  try {
+    return timeline(service, query);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return timeline(service, { ...query, before: undefined });
+  }
+}
+
+const only = (page: PartProps["page"], calls: ReadonlySet<string>): PartProps["page"] => ({
+  ...page,
+  data: page.data.filter(({ id }) => calls.has(id)),
+});
+
+/** Whether the filter hides the newest call, which is what somebody waits for. */
+function hidesNewest({ service, state }: View, { data }: PartProps["page"]): boolean {
+  if (!hasFilter(state) || state.before !== undefined) return false;
+  const [newest] = timeline(service, { limit: 1 }).data;
+  return newest !== undefined && newest.id !== data[0]?.id;
+}
+
+/** `401 · email.delivered · svc-webhooks sandbox` */
+function titleOf({ service, state: { item = "" } }: View): string {
+  const name = "svc-webhooks sandbox";
+  const { deliveries, sends, calls } = service.state;
+  const delivery = deliveries.get(item);
+  if (delivery) {
+    const { type, attempts } = delivery;
+    const last = attempts.at(-1);
+    return [...(last ? [resultWord(attemptSummary(last))] : []), type, name].join(" · ");
+  }
+  const send = sends.get(item);
+  const call = calls.get(item);
+  const title = send?.subject ?? (call && `${call.method} ${call.path}`);
+  return title === undefined ? name : `${title} · ${name}`;
+}

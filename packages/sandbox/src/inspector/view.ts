@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import type { Explanation } from "@svc-webhooks/testing/explain";
+import type { overview } from "../control/queries.js";
+import type { Service } from "../service/service.js";
+import type { ActionName, Fields } from "./actions.js";
+import type { PageState } from "./page-state.js";
+
+/** A form that was sent and is answered with the page itself, not with a redirect. */
+export type Outcome = { readonly action: ActionName; readonly fields: Fields } & (
+  | { readonly kind: "refused"; readonly message: string }
+  | { readonly kind: "secret"; readonly id: string; readonly secret: string }
+  | { readonly kind: "explained"; readonly explanation: Explanation }
+);
+
+/** What all parts of the page are made of. */
+export interface View {
+  readonly service: Service;
+  readonly state: PageState;
+  readonly overview: ReturnType<typeof overview>;
+  readonly outcome?: Outcome | undefined;
+  /** The action that has succeeded just now. */
+  readonly done?: ActionName | undefined;
+  readonly issueToken: () => string;
+}
+
+/** A short hash: a piece of the page with the same one is the same. */
+export const revision = (data: unknown): string =>
+  createHash("sha1")
+    .update(JSON.stringify(data) ?? "")
+    .digest("base64url")
+    .slice(0, 10);
+
+/** The sandbox's time, in epoch milliseconds. */
+export const nowOf = ({ overview: { clock } }: View): number => Date.parse(clock.now);

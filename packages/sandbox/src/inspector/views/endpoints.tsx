@@ -1,0 +1,169 @@
+import { endpointShape } from "../../control/shapes.js";
+import { eventTypes } from "../../delivery/event-types.js";
+import { href } from "../page-state.js";
+import { revision, type View } from "../view.js";
+import { shortUrl } from "../words.js";
+import { Action, outcomeOf, typed } from "./action.js";
+import { Copy, Icon, Text, Time } from "./elements.js";
+import { receiverCode, receiverCommands } from "./receiver-code.js";
+
+type Endpoint = ReturnType<typeof endpointShape>;
+
+export const typesOf = ({ service }: View): readonly string[] =>
+  eventTypes(service.ledger).map(({ type }) => type);
+
+export const Endpoints = ({ view }: { view: View }) => {
+  const all = Array.from(view.service.state.endpoints.all(), endpointShape).toReversed();
+  const active = all.filter(({ status }) => status === "active");
+  const archived = all.filter(({ status }) => status !== "active");
+  const secret = view.outcome?.kind === "secret" ? view.outcome : undefined;
+  const outcome = outcomeOf(view, "create-endpoint", "rotate-secret", "archive");
+  return (
+    <section
+      class="panel"
+      id="endpoints"
+      aria-labelledby="h-endpoints"
+      data-rev={revision([all, typesOf(view), outcome])}
+      // A secret is shown once: no change of anything else may remove it.
+      data-keep={secret && "true"}
+      tabindex={-1}
+    >
+      <div class="head">
+        <h2 id="h-endpoints">Endpoints</h2>
+        <span class="note">
+          {active.length} active
+          {archived.length > 0 && `, ${archived.length} archived`}
+        </span>
+      </div>
+      {secret && <Secret view={view} id={secret.id} secret={secret.secret} />}
+      {active.map((endpoint) => (
+        <EndpointItem view={view} endpoint={endpoint} />
+      ))}
+      <details id="new-endpoint" open={active.length === 0 && all.length > 0}>
+        <summary>New endpoint</summary>
+        <NewEndpoint view={view} label="New endpoint" />
+      </details>
+      {archived.length > 0 && (
+        <details id="archived">
+          <summary>Archived: {archived.length}</summary>
+          <ul class="plain">
+            {archived.map(({ url, webhook_endpoint_id: id }) => (
+              <li class="sub">
+                <Text of={shortUrl(url)} /> <code>{id}</code>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+};
+
+const EndpointItem = ({ view, endpoint }: { view: View; endpoint: Endpoint }) => {
+  const {
+    webhook_endpoint_id: id,
+    url,
+    event_types: types,
+    secret_hint: hint,
+    previous,
+  } = endpoint;
+  return (
+    <div class="item" id={id}>
+      <p>
+        <code>
+          <Text of={shortUrl(url)} />
+        </code>
+      </p>
+      <p class="sub">
+        <code>{id}</code>, <Text of={types.join(", ")} />
+      </p>
+      <p class="sub">
+        secret <code>whsec_{hint}</code>
+        {previous && (
+          <>
+            , until <Time at={previous.until} /> <code>whsec_{previous.secret_hint}</code>
+          </>
+        )}
+      </p>
+      <div class="line">
+        <Action view={view} name="rotate-secret" with={{ id }}>
+          <button>Rotate secret</button>
+        </Action>
+        <Action view={view} name="archive" with={{ id }}>
+          <button>Archive</button>
+        </Action>
+      </div>
+    </div>
+  );
+};
+
+/** The form of a new endpoint, filled with what a first one usually has. */
+export const NewEndpoint = ({ view, label }: { view: View; label: string }) => {
+  const chosen = view.outcome?.kind === "refused" ? view.outcome.fields["type"] : undefined;
+  return (
+    <Action view={view} name="create-endpoint" class="fields" label={label}>
+      <label>
+        URL of your receiver
+        <input
+          name="url"
+          class="mono"
+          value={typed(view, "create-endpoint", "url", "http://localhost:3000/webhooks")}
+          required
+        />
+      </label>
+      <fieldset>
+        <legend>Event types</legend>
+        {typesOf(view).map((type) => (
+          <label class="check">
+            <input
+              type="checkbox"
+              name="type"
+              value={type}
+              checked={chosen ? chosen.includes(type) : true}
+            />{" "}
+            <Text of={type} />
+          </label>
+        ))}
+      </fieldset>
+      <button>Register</button>
+    </Action>
+  );
+};
+
+/** A new secret, this once, and a receiver that uses it. */
+const Secret = ({ view, id, secret }: { view: View; id: string; secret: string }) => {
+  const line = `SVC_WEBHOOK_SECRET=${secret}`;
+  return (
+    <div class="secret" id="secret" role="group" aria-label="New signing secret">
+      <p>
+        <b>
+          Signing secret of <code>{id}</code>
+        </b>
+        <br />
+        It is shown this once. Copy it now.
+      </p>
+      <div class="line">
+        <code class="whole">{secret}</code>
+        <Copy text={line} label="Copy the secret as an environment variable" />
+      </div>
+      <p class="sub">
+        Give it to your receiver as <code>SVC_WEBHOOK_SECRET</code>.
+      </p>
+      <details id="receiver-code">
+        <summary>No receiver yet? One in a single file</summary>
+        <pre class="body" tabindex={0} role="region" aria-label="receiver.mjs">
+          {receiverCode}
+        </pre>
+        <Copy text={receiverCode} label="Copy receiver.mjs" />
+        <p class="sub">Save it as receiver.mjs, then:</p>
+        <pre class="body" tabindex={0} role="region" aria-label="Commands">
+          {receiverCommands}
+        </pre>
+        <Copy text={receiverCommands} label="Copy the commands" />
+      </details>
+      <a class="btn" href={href(view.state, {}, "endpoints")} data-dismiss>
+        <Icon of="ok" /> I have copied it
+      </a>
+    </div>
+  );
+};

@@ -1,0 +1,163 @@
+import { faultShape } from "../../control/shapes.js";
+import { faultKinds } from "../../faults.js";
+import { operations } from "../../service/operations.js";
+import { revision, type View } from "../view.js";
+import { shortUrl } from "../words.js";
+import { Action, outcomeOf } from "./action.js";
+import { Hidden, Icon, Text } from "./elements.js";
+
+type Fault = ReturnType<typeof faultShape>;
+
+const kindTexts: Readonly<Record<Fault["kind"], string>> = {
+  status: "respond with a status",
+  answer_lost: "lose the response",
+  refused: "refuse the connection",
+  timeout: "never respond",
+  reset: "close the connection",
+  slow: "be slow",
+  duplicate: "send twice at the same time",
+};
+
+/** Failures that people try first. */
+const plans = [
+  { text: "Fail 2, then succeed", fields: { kind: "status", status: 500, times: 2 } },
+  { text: "Lose a response after success", fields: { kind: "answer_lost", times: 1 } },
+  { text: "Time out once", fields: { kind: "timeout", times: 1 } },
+] as const;
+
+const shownSlots = 20;
+
+export const Faults = ({ view }: { view: View }) => {
+  const { state } = view.service;
+  const faults = Array.from(state.faults.all(), faultShape)
+    .filter(({ cancelled }) => !cancelled)
+    .toReversed()
+    .toSorted((a, b) => Math.sign(b.left) - Math.sign(a.left));
+  const endpoints = Array.from(state.endpoints.all()).filter(({ status }) => status === "active");
+  const waiting = faults.filter(({ left }) => left > 0);
+  const used = faults.slice(waiting.length, waiting.length + 3);
+  const target = endpoints.at(-1)?.id;
+  return (
+    <section
+      class="panel"
+      id="faults"
+      aria-labelledby="h-faults"
+      data-rev={revision([
+        faults,
+        endpoints.map(({ id }) => id),
+        outcomeOf(view, "add-fault", "cancel-fault"),
+      ])}
+      tabindex={-1}
+    >
+      <div class="head">
+        <h2 id="h-faults">Faults</h2>
+        <span class="note">in order, then normal again</span>
+      </div>
+      {[...waiting, ...used].map((fault) => (
+        <FaultItem view={view} fault={fault} />
+      ))}
+      {waiting.length === 0 && (
+        <div class="item plans">
+          {target !== undefined &&
+            plans.map(({ text, fields }) => (
+              <Action view={view} name="add-fault" with={{ target, ...fields }}>
+                <button>{text}</button>
+              </Action>
+            ))}
+          <Action
+            view={view}
+            name="add-fault"
+            with={{
+              target: "POST /v1/emails",
+              kind: "status",
+              status: 429,
+              retry_after: 2,
+              times: 1,
+            }}
+          >
+            <button>429 to the next email, Retry-After 2 s</button>
+          </Action>
+        </div>
+      )}
+      <details id="new-fault">
+        <summary>Another fault</summary>
+        <Action view={view} name="add-fault" class="fields" label="Another fault">
+          <label>
+            Where
+            <select name="target">
+              {endpoints.map(({ id, url }) => (
+                <option value={id}>{shortUrl(url).slice(0, 60)}</option>
+              ))}
+              {operations.map(({ method, path }) => (
+                <option>{`${method} ${path}`}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            What
+            <select name="kind">
+              {faultKinds.map((kind) => (
+                <option value={kind}>{kindTexts[kind]}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            How often <input type="number" name="times" min={1} max={1_000} value="2" required />
+          </label>
+          <label>
+            Status <input type="number" name="status" min={300} max={599} placeholder="500" />
+          </label>
+          <label>
+            Retry-After, s <input type="number" name="retry_after" min={0} placeholder="none" />
+          </label>
+          <label>
+            Delay, ms <input type="number" name="delay_ms" min={0} placeholder="1000" />
+          </label>
+          <button>Add</button>
+        </Action>
+      </details>
+    </section>
+  );
+};
+
+const FaultItem = ({ view, fault }: { view: View; fault: Fault }) => {
+  const { id, target, slots, left } = fault;
+  const next = slots.findIndex((slot) => slot.used_by === undefined);
+  const first = Math.max(0, Math.min(next < 0 ? slots.length : next, slots.length) - 3);
+  const shown = slots.slice(first, first + shownSlots);
+  return (
+    <div class="item" id={id}>
+      <p>
+        <code>
+          <Text of={target} />
+        </code>
+      </p>
+      <ol class="slots" aria-label={`Uses of ${id}`}>
+        {shown.map(({ what, used_by: by }, index) => (
+          <li
+            class={by === undefined ? (first + index === next ? "slot up" : "slot") : "slot used"}
+          >
+            {first + index === next && <Icon of="flag" />}
+            <Hidden>{by === undefined ? "waits: " : "used: "}</Hidden>
+            {what}
+          </li>
+        ))}
+        {slots.length > first + shown.length && <li class="slot">…</li>}
+        <li class="slot">
+          <Icon of="ok" class="ok" />
+          normal
+        </li>
+      </ol>
+      {left > 0 && (
+        <div class="line">
+          <span class="sub">
+            {left} of {slots.length} left
+          </span>
+          <Action view={view} name="cancel-fault" with={{ id }}>
+            <button>Cancel</button>
+          </Action>
+        </div>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,87 @@
+import { countsOf } from "../../control/queries.js";
+import { stateWords } from "../../control/search.js";
+import { itemHref } from "../page-state.js";
+import type { View } from "../view.js";
+import { Action } from "./action.js";
+import { Copy, Icon, Text } from "./elements.js";
+import { NewEndpoint, typesOf } from "./endpoints.js";
+import { Piece } from "./piece.js";
+
+/** Shown while nothing is chosen: the next step, or the newest failure. */
+export const Start = ({ view }: { view: View }) => {
+  const { state } = view.service;
+  if (state.deliveries.size === 0) return <FirstSteps view={view} />;
+  const newest = Array.from(state.deliveries.all()).toReversed();
+  const failed = newest.find((one) => {
+    const last = one.attempts.at(-1);
+    return last !== undefined && !last.ok && stateWords[one.state] !== "succeeded";
+  });
+  const shown = failed ?? newest[0];
+  if (!shown) return null;
+  return (
+    <Piece id="about" class="about" data={[shown.id, shown.state]}>
+      <h2 id="h-detail">Choose what you want to see</h2>
+      <p>
+        {failed ? "The newest failure: " : "The newest delivery: "}
+        <a href={itemHref(view.state, shown.id)}>
+          <Text of={shown.type} />
+        </a>
+        . Each line of the timeline opens here.
+      </p>
+    </Piece>
+  );
+};
+
+const FirstSteps = ({ view }: { view: View }) => {
+  const { state } = view.service;
+  const hasEndpoint = Array.from(state.endpoints.all()).some(({ status }) => status === "active");
+  const lines = `SVC_BASE_URL=${view.overview.base_url}\nSVC_API_KEY=svc_test`;
+  const types = typesOf(view);
+  return (
+    <Piece
+      id="about"
+      class="about steps"
+      data={[hasEndpoint, countsOf(state).calls > 0, types, view.outcome]}
+    >
+      <h2 id="h-detail">Three steps to the first delivery</h2>
+      <ol>
+        <li>
+          <h3>Point your code at the sandbox</h3>
+          <p>Any API key is accepted.</p>
+          <div class="line">
+            <pre class="body">{lines}</pre>
+            <Copy text={lines} label="Copy the environment" />
+          </div>
+        </li>
+        <li>
+          <h3>
+            Register your receiver{" "}
+            {hasEndpoint && (
+              <span class="ok">
+                <Icon of="ok" /> done
+              </span>
+            )}
+          </h3>
+          {hasEndpoint ? (
+            <p>
+              Its signing secret was shown once. <a href="#endpoints">Rotate it</a> to see a new
+              one.
+            </p>
+          ) : (
+            <NewEndpoint view={view} label="Register your receiver" />
+          )}
+        </li>
+        <li>
+          <h3>Send an email</h3>
+          <p>
+            It is accepted, sent and delivered, and each event goes to your receiver. Without one
+            that listens, its attempts fail and are made again.
+          </p>
+          <Action view={view} name="test-email">
+            <button class={hasEndpoint ? "main" : undefined}>Send a test email</button>
+          </Action>
+        </li>
+      </ol>
+    </Piece>
+  );
+};

@@ -1,0 +1,108 @@
+import type { FailureKind } from "../network/transport.js";
+import type { NotSent } from "../state/records.js";
+import type { stateWords } from "../control/search.js";
+
+/** What the page calls things. */
+
+export type Shape = "ok" | "bad" | "wait" | "half" | "none" | "flag" | "warn" | "event";
+
+/** States of deliveries, and of events that went to no endpoint: the shape and colour of each. */
+export const stateShapes = {
+  succeeded: "ok",
+  failed: "bad",
+  waiting: "wait",
+  sending: "half",
+  not_sent: "none",
+} as const satisfies Record<(typeof stateWords)[keyof typeof stateWords] | "not_sent", Shape>;
+
+export const stateLabels = {
+  succeeded: "Succeeded",
+  failed: "Failed",
+  waiting: "Waiting",
+  sending: "Sending",
+  not_sent: "Not sent",
+} as const;
+
+/** Kinds of errors, as short as a chip. */
+const errorWords: Readonly<Record<FailureKind, string>> = {
+  refused: "refused",
+  timeout: "timed out",
+  reset: "reset",
+  tls: "TLS failed",
+  dns: "name not found",
+  protocol: "not HTTP",
+  url_refused: "URL refused",
+};
+
+interface Result {
+  readonly status?: number;
+  readonly code?: string;
+  readonly error?: string;
+}
+
+/** `500`, or `timed out`. */
+export const resultWord = ({ status, error }: Result): string =>
+  status === undefined ? errorWords[error as FailureKind] : String(status);
+
+/** `401 signature_mismatch`, or `connection refused`. */
+export function resultWords(result: Result): string {
+  const { code, error } = result;
+  const word = error === "refused" ? "connection refused" : resultWord(result);
+  return code === undefined ? word : `${word} ${code}`;
+}
+
+export const notSentTexts = {
+  no_endpoint: "not sent: no endpoint is registered",
+  type_not_subscribed: "not sent: no endpoint subscribes to it",
+  archived: "not sent: all its endpoints are archived",
+  url_refused: "not sent: the URL is refused",
+  not_emitted: "not raised (A-04)",
+} as const satisfies Record<NotSent, string>;
+
+export const triggerWords = {
+  event: "automatic",
+  retry: "retry",
+  redeliver: "redelivered",
+  by_hand: "sent from here",
+} as const;
+
+export const tamperTexts = {
+  wrong_secret: "signed with a wrong secret",
+  previous_secret: "signed with the previous secret",
+  flipped_byte: "one byte changed after signing",
+  no_prefix: "signature without sha256=",
+  missing: "no signature",
+  duplicate_header: "two signature headers",
+  reserialised: "body serialised again after signing",
+} as const;
+
+const units = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1_000, "s"],
+] as const;
+
+/** `350 ms`, `1.2 s`, `5 min`, `2 h 30 min`. */
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${Number((ms / 1_000).toFixed(1))} s`;
+  const [size, unit] = units.find(([length]) => ms >= length) ?? units[3];
+  const whole = Math.floor(ms / size);
+  const next = units[units.findIndex(([, name]) => name === unit) + 1];
+  const rest = next ? Math.floor((ms - whole * size) / next[0]) : 0;
+  return rest > 0 && next ? `${whole} ${unit} ${rest} ${next[1]}` : `${whole} ${unit}`;
+}
+
+/** `11.2 s`, as the countdown shows it. */
+export const countdownText = (ms: number): string => (ms <= 0 ? "0 s" : durationText(ms));
+
+const plural = new Intl.NumberFormat("en");
+
+export const count = (n: number, one: string, many = `${one}s`): string =>
+  `${plural.format(n)} ${n === 1 ? one : many}`;
+
+export const amount = (n: number): string => plural.format(n);
+
+/** `localhost:3000/webhooks`: the scheme says nothing while all are local. */
+export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, "");
