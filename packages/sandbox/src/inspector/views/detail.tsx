@@ -17,7 +17,7 @@ export const Detail = ({ view }: { view: View }) => {
       id="detail"
       aria-labelledby="h-detail"
       tabindex={-1}
-      data-key={`${item ?? ""} ${attempt ?? ""}`}
+      data-scope={`${item ?? ""} ${attempt ?? ""}`}
     >
       {item === undefined ? <Start view={view} /> : <Item view={view} id={item} />}
     </article>

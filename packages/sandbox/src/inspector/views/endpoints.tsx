@@ -39,9 +39,11 @@ export const Endpoints = ({ view }: { view: View }) => {
       {active.map((endpoint) => (
         <EndpointItem view={view} endpoint={endpoint} />
       ))}
-      <details id="new-endpoint" open={active.length === 0 && all.length > 0}>
+      <details id="endpoint-form" open={active.length === 0 && all.length > 0}>
         <summary>New endpoint</summary>
-        <NewEndpoint view={view} label="New endpoint" />
+        <div id="new-endpoint">
+          <NewEndpoint view={view} label="New endpoint" />
+        </div>
       </details>
       {archived.length > 0 && (
         <details id="archived">

@@ -2,7 +2,7 @@ import { clockShape } from "../../control/shapes.js";
 import { actionOf } from "../actions.js";
 import { href } from "../page-state.js";
 import { revision, type View } from "../view.js";
-import { durationText } from "../words.js";
+import { count, durationText } from "../words.js";
 import { Action, outcomeOf } from "./action.js";
 import { Copy, Icon, Key, Linked } from "./elements.js";
 
@@ -36,7 +36,13 @@ export const Header = ({ view }: { view: View }) => {
       </nav>
       <div class="right">
         <Clock view={view} />
-        <div class="group" id="live" hidden>
+        <div
+          class="group"
+          id="live"
+          hidden
+          data-started={view.overview.started_at}
+          data-kept={keptText(view)}
+        >
           <span class="live" data-live="connecting">
             <Icon of="dot" />
             <span data-live-text>Connecting</span>
@@ -108,12 +114,19 @@ const Clock = ({ view }: { view: View }) => {
   );
 };
 
+/** What a restart has left. */
+const keptText = ({ overview: { is_kept: isKept, counts } }: View) =>
+  isKept
+    ? `${count(counts.waiting, "delivery", "deliveries")} resumed`
+    : "nothing kept (start with --data to keep it)";
+
 /** What has just been done, and how to keep the page up to date without the script. */
 const Notice = ({ view: { state, done } }: { view: View }) => (
   <>
     <p class="notice" id="notice" data-rev={done ?? ""} hidden={done === undefined}>
       {done !== undefined && <Linked text={actionOf(done).done} />}
     </p>
+    <p class="notice" id="restarted" hidden />
     <noscript>
       <p class="notice">
         {state.refresh === undefined ? (

@@ -55,7 +55,7 @@ export const Timeline = ({ view, page }: TimelineProps) => {
       >
         Newer calls
       </a>
-      <ol class="tl" id="calls" data-key={revision([filters, state.before])}>
+      <ol class="tl" id="calls" data-scope={revision([filters, state.before])}>
         {page.data.map((call) => (
           <CallRow view={view} call={call} />
         ))}
@@ -72,7 +72,7 @@ export const Timeline = ({ view, page }: TimelineProps) => {
           </a>
         )}
         <p>
-          {amount(page.data.length)} of {count(counts.calls, "call")} shown
+          <span data-shown>{amount(page.data.length)}</span> of {count(counts.calls, "call")} shown
           {dropped > 0 && `, ${count(dropped, "older call")} dropped`}
         </p>
       </Piece>
