@@ -1,3 +1,8 @@
 export { explain } from "./explain/explain.js";
-export type { ExplainRequest, Explanation } from "./explain/explain.js";
+export type {
+  BodyDifference,
+  ExplainRequest,
+  Explanation,
+  FirstDifference,
+} from "./explain/explain.js";
 export type { Mistake, MistakeId } from "./explain/mistakes.js";

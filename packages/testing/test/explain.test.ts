@@ -647,6 +647,27 @@ test("names the first difference from the right signature of the first secret", 
   });
 });
 
+test("shows where the bytes that were signed differ from the body", async () => {
+  const body = '{ "name": "Zoë", "n": 1 }';
+  const { body_difference: difference } = await explained(body, signed('{"name":"Zoë","n":1}'));
+  expect(difference).toEqual({
+    bytes: 21,
+    at: 1,
+    before: "{",
+    body: ' "name": "Zoë", "n": 1 }',
+    yours: '"name":"Zoë","n":1}',
+  });
+  const escaped = await explained('{"name":"Zoë"}', signed(String.raw`{"name":"Zo\u00eb"}`));
+  expect(escaped.body_difference).toMatchObject({
+    before: '{"name":"Zo',
+    body: 'ë"}',
+    yours: String.raw`\u00eb"}`,
+  });
+  expect(await explained(body, signed(body).replace("sha256=", ""))).not.toHaveProperty(
+    "body_difference",
+  );
+});
+
 test("contains no secret", async () => {
   for (const { body = compact, signature } of planted) {
     const text = JSON.stringify(await explained(body, signature));

@@ -30,6 +30,8 @@ export interface Explanation {
   readonly next_step?: string;
   /** Present unless the verdict is `same`. */
   readonly first_difference?: FirstDifference;
+  /** Present if the mistake changed the body. */
+  readonly body_difference?: BodyDifference;
   /**
    * What was compared before the verdict: the ids of mistakes, and `combinations` of two of them. The
    * latter is absent if the body has more than 16,384 bytes, or if there were more than 10,000.
@@ -45,6 +47,20 @@ export interface FirstDifference {
   /** The character of the right signature at this position, or an empty text at its end. */
   readonly signed: string;
   /** The character of the value at this position, or an empty text at its end. */
+  readonly yours: string;
+}
+
+/** Where the bytes that were signed differ from the body. */
+export interface BodyDifference {
+  /** The length of the bytes that were signed in place of the body. */
+  readonly bytes: number;
+  /** The position of the first byte that differs, from 0; of its character, if the body is UTF-8. */
+  readonly at: number;
+  /** What both have before it: at most 15 bytes, as text. */
+  readonly before: string;
+  /** What the body has from there on: at most 64 bytes, as text. */
+  readonly body: string;
+  /** What was signed in its place. */
   readonly yours: string;
 }
 
@@ -92,14 +108,20 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   const first_difference = firstDifference(signed, signature);
   const { previousSecrets = [], otherSecrets = [] } = request;
   const keys = { current: secrets, previous: previousSecrets, other: otherSecrets };
-  const { found, checked } = await search(body, signature, keys);
+  const { found, checked, body: signedBody } = await search(body, signature, keys);
   const [first, ...others] = found;
   if (first === undefined) {
     const next_step = await nextStep(body);
     return { verdict: "unknown", next_step, first_difference, checked };
   }
   const mistake = describeMistakes([first, ...others]);
-  return { verdict: "known_mistake", mistake, first_difference, checked };
+  return {
+    verdict: "known_mistake",
+    mistake,
+    first_difference,
+    ...(signedBody ? { body_difference: bodyDifference(body, signedBody) } : {}),
+    checked,
+  };
 }
 
 // `Array.isArray` does not narrow to readonly lists.
@@ -115,4 +137,27 @@ function firstDifference(signed: string, yours: string): FirstDifference {
   let at = 0;
   while (at < signed.length && signed[at] === yours[at]) at += 1;
   return { at, signed: signed.charAt(at), yours: yours.charAt(at) };
+}
+
+function bodyDifference(body: Uint8Array, yours: Uint8Array): BodyDifference {
+  let at = 0;
+  while (at < body.length && body[at] === yours[at]) at += 1;
+  at = startOfCharacter(body, at);
+  return {
+    bytes: yours.length,
+    at,
+    before: textOf(body, startOfCharacter(body, Math.max(0, at - 12)), at),
+    body: textOf(body, at, at + 64),
+    yours: textOf(yours, at, at + 64),
+  };
+}
+
+const textOf = (bytes: Uint8Array, from: number, to: number) =>
+  new TextDecoder().decode(bytes.subarray(from, to));
+
+/** The start of the UTF-8 sequence around a position. */
+function startOfCharacter(bytes: Uint8Array, at: number): number {
+  let start = at;
+  while (start > at - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
+  return start;
 }

@@ -10,6 +10,8 @@ import { obviousMistake, parseValue, valueMistakes } from "./value.js";
 export interface Found {
   readonly found: readonly MistakeId[];
   readonly checked: readonly (MistakeId | "combinations")[];
+  /** The bytes that were signed in place of the body. */
+  readonly body?: Bytes | undefined;
 }
 
 export interface Keys {
@@ -74,8 +76,16 @@ export async function search(
     for (let index = 0; index < candidates.length; index += batch) {
       const some = candidates.slice(index, index + batch);
       for (const id of some.flatMap(idsOf)) checked.add(id);
-      const found = (await Promise.all(some.map(mistakesOf))).find((ids) => ids !== undefined);
-      if (found) return { found, checked: [...checked] };
+      const results = await Promise.all(some.map(mistakesOf));
+      const place = results.findIndex((ids) => ids !== undefined);
+      const found = results[place];
+      const changed = some[place]?.body;
+      if (found)
+        return {
+          found,
+          checked: [...checked],
+          body: changed && !isRight(changed) ? changed.body : undefined,
+        };
     }
     return undefined;
   }

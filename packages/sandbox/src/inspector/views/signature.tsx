@@ -3,7 +3,7 @@ import type { View } from "../view.js";
 import { tamperTexts } from "../words.js";
 import { Action, outcomeOf } from "./action.js";
 import type { AttemptWhole, DeliveryWhole } from "./delivery.js";
-import { Assumed, Icon, Text } from "./elements.js";
+import { Assumed, Icon, Scroll, Text } from "./elements.js";
 import { Piece } from "./piece.js";
 
 interface SignatureProps {
@@ -83,13 +83,19 @@ export const Signature = ({ view, delivery, attempt }: SignatureProps) => {
         />
         <button>Explain</button>
       </Action>
-      {explained && <Explained explanation={explained.explanation} />}
+      {explained && <Explained explanation={explained.explanation} bytes={request.body.bytes} />}
     </Piece>
   );
 };
 
-const Explained = ({ explanation }: { explanation: Explanation }) => {
-  const { verdict, mistake, next_step: nextStep, checked } = explanation;
+interface ExplainedProps {
+  readonly explanation: Explanation;
+  /** The length of the body that was sent. */
+  readonly bytes: number;
+}
+
+const Explained = ({ explanation, bytes }: ExplainedProps) => {
+  const { verdict, mistake, next_step: nextStep, checked, body_difference: other } = explanation;
   if (verdict === "same") {
     return (
       <p class="verdict ok-tint" role="status">
@@ -102,9 +108,9 @@ const Explained = ({ explanation }: { explanation: Explanation }) => {
     );
   }
   return (
-    <p class="verdict bad-tint" role="status" data-mistake={mistake?.id ?? "unknown"}>
+    <div class="verdict bad-tint" role="status" data-mistake={mistake?.id ?? "unknown"}>
       <Icon of="bad" class="bad" />
-      <span>
+      <div>
         {mistake ? (
           <>
             <b>
@@ -118,7 +124,40 @@ const Explained = ({ explanation }: { explanation: Explanation }) => {
             <Text of={nextStep ?? ""} />
           </>
         )}
-      </span>
-    </p>
+        {other && (
+          <>
+            {" "}
+            Your code signed {other.bytes} bytes instead of the {bytes} that were sent.
+            <Scroll label={`First difference, at byte ${other.at}`}>
+              <table class="diff">
+                <tbody>
+                  <tr>
+                    <th scope="row">sent</th>
+                    <td>
+                      <Excerpt before={other.before} of={other.body} />
+                    </td>
+                  </tr>
+                  <tr>
+                    <th scope="row">yours</th>
+                    <td>
+                      <Excerpt before={other.before} of={other.yours} />
+                    </td>
+                  </tr>
+                </tbody>
+              </table>
+            </Scroll>
+          </>
+        )}
+      </div>
+    </div>
   );
 };
+
+/** Bytes on one line, with the first that differs marked. */
+const Excerpt = ({ before, of }: { before: string; of: string }) => (
+  <code>
+    <Text of={before} />
+    <mark>{of.startsWith(" ") ? "␣" : <Text of={of.slice(0, 1)} />}</mark>
+    <Text of={of.slice(1)} />
+  </code>
+);
