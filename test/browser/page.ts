@@ -6,4 +6,4 @@ const receiver = createReceiver({ secret: "whsec_test", on: { "*": () => {} } })
 const request = await signedRequest({ type: "email.sent" });
 const { status } = await receiver.fetch(request);
 const failures = await portable();
-await fetch("/result", { method: "POST", body: JSON.stringify({ status, failures }) });
+Object.assign(globalThis, { result: { status, failures } });

@@ -1,0 +1,64 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, describe, expect, onTestFinished } from "vitest";
+import { chromiumPath, launchChromium } from "./chromium.js";
+import { watchPages } from "./page-problems.js";
+
+if (chromiumPath === undefined && process.env["CI"]) {
+  throw new Error("chromium is not installed. In CI, install it: no test may be skipped.");
+}
+
+const describeOrSkip = chromiumPath === undefined ? describe.skip : describe;
+
+/** `describe` for tests that need a browser. Without `chromium`, they are skipped by name. */
+export const describeWithBrowser = (name: string, body: () => void): void => {
+  const shown = chromiumPath === undefined ? `${name} (SKIPPED: chromium is not installed)` : name;
+  describeOrSkip(shown, body);
+};
+
+let launched: Promise<Browser> | undefined;
+
+// Every test file loads this module again, so this is the end of the file.
+afterAll(async () => (await launched)?.close());
+
+export interface PageOptions extends Pick<
+  BrowserContextOptions,
+  | "colorScheme"
+  | "deviceScaleFactor"
+  | "forcedColors"
+  | "javaScriptEnabled"
+  | "reducedMotion"
+  | "viewport"
+> {
+  /** Problems that this test expects: the patterns of their lines. Default: none. */
+  readonly allow?: readonly RegExp[] | undefined;
+  /** Default: the browser of the test file. */
+  readonly browser?: Browser | undefined;
+}
+
+/**
+ * Opens an empty page in a context of its own until the test ends: `page.goto("/?item=…")` goes to the
+ * origin. `page.context().newPage()` opens another tab. It is 1440 × 900 px and light by default, and in UTC.
+ *
+ * The test fails at its end if a page of the context has written an error or a warning to the console, has
+ * thrown an error that nothing caught, or has sent a request to another origin. `allow` lists exceptions.
+ *
+ * @param origin `http://127.0.0.1:4010`
+ */
+export async function openPage(origin: string, options: PageOptions = {}): Promise<Page> {
+  const { allow, browser = await (launched ??= launchChromium()), ...chosen } = options;
+  const context = await browser.newContext({
+    baseURL: origin,
+    viewport: { width: 1440, height: 900 },
+    timezoneId: "UTC",
+    ...chosen,
+  });
+  // Shorter than the time limit of a test: the error then names what is missing.
+  context.setDefaultTimeout(10_000);
+  const problems = watchPages(context, origin, allow);
+  onTestFinished(async () => {
+    await problems.settled();
+    await context.close();
+    expect(problems.found).toEqual([]);
+  });
+  return context.newPage();
+}

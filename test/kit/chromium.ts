@@ -1,0 +1,41 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { chromium, type Browser } from "playwright-core";
+
+/** The path of the system's `chromium`, or undefined if it is not on `PATH`. */
+export const chromiumPath: string | undefined = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .map((folder) => join(folder, "chromium"))
+  .find(isExecutable);
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface ChromiumOptions {
+  /** Addresses that lead to another one: `{ "127.0.0.1:4010": "127.0.0.1:35541" }`. Default: none. */
+  readonly addresses?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Starts the system's Chromium without a window. It reaches 127.0.0.1 and localhost, and no other host.
+ *
+ * @throws Error if it is not installed
+ */
+export async function launchChromium({ addresses = {} }: ChromiumOptions = {}): Promise<Browser> {
+  if (chromiumPath === undefined) throw new Error("chromium is not installed.");
+  const mapped = Object.entries({ ...addresses, "127.0.0.1": "127.0.0.1", localhost: "127.0.0.1" });
+  // The first rule that matches counts.
+  const rules = [...mapped, ["*", "~NOTFOUND"]].map((pair) => `MAP ${pair.join(" ")}`);
+  return chromium.launch({
+    executablePath: chromiumPath,
+    // Its sandbox needs rights that containers do not have, and the pages are ours.
+    chromiumSandbox: false,
+    args: [`--host-resolver-rules=${rules.join(",")}`],
+  });
+}
