@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
+import { opener } from "@svc-webhooks/kit/opener";
 import { node, root } from "@svc-webhooks/kit/programs";
 import { expect, onTestFinished, test } from "vitest";
 import { cli, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
@@ -21,6 +22,14 @@ test("--json writes the URL as JSON", async () => {
   expect(JSON.parse(output.stdout)).toEqual({
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/),
   });
+});
+
+test("--open opens the page in a browser", async () => {
+  const { path, opened } = opener();
+  const { shows, output } = start(["sandbox", "--port=0", "--open"], { PATH: path });
+  await shows(/\n/);
+  const [, url = ""] = / at (http:\S+)\n$/.exec(output.stdout) ?? [];
+  expect(await opened()).toEqual({ args: `${url}/`, isDetached: true });
 });
 
 test("takes the options of the sandbox's own command", async () => {
@@ -73,7 +82,7 @@ test("a port in use exits with 1 and the fix", async () => {
 });
 
 test.skipIf(!hasTerminal)(
-  "in a terminal it shows what to export and where to look, and Ctrl-C stops it",
+  "in a terminal it shows what to export and the page to open, and Ctrl-C stops it",
   async () => {
     const { code, output } = await inTerminal(
       shell("sandbox", "--port=0"),
@@ -84,7 +93,7 @@ test.skipIf(!hasTerminal)(
       },
     );
     expect([code, output]).toEqual([130, expect.stringContaining("export SVC_BASE_URL=http:")]);
-    expect(output).toMatch(/ http:\/\/127\.0\.0\.1:\d+\/_sandbox\/overview\r\n/);
+    expect(output).toMatch(/^Open http:\/\/127\.0\.0\.1:\d+\/ in a browser to see /m);
   },
 );
 

@@ -1,7 +1,10 @@
 import { WebhookError } from "@svc-webhooks/core";
 import type { ClockMode } from "./clock.js";
+import { openInBrowser } from "./lib/open-in-browser.js";
 import { resolveOptions } from "./options.js";
 import { createSandbox } from "./sandbox.js";
+
+export { openInBrowser };
 
 /**
  * The options of the command, as `parseArgs` of `node:util` reads them, with the text of their help.
@@ -34,6 +37,7 @@ export const commandOptions = {
     text: "also serve requests to this host name; may be repeated",
   },
   seed: { type: "string", value: "number", text: "repeatable ids and secrets" },
+  open: { type: "boolean", text: "open the page in the default browser" },
   assumptions: { type: "boolean", text: "print all assumptions and their values, and exit" },
 } as const;
 
@@ -46,6 +50,7 @@ export interface CommandValues {
   readonly smtp?: string | undefined;
   readonly "allow-host"?: readonly string[] | undefined;
   readonly seed?: string | undefined;
+  readonly open?: boolean | undefined;
   readonly assumptions?: boolean | undefined;
 }
 
@@ -60,8 +65,9 @@ export interface CommandContext {
 }
 
 /**
- * Runs the command: serves the interface until `signal` is aborted, or prints the assumptions. The first
- * line on stdout has the base URL.
+ * Runs the command: serves the interface and the page until `signal` is aborted, or prints the assumptions.
+ * The first line on stdout has the base URL. If `open` is true and no browser can be opened, it writes one
+ * line to stderr and continues.
  *
  * @throws WebhookError (as a rejection) `wrong_usage` for a wrong value
  * @throws ReceiverConfigError (as a rejection) `invalid_option`, `unknown_option`, as `createSandbox` does
@@ -100,11 +106,14 @@ export async function runCommand(
     stdout.write(
       json ? `${JSON.stringify({ url })}\n` : `The sandbox serves the interface at ${url}\n`,
     );
+    const page = `${url}/`;
     if (stdout.isTTY === true && !json) {
       stdout.write(
-        `  export SVC_BASE_URL=${url} SVC_API_KEY=svc_test\nIts state: ${url}/_sandbox/overview\nCtrl-C stops it.\n`,
+        `  export SVC_BASE_URL=${url} SVC_API_KEY=svc_test\nOpen ${page} in a browser to see what was sent and what happened to it.\nCtrl-C stops it.\n`,
       );
     }
+    if (values.open === true)
+      openInBrowser(page, (line) => process.stderr.write(`svc-webhooks sandbox: ${line}\n`));
     await aborted(signal);
   } finally {
     await sandbox.close();

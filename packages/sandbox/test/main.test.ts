@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
+import { emptyFolder, opener } from "@svc-webhooks/kit/opener";
 import { node, outsideDirectory, root } from "@svc-webhooks/kit/programs";
 import { until } from "@svc-webhooks/kit/until";
 import { posted } from "./support.js";
@@ -80,16 +81,28 @@ test("-h is --help, and --version prints the version of the package", async () =
   expect(await run("--version")).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
 });
 
+interface Start {
+  readonly nodeOptions?: readonly string[];
+  readonly args?: readonly string[];
+  readonly path?: string;
+}
+
 /** Starts the command, until the test ends. */
-async function started(...nodeOptions: readonly string[]) {
-  const child = spawn(process.execPath, [...nodeOptions, main, "--port", "0", "--set=A-06=allow"]);
+async function started({ nodeOptions = [], args = [], path = process.env["PATH"] }: Start = {}) {
+  const child = spawn(
+    process.execPath,
+    [...nodeOptions, main, "--port", "0", "--set=A-06=allow", ...args],
+    { env: { ...process.env, PATH: path } },
+  );
   onTestFinished(() => void child.kill("SIGKILL"));
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const url = /http:\S+/.exec(line.toString())?.[0] ?? "";
   const lines: string[] = [];
   child.stderr.on("data", (chunk: Buffer) => lines.push(chunk.toString()));
+  const printed: string[] = [];
+  child.stdout.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const url = /http:[^\s"]+/.exec(line.toString())?.[0] ?? "";
   const exited = once(child, "exit").then(([code]: (number | null)[]) => code);
-  return { child, url, lines, exited };
+  return { child, url, lines, printed, exited };
 }
 
 test("Ctrl-C does not wait for an attempt that hangs", async () => {
@@ -117,12 +130,50 @@ test("Ctrl-C does not wait for an attempt that hangs", async () => {
 
 test("a second Ctrl-C ends a stop that takes long", async () => {
   const stuck = "import { Server } from 'node:http'; Server.prototype.close = () => {};";
-  const { child, lines, exited } = await started("--import", `data:text/javascript,${stuck}`);
+  const { child, lines, exited } = await started({
+    nodeOptions: ["--import", `data:text/javascript,${stuck}`],
+  });
   child.kill("SIGINT");
   await until(() => lines.length > 0, "the command reports that it is stopping");
   expect(lines).toEqual(["Stopping. Press Ctrl-C again to stop immediately.\n"]);
   child.kill("SIGINT");
   expect(await exited).toBe(130);
+});
+
+describe("--open", () => {
+  test("opens the page, in a process that Ctrl-C does not reach", async () => {
+    const { path, opened } = opener();
+    const { child, url, lines, exited } = await started({ args: ["--open"], path });
+    expect(await opened()).toEqual({ args: `${url}/`, isDetached: true });
+    child.kill("SIGINT");
+    expect([await exited, lines]).toEqual([130, []]);
+  });
+
+  test("opens the page with --json too, and prints nothing more", async () => {
+    const { path, opened } = opener();
+    const { child, url, lines, printed, exited } = await started({
+      args: ["--open", "--json"],
+      path,
+    });
+    expect(await opened()).toMatchObject({ args: `${url}/` });
+    child.kill("SIGTERM");
+    await exited;
+    expect([printed.join(""), lines]).toEqual([`{"url":"${url}"}\n`, []]);
+  });
+
+  test.each([
+    ["without a program that opens it", emptyFolder, /^\S+ was not found/],
+    ["if that program fails", () => opener(3).path, /^\S+ failed with exit code 3/],
+  ])("prints the address %s, and serves", async (_case, pathOf, how) => {
+    const { child, url, lines, exited } = await started({ args: ["--open"], path: pathOf() });
+    await until(() => lines.length > 0, "the command reports that it opened no browser");
+    const [, text = ""] = /^svc-webhooks sandbox: (.*)\n$/.exec(lines.join("")) ?? [];
+    expect(text).toMatch(how);
+    expect(text).toMatch(new RegExp(` Open ${url}/ in a browser yourself\\.$`));
+    expect((await fetch(url)).status).toBe(200);
+    child.kill("SIGTERM");
+    expect(await exited).toBe(0);
+  });
 });
 
 test("npm run sandbox reports that npm ci is missing", async () => {

@@ -8,10 +8,11 @@ const hint = "svc-webhooks sandbox --help lists all options.";
 export const sandbox = command({
   usage: "[options]",
   details: [
-    "The first line on stdout has the base URL, with --json as { url }. Deliveries go to this machine only. What the interface document leaves open is an assumption; --assumptions lists them, with --json too.",
+    "The first line on stdout has the base URL, with --json as { url }. In a browser, that URL is a page that shows what was sent and what happened to it. Deliveries go to this machine only. What the interface document leaves open is an assumption; --assumptions lists them, with --json too.",
   ],
   examples: [
-    "svc-webhooks sandbox --port 4010",
+    "svc-webhooks sandbox --open",
+    "svc-webhooks sandbox --port 4011",
     "svc-webhooks sandbox --set A-09=none --clock manual",
     "svc-webhooks sandbox --assumptions",
   ],
