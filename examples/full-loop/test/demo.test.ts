@@ -1,9 +1,15 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
-import { root } from "@svc-webhooks/kit/programs";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { emptyFolder, opener } from "@svc-webhooks/kit/opener";
+import { node, root } from "@svc-webhooks/kit/programs";
+import { until } from "@svc-webhooks/kit/until";
 
 const run = promisify(execFile);
+const demo = join(root, "examples/full-loop/dist/demo.js");
 
 describe("npm run demo", () => {
   const output = run("npm", ["run", "-s", "demo"], { cwd: root });
@@ -18,6 +24,7 @@ describe("npm run demo", () => {
     ["a rotation loses nothing", /40 events handled, [1-9]\d* attempts refused on the way, 0 lost/],
     ["a forged signature is refused", /401 signature_mismatch/],
     ["a copy is recognised", /200 duplicate/],
+    ["the page is named", /^Watch it in a browser: http:\/\/127\.0\.0\.1:\d+\/$/m],
     ["each event is handled once", /^23 emails, 46 events: 46 handled exactly once\.$/m],
   ])("%s", async (_fact, line) => {
     expect((await output).stdout).toMatch(line);
@@ -27,5 +34,114 @@ describe("npm run demo", () => {
     const { stdout, stderr } = await output;
     expect(stderr).toMatch(/^(svc-webhooks sandbox: .*\n)*$/);
     expect(stdout.split("\n").filter((line) => line.length > 90)).toEqual([]);
+  });
+});
+
+/** Starts the demo, until the test ends. `path` is its `PATH`. */
+function started(args: readonly string[], path: string) {
+  const child = spawn(process.execPath, [demo, ...args], { env: { ...process.env, PATH: path } });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const exited = once(child, "exit") as Promise<[code: number | null, signal: string | null]>;
+  const shows = async (wanted: RegExp) => {
+    await until(() => wanted.test(output), `the demo prints ${String(wanted)}`, 20_000);
+    return wanted.exec(output)?.[1] ?? "";
+  };
+  return {
+    shows,
+    output: () => output,
+    page: () => shows(/^Watch it in a browser: (\S+)\n/m),
+    /** What it has printed after its scenes. */
+    after: () => output.split("keeps running until Ctrl-C")[1] ?? "",
+    stop(signal: NodeJS.Signals) {
+      child.kill(signal);
+      return exited;
+    },
+  };
+}
+
+/** Takes the port that the command line calls, unless another program has it. */
+async function takeUsualPort() {
+  const server = createServer();
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(4010, "127.0.0.1", () => resolve(true));
+  });
+  const release = () => new Promise((resolve) => server.close(resolve));
+  return { isFree, release };
+}
+
+describe("--serve keeps everything running", () => {
+  test("for emails from the page, until Ctrl-C, on the command line's port if it is free", async () => {
+    const { isFree, release } = await takeUsualPort();
+    await release();
+    const { shows, page, output, after, stop } = started(["--serve"], emptyFolder());
+    const url = await page();
+    expect(url === "http://127.0.0.1:4010/").toBe(isFree);
+    expect(await shows(/^Everything keeps running until Ctrl-C\. .* (http\S+)\n/m)).toBe(url);
+    const send = (body: object) =>
+      fetch(`${url}_sandbox/test-email`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    expect((await send({})).status).toBe(202);
+    const handled = /^.*←  email\.\w+, attempt 1 +200 processed$/gm;
+    await until(() => after().match(handled)?.length === 2, "both events are handled");
+    expect((await send({ subject: "Broken" })).status).toBe(202);
+    const failed = /^.*←  email\.\w+, attempt \d +500 handler_failed$/gm;
+    await until(() => (after().match(failed)?.length ?? 0) > 2, "the service tries again");
+    expect((await fetch(url)).status).toBe(200);
+    expect(await stop("SIGINT")).toEqual([0, null]);
+    // It has not looked for a browser.
+    expect(output()).not.toContain("was not found");
+  });
+
+  test("on another port if that one is taken, until SIGTERM, although a page is connected", async () => {
+    const { release } = await takeUsualPort();
+    onTestFinished(() => void release());
+    const { shows, page, stop } = started(["--serve"], emptyFolder());
+    expect(new URL(await page()).port).not.toBe("4010");
+    await shows(/(keeps running) until Ctrl-C/);
+    const stream = await fetch(`${await page()}_sandbox/stream`);
+    expect(stream.status).toBe(200);
+    expect(await stop("SIGTERM")).toEqual([0, null]);
+    await expect(stream.text()).rejects.toThrow(/terminated/);
+  });
+});
+
+describe("--open", () => {
+  test("opens the page while the scenes are played, and serves it afterwards", async () => {
+    const { path, opened } = opener();
+    const { shows, page, after, stop } = started(["--open"], path);
+    expect(await opened()).toEqual({ args: await page(), isDetached: true });
+    expect(after()).toBe("");
+    await shows(/(keeps running) until Ctrl-C/);
+    expect(await stop("SIGINT")).toEqual([0, null]);
+  });
+
+  test("prints one line if no browser can be opened, and plays the scenes", async () => {
+    const { shows, page } = started(["--open"], emptyFolder());
+    const lines = await shows(/^(.* was not found\. .*\n)[^]*handler_failed/m);
+    expect(lines).toMatch(new RegExp(`^\\S+ was not found\\. Open ${await page()} in a browser `));
+  });
+});
+
+test("--help lists the options", async () => {
+  const { exitCode, stdout } = await node([demo, "--help"], { cwd: root });
+  expect(exitCode).toBe(0);
+  expect(stdout.match(/^ {2}--\w+/gm)).toEqual(["  --serve", "  --open", "  --help"]);
+});
+
+test.each([
+  ["an unknown option", "--sevre", "Unknown option '--sevre'"],
+  ["a value", "--serve=yes", "Option '--serve' does not take an argument"],
+  ["an argument", "serve", "Unexpected argument 'serve'"],
+])("%s is refused with the known options, before anything starts", async (_what, arg, text) => {
+  expect(await node([demo, arg], { cwd: root })).toEqual({
+    exitCode: 2,
+    stdout: "",
+    stderr: `${text}. The options are --serve, --open and --help.\n`,
   });
 });
