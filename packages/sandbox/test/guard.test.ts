@@ -1,44 +1,6 @@
-import { request } from "node:http";
-import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
+import { lines, raw } from "./raw-request.js";
 import { open } from "./support.js";
-
-interface Raw {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: string;
-}
-
-/** Sends headers that `fetch` does not allow. */
-const raw = (url: string, method: string, path: string, headers: Record<string, string>) =>
-  new Promise<Raw>((resolve, reject) => {
-    const sent = request(url + path, { method, headers }, (response) => {
-      let body = "";
-      response.on("data", (chunk: Buffer) => {
-        body += chunk.toString();
-        if (path.endsWith("/stream")) end();
-      });
-      response.on("end", () => end());
-      const end = () => {
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
-        sent.destroy();
-      };
-    });
-    sent.on("error", reject);
-    sent.end();
-  });
-
-/** The status of a request written as text. */
-const lines = (port: number, ...text: readonly string[]) =>
-  new Promise<string>((resolve) => {
-    let response = "";
-    const socket = connect(port, "127.0.0.1", () => socket.write(`${text.join("\r\n")}\r\n\r\n`));
-    socket.on("data", (chunk) => {
-      response += chunk.toString();
-      socket.destroy();
-    });
-    socket.on("close", () => resolve(response.split("\r\n")[0] ?? ""));
-  });
 
 const portOf = (url: string) => Number(new URL(url).port);
 
