@@ -16,6 +16,8 @@ interface PageAction {
   readonly follow?: (result: Readonly<Record<string, unknown>>) => string | undefined;
   /** Shows its response in the page instead: it is too secret, or too foreign, for a URL. */
   readonly shows?: "secret" | "explanation";
+  /** Afterwards there is nothing left that the page could show or filter. */
+  readonly clears?: true;
   /** Where the page scrolls to. Default: the item. */
   readonly anchor?: string;
 }
@@ -119,7 +121,7 @@ export const pageActions = {
     done: "The assumption was changed.",
     anchor: "assumptions",
   },
-  reset: { route: "reset", done: "Everything was removed.", anchor: "header" },
+  reset: { route: "reset", done: "Everything was removed.", clears: true, anchor: "header" },
 } as const satisfies Readonly<Record<string, PageAction>>;
 
 export type ActionName = keyof typeof pageActions;
@@ -135,9 +137,10 @@ export const pathOf = ({ route }: PageAction, fields: Fields): string =>
 /** The address after an action that needs no response: the item that it concerned. */
 export function stateAfter(
   current: PageState,
-  { follow }: PageAction,
+  { follow, clears }: PageAction,
   result: Readonly<Record<string, unknown>>,
 ): PageState {
+  if (clears) return current.refresh === undefined ? {} : { refresh: current.refresh };
   const item = follow?.(result);
   return item === undefined || item === current.item
     ? { ...current, attempt: undefined, from: undefined }

@@ -100,7 +100,9 @@ export function addInspector(app: Hono, { service, surroundings }: InspectorCont
 }
 
 const show = async (view: View, status = 200) => {
-  const html = await renderPage(view);
+  const page = await renderPage(view);
+  const isFormGone = view.outcome?.kind === "refused" && !page.includes(' class="refused"');
+  const html = isFormGone ? await renderPage({ ...view, isFormGone }) : page;
   return new Response(html, {
     status,
     headers: {

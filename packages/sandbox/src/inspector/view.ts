@@ -20,6 +20,8 @@ export interface View {
   readonly outcome?: Outcome | undefined;
   /** The action that has succeeded just now. */
   readonly done?: ActionName | undefined;
+  /** The form that was refused is not in the page any more, so its message is in the header. */
+  readonly isFormGone?: boolean;
   readonly issueToken: () => string;
 }
 

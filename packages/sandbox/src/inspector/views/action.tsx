@@ -2,13 +2,15 @@ import type { Child } from "hono/jsx";
 import { actionOf, field, needsToken, type ActionName } from "../actions.js";
 import { href } from "../page-state.js";
 import type { View } from "../view.js";
-import { Icon, Text } from "./elements.js";
+import { Icon, Linked } from "./elements.js";
+
+type Fixed = Readonly<Record<string, string | number>>;
 
 interface ActionProps {
   readonly view: View;
   readonly name: ActionName;
-  /** Fields that are not shown. */
-  readonly with?: Readonly<Record<string, string | number>>;
+  /** Fields that are not shown. Forms of one action differ in them: by `place` if by nothing else. */
+  readonly with?: Fixed;
   readonly class?: string;
   readonly label?: string;
   readonly children: Child;
@@ -22,50 +24,50 @@ export const Action = ({
   class: style,
   label,
   children,
-}: ActionProps) => {
-  const refused = refusalOf(view, name, fixed);
-  return (
-    <form
-      method="post"
-      action={href(view.state)}
-      class={style}
-      aria-label={label}
-      data-action={name}
-    >
-      <input type="hidden" name="do" value={name} />
-      {Object.entries(fixed).map(([key, value]) => (
-        <input type="hidden" name={key} value={String(value)} />
-      ))}
-      {needsToken(actionOf(name)) && <input type="hidden" name="token" value={view.issueToken()} />}
-      {children}
-      {refused !== undefined && (
-        <p class="refused" role="alert">
-          <Icon of="bad" class="bad" /> <Text of={refused} />
-        </p>
-      )}
-    </form>
-  );
-};
+}: ActionProps) => (
+  <form method="post" action={href(view.state)} class={style} aria-label={label} data-action={name}>
+    <input type="hidden" name="do" value={name} />
+    {Object.entries(fixed).map(([key, value]) => (
+      <input type="hidden" name={key} value={String(value)} />
+    ))}
+    {needsToken(actionOf(name)) && <input type="hidden" name="token" value={view.issueToken()} />}
+    {children}
+    {view.outcome?.kind === "refused" && isRefused(view, name, fixed) && (
+      <Refusal message={view.outcome.message} />
+    )}
+  </form>
+);
 
-/** Whether the form that was sent is this one: the same action on the same thing. */
-const isSent = (
-  { outcome }: View,
-  name: ActionName,
-  fixed: Readonly<Record<string, string | number>>,
-) =>
-  outcome?.action === name &&
+export const Refusal = ({ message }: { message: string }) => (
+  <p class="refused" role="alert">
+    <Icon of="bad" class="bad" /> <Linked text={message} />
+  </p>
+);
+
+/** Whether this form was refused: the same action on the same thing, from the same place. */
+export const isRefused = ({ outcome }: View, name: ActionName, fixed: Fixed): boolean =>
+  outcome?.kind === "refused" &&
+  outcome.action === name &&
   Object.entries(fixed).every(([key, value]) => field(outcome.fields, key) === String(value));
 
-const refusalOf = (
+/** All values of a field of a form that was refused, so that they are not lost. Default: `initial`. */
+export const allTyped = (
   view: View,
   name: ActionName,
-  fixed: Readonly<Record<string, string | number>>,
-): string | undefined =>
-  view.outcome?.kind === "refused" && isSent(view, name, fixed) ? view.outcome.message : undefined;
+  fixed: Fixed,
+  key: string,
+  initial: readonly string[],
+): readonly string[] =>
+  view.outcome && isRefused(view, name, fixed) ? (view.outcome.fields[key] ?? []) : initial;
 
-/** What somebody typed into a form that was refused, so that it is not lost. */
-export const typed = ({ outcome }: View, name: ActionName, key: string, initial = ""): string =>
-  outcome?.kind === "refused" && outcome.action === name ? field(outcome.fields, key) : initial;
+/** The same for a field that has one value. */
+export const typed = (
+  view: View,
+  name: ActionName,
+  fixed: Fixed,
+  key: string,
+  initial = "",
+): string => allTyped(view, name, fixed, key, [initial])[0] ?? "";
 
 /** What the piece of a form depends on besides its data: the outcome, if it was one of these actions. */
 export const outcomeOf = ({ outcome }: View, ...names: readonly ActionName[]): unknown =>

@@ -1,6 +1,6 @@
 import type { AssumptionState } from "../../settings.js";
 import { revision, type View } from "../view.js";
-import { Action, outcomeOf, typed } from "./action.js";
+import { Action, isRefused, outcomeOf, typed } from "./action.js";
 import { Text } from "./elements.js";
 
 interface AssumptionsProps {
@@ -37,7 +37,10 @@ export const Assumptions = ({ view, behind }: AssumptionsProps) => {
       </p>
       <Group view={view} title="Behind what is shown" rows={all.filter(isBehind)} />
       <Group view={view} title="Changed" rows={changed} />
-      <details id="all-assumptions">
+      <details
+        id="all-assumptions"
+        open={others.some(({ id }) => isRefused(view, "set-assumption", { id }))}
+      >
         <summary>
           {behind.length + changed.length === 0 ? "All" : "All others"}: {others.length}
         </summary>
@@ -66,7 +69,7 @@ const Rows = ({ view, rows }: Omit<GroupProps, "title">) => (
     {rows.map((row) => (
       <li id={row.id}>
         <code class="id">{row.id}</code>
-        <details id={`set-${row.id}`}>
+        <details id={`set-${row.id}`} open={isRefused(view, "set-assumption", { id: row.id })}>
           <summary>
             <code>{row.setting}</code>
             {row.value !== row.default && <span class="tag">changed</span>}
@@ -105,7 +108,7 @@ const Change = ({
           <input
             name="value"
             class="mono"
-            value={typed(view, "set-assumption", "value", value)}
+            value={typed(view, "set-assumption", { id }, "value", value)}
             list={`words-${id}`}
             aria-label={`Value of ${id}`}
           />
@@ -118,7 +121,9 @@ const Change = ({
       ) : (
         <select name="value" aria-label={`Value of ${id}`}>
           {words.map((word) => (
-            <option selected={word === value}>{word}</option>
+            <option selected={word === typed(view, "set-assumption", { id }, "value", value)}>
+              {word}
+            </option>
           ))}
         </select>
       )}

@@ -9,7 +9,7 @@ import {
   tamperTexts,
   triggerWords,
 } from "../words.js";
-import { Action, outcomeOf, typed } from "./action.js";
+import { Action, allTyped, isRefused, outcomeOf, typed } from "./action.js";
 import { Bytes, HeaderTable } from "./bytes.js";
 import { Assumed, Icon, Key, Linked, Scroll, Text, Time } from "./elements.js";
 import { Piece } from "./piece.js";
@@ -161,6 +161,9 @@ function announcement({ type, attempts, state, next }: DeliveryWhole): string {
 
 const Actions = ({ view, delivery, attempt }: AttemptProps) => {
   const { id } = delivery;
+  const edit = { id, place: "edit" };
+  const copies = { id, place: "copies" };
+  const tamper = { id, place: "tamper" };
   const tampers = Object.entries(tamperTexts);
   const text = delivery.body.text;
   const isWhole = text !== undefined && !delivery.body.truncated;
@@ -176,16 +179,17 @@ const Actions = ({ view, delivery, attempt }: AttemptProps) => {
           Redeliver <Key of="r" />
         </button>
       </Action>
-      <details id="edit" class="wide">
+      <details id="edit" class="wide" open={isRefused(view, "send", edit)}>
         <summary data-key="e">
           Edit and send… <Key of="e" />
         </summary>
         {isWhole ? (
-          <Action view={view} name="send" with={{ id }} class="fields" label="Edit and send">
+          <Action view={view} name="send" with={edit} class="fields" label="Edit and send">
             <label>
               Body, signed again as a delivery of its own
               <textarea name="body" rows={8} spellcheck={false} required>
-                {typed(view, "send", "body", text)}
+                {/* Parsers remove a first line break. */}
+                {`\n${typed(view, "send", edit, "body", text)}`}
               </textarea>
             </label>
             <button>Send the edited body</button>
@@ -199,26 +203,42 @@ const Actions = ({ view, delivery, attempt }: AttemptProps) => {
           </p>
         )}
       </details>
-      <details id="copies">
-        <summary>Send N at once…</summary>
-        <Action view={view} name="send" with={{ id }} class="fields" label="Send copies">
+      <details id="copies" open={isRefused(view, "send", copies)}>
+        <summary>Send copies…</summary>
+        <Action view={view} name="send" with={copies} class="fields" label="Send copies">
           <label>
-            Copies <input type="number" name="times" min={1} max={100} value="20" required />
+            Copies{" "}
+            <input
+              type="number"
+              name="times"
+              min={1}
+              max={100}
+              value={typed(view, "send", copies, "times", "20")}
+              required
+            />
           </label>
           <label class="check">
-            <input type="checkbox" name="at_once" value="on" checked /> all at the same time
+            <input
+              type="checkbox"
+              name="at_once"
+              value="on"
+              checked={allTyped(view, "send", copies, "at_once", ["on"]).length > 0}
+            />{" "}
+            all at the same time
           </label>
           <button>Send the copies</button>
         </Action>
       </details>
-      <details id="tamper">
+      <details id="tamper" open={isRefused(view, "send", tamper)}>
         <summary>Tamper…</summary>
-        <Action view={view} name="send" with={{ id }} class="fields" label="Tamper">
+        <Action view={view} name="send" with={tamper} class="fields" label="Tamper">
           <label>
             What to spoil{" "}
             <select name="tamper">
               {tampers.map(([value, words]) => (
-                <option value={value}>{words}</option>
+                <option value={value} selected={value === typed(view, "send", tamper, "tamper")}>
+                  {words}
+                </option>
               ))}
             </select>
           </label>

@@ -3,7 +3,7 @@ import { eventTypes } from "../../delivery/event-types.js";
 import { href } from "../page-state.js";
 import { revision, type View } from "../view.js";
 import { shortUrl } from "../words.js";
-import { Action, outcomeOf, typed } from "./action.js";
+import { Action, allTyped, isRefused, outcomeOf, typed } from "./action.js";
 import { Copy, Icon, Text, Time } from "./elements.js";
 import { receiverCode, receiverCommands } from "./receiver-code.js";
 
@@ -39,10 +39,16 @@ export const Endpoints = ({ view }: { view: View }) => {
       {active.map((endpoint) => (
         <EndpointItem view={view} endpoint={endpoint} />
       ))}
-      <details id="endpoint-form" open={active.length === 0 && all.length > 0}>
+      <details
+        id="endpoint-form"
+        open={
+          (active.length === 0 && all.length > 0) ||
+          isRefused(view, "create-endpoint", { place: "setup" })
+        }
+      >
         <summary>New endpoint</summary>
         <div id="new-endpoint">
-          <NewEndpoint view={view} label="New endpoint" />
+          <NewEndpoint view={view} place="setup" label="New endpoint" />
         </div>
       </details>
       {archived.length > 0 && (
@@ -99,30 +105,32 @@ const EndpointItem = ({ view, endpoint }: { view: View; endpoint: Endpoint }) =>
   );
 };
 
+interface NewEndpointProps {
+  readonly view: View;
+  readonly place: string;
+  readonly label: string;
+}
+
 /** The form of a new endpoint, filled with what a first one usually has. */
-export const NewEndpoint = ({ view, label }: { view: View; label: string }) => {
-  const chosen = view.outcome?.kind === "refused" ? view.outcome.fields["type"] : undefined;
+export const NewEndpoint = ({ view, place, label }: NewEndpointProps) => {
+  const types = typesOf(view);
+  const chosen = allTyped(view, "create-endpoint", { place }, "type", types);
   return (
-    <Action view={view} name="create-endpoint" class="fields" label={label}>
+    <Action view={view} name="create-endpoint" with={{ place }} class="fields" label={label}>
       <label>
         URL of your receiver
         <input
           name="url"
           class="mono"
-          value={typed(view, "create-endpoint", "url", "http://localhost:3000/webhooks")}
+          value={typed(view, "create-endpoint", { place }, "url", "http://localhost:3000/webhooks")}
           required
         />
       </label>
       <fieldset>
         <legend>Event types</legend>
-        {typesOf(view).map((type) => (
+        {types.map((type) => (
           <label class="check">
-            <input
-              type="checkbox"
-              name="type"
-              value={type}
-              checked={chosen ? chosen.includes(type) : true}
-            />{" "}
+            <input type="checkbox" name="type" value={type} checked={chosen.includes(type)} />{" "}
             <Text of={type} />
           </label>
         ))}

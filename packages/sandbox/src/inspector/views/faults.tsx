@@ -3,7 +3,7 @@ import { faultKinds } from "../../faults.js";
 import { operations } from "../../service/operations.js";
 import { revision, type View } from "../view.js";
 import { shortUrl } from "../words.js";
-import { Action, outcomeOf } from "./action.js";
+import { Action, isRefused, outcomeOf, typed } from "./action.js";
 import { Hidden, Icon, Text } from "./elements.js";
 
 type Fault = ReturnType<typeof faultShape>;
@@ -79,44 +79,95 @@ export const Faults = ({ view }: { view: View }) => {
           </Action>
         </div>
       )}
-      <details id="new-fault">
-        <summary>Another fault</summary>
-        <Action view={view} name="add-fault" class="fields" label="Another fault">
-          <label>
-            Where
-            <select name="target">
-              {endpoints.map(({ id, url }) => (
-                <option value={id}>{shortUrl(url).slice(0, 60)}</option>
-              ))}
-              {operations.map(({ method, path }) => (
-                <option>{`${method} ${path}`}</option>
-              ))}
-            </select>
-          </label>
-          <label>
-            What
-            <select name="kind">
-              {faultKinds.map((kind) => (
-                <option value={kind}>{kindTexts[kind]}</option>
-              ))}
-            </select>
-          </label>
-          <label>
-            How often <input type="number" name="times" min={1} max={1_000} value="2" required />
-          </label>
-          <label>
-            Status <input type="number" name="status" min={300} max={599} placeholder="500" />
-          </label>
-          <label>
-            Retry-After, s <input type="number" name="retry_after" min={0} placeholder="none" />
-          </label>
-          <label>
-            Delay, ms <input type="number" name="delay_ms" min={0} placeholder="1000" />
-          </label>
-          <button>Add</button>
-        </Action>
-      </details>
+      <NewFault view={view} endpoints={endpoints} />
     </section>
+  );
+};
+
+interface NewFaultProps {
+  readonly view: View;
+  readonly endpoints: readonly { readonly id: string; readonly url: string }[];
+}
+
+const NewFault = ({ view, endpoints }: NewFaultProps) => {
+  const place = { place: "other" };
+  const value = (name: string, initial?: string) => typed(view, "add-fault", place, name, initial);
+  const targets = [
+    ...endpoints.map(({ id, url }) => ({ target: id, text: shortUrl(url).slice(0, 60) })),
+    ...operations.map(({ method, path }) => ({
+      target: `${method} ${path}`,
+      text: `${method} ${path}`,
+    })),
+  ];
+  return (
+    <details id="new-fault" open={isRefused(view, "add-fault", place)}>
+      <summary>Another fault</summary>
+      <Action view={view} name="add-fault" with={place} class="fields" label="Another fault">
+        <label>
+          Where
+          <select name="target">
+            {targets.map(({ target, text }) => (
+              <option value={target} selected={target === value("target")}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          What
+          <select name="kind">
+            {faultKinds.map((kind) => (
+              <option value={kind} selected={kind === value("kind")}>
+                {kindTexts[kind]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          How often{" "}
+          <input
+            type="number"
+            name="times"
+            min={1}
+            max={1_000}
+            value={value("times", "2")}
+            required
+          />
+        </label>
+        <label>
+          Status{" "}
+          <input
+            type="number"
+            name="status"
+            min={300}
+            max={599}
+            value={value("status")}
+            placeholder="500"
+          />
+        </label>
+        <label>
+          Retry-After, s{" "}
+          <input
+            type="number"
+            name="retry_after"
+            min={0}
+            value={value("retry_after")}
+            placeholder="none"
+          />
+        </label>
+        <label>
+          Delay, ms{" "}
+          <input
+            type="number"
+            name="delay_ms"
+            min={0}
+            value={value("delay_ms")}
+            placeholder="1000"
+          />
+        </label>
+        <button>Add</button>
+      </Action>
+    </details>
   );
 };
 

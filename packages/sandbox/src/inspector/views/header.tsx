@@ -3,7 +3,7 @@ import { actionOf } from "../actions.js";
 import { href } from "../page-state.js";
 import { revision, type View } from "../view.js";
 import { count, durationText } from "../words.js";
-import { Action, outcomeOf } from "./action.js";
+import { Action, outcomeOf, Refusal } from "./action.js";
 import { Copy, Icon, Key, Linked } from "./elements.js";
 
 export const Header = ({ view }: { view: View }) => {
@@ -86,7 +86,13 @@ const Clock = ({ view }: { view: View }) => {
       </time>
       <details class="menu" id="clock-mode">
         <summary>{words.join(" ")}</summary>
-        <Action view={view} name="clock" class="line" label="Mode of the clock">
+        <Action
+          view={view}
+          name="clock"
+          with={{ place: "mode" }}
+          class="line"
+          label="Mode of the clock"
+        >
           <select name="mode" aria-label="Mode">
             {["real", "manual", "accelerated"].map((one) => (
               <option selected={one === mode}>{one}</option>
@@ -121,8 +127,9 @@ const keptText = ({ overview: { is_kept: isKept, counts } }: View) =>
     : "nothing kept (start with --data to keep it)";
 
 /** What has just been done, and how to keep the page up to date without the script. */
-const Notice = ({ view: { state, done } }: { view: View }) => (
+const Notice = ({ view: { state, done, outcome, isFormGone } }: { view: View }) => (
   <>
+    {isFormGone && outcome?.kind === "refused" && <Refusal message={outcome.message} />}
     <p class="notice" id="notice" data-rev={done ?? ""} hidden={done === undefined}>
       {done !== undefined && <Linked text={actionOf(done).done} />}
     </p>

@@ -1,7 +1,7 @@
 import type { Explanation } from "@svc-webhooks/testing/explain";
 import type { View } from "../view.js";
 import { tamperTexts } from "../words.js";
-import { Action, outcomeOf } from "./action.js";
+import { Action, outcomeOf, typed } from "./action.js";
 import type { AttemptWhole, DeliveryWhole } from "./delivery.js";
 import { Assumed, Icon, Scroll, Text } from "./elements.js";
 import { Piece } from "./piece.js";
@@ -74,7 +74,10 @@ export const Signature = ({ view, delivery, attempt }: SignatureProps) => {
           id="mine"
           name="value"
           class="mono"
-          value={explained?.fields["value"]?.[0] ?? ""}
+          value={
+            explained?.fields["value"]?.[0] ??
+            typed(view, "explain", { id: delivery.id, n }, "value")
+          }
           placeholder="sha256=…"
           autocomplete="off"
           spellcheck={false}

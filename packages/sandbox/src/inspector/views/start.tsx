@@ -68,7 +68,7 @@ const FirstSteps = ({ view }: { view: View }) => {
               one.
             </p>
           ) : (
-            <NewEndpoint view={view} label="Register your receiver" />
+            <NewEndpoint view={view} place="steps" label="Register your receiver" />
           )}
         </li>
         <li>
@@ -77,7 +77,7 @@ const FirstSteps = ({ view }: { view: View }) => {
             It is accepted, sent and delivered, and each event goes to your receiver. Without one
             that listens, its attempts fail and are made again.
           </p>
-          <Action view={view} name="test-email">
+          <Action view={view} name="test-email" with={{ place: "steps" }}>
             <button class={hasEndpoint ? "main" : undefined}>Send a test email</button>
           </Action>
         </li>

@@ -19,7 +19,7 @@ import {
   stateLabels,
   stateShapes,
 } from "../words.js";
-import { Action, outcomeOf, typed } from "./action.js";
+import { Action, isRefused, outcomeOf, typed } from "./action.js";
 import { Hidden, Icon, Key, Text, Time } from "./elements.js";
 import { Piece } from "./piece.js";
 import { Track, type Delivery } from "./track.js";
@@ -80,33 +80,41 @@ export const Timeline = ({ view, page }: TimelineProps) => {
   );
 };
 
+const options = { place: "options" };
+
 const TestEmail = ({ view }: { view: View }) => (
   <div class="end" id="test-email" data-rev={revision(outcomeOf(view, "test-email"))}>
-    <Action view={view} name="test-email">
+    <Action view={view} name="test-email" with={{ place: "timeline" }}>
       <button data-key="t">
         Send a test email <Key of="t" />
       </button>
     </Action>
-    <details class="menu" id="test-email-options">
+    <details class="menu" id="test-email-options" open={isRefused(view, "test-email", options)}>
       <summary aria-label="Options of the test email">…</summary>
-      <Action view={view} name="test-email" class="fields" label="Test email">
+      <Action view={view} name="test-email" with={options} class="fields" label="Test email">
         <label>
           To{" "}
-          <input name="to" placeholder="ada@example.test" value={typed(view, "test-email", "to")} />
+          <input
+            name="to"
+            placeholder="ada@example.test"
+            value={typed(view, "test-email", options, "to")}
+          />
         </label>
         <label>
           Subject{" "}
           <input
             name="subject"
             placeholder="Test email"
-            value={typed(view, "test-email", "subject")}
+            value={typed(view, "test-email", options, "subject")}
           />
         </label>
         <label>
           What happens to it{" "}
           <select name="scenario">
             {["delivered", "bounced", "failed", "delayed"].map((one) => (
-              <option>{one}</option>
+              <option selected={one === typed(view, "test-email", options, "scenario")}>
+                {one}
+              </option>
             ))}
           </select>
         </label>
