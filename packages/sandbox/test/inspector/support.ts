@@ -1,0 +1,213 @@
+import { defaultTreeAdapter, html as names, parse, type DefaultTreeAdapterTypes } from "parse5";
+import { open, type Json, type Opened } from "../support.js";
+
+export type Element = DefaultTreeAdapterTypes.Element;
+type Node = DefaultTreeAdapterTypes.Node;
+type ParentNode = DefaultTreeAdapterTypes.ParentNode;
+
+const isElement = (node: Node): node is Element => defaultTreeAdapter.isElementNode(node);
+
+export const attr = ({ attrs }: Element, name: string): string | undefined =>
+  attrs.find((one) => one.name === name)?.value;
+
+const childrenOf = (node: Node): readonly Node[] => {
+  if (isElement(node) && node.tagName === "template") return [];
+  return "childNodes" in node ? node.childNodes : [];
+};
+
+/** All elements below, in the order of the document. */
+export const elements = (node: ParentNode): readonly Element[] =>
+  childrenOf(node).flatMap((child) => (isElement(child) ? [child, ...elements(child)] : []));
+
+/** The text below, with spaces as a reader sees them. */
+export function textOf(node: Node): string {
+  const read = (one: Node): string =>
+    defaultTreeAdapter.isTextNode(one) ? one.value : childrenOf(one).map(read).join("");
+  return read(node).replaceAll(/\s+/g, " ").trim();
+}
+
+/** The text as it is. */
+export const rawText = (node: Node): string =>
+  defaultTreeAdapter.isTextNode(node) ? node.value : childrenOf(node).map(rawText).join("");
+
+/** Whether an element matches `tag#id.class[name=value][name]`, each part optional. */
+function matches(element: Element, selector: string): boolean {
+  const [, tag = "", rest = ""] = /^([\w-]*)(.*)$/s.exec(selector) ?? [];
+  if (tag !== "" && element.tagName !== tag) return false;
+  const classes = (attr(element, "class") ?? "").split(" ");
+  const parts = rest.matchAll(/#([\w-]+)|\.([\w-]+)|\[([\w-]+)(?:=([^\]]*))?\]/g);
+  return Array.from(parts).every(([, id, name, key = "", value]) => {
+    if (id !== undefined) return attr(element, "id") === id;
+    if (name !== undefined) return classes.includes(name);
+    const found = attr(element, key);
+    return value === undefined ? found !== undefined : found === value;
+  });
+}
+
+/** Elements that match the last part of a selector such as `#setup form[data-action=reset]`, inside the others. */
+export function all(within: ParentNode, selector: string): readonly Element[] {
+  const [first = "", ...rest] = selector.split(" ");
+  const found = elements(within).filter((one) => matches(one, first));
+  if (rest.length === 0) return found;
+  return Array.from(new Set(found.flatMap((one) => all(one, rest.join(" ")))));
+}
+
+/** The first of `all`. @throws Error if there is none */
+export function the(within: ParentNode, selector: string): Element {
+  const [found] = all(within, selector);
+  if (!found) throw new Error(`The page has no ${selector}.`);
+  return found;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly html: string;
+  readonly dom: ParentNode;
+  /** The address with its anchor. */
+  readonly url: string;
+}
+
+interface Init extends RequestInit {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** What a browser without JavaScript does with the page. */
+export function browser({ url: base }: Pick<Opened, "url">) {
+  async function load(address: string, { headers, ...more }: Init = {}): Promise<Reply> {
+    const url = new URL(address, base);
+    const response = await fetch(url, {
+      redirect: "manual",
+      headers: { accept: "text/html,*/*;q=0.8", ...headers },
+      ...more,
+    });
+    const html = await response.text();
+    // Elements in `noscript` are elements: no script runs here.
+    const dom = parse(html, { scriptingEnabled: false });
+    return { status: response.status, headers: response.headers, html, dom, url: url.href };
+  }
+
+  const get = (address = "/") => load(address);
+
+  const post = (address: string, fields: Iterable<readonly [string, string]>) =>
+    load(address, {
+      method: "POST",
+      headers: {
+        "content-type": "application/x-www-form-urlencoded",
+        origin: base,
+        "sec-fetch-site": "same-origin",
+      },
+      body: encoded(fields),
+    });
+
+  /** Sends a form with other values in some of its fields; undefined clears one. */
+  function submit(page: Reply, form: Element, changes: Fields = {}) {
+    const own = fieldsOf(form).filter(([name]) => !Object.hasOwn(changes, name));
+    const known = new Set(controls(form).map((control) => attr(control, "name")));
+    const others = Object.entries(changes).flatMap(([name, value]) => {
+      if (!known.has(name)) throw new Error(`The form has no field ${name}.`);
+      return [value ?? []].flat().map((text) => [name, text] as const);
+    });
+    return post(new URL(attr(form, "action") ?? "", page.url).href, [...own, ...others]);
+  }
+
+  return { load, get, post, submit, follow: (reply: Reply) => get(locationOf(reply)) };
+}
+
+function encoded(fields: Iterable<readonly [string, string]>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of fields) params.append(name, value);
+  return params.toString();
+}
+
+export const locationOf = ({ headers, url }: Reply): string =>
+  new URL(headers.get("location") ?? "", url).href;
+
+const controls = (form: Element) =>
+  elements(form).filter(({ tagName }) => ["input", "select", "textarea"].includes(tagName));
+
+/** The fields that a browser sends if nobody changes anything. */
+export const fieldsOf = (form: Element): readonly (readonly [string, string])[] =>
+  controls(form).flatMap((control) => {
+    const name = attr(control, "name");
+    const type = attr(control, "type");
+    if (name === undefined) return [];
+    if (type === "checkbox" && attr(control, "checked") === undefined) return [];
+    return [[name, valueOf(control)] as const];
+  });
+
+/** The value of a field. */
+export function valueOf(control: Element): string {
+  if (control.tagName === "textarea") return rawText(control).replaceAll(/\r?\n/g, "\r\n");
+  if (control.tagName === "input") return attr(control, "value") ?? "";
+  const options = all(control, "option");
+  const chosen = options.find((option) => attr(option, "selected") !== undefined) ?? options[0];
+  return chosen ? (attr(chosen, "value") ?? textOf(chosen)) : "";
+}
+
+/** The form of an action whose hidden fields have these values. */
+export function formOf({ dom }: Reply, action: string, fixed: Fields = {}): Element {
+  const found = all(dom, `form[data-action=${action}]`).find((form) => {
+    const fields = fieldsOf(form);
+    return Object.entries(fixed).every(([name, value]) =>
+      fields.some(([key, text]) => key === name && text === value),
+    );
+  });
+  if (!found) throw new Error(`The page has no form ${action} with ${JSON.stringify(fixed)}.`);
+  return found;
+}
+
+const references: ReadonlySet<string | undefined> = new Set([
+  "for",
+  "list",
+  "aria-labelledby",
+  "aria-controls",
+  "aria-describedby",
+]);
+
+/** What is wrong with a page, whatever it shows. */
+export function problems({ dom, html, url }: Reply, routes: readonly string[]): readonly string[] {
+  const found: string[] = [];
+  const every = elements(dom);
+  const ids = every.flatMap((element) => attr(element, "id") ?? []);
+  const known = new Set(ids);
+  const report = (text: string) => void found.push(`${url}: ${text}`);
+  if (!html.endsWith("</html>")) report("the document is not complete");
+  for (const id of known)
+    if (ids.indexOf(id) !== ids.lastIndexOf(id)) report(`two elements have the id ${id}`);
+  if (all(dom, "h1").length !== 1 || all(dom, "main").length !== 1) report("one h1 and one main");
+  for (const element of every) {
+    const { tagName, namespaceURI } = element;
+    if (namespaceURI !== names.NS.HTML && namespaceURI !== names.NS.SVG) report(`a ${tagName}`);
+    for (const { name, value } of element.attrs) {
+      if (name === "style" || name.startsWith("on")) report(`${tagName} has the attribute ${name}`);
+      if (/^\s*(?:javascript|vbscript):/i.test(value)) report(`${tagName} ${name}=${value}`);
+      if (references.has(name) && value.split(" ").some((id) => !known.has(id)))
+        report(`${tagName} ${name} names ${value}, which is not there`);
+      if (name === "href" && value.startsWith("#") && !known.has(value.slice(1)))
+        report(`a link to ${value}, which is not there`);
+    }
+    if (tagName === "style" || tagName === "object" || tagName === "embed") report(`a ${tagName}`);
+    if (tagName === "script" && (!attr(element, "src")?.startsWith("/assets/") || rawText(element)))
+      report("an inline script");
+    if (tagName === "iframe" && attr(element, "sandbox") !== "") report("a frame without sandbox");
+    if (tagName === "form" && attr(element, "method") === "post") {
+      const [, name = ""] = fieldsOf(element).find(([key]) => key === "do") ?? [];
+      if (!routes.includes(name)) report(`a form for the action "${name}"`);
+    }
+  }
+  return found;
+}
+
+/** All deliveries with their event's type, the oldest first. */
+export const deliveriesOf = async (opened: Opened): Promise<Json[]> =>
+  (await opened.sourceEvents()).flatMap(({ type, deliveries }) =>
+    deliveries.map((one: object) => ({ ...one, type })),
+  );
+
+export const openPage = async (options: Parameters<typeof open>[0] = {}) => {
+  const opened = await open(options);
+  return { ...opened, ...browser(opened) };
+};
