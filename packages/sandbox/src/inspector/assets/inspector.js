@@ -68,6 +68,11 @@ const mustStay = (piece) =>
   piece.dataset.keep ||
   (piece.id !== "filter" && all("input, select, textarea", piece).some(isDirty));
 
+const results = ".refused, .secret, .verdict[role=status]";
+
+/** What an action has returned. @param {Element} piece */
+const result = (piece) => one(results, piece);
+
 /** The action of a form and what it acts on. @param {Element} form */
 const nameOf = (form) =>
   all("input[type=hidden]:not([name=token])", form)
@@ -120,6 +125,12 @@ function insert(piece) {
   enliven(piece);
 }
 
+/** Lets it be replaced. @param {any} piece */
+function dismiss(piece) {
+  delete piece.dataset.keep;
+  piece.dataset.rev = "";
+}
+
 /** @param {any} piece */
 function offer(piece) {
   if (one(".stale", piece)) return;
@@ -129,8 +140,7 @@ function offer(piece) {
   button.textContent = "Changed meanwhile: show";
   on(button, "click", () => {
     for (const form of all("form", piece)) form.reset();
-    delete piece.dataset.keep;
-    piece.dataset.rev = "";
+    dismiss(piece);
     void ask({ whole: true });
   });
   piece.prepend(button);
@@ -157,13 +167,18 @@ function show(next, asked) {
   // Those of a part that was replaced are in the page by now.
   for (const piece of pieces.filter((part) => next.contains(part))) {
     const old = byId(piece.id);
-    if (!old) insert(piece);
-    else if (old.dataset.rev === piece.dataset.rev) continue;
+    if (!old) {
+      insert(piece);
+      continue;
+    }
+    const isChanged = old.dataset.rev !== piece.dataset.rev;
+    // A result stays until the next action. It is not part of what has changed since.
+    if (!isChanged && !result(piece) && !(next.title && result(old))) continue;
     // Parts have no notice of what was done, and a field in use must not be replaced.
-    else if (piece.id === "notice" && !next.title) continue;
-    else if (piece.id === "filter" && old.contains(document.activeElement)) continue;
-    else if (mustStay(old)) offer(old);
-    else replace(old, piece);
+    if (piece.id === "notice" && !next.title) continue;
+    if (piece.id === "filter" && old.contains(document.activeElement)) continue;
+    if (!mustStay(old)) replace(old, piece);
+    else if (isChanged) offer(old);
   }
   for (const part of parts)
     for (const piece of all("[data-rev]:not(#calls > li)", byId(part)))
@@ -318,9 +333,12 @@ async function submit(form, submitter) {
   newer.clear();
   show(next);
   document.title = next.title;
-  const [result] = all(".refused, #secret, .verdict[role=status], #notice");
-  say(result?.textContent.trim(), 3);
-  if (result && result.id !== "notice") bring(result.id);
+  const refusal = one(".refused", next);
+  // Its piece has other fields in use.
+  if (refusal) form.append(refusal);
+  const [outcome = byId("notice")] = all(results);
+  say((one("p", outcome) ?? outcome).textContent, 3);
+  bring(outcome.id);
 }
 
 /** What to ask for. Changes that come while a request runs wait for its end. */
@@ -525,7 +543,7 @@ async function click(event) {
   }
   if (!/^\/(?:$|[?#])/.test(address)) return;
   event.preventDefault();
-  if ("dismiss" in link.dataset) delete link.closest("[data-keep]").dataset.keep;
+  if ("dismiss" in link.dataset) dismiss(link.closest("[data-keep]"));
   return link.id === "older" ? showOlder() : go(address);
 }
 

@@ -68,7 +68,3 @@ export const typed = (
   key: string,
   initial = "",
 ): string => allTyped(view, name, fixed, key, [initial])[0] ?? "";
-
-/** What the piece of a form depends on besides its data: the outcome, if it was one of these actions. */
-export const outcomeOf = ({ outcome }: View, ...names: readonly ActionName[]): unknown =>
-  outcome && names.includes(outcome.action) ? outcome : undefined;

@@ -1,6 +1,6 @@
 import type { AssumptionState } from "../../settings.js";
 import { revision, type View } from "../view.js";
-import { Action, isRefused, outcomeOf, typed } from "./action.js";
+import { Action, isRefused, typed } from "./action.js";
 import { Text } from "./elements.js";
 
 interface AssumptionsProps {
@@ -22,7 +22,7 @@ export const Assumptions = ({ view, behind }: AssumptionsProps) => {
       class="panel"
       id="assumptions"
       aria-labelledby="h-assumptions"
-      data-rev={revision([all, behind, outcomeOf(view, "set-assumption")])}
+      data-rev={revision([all, behind])}
       tabindex={-1}
     >
       <div class="head">

@@ -9,7 +9,7 @@ import {
   tamperTexts,
   triggerWords,
 } from "../words.js";
-import { Action, allTyped, isRefused, outcomeOf, typed } from "./action.js";
+import { Action, allTyped, isRefused, typed } from "./action.js";
 import { Bytes, HeaderTable } from "./bytes.js";
 import { Assumed, Icon, Key, Linked, Scroll, Text, Time } from "./elements.js";
 import { Piece } from "./piece.js";
@@ -67,13 +67,7 @@ interface AttemptProps extends DeliveryProps {
 
 const About = ({ view, delivery }: DeliveryProps) => {
   const { type, url, next, state } = delivery;
-  const about = [
-    delivery.attempts.length,
-    state,
-    next,
-    delivery.delivery_id,
-    outcomeOf(view, "run-now", "skip"),
-  ];
+  const about = [delivery.attempts.length, state, next, delivery.delivery_id];
   return (
     <Piece id="about" class="about" data={about}>
       <Trail
@@ -168,12 +162,7 @@ const Actions = ({ view, delivery, attempt }: AttemptProps) => {
   const text = delivery.body.text;
   const isWhole = text !== undefined && !delivery.body.truncated;
   return (
-    <section
-      id="actions"
-      class="acts"
-      aria-label="Actions"
-      data-rev={`${id} ${attempt?.n ?? 0} ${view.outcome?.action ?? ""}`}
-    >
+    <section id="actions" class="acts" aria-label="Actions" data-rev={`${id} ${attempt?.n ?? 0}`}>
       <Action view={view} name="redeliver" with={{ id }}>
         <button data-key="r">
           Redeliver <Key of="r" />

@@ -1,6 +1,6 @@
 import { domainResource } from "../../service/resources.js";
 import { revision, type View } from "../view.js";
-import { Action, outcomeOf } from "./action.js";
+import { Action } from "./action.js";
 import { Icon, Text } from "./elements.js";
 
 const shapes = { verified: "ok", pending: "wait", failed: "bad" } as const;
@@ -12,7 +12,7 @@ export const Domains = ({ view }: { view: View }) => {
       class="panel"
       id="domains"
       aria-labelledby="h-domains"
-      data-rev={revision([domains, outcomeOf(view, "verify-domain", "force-domain")])}
+      data-rev={revision(domains)}
       tabindex={-1}
     >
       <div class="head">

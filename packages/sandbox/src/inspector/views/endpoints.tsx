@@ -3,7 +3,7 @@ import { eventTypes } from "../../delivery/event-types.js";
 import { href } from "../page-state.js";
 import { revision, type View } from "../view.js";
 import { shortUrl } from "../words.js";
-import { Action, allTyped, isRefused, outcomeOf, typed } from "./action.js";
+import { Action, allTyped, isRefused, typed } from "./action.js";
 import { Copy, Icon, Text, Time } from "./elements.js";
 import { receiverCode, receiverCommands } from "./receiver-code.js";
 
@@ -17,13 +17,12 @@ export const Endpoints = ({ view }: { view: View }) => {
   const active = all.filter(({ status }) => status === "active");
   const archived = all.filter(({ status }) => status !== "active");
   const secret = view.outcome?.kind === "secret" ? view.outcome : undefined;
-  const outcome = outcomeOf(view, "create-endpoint", "rotate-secret", "archive");
   return (
     <section
       class="panel"
       id="endpoints"
       aria-labelledby="h-endpoints"
-      data-rev={revision([all, typesOf(view), outcome])}
+      data-rev={revision([all, typesOf(view)])}
       // A secret is shown once: no change of anything else may remove it.
       data-keep={secret && "true"}
       tabindex={-1}

@@ -3,7 +3,7 @@ import { faultKinds } from "../../faults.js";
 import { operations } from "../../service/operations.js";
 import { revision, type View } from "../view.js";
 import { shortUrl } from "../words.js";
-import { Action, isRefused, outcomeOf, typed } from "./action.js";
+import { Action, isRefused, typed } from "./action.js";
 import { Hidden, Icon, Text } from "./elements.js";
 
 type Fault = ReturnType<typeof faultShape>;
@@ -42,11 +42,7 @@ export const Faults = ({ view }: { view: View }) => {
       class="panel"
       id="faults"
       aria-labelledby="h-faults"
-      data-rev={revision([
-        faults,
-        endpoints.map(({ id }) => id),
-        outcomeOf(view, "add-fault", "cancel-fault"),
-      ])}
+      data-rev={revision([faults, endpoints.map(({ id }) => id)])}
       tabindex={-1}
     >
       <div class="head">

@@ -3,7 +3,7 @@ import { actionOf } from "../actions.js";
 import { href } from "../page-state.js";
 import { revision, type View } from "../view.js";
 import { count, durationText } from "../words.js";
-import { Action, outcomeOf, Refusal } from "./action.js";
+import { Action, Refusal } from "./action.js";
 import { Copy, Icon, Key, Linked } from "./elements.js";
 
 export const Header = ({ view }: { view: View }) => {
@@ -78,7 +78,7 @@ const Clock = ({ view }: { view: View }) => {
       aria-label="Clock"
       data-now={Date.parse(clock.now)}
       data-speed={speed}
-      data-rev={revision([mode, offset, speed, due !== undefined, still, outcomeOf(view, "clock")])}
+      data-rev={revision([mode, offset, speed, due !== undefined, still])}
     >
       <span class="label">Clock</span>
       <time class="clock" datetime={clock.now}>

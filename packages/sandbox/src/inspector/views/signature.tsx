@@ -1,7 +1,7 @@
 import type { Explanation } from "@svc-webhooks/testing/explain";
 import type { View } from "../view.js";
 import { tamperTexts } from "../words.js";
-import { Action, outcomeOf, typed } from "./action.js";
+import { Action, typed } from "./action.js";
 import type { AttemptWhole, DeliveryWhole } from "./delivery.js";
 import { Assumed, Icon, Scroll, Text } from "./elements.js";
 import { Piece } from "./piece.js";
@@ -18,11 +18,7 @@ export const Signature = ({ view, delivery, attempt }: SignatureProps) => {
   const { outcome } = view;
   const explained = outcome?.kind === "explained" ? outcome : undefined;
   return (
-    <Piece
-      id="signature"
-      data={[delivery.id, n, signature, outcomeOf(view, "explain")]}
-      labelledby="h-signature"
-    >
+    <Piece id="signature" data={[delivery.id, n, signature]} labelledby="h-signature">
       <div class="head">
         <h3 id="h-signature">Signature of attempt {n}</h3>
         <Assumed id="A-20" />

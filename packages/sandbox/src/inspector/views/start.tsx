@@ -38,11 +38,7 @@ const FirstSteps = ({ view }: { view: View }) => {
   const lines = `SVC_BASE_URL=${view.overview.base_url}\nSVC_API_KEY=svc_test`;
   const types = typesOf(view);
   return (
-    <Piece
-      id="about"
-      class="about steps"
-      data={[hasEndpoint, countsOf(state).calls > 0, types, view.outcome]}
-    >
+    <Piece id="about" class="about steps" data={[hasEndpoint, countsOf(state).calls > 0, types]}>
       <h2 id="h-detail">Three steps to the first delivery</h2>
       <ol>
         <li>

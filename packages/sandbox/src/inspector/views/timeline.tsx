@@ -19,7 +19,7 @@ import {
   stateLabels,
   stateShapes,
 } from "../words.js";
-import { Action, isRefused, outcomeOf, typed } from "./action.js";
+import { Action, isRefused, typed } from "./action.js";
 import { Hidden, Icon, Key, Text, Time } from "./elements.js";
 import { Piece } from "./piece.js";
 import { Track, type Delivery } from "./track.js";
@@ -83,7 +83,7 @@ export const Timeline = ({ view, page }: TimelineProps) => {
 const options = { place: "options" };
 
 const TestEmail = ({ view }: { view: View }) => (
-  <div class="end" id="test-email" data-rev={revision(outcomeOf(view, "test-email"))}>
+  <div class="end" id="test-email" data-rev="form">
     <Action view={view} name="test-email" with={{ place: "timeline" }}>
       <button data-key="t">
         Send a test email <Key of="t" />
