@@ -54,7 +54,7 @@ function started(args: readonly string[], path: string) {
     page: () => shows(/^Watch it in a browser: (\S+)\n/m),
     /** What it has printed after its scenes. */
     after: () => output.split("keeps running until Ctrl-C")[1] ?? "",
-    stop(signal: NodeJS.Signals) {
+    stop: (signal: NodeJS.Signals) => {
       child.kill(signal);
       return exited;
     },
