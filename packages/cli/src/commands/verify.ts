@@ -9,7 +9,7 @@ import {
   requireSecret,
   secretOptions,
 } from "../lib/secret.js";
-import { printable } from "../lib/text.js";
+import { escaped, printable } from "../lib/text.js";
 
 const options = {
   signature: {
@@ -90,10 +90,20 @@ function spoiltSecret(secret: string): { readonly id: string; readonly text: str
 }
 
 /** The cause, its fix and where the values differ. */
-function linesOf({ mistake, next_step, first_difference }: Explanation): readonly string[] {
+function linesOf(explanation: Explanation): readonly string[] {
+  const { mistake, next_step, first_difference, body_difference } = explanation;
   const cause = mistake
     ? [`Cause: ${mistake.text}`, `Fix:   ${mistake.remedy}`, `Id:    ${mistake.id}`]
     : ["Cause: none of the known mistakes.", `Next:  ${next_step ?? ""}`];
+  if (body_difference) {
+    const { at, before, body, yours, bytes } = body_difference;
+    return [
+      ...cause,
+      `Body:  ${bytes} bytes were signed. The first that differs is byte ${at + 1}.`,
+      `  sent  ${escaped(before + body)}`,
+      `  yours ${escaped(before + yours)}`,
+    ];
+  }
   if (!first_difference) return cause;
   const { at, signed, yours } = first_difference;
   return [

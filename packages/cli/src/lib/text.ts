@@ -1,5 +1,14 @@
 import { stripVTControlCharacters } from "node:util";
 
+/** Text with what cannot be seen escaped: `\n`, `\u200b`. Spaces stay as they are. */
+export const escaped = (text: string): string =>
+  text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
+    (character) =>
+      ({ "\n": String.raw`\n`, "\r": String.raw`\r`, "\t": String.raw`\t` })[character] ??
+      `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+  );
+
 /**
  * Makes a text from outside safe for a terminal: terminal sequences, control and format characters
  * (C0, C1, bidirectional overrides, zero-width) and lone surrogates are removed, line breaks and tabs
