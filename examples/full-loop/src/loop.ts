@@ -78,7 +78,9 @@ export async function playLoop({ serve = false, open = false }: Arguments): Prom
     stage.broken.add("Broken");
     print(`Everything keeps running until Ctrl-C. Try on the page at ${page}`);
     print("  Send a test email: the app handles its two events, and both appear here too.");
-    print("  Choose the subject Broken for it: the handler fails, and the service tries again.\n");
+    print(
+      '  Choose the subject Broken under "…": the handler fails, and the service tries again.\n',
+    );
     await stopped();
   } else {
     print("To look around on the page: npm run demo -- --serve");

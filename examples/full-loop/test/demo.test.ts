@@ -92,7 +92,9 @@ describe("--serve keeps everything running", () => {
     expect((await send({ subject: "Broken" })).status).toBe(202);
     const failed = /^.*←  email\.\w+, attempt \d +500 handler_failed$/gm;
     await until(() => (after().match(failed)?.length ?? 0) > 2, "the service tries again");
-    expect((await fetch(url)).status).toBe(200);
+    const html = await (await fetch(url, { headers: { accept: "text/html" } })).text();
+    for (const named of ["Send a test email", ">…<", 'name="subject"'])
+      expect(html).toContain(named);
     expect(await stop("SIGINT")).toEqual([0, null]);
     // It has not looked for a browser.
     expect(output()).not.toContain("was not found");
