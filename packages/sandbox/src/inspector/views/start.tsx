@@ -60,8 +60,16 @@ const FirstSteps = ({ view }: { view: View }) => {
           </h3>
           {hasEndpoint ? (
             <p>
-              Its signing secret was shown once. <a href="#endpoints">Rotate it</a> to see a new
-              one.
+              {view.outcome?.kind === "secret" ? (
+                <>
+                  Give it <a href="#secret">its signing secret</a>, which is shown this once.
+                </>
+              ) : (
+                <>
+                  Its signing secret was shown once. <a href="#endpoints">Rotate it</a> to see a new
+                  one.
+                </>
+              )}
             </p>
           ) : (
             <NewEndpoint view={view} place="steps" label="Register your receiver" />

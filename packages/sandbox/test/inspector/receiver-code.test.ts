@@ -1,0 +1,42 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { startModule } from "@svc-webhooks/kit/programs";
+import { expect, test } from "vitest";
+import { formOf, openPage, rawText, the } from "./support.js";
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+test("the receiver that the page offers receives the events of a test email", async () => {
+  const { get, submit, follow, clock } = await openPage();
+  const port = await freePort();
+  const start = await get();
+  const created = await submit(start, formOf(start, "create-endpoint", { place: "steps" }), {
+    url: `http://127.0.0.1:${port}/webhooks`,
+  });
+  const secret = rawText(the(created.dom, "#secret code.whole"));
+  const code = rawText(the(created.dom, "[aria-label=receiver.mjs]"));
+
+  const child = startModule(
+    `process.env.SVC_WEBHOOK_SECRET = ${JSON.stringify(secret)};\n${code.replace("3000", `${port}, "127.0.0.1", () => process.send("listening")`)}`,
+  );
+  await once(child, "message");
+  const printed = createInterface({ input: child.stdout });
+  const lines: string[] = [];
+  printed.on("line", (line) => lines.push(line));
+
+  const sent = await submit(created, formOf(created, "test-email"));
+  expect(rawText(the((await follow(sent)).dom, "#h-detail"))).toBe("Test email");
+  await clock.advance(1_000);
+  const succeeded = await get("/?state=succeeded");
+  expect(rawText(the(succeeded.dom, "#states [data-count=succeeded]"))).toBe("2");
+  await expect.poll(() => lines).toEqual(["email.sent", "email.delivered"]);
+});
