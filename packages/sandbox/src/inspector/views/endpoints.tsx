@@ -134,7 +134,7 @@ export const NewEndpoint = ({ view, place, label }: NewEndpointProps) => {
           </label>
         ))}
       </fieldset>
-      <button>Register</button>
+      <button class={place === "steps" ? "main" : undefined}>Register</button>
     </Action>
   );
 };

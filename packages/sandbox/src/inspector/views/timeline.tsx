@@ -71,10 +71,13 @@ export const Timeline = ({ view, page }: TimelineProps) => {
             Older
           </a>
         )}
-        <p>
-          <span data-shown>{amount(page.data.length)}</span> of {count(counts.calls, "call")} shown
-          {dropped > 0 && `, ${count(dropped, "older call")} dropped`}
-        </p>
+        {counts.calls > 0 && (
+          <p>
+            <span data-shown>{amount(page.data.length)}</span> of {count(counts.calls, "call")}{" "}
+            shown
+            {dropped > 0 && `, ${count(dropped, "older call")} dropped`}
+          </p>
+        )}
       </Piece>
     </section>
   );
