@@ -52,7 +52,7 @@ export function addInspector(app: Hono, { service, surroundings }: InspectorCont
     const params = new URL(c.req.url).searchParams;
     const view = viewOf(c, readState(params));
     const names = params.getAll("part").filter(isPart);
-    if (names.length > 0) return c.html(await renderParts(view, names, params.getAll("call")));
+    if (names.length > 0) return document(await renderParts(view, names, params.getAll("call")));
     return show(view);
   });
 
@@ -103,7 +103,12 @@ const show = async (view: View, status = 200) => {
   const page = await renderPage(view);
   const isFormGone = view.outcome?.kind === "refused" && !page.includes(' class="refused"');
   const html = isFormGone ? await renderPage({ ...view, isFormGone }) : page;
-  return new Response(html, {
+  return document(html, status);
+};
+
+/** Parts too have forms, which no other page may frame. */
+const document = (html: string, status = 200) =>
+  new Response(html, {
     status,
     headers: {
       "Content-Type": "text/html; charset=utf-8",
@@ -111,7 +116,6 @@ const show = async (view: View, status = 200) => {
       Vary: "Accept",
     },
   });
-};
 
 /** What a client that is not a browser sees. */
 function directions(c: Context): string {
