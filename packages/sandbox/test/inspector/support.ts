@@ -1,5 +1,5 @@
 import { defaultTreeAdapter, html as names, parse, type DefaultTreeAdapterTypes } from "parse5";
-import { open, type Json, type Opened } from "../support.js";
+import { open, receiver, type Json, type Opened } from "../support.js";
 
 export type Element = DefaultTreeAdapterTypes.Element;
 type Node = DefaultTreeAdapterTypes.Node;
@@ -211,3 +211,143 @@ export const openPage = async (options: Parameters<typeof open>[0] = {}) => {
   const opened = await open(options);
   return { ...opened, ...browser(opened) };
 };
+
+/** The code of a receiver that refuses a signature. */
+export const mismatch = '{"error": {"code": "signature_mismatch"}}';
+
+/**
+ * A sandbox in which much has happened: attempts with every kind of result, copies, a tampered and an
+ * edited one, a rotation, faults, domains, an archived endpoint, refused and repeated calls, long bodies.
+ */
+export async function busy(options: Parameters<typeof open>[0] = {}) {
+  const opened = await openPage(options);
+  const { control, call, settle, clock } = opened;
+  const secrets: string[] = [];
+  const register = async (url: string, ...types: string[]) => {
+    const { id, secret } = await opened.register(url, ...types);
+    secrets.push(secret);
+    return id;
+  };
+  const failing = await receiver([500, 401, 302, 401], { text: mismatch });
+  const fine = await receiver(200, { text: "x".repeat(20_000) });
+  const first = await register(failing.url, "email.sent");
+  await register(fine.url, "email.sent", "email.delivered");
+  await register("http://127.0.0.1:1/refused", "domain.updated");
+  const old = await register("http://localhost:1/archived", "email.delivered");
+  await control(`POST endpoints/${old}/archive`);
+  await call("POST /v1/domains", { domain_name: "mail.example.test" });
+  await call("POST /v1/domains", { domain_name: "other.fail.test" });
+  for (const { domain_id: id } of (await control("GET domains")).body.data)
+    await control(`POST domains/${id}/verify`);
+  await opened.send(
+    { html: '<p>Hello <a href="https://example.com/?a=1&amp;b">there</a></p>' },
+    { "idempotency-key": "one-key" },
+  );
+  await opened.send(
+    { html: '<p>Hello <a href="https://example.com/?a=1&amp;b">there</a></p>' },
+    { "idempotency-key": "one-key" },
+  );
+  await opened.send({ text: "é".repeat(20_000), subject: "A long one" });
+  await settle();
+  await clock.advance(1_000);
+  await call("POST /v1/emails", { from: "nobody" });
+  await call("GET /v1/webhook-events");
+  const rotated = await call(`POST /v1/webhook-endpoints/${first}:rotate-secret`);
+  secrets.push(rotated.body.secret);
+  const [delivery] = await opened.deliveries();
+  const sendAgain = (body: object) => control(`POST deliveries/${delivery.id}/send`, body);
+  await sendAgain({ times: 60, at_once: true });
+  await settle();
+  await sendAgain({ tamper: "wrong_secret" });
+  await sendAgain({ body: '{"edited": true}' });
+  await control("POST faults", { target: first, kind: "status", times: 2 });
+  await sendAgain({});
+  await settle();
+  await control("POST assumptions/A-06", { value: "allow" });
+  await control("POST assumptions/A-04", { value: "none" });
+  await control("POST test-email", { subject: "Nothing is raised for this" });
+  await settle();
+  return { ...opened, secrets };
+}
+
+export interface Crawl {
+  readonly pages: readonly Reply[];
+  /** Links whose anchor does not exist in their page, and responses that are errors. */
+  readonly broken: readonly string[];
+}
+
+/** An address without its ids and values. */
+const kindOf = (address: string) =>
+  address.replaceAll(/_\w{16,}|\d+|(?:state|before)=[\w-]+/g, "_");
+
+/** Addresses of one kind that are loaded. */
+const mostOfKind = 3;
+
+/**
+ * Loads what links, forms that read, frames and assets lead to, `depth` steps from the start: of each
+ * kind of address the first ones.
+ */
+export async function crawl(
+  { get, url }: Pick<Awaited<ReturnType<typeof openPage>>, "get" | "url">,
+  depth: number,
+): Promise<Crawl> {
+  const loaded = new Map<string, Reply>();
+  const broken = new Set<string>();
+  const anchors: [from: string, to: string][] = [];
+  const kinds = new Map<string, number>();
+  let next = [`${url}/`];
+  for (let step = 0; step <= depth; step += 1) {
+    const found = new Set<string>();
+    for (const address of next) {
+      const kind = kindOf(address);
+      const count = kinds.get(kind) ?? 0;
+      if (loaded.has(address) || count === mostOfKind) continue;
+      kinds.set(kind, count + 1);
+      const page = await get(address);
+      loaded.set(address, page);
+      if (page.status !== 200) broken.add(`${address}: ${page.status}`);
+      if (!isDocument(page)) continue;
+      for (const target of targetsOf(page)) {
+        anchors.push([address, target]);
+        found.add(target.split("#", 1)[0] ?? "");
+      }
+    }
+    next = Array.from(found);
+  }
+  for (const [from, to] of anchors) {
+    const [address = "", id = ""] = to.split("#");
+    const page = loaded.get(address);
+    if (page && id !== "" && !idsOf(page).has(id)) broken.add(`${from}: ${to} is not there`);
+  }
+  return { pages: Array.from(loaded.values()), broken: Array.from(broken) };
+}
+
+/** Whether it is the page, and not a mail or JSON. */
+export const isDocument = ({ html }: Reply): boolean =>
+  html.startsWith('<!doctype html><html lang="en">');
+
+const known = new WeakMap<Reply, ReadonlySet<string>>();
+
+const idsOf = (page: Reply): ReadonlySet<string> => {
+  const ids =
+    known.get(page) ?? new Set(elements(page.dom).flatMap((element) => attr(element, "id") ?? []));
+  known.set(page, ids);
+  return ids;
+};
+
+/** The addresses of this origin to which a page leads without changing anything. */
+function targetsOf({ dom, url }: Reply): readonly string[] {
+  const links = ["href", "src"].flatMap((name) =>
+    all(dom, `[${name}]`)
+      .filter(({ tagName }) => tagName !== "use")
+      .map((element) => attr(element, name) ?? ""),
+  );
+  const searches = all(dom, "form[role=search]").map(
+    (form) => `${attr(form, "action")}?${encoded(fieldsOf(form))}`,
+  );
+  return [...links, ...searches]
+    .filter((link) => !link.startsWith("data:"))
+    .map((link) => new URL(link, url))
+    .filter(({ origin }) => origin === new URL(url).origin)
+    .map(({ href }) => href);
+}

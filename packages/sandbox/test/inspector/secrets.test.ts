@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import { until } from "@svc-webhooks/kit/until";
+import type { Json } from "../support.js";
+import { busy, fieldsOf, formOf, openPage, textOf, the, type Reply } from "./support.js";
+
+type Opened = Awaited<ReturnType<typeof openPage>>;
+
+/** Every page, part, control route, command and mail of a sandbox. */
+async function everything({ control, get, lines }: Opened): Promise<string[]> {
+  const calls: Json[] = (await control("GET timeline?limit=100")).body.data;
+  const events: Json[] = calls.flatMap((call) => call.events);
+  const deliveries: Json[] = events.flatMap((event) => event.deliveries);
+  const sends: Json[] = calls.flatMap(({ send }) => send ?? []);
+  const lists = ["", "overview", "timeline", "clock", "endpoints", "domains", "faults"];
+  const attempts = deliveries.flatMap(({ id, attempts }) => [
+    `deliveries/${id}/attempts/1`,
+    `deliveries/${id}/attempts/${attempts.length}`,
+  ]);
+  const routes = [
+    ...[...lists, "assumptions"],
+    ...calls.map(({ id }) => `calls/${id}?full=true`),
+    ...sends.flatMap(({ id }) => ["", "/html", "/text"].map((part) => `sends/${id}${part}`)),
+    ...events.map(({ id }) => `events/${id}`),
+    ...deliveries.map(({ id }) => `deliveries/${id}?full=true`),
+    ...attempts.flatMap((path) => [`${path}?full=true`, `${path}/curl`]),
+  ];
+  const ids = [...calls, ...sends, ...events, ...deliveries].map(({ id }) => id as string);
+  const parts = ["header", "health", "timeline", "detail", "setup"].map((part) => `part=${part}`);
+  const addresses = [
+    "/",
+    "/openapi.json",
+    ...routes.map((route) => `/_sandbox/${route}`),
+    ...ids.map((id) => `/?item=${id}&full=true`),
+    ...parts.map((part) => `/?${part}`),
+    `/?${parts.join("&")}&item=${deliveries[0]?.id ?? ""}`,
+  ];
+  const found: string[] = [];
+  for (const address of addresses) found.push((await get(address)).html);
+  expect(found.length).toBeGreaterThan(20);
+  return [...found, ...lines];
+}
+
+/** Reads the stream from the beginning on. */
+async function readStream({ url }: Opened) {
+  const { body } = await fetch(`${url}/_sandbox/stream`);
+  let text = "";
+  void (async () => {
+    for await (const chunk of body ?? []) text += Buffer.from(chunk).toString();
+  })().catch(() => {});
+  await until(() => text !== "", "the stream starts");
+  return () => text;
+}
+
+const registered = { url: "http://localhost:3000/new" };
+
+describe("a signing secret", () => {
+  it("is in the one response that creates or rotates it", { timeout: 120_000 }, async () => {
+    const opened = await busy({ assumptions: { "A-19": "deferred:1h" } });
+    const stream = await readStream(opened);
+    const before = stream();
+    const page = await opened.get();
+    const created = await opened.submit(page, formOf(page, "create-endpoint"), registered);
+    const { data } = (await opened.control("GET endpoints")).body;
+    const { webhook_endpoint_id: id } = data.find(({ url }: Json) => url === registered.url);
+    const rotated = await opened.submit(created, formOf(created, "rotate-secret", { id }));
+    const archived = await opened.submit(rotated, formOf(rotated, "archive", { id }));
+    const left = await opened.follow(archived);
+    await until(() => stream() !== before, "the changes are in the stream");
+
+    const secretOf = ({ dom }: Reply) => textOf(the(dom, "#secret .whole"));
+    const [first, second] = [secretOf(created), secretOf(rotated)];
+    expect(first).toMatch(/^whsec_\S{20,}$/);
+    expect(second).toMatch(/^whsec_\S{20,}$/);
+    expect(second).not.toBe(first);
+    const all = [
+      ...[page, created, rotated, archived, left].map(({ html }) => html),
+      ...(await everything(opened)),
+      stream(),
+    ];
+    const within = (text: string) => all.filter((one) => one.includes(text));
+    expect(within(first)).toEqual([created.html]);
+    expect(within(second)).toEqual([rotated.html]);
+    // Those that the interface returned, and pieces that are longer than the hint.
+    for (const secret of opened.secrets) expect(within(secret.slice(6))).toEqual([]);
+    expect(within(first.slice(-8))).toEqual([created.html]);
+    expect(within(second.slice(-8))).toEqual([rotated.html]);
+    expect(all.filter((one) => one.includes(`whsec_…${second.slice(-4)}`))).not.toEqual([]);
+  });
+
+  it("is created once, however often its form is sent", async () => {
+    const opened = await openPage();
+    const page = await opened.get();
+    const fields = [...fieldsOf(formOf(page, "create-endpoint"))];
+    expect(Object.fromEntries(fields)["token"]).toMatch(/^[\w-]{16}$/);
+    const created = await opened.post("/?refresh=30", fields);
+    expect(created.status).toBe(200);
+    const again = await opened.post("/?refresh=30", fields);
+    expect(again.status).toBe(303);
+    expect(again.headers.get("location")).toBe("/?refresh=30#endpoints");
+    expect((await opened.control("GET endpoints")).body.data).toHaveLength(1);
+    expect((await opened.follow(again)).html).not.toMatch(/whsec_[\w+/]{4}/);
+  });
+
+  it("is rotated once, however often its form is sent", async () => {
+    const opened = await openPage();
+    await opened.endpoint("http://localhost:3000/");
+    const page = await opened.get();
+    const fields = [...fieldsOf(formOf(page, "rotate-secret"))];
+    const hint = async () => (await opened.control("GET endpoints")).body.data[0].secret_hint;
+    await opened.post("/", fields);
+    const rotated = await hint();
+    expect((await opened.post("/", fields)).status).toBe(303);
+    expect(await hint()).toBe(rotated);
+  });
+
+  it.each(["", "short", "x".repeat(17), "spaces in token!"])(
+    "is not created with the token %j",
+    async (token) => {
+      const opened = await openPage();
+      const page = await opened.get();
+      const fields = fieldsOf(formOf(page, "create-endpoint")).filter(([key]) => key !== "token");
+      expect((await opened.post("/", fields)).status).toBe(303);
+      expect((await opened.post("/", [...fields, ["token", token]])).status).toBe(303);
+      expect((await opened.control("GET endpoints")).body.data).toEqual([]);
+    },
+  );
+
+  it("can be created by each form of a page, and by the form of a refusal", async () => {
+    const opened = await openPage();
+    await opened.endpoint("http://localhost:3000/");
+    const page = await opened.get();
+    const rotated = await opened.submit(page, formOf(page, "rotate-secret"));
+    const created = await opened.submit(page, formOf(page, "create-endpoint"));
+    expect([rotated.status, created.status]).toEqual([200, 200]);
+    const refused = await opened.submit(created, formOf(created, "create-endpoint"), { url: "x" });
+    expect(refused.status).toBe(400);
+    const corrected = await opened.submit(refused, formOf(refused, "create-endpoint"), registered);
+    expect(corrected.status).toBe(200);
+  });
+
+  it("leaves the page by a link, and the code next to it has a placeholder", async () => {
+    const opened = await openPage();
+    const page = await opened.get("/?q=x");
+    const created = await opened.submit(page, formOf(page, "create-endpoint"));
+    const { attrs } = the(created.dom, "#secret a.btn");
+    const left = await opened.get(attrs.find(({ name }) => name === "href")?.value);
+    expect(left.html).not.toMatch(/whsec_[\w+/]{4}/);
+    expect(new URL(left.url).search).toBe("?q=x");
+    expect(textOf(the(created.dom, "#receiver-code"))).not.toContain(
+      textOf(the(created.dom, "#secret .whole")),
+    );
+  });
+});
+
+describe("Cache-Control", () => {
+  it("is no-store on every response but those of the assets", async () => {
+    const opened = await openPage();
+    const page = await opened.get();
+    const refused = await opened.submit(page, formOf(page, "test-email"), {});
+    const created = await opened.submit(page, formOf(page, "create-endpoint"));
+    const unknown = await opened.post("/", [["do", "nothing"]]);
+    const others = [
+      "/?part=detail",
+      "/?item=dlv_x",
+      "/nothing",
+      "/assets/x.js",
+      "/_sandbox/overview",
+    ];
+    const replies = await Promise.all(others.map((address) => opened.get(address)));
+    for (const { headers, url } of [page, refused, created, unknown, ...replies])
+      expect([url, headers.get("cache-control")]).toEqual([url, "no-store"]);
+    for (const selector of ["script", "link[rel=stylesheet]"]) {
+      const { attrs } = the(page.dom, selector);
+      const path = attrs.find(({ name }) => name === "src" || name === "href")?.value;
+      expect(path).toMatch(/^\/assets\/[\w-]{12}\.(?:js|css)$/);
+      const { status, headers } = await opened.get(path);
+      expect(status).toBe(200);
+      expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    }
+  });
+});
