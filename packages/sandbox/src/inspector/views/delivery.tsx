@@ -1,6 +1,7 @@
 import { attemptDetail, sendDetail, type deliveryDetail } from "../../control/queries.js";
 import { href } from "../page-state.js";
 import { nowOf, type View } from "../view.js";
+import { visibleText } from "../visible.js";
 import {
   amount,
   durationText,
@@ -85,7 +86,7 @@ const About = ({ view, delivery }: DeliveryProps) => {
         </span>
       </h2>
       <p class="vh" data-announce>
-        {announcement(delivery)}
+        {visibleText(announcement(delivery))}
       </p>
       <Ids>
         <Id of={delivery.delivery_id} name="Delivery" />
