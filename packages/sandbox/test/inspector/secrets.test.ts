@@ -11,13 +11,21 @@ async function everything({ control, get, lines }: Opened): Promise<string[]> {
   const events: Json[] = calls.flatMap((call) => call.events);
   const deliveries: Json[] = events.flatMap((event) => event.deliveries);
   const sends: Json[] = calls.flatMap(({ send }) => send ?? []);
-  const lists = ["", "overview", "timeline", "clock", "endpoints", "domains", "faults"];
-  const attempts = deliveries.flatMap(({ id, attempts }) => [
-    `deliveries/${id}/attempts/1`,
-    `deliveries/${id}/attempts/${attempts.length}`,
-  ]);
+  const lists = [
+    "",
+    "overview",
+    "timeline",
+    "clock",
+    "endpoints",
+    "domains",
+    "faults",
+    "assumptions",
+  ];
+  const attempts = deliveries.flatMap((delivery) =>
+    [1, delivery.attempts.length].map((n) => `deliveries/${delivery.id}/attempts/${n}`),
+  );
   const routes = [
-    ...[...lists, "assumptions"],
+    ...lists,
     ...calls.map(({ id }) => `calls/${id}?full=true`),
     ...sends.flatMap(({ id }) => ["", "/html", "/text"].map((part) => `sends/${id}${part}`)),
     ...events.map(({ id }) => `events/${id}`),
