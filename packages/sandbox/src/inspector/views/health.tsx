@@ -73,7 +73,13 @@ function placeOf(state: PageState, { remedy: { route }, item }: Finding): string
   if (delivery !== undefined) {
     const [, n] = /^\/attempts\/(\d+)/.exec(rest) ?? [];
     const href = itemHref(state, delivery, n === undefined ? undefined : Number(n));
-    return rest.endsWith("/explain") ? href.replace("#detail", "#signature") : href;
+    // The response is below what the item has first.
+    const place = rest.endsWith("/explain")
+      ? "#signature"
+      : n === undefined
+        ? "#detail"
+        : "#answer";
+    return href.replace("#detail", place);
   }
   const [, assumption] = /\/assumptions\/(A-\d\d)$/.exec(route) ?? [];
   if (assumption !== undefined) return `#${assumption}`;
