@@ -76,6 +76,8 @@ async function delivered(respond: Respond, text = "") {
   return { ...opened, page: await opened.get(`/?item=${delivery.id}`), id: delivery.id as string };
 }
 
+const withQuery = (params: Record<string, string>) => `/?${new URLSearchParams(params).toString()}`;
+
 describe("a hostile text is shown and has no effect as", () => {
   it("a subject", async () => {
     const opened = await openPage();
@@ -210,7 +212,7 @@ describe("a hostile text is shown and has no effect as", () => {
     const opened = await openPage();
     await opened.send();
     const q = `${markup}\u202e\u001b\0\u2028`;
-    const page = await opened.get(`/?${new URLSearchParams({ q, type: q, endpoint_id: q })}`);
+    const page = await opened.get(withQuery({ q, type: q, endpoint_id: q }));
     expect(changes(page)).toEqual([]);
     expect(marks(page, "#empty")).toEqual(new Set(["RLO", "ESC", "NUL", "U+2028"]));
     expect(textOf(the(page.dom, "#empty"))).toContain(markup);
@@ -235,7 +237,7 @@ describe("a hostile text is shown and has no effect as", () => {
       "call",
       "x",
     ])
-      expect(changes(await opened.get(`/?${new URLSearchParams({ [name]: markup })}`))).toEqual([]);
+      expect(changes(await opened.get(withQuery({ [name]: markup })))).toEqual([]);
     const page = await opened.get("/?item=dlv_x");
     expect(textOf(the(page.dom, "#missing h2"))).toBe("dlv_x is not here");
   });

@@ -1,0 +1,321 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxOptions } from "@svc-webhooks/sandbox";
+import { newFile, receiver, type Respond } from "../support.js";
+import {
+  all,
+  attr,
+  fieldsOf,
+  formOf,
+  mismatch,
+  openPage,
+  rawText,
+  textOf,
+  the,
+  type Reply,
+} from "./support.js";
+
+const detail = ({ dom }: Reply) => textOf(the(dom, "#detail"));
+
+/** One email to a receiver that responds in this way, and the page of its delivery. */
+async function delivered(respond: Respond, text = "", options: SandboxOptions = {}) {
+  const opened = await openPage({ assumptions: { "A-09": "1h" }, ...options });
+  const { url } = await receiver(respond, { text });
+  await opened.register(url, "email.sent");
+  await opened.send();
+  await opened.settle();
+  const [delivery] = await opened.deliveries();
+  const id = delivery.id as string;
+  return { ...opened, receiver: url, id, show: () => opened.get(`/?item=${id}`) };
+}
+
+describe("a sandbox that was just started", () => {
+  it("shows three steps: the environment, a form of an endpoint, a test email", async () => {
+    const { url, get } = await openPage();
+    const page = await get();
+    expect(all(page.dom, "#detail ol h3").map(textOf)).toEqual([
+      "Point your code at the sandbox",
+      "Register your receiver",
+      "Send an email",
+    ]);
+    expect(rawText(the(page.dom, "#detail pre"))).toBe(`SVC_BASE_URL=${url}\nSVC_API_KEY=svc_test`);
+    const form = the(page.dom, "#detail form[data-action=create-endpoint]");
+    expect(fieldsOf(form)).toEqual(
+      expect.arrayContaining([
+        ["url", "http://localhost:3000/webhooks"],
+        ["type", "email.sent"],
+        ["type", "email.delivered"],
+        ["type", "domain.updated"],
+      ]),
+    );
+    the(page.dom, "#detail form[data-action=test-email] button");
+    expect(textOf(the(page.dom, "#empty"))).toMatch(/^No call has come in yet\./);
+    expect(textOf(the(page.dom, "#domains"))).toContain("POST /v1/domains adds one.");
+  });
+
+  it("leads to a delivery by its three steps alone", async () => {
+    const opened = await openPage();
+    const { url, got } = await receiver();
+    const first = await opened.get();
+    const created = await opened.submit(first, formOf(first, "create-endpoint"), { url });
+    expect(textOf(the(created.dom, "#secret .whole"))).toMatch(/^whsec_/);
+    expect(all(created.dom, "#detail h3").map(textOf)[1]).toBe("Register your receiver done");
+    const form = the(created.dom, "#detail form[data-action=test-email]");
+    expect(attr(the(form, "button"), "class")).toBe("main");
+    const sent = await opened.follow(await opened.submit(created, form));
+    await opened.settle();
+    expect(detail(sent)).toContain("Test email");
+    expect(got).toHaveLength(2);
+    expect(detail(await opened.get())).toMatch(/The newest delivery: email\.\w+/);
+  });
+});
+
+describe("a timeline without a call", () => {
+  it("names the active filters and how many are stored, and one link clears them", async () => {
+    const opened = await openPage();
+    const { id } = await opened.endpoint("http://127.0.0.1:1/");
+    await opened.send();
+    await opened.settle();
+    const page = await opened.get(
+      `/?state=succeeded&type=email.sent&endpoint_id=${id}&q=nowhere&item=${id}&refresh=30`,
+    );
+    const empty = the(page.dom, "#empty");
+    expect(textOf(empty)).toBe(
+      `No call has state succeeded, type email.sent, endpoint ${id}, text “nowhere”. 2 calls are stored. Clear the filter`,
+    );
+    const cleared = await opened.get(attr(the(empty, "a"), "href"));
+    expect(all(cleared.dom, "#calls .call")).toHaveLength(2);
+    expect(new URL(cleared.url).search).toBe("?refresh=30");
+  });
+
+  it("keeps the filter in its form, and the form keeps the item", async () => {
+    const opened = await openPage();
+    await opened.send();
+    const [{ id }] = await opened.calls();
+    const page = await opened.get(`/?state=not_sent&type=email.sent&q=receipt&item=${id}`);
+    const fields = fieldsOf(the(page.dom, "form[role=search]"));
+    expect(Object.fromEntries(fields)).toEqual({
+      state: "not_sent",
+      item: id,
+      type: "email.sent",
+      q: "receipt",
+      endpoint_id: "",
+    });
+    expect(textOf(the(page.dom, "#states a[aria-current=true]"))).toMatch(/^Not sent/);
+    const { data } = (await opened.control("GET timeline?state=not_sent&type=email.sent")).body;
+    expect(all(page.dom, "#calls .call")).toHaveLength(data.length);
+  });
+});
+
+describe("a page on which nothing is chosen", () => {
+  it("leads to the newest failure, and to the newest delivery if all succeeded", async () => {
+    const opened = await delivered([500, 200]);
+    const page = await opened.get();
+    const link = the(page.dom, "#detail a");
+    expect(detail(page)).toContain("The newest failure: email.sent.");
+    expect(attr(link, "href")).toBe(`/?item=${opened.id}#detail`);
+    await opened.control("POST clock", { to: "next" });
+    expect(detail(await opened.get())).toContain("The newest delivery: email.sent.");
+  });
+});
+
+describe("a sandbox without faults", () => {
+  it("offers the usual plans, and those of an endpoint where there is one", async () => {
+    const opened = await openPage();
+    const plans = async () => all((await opened.get()).dom, "#faults .plans button").map(textOf);
+    const forEmails = "429 to the next email, Retry-After 2 s";
+    expect(await plans()).toEqual([forEmails]);
+    await opened.endpoint("http://localhost:1/");
+    expect(await plans()).toEqual([
+      "Fail 2, then succeed",
+      "Lose a response after success",
+      "Time out once",
+      forEmails,
+    ]);
+    await opened.fault("reset");
+    expect(await plans()).toEqual([]);
+  });
+
+  it("fails two deliveries and then none after its first plan", async () => {
+    const opened = await openPage();
+    const { url, got } = await receiver();
+    await opened.register(url, "email.sent");
+    const page = await opened.get();
+    await opened.submit(page, formOf(page, "add-fault", { kind: "status", status: "500" }));
+    await opened.send();
+    await opened.settle();
+    await opened.clock.advance(60_000);
+    const [{ id, attempts }] = await opened.deliveries();
+    expect(attempts.map(({ status }: { status: number }) => status)).toEqual([500, 500, 200]);
+    expect(got).toHaveLength(1);
+    const shown = await opened.get(`/?item=${id}`);
+    expect(textOf(the(shown.dom, "#attempts"))).toMatch(/500 by a fault.*500 by a fault.*200/);
+    expect(textOf(the(shown.dom, "#faults"))).toContain("used: status 500");
+  });
+});
+
+describe("an item that is not stored", () => {
+  it("may have been dropped: the page says how many calls were", async () => {
+    const opened = await openPage({ maxDeliveries: 20 });
+    await opened.send();
+    const [{ id }] = await opened.calls();
+    for (let n = 0; n < 120; n += 1) await opened.send();
+    await opened.settle();
+    const { dropped } = (await opened.control("GET overview")).body;
+    const page = await opened.get(`/?item=${id}`);
+    expect(page.status).toBe(200);
+    expect(detail(page)).toContain(`${id} is not here`);
+    expect(detail(page)).toContain(`${dropped} older calls were dropped`);
+    expect(textOf(the(page.dom, "#more"))).toContain(`${dropped} older calls dropped`);
+  });
+
+  it("may have been removed by a reset: the page has its time", async () => {
+    const opened = await delivered(200);
+    await opened.control("POST reset");
+    const { reset_at: at } = (await opened.control("GET overview")).body;
+    const page = await opened.show();
+    const time = the(page.dom, "#detail time");
+    expect(detail(page)).toContain("Everything was removed by a reset at");
+    expect(attr(time, "datetime")).toBe(at);
+    const back = await opened.get(attr(all(page.dom, "#missing a").at(-1) ?? time, "href"));
+    expect(detail(back)).toContain("Three steps");
+  });
+
+  it("may have been lost by a restart without a file", async () => {
+    const page = await (await openPage()).get("/?item=dlv_00000000000000000000");
+    expect(detail(page)).toMatch(/was started at .+, with nothing: .+ Start it with --data FILE/);
+    expect(textOf(the(page.dom, "title"))).toBe("svc-webhooks sandbox");
+  });
+
+  it("is there after a restart with a file", async () => {
+    const data = newFile();
+    const before = await delivered(500, "", { data });
+    const shown = detail(await before.show());
+    await before.sandbox.close();
+    const after = await openPage({ data, assumptions: { "A-09": "1h" } });
+    const page = await after.get(`/?item=${before.id}`);
+    const steady = (text: string) => text.replaceAll(/in [\d.]+ (?:h|min|s)(?: \d+ \w+)?/g, "");
+    expect(steady(detail(page))).toBe(steady(shown));
+    const other = await after.get("/?item=dlv_00000000000000000000");
+    expect(detail(other)).toMatch(/was started at .+, with what its file had/);
+  });
+
+  it("names the assumption if several deliveries share its id", async () => {
+    const opened = await openPage({ assumptions: { "A-27": "shared" } });
+    await opened.register("http://127.0.0.1:1/a", "email.sent");
+    await opened.register("http://127.0.0.1:1/b", "email.sent");
+    await opened.send();
+    await opened.settle();
+    const [event] = await opened.events();
+    const page = await opened.get(`/?item=${event.event_id}`);
+    expect(detail(page)).toContain("Several deliveries have this event id (A-27).");
+    expect(attr(the(page.dom, "#missing a.as"), "href")).toBe("#A-27");
+  });
+});
+
+describe("a failed attempt says in words what happened", () => {
+  it.each([
+    ["a refusal of 401", 401, mismatch, /401 signature_mismatch/, /refused a correctly signed/],
+    ["a failure of the receiver", 503, "busy", /✕?503/, /HTTP 503 in .+busy/],
+    ["a redirect", 307, "", /307/, /Redirects are not followed \(A-10\)\./],
+    ["an empty response", 404, "", /404/, /0 bytes.*No body\./],
+  ] as const)("%s", async (_what, status, text, row, shown) => {
+    const opened = await delivered(status, text);
+    const page = await opened.show();
+    expect(textOf(the(page.dom, "#attempts tbody tr"))).toMatch(row);
+    expect(detail(page)).toMatch(shown);
+    expect(textOf(the(page.dom, "#calls .chip.bad"))).toContain(`failed: ${status}`);
+    expect(textOf(the(page.dom, "title"))).toMatch(new RegExp(`^${status} · email.sent · `));
+  });
+
+  const closing: Respond = (response) => void response.destroy();
+  const greeting: Respond = (response) => void response.socket?.end("220 ready\r\n");
+
+  it.each([
+    ["a closed connection", closing, "reset", /Reset\. The connection was closed before/],
+    ["another protocol", greeting, "not HTTP", /Not HTTP\. The response is not valid HTTP/],
+  ] as const)("%s", async (_what, respond, word, shown) => {
+    const opened = await delivered(respond);
+    const page = await opened.show();
+    expect(textOf(the(page.dom, "#answer"))).toMatch(shown);
+    expect(textOf(the(page.dom, "#calls .chip.bad"))).toContain(`failed: ${word}`);
+  });
+
+  it("a receiver that is not there", async () => {
+    const opened = await openPage();
+    await opened.register("http://127.0.0.1:1/", "email.sent");
+    await opened.send();
+    await opened.settle();
+    const [{ id }] = await opened.deliveries();
+    const page = await opened.get(`/?item=${id}`);
+    expect(textOf(the(page.dom, "#answer"))).toContain(
+      "Connection refused. Nothing listens on port 1 of 127.0.0.1.",
+    );
+    expect(textOf(the(page.dom, "#calls .chip.bad"))).toContain("failed: refused");
+  });
+
+  it("no response in time, with the assumption", async () => {
+    const opened = await openPage({ assumptions: { "A-10": "timeout:1s", "A-09": "1h" } });
+    opened.sandbox.deliverTo(() => new Promise<Response>(() => {}));
+    await opened.register("http://127.0.0.1:1/", "email.sent");
+    await opened.send();
+    await opened.settle();
+    const [{ id }] = await opened.deliveries();
+    const during = await opened.get(`/?item=${id}`);
+    expect(textOf(the(during.dom, "#calls .chip.half"))).toBe("1 sending");
+    expect(detail(during)).toContain("An attempt is being sent.");
+    await opened.clock.advance(1_000);
+    const page = await opened.get(`/?item=${id}`);
+    const answer = the(page.dom, "#answer");
+    expect(textOf(answer)).toContain("Timed out. No response within 1 s (A-10).");
+    expect(all(answer, "a.as").map((link) => attr(link, "href"))).toContain("#A-10");
+    expect(textOf(the(page.dom, "#calls .chip.bad"))).toContain("failed: timed out");
+  });
+});
+
+describe("a delivery that waits", () => {
+  it("has its next attempt as an absolute time and as a duration, in each place", async () => {
+    const opened = await delivered([500, 200]);
+    const page = await opened.show();
+    const [{ next }] = await opened.deliveries();
+    const due = all(page.dom, "time[data-due]").filter((one) => attr(one, "datetime") === next.at);
+    expect(due.length).toBeGreaterThanOrEqual(3);
+    for (const one of due) {
+      expect(attr(one, "data-due")).toBe(String(Date.parse(next.at)));
+      expect(textOf(one)).toBe("1 h");
+    }
+    expect(detail(page)).toContain(`at ${next.at.slice(11, 23)}`);
+    expect(detail(page)).toContain("Attempt 2 of 2 starts in 1 h");
+    await opened.control("POST clock", { to: "next" });
+    const after = await opened.show();
+    expect(all(after.dom, "#about .next")).toEqual([]);
+    expect(all(after.dom, "#calls .track a").map(textOf)).toEqual([
+      "1 failed: 500",
+      "2 succeeded: 200",
+    ]);
+  });
+});
+
+describe("the page without JavaScript", () => {
+  it("says so, and reloads itself only if that was chosen", async () => {
+    const { get } = await openPage();
+    const refresh = ({ dom }: Reply) => all(dom, "noscript meta[http-equiv=refresh]");
+    const page = await get("/?q=x");
+    expect(refresh(page)).toEqual([]);
+    const link = all(page.dom, "noscript a").find((one) => textOf(one).includes("every 5"));
+    const chosen = await get(link && attr(link, "href"));
+    expect(refresh(chosen).map((meta) => attr(meta, "content"))).toEqual(["5"]);
+    const stop = the(chosen.dom, "noscript a");
+    expect(refresh(await get(attr(stop, "href")))).toEqual([]);
+  });
+
+  it("shows no control that only the script has", async () => {
+    const { get } = await openPage();
+    const { dom } = await get();
+    for (const control of all(dom, "button[type=button]")) {
+      const parent = all(dom, "[hidden]").some(
+        (element) => element === control || all(element, "button").includes(control),
+      );
+      expect([textOf(control), parent]).toEqual([textOf(control), true]);
+    }
+  });
+});
