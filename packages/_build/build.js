@@ -27,7 +27,11 @@ const rawText = {
   name: "raw-text",
   load: (id) =>
     id.endsWith("?raw")
-      ? `export default ${JSON.stringify(readFileSync(id.slice(0, -"?raw".length), "utf8"))};`
+      ? {
+          code: `export default ${JSON.stringify(readFileSync(id.slice(0, -"?raw".length), "utf8"))};`,
+          // Nothing to step through.
+          map: { mappings: "" },
+        }
       : undefined,
 };
 
