@@ -94,8 +94,15 @@ export function durationText(ms: number): string {
   return rest > 0 && next ? `${whole} ${unit} ${rest} ${next[1]}` : `${whole} ${unit}`;
 }
 
-/** `11.2 s`, as the countdown shows it. */
-export const countdownText = (ms: number): string => (ms <= 0 ? "0 s" : durationText(ms));
+/** `9.2 s`, `12 s`, `5 min 3 s`: as the script counts it down, so that its first step changes nothing. */
+export function countdownText(ms: number): string {
+  if (ms <= 0) return "0 s";
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const s = Math.ceil(ms / 1_000);
+  if (s < 60) return `${s} s`;
+  const [hours, minutes] = [Math.floor(s / 3_600), Math.floor((s % 3_600) / 60)];
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${s % 60} s`;
+}
 
 const plural = new Intl.NumberFormat("en");
 

@@ -1,0 +1,131 @@
+import { describeWithBrowser } from "@svc-webhooks/kit/browser";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { lineOf, linesOf, open, openInspector, type Opened } from "./support.js";
+
+const start = Date.parse("2026-11-22T10:00:00Z");
+
+/** A sandbox whose receiver responds with these statuses, then with 200, and one delivery of an email. */
+async function retrying(statuses: readonly number[]) {
+  const opened = await open({ clock: { mode: "manual", start } });
+  const left = [...statuses];
+  opened.sandbox.deliverTo(() => new Response(null, { status: left.shift() ?? 200 }));
+  await opened.register("http://localhost:3000/webhooks", ["email.sent"]);
+  await opened.send();
+  await opened.sandbox.clock.advance(0);
+  const [{ id }] = await opened.deliveries();
+  return { ...opened, id: id as string };
+}
+
+const openDelivery = (opened: Opened & { readonly id: string }) =>
+  openInspector(opened, `/?item=${opened.id}`);
+
+const chips = (page: Page) => page.locator("#calls ol.track .chip");
+
+/** Waits until the last chip of the delivery has this text. */
+const untilLast = (page: Page, text: string) =>
+  page.locator("#calls ol.track > li:last-child .chip", { hasText: text }).waitFor();
+
+const sha256 = (page: Page) => page.locator("#request .sub code").innerText();
+
+describeWithBrowser("a delivery that is retried", () => {
+  test("makes its attempts by Run now and To next retry, all with the same bytes", async () => {
+    const opened = await retrying([500, 500]);
+    const page = await openDelivery(opened);
+    expect(await linesOf(chips(page))).toEqual(["1 failed: 500", "2 waiting: in 1.0 s"]);
+    expect(await lineOf(page.locator(".next p"))).toBe(
+      "Attempt 2 of 5 starts in 1.0 s at 10:00:01.000 A-09",
+    );
+
+    await page.getByRole("button", { name: "To next retry" }).click();
+    await untilLast(page, "in 5.0 s");
+    expect(await page.locator("#clock time").innerText()).toBe("10:00:01");
+    expect(await lineOf(page.locator(".next p"))).toBe(
+      "Attempt 3 of 5 starts in 5.0 s at 10:00:06.000 A-09",
+    );
+
+    await page.getByRole("button", { name: "Run now" }).click();
+    await untilLast(page, "200");
+    expect(await linesOf(chips(page))).toEqual([
+      "1 failed: 500",
+      "2 failed: 500",
+      "3 succeeded: 200",
+    ]);
+    await page.locator("#attempts tbody tr:nth-child(3).sel").waitFor();
+    // The attempt was made without moving the clock.
+    expect(await page.locator("#clock time").innerText()).toBe("10:00:01");
+    expect(await page.locator(".next").count()).toBe(0);
+    expect(await page.title()).toMatch(/^200 · email\.sent/);
+
+    const digests = new Set<string>();
+    for (const n of [1, 2, 3]) {
+      await page.getByRole("link", { name: `Attempt ${n}`, exact: true }).click();
+      await page.getByRole("heading", { name: `Signature of attempt ${n}` }).waitFor();
+      digests.add(await sha256(page));
+    }
+    expect(Array.from(digests)).toEqual([expect.stringMatching(/^[\da-f]{64}$/)]);
+  });
+
+  test("leaves attempts out by Skip, and has failed after the last one", async () => {
+    const opened = await retrying([500]);
+    const page = await openDelivery(opened);
+    for (const [last, at] of [
+      [4, "10:00:06.000"],
+      [3, "10:00:21.000"],
+      [2, "10:01:21.000"],
+    ] as const) {
+      await page.getByRole("button", { name: "Skip" }).click();
+      await page.locator(".next p", { hasText: at }).waitFor();
+      expect(await lineOf(page.locator(".next p"))).toContain(`Attempt 2 of ${last} `);
+      expect(await linesOf(chips(page))).toHaveLength(2);
+    }
+    await page.getByRole("button", { name: "Skip" }).click();
+    await page.locator(".next").waitFor({ state: "detached" });
+    expect(await linesOf(chips(page))).toEqual(["1 failed: 500"]);
+    await page.locator("#states [data-count=failed]", { hasText: /^1$/ }).waitFor();
+    const [delivery] = await opened.deliveries();
+    expect(delivery.state).toBe("failed");
+  });
+
+  test("counts down as the clock is moved", async () => {
+    const opened = await retrying([500, 500]);
+    await opened.sandbox.clock.advance(1_000);
+    const page = await openDelivery(opened);
+    await untilLast(page, "in 5.0 s");
+    await page.getByRole("button", { name: "+1 s" }).click();
+    await untilLast(page, "in 4.0 s");
+    await page.locator(".next b", { hasText: "starts in 4.0 s" }).waitFor();
+    await page.getByRole("button", { name: "+1 min" }).click();
+    await untilLast(page, "200");
+  });
+
+  test("counts down in real time, and shows the attempt when it has been made", async () => {
+    const opened = await open({ clock: "real", assumptions: { "A-09": "3s" } });
+    let status = 500;
+    opened.sandbox.deliverTo(() => new Response(null, { status }));
+    await opened.register("http://localhost:3000/webhooks", ["email.sent"]);
+    const page = await openInspector(opened);
+    await opened.send();
+    const due = page.locator("#calls .chip.wait [data-due]");
+    await due.waitFor();
+    status = 200;
+    const seen = await due.evaluate(
+      (element) =>
+        new Promise<number[]>((resolve) => {
+          const found: number[] = [];
+          const observer = new MutationObserver(() => {
+            found.push(Number.parseFloat(element.textContent));
+            if (found.length === 10) resolve(found);
+          });
+          observer.observe(element, { childList: true });
+        }),
+    );
+    expect(seen).toEqual(seen.toSorted((a, b) => b - a));
+    expect(new Set(seen).size).toBe(10);
+    await untilLast(page, "200");
+    const [delivery] = await opened.deliveries();
+    const [first, second] = delivery.attempts;
+    const waited = Date.parse(second.started_at) - Date.parse(first.started_at);
+    expect(waited).toBeGreaterThanOrEqual(3_000);
+  });
+});
