@@ -34,6 +34,7 @@ const longestForm = 4_194_304;
 /** Adds the page to the control routes. It reads with their functions, and acts through them. */
 export function addInspector(app: Hono, { service, surroundings }: InspectorContext): void {
   const tokens = createTokens();
+  const instance = tokens.issue();
 
   const viewOf = (c: Context, state: PageState, outcome?: Outcome): View => {
     const done = c.req.query("done") ?? "";
@@ -43,6 +44,7 @@ export function addInspector(app: Hono, { service, surroundings }: InspectorCont
       overview: overview(service, surroundings(c.req.raw)),
       outcome,
       done: isAction(done) ? done : undefined,
+      instance,
       issueToken: tokens.issue,
     };
   };

@@ -22,6 +22,8 @@ export interface View {
   readonly done?: ActionName | undefined;
   /** The form that was refused is not in the page any more, so its message is in the header. */
   readonly isFormGone?: boolean;
+  /** Another one after each start of the sandbox, also where a manual clock has not moved. */
+  readonly instance: string;
   readonly issueToken: () => string;
 }
 

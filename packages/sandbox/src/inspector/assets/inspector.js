@@ -212,7 +212,8 @@ function merge(fresh, asked) {
   const rows = all("#calls > li", fresh.ownerDocument);
   const ids = new Set(rows.map(({ id }) => id));
   const oldest = timeOf(rows.at(-1));
-  for (const row of rows) {
+  // The oldest first: calls of one time, as on a manual clock, each go above the last.
+  for (const row of rows.toReversed()) {
     const old = byId(row.id);
     const place = all("#calls > li").find((other) => timeOf(other) <= timeOf(row));
     if (old?.dataset.rev === row.dataset.rev) continue;
@@ -287,7 +288,9 @@ async function load(url, init) {
   try {
     const response = await fetch(url, { ...init, headers: { Accept: "text/html" } });
     if (response.redirected) setAddress(new URL(response.url).search);
-    return parse(await response.text());
+    const next = parse(await response.text());
+    setConnected();
+    return next;
   } catch {
     lost();
     return undefined;
@@ -372,7 +375,12 @@ async function askOnce() {
   if (named) for (const id of named.size ? named : ["none"]) query.append("call", id);
   const mine = generation;
   const next = await load(`/?${query}`);
-  if (!next) return false;
+  if (!next) {
+    // The stream does not repeat what it has named, and may be open although this request failed.
+    wanted.whole = true;
+    setTimeout(() => void ask({}), 2_000);
+    return false;
+  }
   const startedAt = performance.now();
   if (mine === generation) show(next, named);
   else wanted.whole = true;
@@ -395,6 +403,10 @@ function setLive(state, text) {
   one("[data-live-text]").textContent = text;
 }
 
+function setConnected() {
+  if (stream?.readyState === EventSource.OPEN) setLive("live", isPaused ? "Paused" : "Live");
+}
+
 function lost() {
   if (one(".live").dataset.live === "off") return;
   const text = `Not connected since ${clockText(Date.now())}, trying again`;
@@ -405,7 +417,7 @@ function lost() {
 function connect() {
   if (stream || document.hidden) return;
   stream = new EventSource(`/_sandbox/stream?after=${position}`);
-  on(stream, "open", () => setLive("live", isPaused ? "Paused" : "Live"));
+  on(stream, "open", setConnected);
   on(stream, "change", ({ lastEventId, data }) => {
     position = lastEventId;
     /** @type {{ changed: { kind: string, id: string, call?: string }[], counts: Record<string, number> }} */
@@ -643,7 +655,7 @@ on(document, "input", ({ target }) => {
 on(byId("pause"), "click", ({ currentTarget }) => {
   isPaused = !isPaused;
   currentTarget.ariaPressed = isPaused;
-  if (stream?.readyState === EventSource.OPEN) setLive("live", isPaused ? "Paused" : "Live");
+  setConnected();
   void ask({});
 });
 on(byId("help"), "click", () => byId("shortcuts").showModal());

@@ -36,13 +36,7 @@ export const Header = ({ view }: { view: View }) => {
       </nav>
       <div class="right">
         <Clock view={view} />
-        <div
-          class="group"
-          id="live"
-          hidden
-          data-started={view.overview.started_at}
-          data-kept={keptText(view)}
-        >
+        <div class="group" id="live" hidden data-started={view.instance} data-kept={keptText(view)}>
           <span class="live" data-live="connecting">
             <Icon of="dot" />
             <span data-live-text>Connecting</span>
