@@ -94,4 +94,4 @@ function encodingOf(digits: string): (hex: string) => readonly MistakeId[] | und
   };
 }
 
-const unpadded = (hex: string) => hex.replaceAll(/0?(.)(.?)/g, "$1$2");
+const unpadded = (hex: string) => hex.replaceAll(/0(.)|(..)/g, "$1$2");
