@@ -1,0 +1,152 @@
+import { createHmac } from "node:crypto";
+import { describeWithBrowser } from "@svc-webhooks/kit/browser";
+import { compact, plantMistakes, type Planted } from "@svc-webhooks/kit/planted-mistakes";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { lineOf, open, openInspector } from "./support.js";
+
+const target = "http://localhost:3000/webhooks";
+
+const signed = (body: Uint8Array, secret: string) =>
+  `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+
+/** A delivery to an endpoint whose secret has been rotated, next to another endpoint. */
+async function rotated() {
+  const opened = await open();
+  const { sandbox, call, register, send } = opened;
+  /** The bodies as they arrived. */
+  const arrived: Uint8Array[] = [];
+  sandbox.deliverTo(async (request) => {
+    arrived.push(new Uint8Array(await request.arrayBuffer()));
+    return new Response(null, { status: 401 });
+  });
+  const { secret: otherSecret } = await register("http://localhost:3001/", ["domain.updated"]);
+  const { id: endpoint, secret: oldSecret } = await register(target, ["email.sent"]);
+  const { secret } = await call(`POST endpoints/${endpoint}/rotate-secret`);
+  await call("POST assumptions/A-09", { value: "none" });
+  await send();
+  await sandbox.clock.advance(0);
+  const [{ id }] = await opened.deliveries();
+  /** Sends another body, and returns the id of its delivery. */
+  const deliver = async (body: Uint8Array): Promise<string> => {
+    const base64 = Buffer.from(body).toString("base64");
+    const { delivery } = await call(`POST deliveries/${id}/send`, { body: { base64 } });
+    await sandbox.clock.advance(0);
+    return delivery.id;
+  };
+  return { ...opened, id: id as string, secret, oldSecret, otherSecret, arrived, deliver };
+}
+
+/** Pastes a value, and returns the id of the mistake that is named, if any, with the words. */
+async function explain(page: Page, value: string) {
+  const verdict = "#signature .verdict[role=status]";
+  await page.evaluate(
+    (selector) => document.querySelector(selector)?.setAttribute("data-seen", ""),
+    verdict,
+  );
+  await page.getByLabel("What did your code compute?").fill(value);
+  await page.getByRole("button", { name: "Explain" }).click();
+  const shown = page.locator(`${verdict}:not([data-seen])`);
+  await shown.waitFor();
+  return { id: await shown.getAttribute("data-mistake"), words: await lineOf(shown) };
+}
+
+/** The field has one line, and spaces around a value are not looked at: a copy often has them. */
+const canBePasted = ({ signature = "", secrets }: Planted) =>
+  signature !== "" &&
+  secrets === undefined &&
+  (signature.trim() === "" || signature === signature.trim());
+
+describeWithBrowser("the explanation of a signature", () => {
+  test(
+    "names each planted mistake, and never blames the right value",
+    { timeout: 180_000 },
+    async () => {
+      const opened = await rotated();
+      const all = plantMistakes(opened);
+      const planted = all.filter(canBePasted);
+      // A secret of the sandbox is not made of hex digits.
+      const ids = new Set(all.map(({ id }) => id).filter((id) => id !== "secret_hex_decoded"));
+      expect(new Set(planted.map(({ id }) => id))).toEqual(ids);
+      const page = await openInspector(opened);
+      const texts = new Set(planted.map(({ body = compact }) => String(body)));
+      for (const text of texts) {
+        const rows = planted.filter(({ body = compact }) => String(body) === text);
+        const bytes = Buffer.from(rows[0]?.body ?? compact);
+        await page.goto(`/?item=${await opened.deliver(bytes)}`);
+        for (const { id, how, signature = "" } of rows) {
+          const found = await explain(page, signature);
+          expect(found.id, `${how}: ${found.words}`).toBe(id);
+        }
+        const right = await explain(page, ` ${signed(bytes, opened.secret)} `);
+        expect(right, text).toEqual({
+          id: null,
+          words: expect.stringMatching(/^It is the right signature\./),
+        });
+        const random = await explain(page, signed(Buffer.from("random"), "random"));
+        expect(random, text).toEqual({
+          id: "unknown",
+          words: expect.stringMatching(/^The mistake is unknown\. None of \d+ known ones /),
+        });
+      }
+    },
+  );
+
+  test("shows where the bytes of the receiver differ", async () => {
+    const opened = await rotated();
+    const page = await openInspector(opened, `/?item=${opened.id}`);
+    const text = JSON.stringify(JSON.parse(Buffer.from(opened.arrived[0] ?? []).toString()));
+    const { words } = await explain(page, signed(Buffer.from(text), opened.secret));
+    expect(words).toContain(
+      `Your code signed ${text.length} bytes instead of the ${opened.arrived[0]?.length} that were sent.`,
+    );
+    expect(await page.locator(".diff mark").allInnerTexts()).toEqual(["␣", '"']);
+    expect(await page.locator("#mine").inputValue()).toBe(signed(Buffer.from(text), opened.secret));
+  });
+
+  test("stays while the timeline changes, and goes with its attempt", async () => {
+    const opened = await rotated();
+    const page = await openInspector(opened, `/?item=${opened.id}`);
+    await explain(page, "sha256=00");
+    await opened.send({ subject: "Another email" });
+    await page.locator("#calls .name", { hasText: "Another email" }).waitFor();
+    expect(await page.locator("[data-mistake]").count()).toBe(1);
+    await page.getByRole("button", { name: "Redeliver" }).click();
+    await opened.sandbox.clock.advance(0);
+    await page.getByRole("heading", { name: "Signature of attempt 2" }).waitFor();
+    expect(await page.locator("[data-mistake]").count()).toBe(0);
+  });
+
+  test.each([
+    ["wrong_secret", "signed with a wrong secret"],
+    ["previous_secret", "signed with the previous secret"],
+    ["flipped_byte", "one byte changed after signing"],
+    ["no_prefix", "signature without sha256="],
+    ["missing", "no signature"],
+    ["duplicate_header", "two signature headers"],
+    ["reserialised", "body serialised again after signing"],
+  ])("names what was tampered with on the attempt itself: %s", async (tamper, words) => {
+    const opened = await rotated();
+    const page = await openInspector(opened, `/?item=${opened.id}`);
+    await page.locator("#tamper summary").click();
+    await page.getByLabel("What to spoil").selectOption(tamper);
+    await page.getByRole("button", { name: "Send it tampered" }).click();
+    await page.locator("#notice", { hasText: "It was sent from here." }).waitFor();
+    await opened.sandbox.clock.advance(0);
+    await page.getByRole("heading", { name: "Signature of attempt 2" }).waitFor();
+    expect(await lineOf(page.locator("#signature > .verdict"))).toBe(
+      `Tampered on request: ${words}. A receiver has to refuse it.`,
+    );
+    expect(await lineOf(page.locator("#attempts tr.sel .ans"))).toBe(`401 ${words}`);
+    expect(await lineOf(page.locator("#calls ol.track > li:last-child .chip"))).toBe(
+      "2 failed: 401 tampered",
+    );
+    await page.getByRole("link", { name: "Attempt 1", exact: true }).click();
+    await page.locator("#signature .verdict", { hasText: "Signed correctly." }).waitFor();
+    await page.getByRole("link", { name: "Attempt 2", exact: true }).click();
+    await page.getByRole("heading", { name: "Signature of attempt 2" }).waitFor();
+    // The code computes the right value of what arrived.
+    const right = await explain(page, signed(opened.arrived[1] ?? Buffer.of(), opened.secret));
+    expect(right.words).toMatch(/^It is the right signature\./);
+  });
+});
