@@ -255,6 +255,8 @@ async function showOlder() {
   const next = await load(`${link.href.replace("#timeline", "")}&part=timeline`);
   link.ariaBusy = null;
   if (!next) return;
+  const seen = list().lastElementChild;
+  const { top } = seen.getBoundingClientRect();
   for (const row of all("#calls > li", next)) {
     if (byId(row.id)) continue;
     list().append(row);
@@ -266,6 +268,8 @@ async function showOlder() {
   }
   if (!byId("older", next)) link.remove();
   countRows();
+  // Otherwise the rows above would take what is read with them.
+  scrollBy(0, seen.getBoundingClientRect().top - top);
 }
 
 /* Requests */
