@@ -87,7 +87,7 @@ function focusKeeper(old, fresh) {
   /** @type {any} */
   const active = document.activeElement;
   if (!old.contains(active)) return () => {};
-  const { id, form, selectionStart: caret } = active;
+  const { id, form, ariaLabel, localName, selectionStart: caret } = active;
   const menu = active.closest("details")?.id;
   const place = form && [...form.elements].indexOf(active);
   return () => {
@@ -96,6 +96,7 @@ function focusKeeper(old, fresh) {
     else if (form)
       target = all("form", fresh).find((twin) => nameOf(twin) === nameOf(form))?.elements[place];
     else if (active.href) target = all("a", fresh).find(({ href }) => href === active.href);
+    else if (ariaLabel) target = all(localName, fresh).find((twin) => twin.ariaLabel === ariaLabel);
     else if (menu) target = one("summary", byId(menu) ?? fresh);
     if (!target || target.disabled) target = fresh.closest("[tabindex]");
     target?.focus({ preventScroll: true });
