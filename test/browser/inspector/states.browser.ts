@@ -2,7 +2,7 @@ import { axe } from "@svc-webhooks/kit/axe";
 import { describeWithBrowser, openPage } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
-import { openService, refusing, visit } from "./support.js";
+import { openService, refusing, visit } from "./service.js";
 
 type Service = Awaited<ReturnType<typeof openService>>;
 

@@ -1,7 +1,7 @@
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openInspector, refusing, visit } from "./support.js";
+import { openInspector, refusing, visit } from "./service.js";
 
 const rows = (page: Page) => page.locator("#calls > li");
 const newer = (page: Page) => page.locator("#newer");
