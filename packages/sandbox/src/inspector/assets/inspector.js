@@ -288,14 +288,17 @@ function setAddress(query) {
 /** Increases with each change of the address: what was asked for before is dropped. */
 let generation = 0;
 
+let loadedAt = 0;
+
 /** @param {string} url @param {RequestInit} [init] */
 async function load(url, init) {
   try {
     const response = await fetch(url, { ...init, headers: { Accept: "text/html" } });
     if (response.redirected) setAddress(new URL(response.url).search);
-    const next = parse(await response.text());
+    const html = await response.text();
+    loadedAt = performance.now();
     setConnected();
-    return next;
+    return parse(html);
   } catch {
     lost();
     return undefined;
@@ -386,12 +389,11 @@ async function askOnce() {
     setTimeout(() => void ask({}), 2_000);
     return false;
   }
-  const startedAt = performance.now();
   if (mine === generation) show(next, named);
   else wanted.whole = true;
-  // In a burst the page has at least half of the time for its user.
-  const took = performance.now() - startedAt;
-  await new Promise((resolve) => setTimeout(resolve, 50 + 2 * took));
+  // In a burst the page has at least half of the time for its user: what is asked here is laid out.
+  const took = list().offsetHeight && performance.now() - loadedAt;
+  await new Promise((resolve) => setTimeout(resolve, 50 + 4 * took));
   return true;
 }
 

@@ -12,13 +12,15 @@ export const Icon = ({ of, class: name }: { of: Shape | Drawing; class?: string 
 type Drawing = "call" | "mail" | "copy" | "dot" | "logo";
 
 /** Text of somebody else: nothing in it can hide, run, or change its surroundings. */
-export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => (
-  <bdi>
-    {visible(of, lines).map((part) =>
-      typeof part === "string" ? part : <span class="mark">{part.name}</span>,
-    )}
-  </bdi>
-);
+export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => {
+  const parts = visible(of, lines).map((part) =>
+    typeof part === "string" ? part : <span class="mark">{part.name}</span>,
+  );
+  // Letters from right to left are beyond ASCII, and a long timeline has thousands of texts.
+  return mayTurn.test(of) ? <bdi>{parts}</bdi> : <>{parts}</>;
+};
+
+const mayTurn = /\P{ASCII}/u;
 
 const clockTime = (iso: string) => iso.slice(11, 23);
 

@@ -20,7 +20,7 @@ import {
   stateShapes,
 } from "../words.js";
 import { Action, isRefused, typed } from "./action.js";
-import { Hidden, Icon, Key, Text, Time } from "./elements.js";
+import { Icon, Key, Text, Time } from "./elements.js";
 import { Piece } from "./piece.js";
 import { Track, type Delivery } from "./track.js";
 
@@ -399,9 +399,6 @@ const EventName = ({ view, id, type, after, delivery }: EventNameProps) => (
         </span>
       )}
     </div>
-    <span class="t">
-      <Hidden>after </Hidden>
-      {after}
-    </span>
+    <span class="t">{after}</span>
   </div>
 );
