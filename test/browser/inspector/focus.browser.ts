@@ -81,8 +81,8 @@ describeWithBrowser("the focus", () => {
       const place = await page.evaluate(() => {
         const { activeElement: active } = document;
         if (!active || active === document.body) return undefined;
-        const { left, top, width, height } = active.getBoundingClientRect();
-        const hit = document.elementFromPoint(left + width / 2, top + height / 2);
+        const box = active.getBoundingClientRect();
+        const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
         const isOver = hit?.closest("#header") && !active.closest("#header");
         return { isOver, name: `${active.tagName} ${active.textContent?.trim().slice(0, 30)}` };
       });
