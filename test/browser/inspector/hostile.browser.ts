@@ -2,7 +2,7 @@ import { describeWithBrowser, openPage } from "@svc-webhooks/kit/browser";
 import { listen } from "@svc-webhooks/kit/servers";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openInspector, openService, visit } from "./support.js";
+import { openInspector, openService, visit } from "./service.js";
 
 const attack = `<script>hacked=1</script>"><img src=/x onerror=hacked=1>'`;
 const hidden = "a\u202eb\u001bc\u0000d\u200be";

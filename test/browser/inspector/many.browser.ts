@@ -2,7 +2,7 @@ import { describeWithBrowser, openPage } from "@svc-webhooks/kit/browser";
 import { medianRatio } from "@svc-webhooks/kit/median-ratio";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openService, visit } from "./support.js";
+import { openService, visit } from "./service.js";
 
 type Service = Awaited<ReturnType<typeof openService>>;
 

@@ -1,7 +1,7 @@
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openInspector, visit } from "./support.js";
+import { openInspector, visit } from "./service.js";
 
 /** Responses that keep a delivery in each of its states. */
 async function openStates(options: Parameters<typeof openInspector>[0] = {}) {

@@ -16,21 +16,20 @@ let keys = 0;
 export async function openService(options: SandboxOptions = {}) {
   const { sandbox, url } = await openSandbox(options);
 
-  /** Calls `"POST /v1/domains"`. @throws Error for a response that is an error, unless `mayFail` */
-  async function call(route: string, body?: object, mayFail = false): Promise<Json> {
+  /** Calls `"POST /v1/domains"`. @throws Error for a response that is an error */
+  async function call(route: string, body?: object, key = `key-${(keys += 1)}`): Promise<Json> {
     const [method = "", path = ""] = route.split(" ");
-    keys += 1;
     const response = await fetch(url + path, {
       method,
       headers: {
         authorization: "Bearer svc_test",
         ...(body && { "content-type": "application/json" }),
-        ...(path === "/v1/emails" && { "idempotency-key": `key-${keys}` }),
+        ...(path === "/v1/emails" && { "idempotency-key": key }),
       },
       body: body ? JSON.stringify(body) : null,
     });
     const text = await response.text();
-    if (!response.ok && !mayFail) throw new Error(`${route}: ${text}`);
+    if (!response.ok) throw new Error(`${route}: ${text}`);
     return text === "" ? undefined : JSON.parse(text);
   }
 
@@ -44,9 +43,13 @@ export async function openService(options: SandboxOptions = {}) {
         event_types: types.length > 0 ? types : ["email.sent", "email.delivered"],
       }),
     /** Sends an email, and runs what is due. */
-    send: async (changes: object = {}): Promise<Json> => {
+    send: async (changes: object = {}, key?: string): Promise<Json> => {
       const email = { from: "ada@mail.example.test", to: ["grace@example.test"], text: "Hello." };
-      const accepted = await call("POST /v1/emails", { ...email, subject: "Receipt", ...changes });
+      const accepted = await call(
+        "POST /v1/emails",
+        { ...email, subject: "Receipt", ...changes },
+        key,
+      );
       await sandbox.clock.advance(0);
       return accepted;
     },
