@@ -58,8 +58,9 @@ describeWithBrowser("the page without JavaScript", () => {
       // The script writes the time of the clock without tenths.
       const normal = (lines: readonly string[]) =>
         lines.map((line) => line.replace(/(\d\d:\d\d:\d\d)\.\d /, "$1 "));
-      expect(normal(await textOf(plain)), view).toEqual(normal(await textOf(scripted)));
-      expect(await plain.locator("[data-copy]:visible, #live:visible").count(), view).toBe(0);
+      const [text, expected] = [await textOf(plain), await textOf(scripted)];
+      expect({ view, text: normal(text) }).toEqual({ view, text: normal(expected) });
+      expect(await plain.locator("[data-copy]:visible, #live:visible").count()).toBe(0);
       await plain.locator("noscript p").waitFor();
     }
   });
@@ -82,6 +83,7 @@ describeWithBrowser("the page without JavaScript", () => {
     });
     await page.getByLabel("Text, id or code").fill("none");
     await page.getByLabel("Text, id or code").press("Enter");
+    expect(new URL(page.url()).searchParams.get("state")).toBe("waiting");
     await page.getByRole("link", { name: "Clear the filter", exact: true }).click();
     expect(await page.locator("#calls > li").count()).toBe(3);
   });

@@ -97,6 +97,7 @@ describeWithBrowser("a delivery that is retried", () => {
     await page.locator(".next b", { hasText: "starts in 4.0 s" }).waitFor();
     await page.getByRole("button", { name: "+1 min" }).click();
     await untilLast(page, "200");
+    expect(await page.locator(".next").count()).toBe(0);
   });
 
   test("counts down in real time, and shows the attempt when it has been made", async () => {
