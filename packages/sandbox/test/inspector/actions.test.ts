@@ -272,7 +272,7 @@ const cases: readonly Case[] = [
     route: () => "assumptions/A-09",
     body: () => ({ value: "2s,3s" }),
   },
-  { what: "Reset", action: "reset", route: () => "reset" },
+  { what: "Reset", action: "reset", item: failed, route: () => "reset" },
 ];
 
 /** Sends the form of a case in a page that shows its item. */

@@ -109,12 +109,18 @@ describe("a timeline without a call", () => {
 describe("a page on which nothing is chosen", () => {
   it("leads to the newest failure, and to the newest delivery if all succeeded", async () => {
     const opened = await delivered([500, 200]);
-    const page = await opened.get();
-    const link = the(page.dom, "#detail a");
-    expect(detail(page)).toContain("The newest failure: email.sent.");
-    expect(attr(link, "href")).toBe(`/?item=${opened.id}#detail`);
+    await opened.send();
+    await opened.settle();
+    const [, newest] = await opened.deliveries();
+    const shown = async () => the((await opened.get()).dom, "#detail p");
+    const href = (text: Parameters<typeof the>[0]) => attr(the(text, "a"), "href");
+    const failure = await shown();
+    expect(textOf(failure)).toMatch(/^The newest failure: email\.sent\./);
+    expect(href(failure)).toBe(`/?item=${opened.id}#detail`);
     await opened.control("POST clock", { to: "next" });
-    expect(detail(await opened.get())).toContain("The newest delivery: email.sent.");
+    const success = await shown();
+    expect(textOf(success)).toMatch(/^The newest delivery: email\.sent\./);
+    expect(href(success)).toBe(`/?item=${newest.id}#detail`);
   });
 });
 
