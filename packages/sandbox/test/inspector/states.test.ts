@@ -287,10 +287,10 @@ describe("a delivery that waits", () => {
     expect(due.length).toBeGreaterThanOrEqual(3);
     for (const one of due) {
       expect(attr(one, "data-due")).toBe(String(Date.parse(next.at)));
-      expect(textOf(one)).toBe("1 h");
+      expect(textOf(one)).toBe("1 h 0 min");
     }
     expect(detail(page)).toContain(`at ${next.at.slice(11, 23)}`);
-    expect(detail(page)).toContain("Attempt 2 of 2 starts in 1 h");
+    expect(detail(page)).toContain("Attempt 2 of 2 starts in 1 h 0 min");
     await opened.control("POST clock", { to: "next" });
     const after = await opened.show();
     expect(all(after.dom, "#about .next")).toEqual([]);
