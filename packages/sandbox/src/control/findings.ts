@@ -189,10 +189,12 @@ function* faults({ state }: World): Iterable<Finding> {
 }
 
 function* waiting({ state, clock }: World): Iterable<Finding> {
+  if (state.tally.deliveries.pending === 0) return;
+  const now = clock.now();
   let first: DeliveryRecord | undefined;
   let count = 0;
   for (const delivery of state.deliveries.all()) {
-    if ((delivery.nextAttemptAt ?? 0) <= clock.now()) continue;
+    if ((delivery.nextAttemptAt ?? 0) <= now) continue;
     count += 1;
     if ((delivery.nextAttemptAt ?? 0) < (first?.nextAttemptAt ?? Infinity)) first = delivery;
   }

@@ -8,7 +8,7 @@ import { bodyShape, whole } from "./body.js";
 import { curlCommand } from "./curl.js";
 import { signatureShape } from "./explain.js";
 import { findings, type Stray } from "./findings.js";
-import { cursorOf, findCalls, mostCalls, stateWords, type TimelineQuery } from "./search.js";
+import { cursorOf, findCalls, mostCalls, type TimelineQuery } from "./search.js";
 import {
   attemptSummary,
   callShape,
@@ -31,11 +31,17 @@ export interface Counts {
   readonly not_sent: number;
 }
 
-export function countsOf({ calls, deliveries, events }: State): Counts {
-  const counts = { succeeded: 0, failed: 0, waiting: 0, sending: 0, not_sent: 0 };
-  for (const { state } of deliveries.all()) counts[stateWords[state]] += 1;
-  for (const { notSent } of events.all()) if (notSent !== undefined) counts.not_sent += 1;
-  return { calls: calls.size, deliveries: deliveries.size, ...counts };
+export function countsOf({ calls, deliveries, tally }: State): Counts {
+  const { pending, attempting, succeeded, failed } = tally.deliveries;
+  return {
+    calls: calls.size,
+    deliveries: deliveries.size,
+    succeeded,
+    failed,
+    waiting: pending,
+    sending: attempting,
+    not_sent: tally.notSent,
+  };
 }
 
 export interface Surroundings {

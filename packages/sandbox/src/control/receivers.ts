@@ -1,6 +1,7 @@
 import { iso } from "../service/resources.js";
 import type { World } from "../world.js";
 import type { AttemptRecord, DeliveryRecord, EndpointRecord } from "../state/records.js";
+import { isGenuine } from "../state/tally.js";
 import type { Finding } from "./finding.js";
 import { receiverCode } from "./shapes.js";
 
@@ -21,20 +22,16 @@ interface Last {
 
 /** What the newest genuine attempt of each active endpoint met, the newest first. */
 export function* receivers(world: World): Iterable<Finding> {
-  const last = new Map<string, Last>();
-  for (const delivery of world.state.deliveries.all()) {
-    const endpoint = world.state.endpoints.get(delivery.endpointId);
-    const attempt = delivery.attempts.findLast(
-      ({ tamper, faultId }) => tamper === undefined && faultId === undefined,
-    );
-    if (!attempt || endpoint?.status !== "active") continue;
-    const known = last.get(endpoint.id);
-    if (!known || attempt.startedAt >= known.attempt.startedAt)
-      last.set(endpoint.id, { endpoint, delivery, attempt });
-  }
-  const newestFirst = Array.from(last.values()).toSorted(
-    (a, b) => b.attempt.startedAt - a.attempt.startedAt,
-  );
+  const { endpoints, deliveries, tally } = world.state;
+  const last = Array.from(tally.newest).flatMap(([endpointId, id]): readonly Last[] => {
+    const endpoint = endpoints.get(endpointId);
+    const delivery = deliveries.get(id);
+    const attempt = delivery?.attempts.findLast(isGenuine);
+    return endpoint?.status === "active" && delivery && attempt
+      ? [{ endpoint, delivery, attempt }]
+      : [];
+  });
+  const newestFirst = last.toSorted((a, b) => b.attempt.startedAt - a.attempt.startedAt);
   for (const one of newestFirst) {
     const finding = problem(world, one);
     if (finding) yield { ...finding, item: one.delivery.id };

@@ -3,7 +3,8 @@ import { errorResponse } from "../http/error-response.js";
 import { assertOwnRequest } from "../http/guard.js";
 import type { Service } from "../service/service.js";
 import type { Retention } from "../state/retention.js";
-import type { ChangeListener, Kind, State } from "../state/state.js";
+import type { ChangeListener } from "../state/state.js";
+import { callOf } from "../state/tally.js";
 import type { Stray } from "./findings.js";
 import { addInspector } from "../inspector/routes.js";
 import { countsOf, type Surroundings } from "./queries.js";
@@ -140,24 +141,4 @@ export function createControl(context: ControlContext): Control {
     reset,
     close: stream.close,
   };
-}
-
-/** The call of the timeline that a record belongs to. */
-function callOf(state: State, kind: Kind, id: string): string | undefined {
-  switch (kind) {
-    case "call":
-      return id;
-    case "send":
-      return state.sends.get(id)?.callId;
-    case "event":
-      return state.events.get(id)?.callId;
-    case "delivery":
-      return state.deliveries.get(id)?.callId;
-    case "domain":
-    case "endpoint":
-    case "fault":
-    case "idempotency":
-    case "setting":
-      return undefined;
-  }
 }

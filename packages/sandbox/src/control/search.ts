@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { invalid } from "../errors.js";
 import type { World } from "../world.js";
-import type { CallRecord, DeliveryRecord, EventRecord, SendRecord } from "../state/records.js";
+import type { CallRecord, DeliveryRecord } from "../state/records.js";
 import { deliveriesOf, eventsOf, receiverCode } from "./shapes.js";
 
 /** The states of deliveries in the words of the page, and events that went to no endpoint. */
@@ -77,41 +77,68 @@ function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): bo
 /** Shorter texts would be found in many random ids and keys. */
 const shortestIdPart = 5;
 
+/** What a search looks at, in lower case. */
+interface Words {
+  readonly revision: number;
+  readonly ids: string;
+  readonly texts: string;
+  readonly statuses: ReadonlySet<string>;
+}
+
+/** Collected once for each revision of a call: a search looks at all calls. */
+const words = new WeakMap<CallRecord, Words>();
+
+function wordsOf(world: World, call: CallRecord): Words {
+  const revision = world.state.tally.revisionOf(call.id);
+  const known = words.get(call);
+  if (known?.revision === revision) return known;
+  const send = call.sendId === undefined ? undefined : world.state.sends.get(call.sendId);
+  const events = eventsOf(world, call);
+  const deliveries = events.flatMap((event) => deliveriesOf(world, event));
+  const attempts = deliveries.flatMap((delivery) => delivery.attempts);
+  const ids = [
+    call.id,
+    call.idempotencyKey,
+    call.faultId,
+    send?.id,
+    send?.emailId,
+    send?.messageId,
+    ...events.map(({ id }) => id),
+    ...deliveries.flatMap((one) => [one.id, one.deliveryId, one.eventId, one.endpointId]),
+  ];
+  const texts = [
+    call.path,
+    call.method,
+    call.code,
+    send?.subject,
+    send?.from,
+    ...(send?.to ?? []),
+    ...events.flatMap(({ type, notSent }) => [type, notSent]),
+    ...deliveries.map(({ endpointId }) => world.state.endpoints.get(endpointId)?.url),
+    ...attempts.flatMap((attempt) => [attempt.error?.kind, receiverCode(attempt)]),
+  ];
+  const made = {
+    revision,
+    ids: joined(ids),
+    texts: joined(texts),
+    statuses: new Set([call.status, ...attempts.map(({ answer }) => answer?.status)].map(String)),
+  };
+  words.set(call, made);
+  return made;
+}
+
+/** A separator that no search has keeps one text from running into the next. */
+const joined = (parts: readonly (string | undefined)[]): string =>
+  parts
+    .filter((part) => part !== undefined)
+    .join("\0")
+    .toLowerCase();
+
 function matchesText(world: World, call: CallRecord, text: string): boolean {
-  const within = (value: string | undefined) => value?.toLowerCase().includes(text) === true;
-  const isId = (id: string | undefined) => text.length >= shortestIdPart && within(id);
-  const isStatus = (status: number | undefined) => String(status) === text;
-  const inSend = (send: SendRecord | undefined) =>
-    send !== undefined &&
-    (isId(send.id) ||
-      isId(send.emailId) ||
-      isId(send.messageId) ||
-      within(send.subject) ||
-      within(send.from) ||
-      send.to.some(within));
-  const inDelivery = (delivery: DeliveryRecord) =>
-    [delivery.id, delivery.deliveryId, delivery.eventId, delivery.endpointId].some(isId) ||
-    within(world.state.endpoints.get(delivery.endpointId)?.url) ||
-    delivery.attempts.some(
-      (attempt) =>
-        isStatus(attempt.answer?.status) ||
-        within(attempt.error?.kind) ||
-        within(receiverCode(attempt)),
-    );
-  const inEvent = (event: EventRecord) =>
-    isId(event.id) ||
-    within(event.type) ||
-    within(event.notSent) ||
-    deliveriesOf(world, event).some(inDelivery);
+  const { ids, texts, statuses } = wordsOf(world, call);
   return (
-    isId(call.id) ||
-    within(call.path) ||
-    within(call.method) ||
-    isStatus(call.status) ||
-    within(call.code) ||
-    isId(call.idempotencyKey) ||
-    isId(call.faultId) ||
-    inSend(call.sendId === undefined ? undefined : world.state.sends.get(call.sendId)) ||
-    eventsOf(world, call).some(inEvent)
+    texts.includes(text) ||
+    statuses.has(text) ||
+    (text.length >= shortestIdPart && ids.includes(text))
   );
 }

@@ -12,6 +12,7 @@ import type {
   IdempotencyRecord,
   SendRecord,
 } from "./records.js";
+import { createTally, type Tally } from "./tally.js";
 
 interface Kinds {
   readonly call: CallRecord;
@@ -54,6 +55,7 @@ export interface State {
   readonly idempotency: Table<IdempotencyRecord>;
   readonly faults: Table<FaultRecord>;
   readonly settings: Table<Kinds["setting"]>;
+  readonly tally: Tally;
   readonly addAttempt: (delivery: DeliveryRecord, attempt: AttemptRecord) => void;
   readonly nextSeq: () => number;
   /**
@@ -115,15 +117,20 @@ export function createState({
       put(item) {
         map.set(item.id, item);
         change(kind, item.id, item);
+        tally.note(kind, item.id);
         onChange(kind, item.id);
         return item;
       },
       drop(id) {
-        if (map.delete(id)) change(kind, id, undefined);
+        if (!map.delete(id)) return;
+        change(kind, id, undefined);
+        tally.note(kind, id);
       },
     };
   };
+  const [calls, sends, events] = [table("call"), table("send"), table("event")];
   const deliveries = table("delivery");
+  const tally = createTally({ calls, sends, events, deliveries });
 
   const commit = () => {
     clearImmediate(pending);
@@ -146,13 +153,15 @@ export function createState({
 
   load(journal, maps);
   for (const delivery of maps.delivery.values()) seq = Math.max(seq, delivery.seq);
+  for (const kind of ["event", "delivery"] as const)
+    for (const id of maps[kind].keys()) tally.note(kind, id);
 
   const state: State = {
-    calls: table("call"),
-    sends: table("send"),
+    calls,
+    sends,
     domains: table("domain"),
     endpoints: table("endpoint"),
-    events: table("event"),
+    events,
     deliveries: {
       ...deliveries,
       get size() {
@@ -173,6 +182,7 @@ export function createState({
     idempotency: table("idempotency"),
     faults: table("fault"),
     settings: table("setting"),
+    tally,
     addAttempt(delivery, attempt) {
       delivery.attempts.push(attempt);
       change("attempt", `${delivery.id} ${attempt.n}`, attempt);
@@ -191,7 +201,7 @@ export function createState({
     },
     clear() {
       for (const records of Object.values(state)) {
-        if (typeof records === "function") continue;
+        if (typeof records === "function" || !("all" in records)) continue;
         // Ids never repeat, not even after a reset.
         for (const { id } of records.all()) if (id !== "starts") records.drop(id);
       }

@@ -1,0 +1,92 @@
+import type { AttemptRecord, DeliveryState } from "./records.js";
+import type { Kind, State } from "./state.js";
+
+/** What would take a look at every record, kept up to date with each change. */
+export interface Tally {
+  /** How many deliveries are in each state. */
+  readonly deliveries: Readonly<Record<DeliveryState, number>>;
+  /** How many events went to no endpoint. */
+  readonly notSent: number;
+  /** By endpoint: the delivery with its newest genuine attempt. */
+  readonly newest: ReadonlyMap<string, string>;
+  /** Increases when a call, or something that it caused, changes. */
+  readonly revisionOf: (callId: string) => number;
+}
+
+/** Neither tampered with nor under a fault: it shows what the receiver does. */
+export const isGenuine = ({ tamper, faultId }: AttemptRecord): boolean =>
+  tamper === undefined && faultId === undefined;
+
+type Records = Pick<State, "calls" | "sends" | "events" | "deliveries">;
+
+export function createTally(records: Records): Tally & {
+  readonly note: (kind: Kind, id: string) => void;
+} {
+  const states = new Map<string, DeliveryState>();
+  const deliveries = { pending: 0, attempting: 0, succeeded: 0, failed: 0 };
+  const unsent = new Set<string>();
+  const newest = new Map<string, { readonly id: string; readonly at: number }>();
+  const newestIds = new Map<string, string>();
+  const revisions = new Map<string, number>();
+
+  const noteDelivery = (id: string) => {
+    const delivery = records.deliveries.get(id);
+    const before = states.get(id);
+    if (before !== undefined) deliveries[before] -= 1;
+    if (!delivery) {
+      states.delete(id);
+      for (const [endpoint, known] of newestIds) {
+        if (known !== id) continue;
+        newest.delete(endpoint);
+        newestIds.delete(endpoint);
+      }
+      return;
+    }
+    states.set(id, delivery.state);
+    deliveries[delivery.state] += 1;
+    const attempt = delivery.attempts.findLast(isGenuine);
+    if (!attempt || attempt.startedAt < (newest.get(delivery.endpointId)?.at ?? 0)) return;
+    newest.set(delivery.endpointId, { id, at: attempt.startedAt });
+    newestIds.set(delivery.endpointId, id);
+  };
+
+  return {
+    deliveries,
+    get notSent() {
+      return unsent.size;
+    },
+    newest: newestIds,
+    revisionOf: (callId) => revisions.get(callId) ?? 0,
+    note(kind, id) {
+      if (kind === "delivery") noteDelivery(id);
+      if (kind === "event") {
+        if (records.events.get(id)?.notSent === undefined) unsent.delete(id);
+        else unsent.add(id);
+      }
+      const call = callOf(records, kind, id);
+      if (call === undefined) return;
+      if (records.calls.get(call)) revisions.set(call, (revisions.get(call) ?? 0) + 1);
+      else revisions.delete(call);
+    },
+  };
+}
+
+/** The call of the timeline that a record belongs to. */
+export function callOf(records: Records, kind: Kind, id: string): string | undefined {
+  switch (kind) {
+    case "call":
+      return id;
+    case "send":
+      return records.sends.get(id)?.callId;
+    case "event":
+      return records.events.get(id)?.callId;
+    case "delivery":
+      return records.deliveries.get(id)?.callId;
+    case "domain":
+    case "endpoint":
+    case "fault":
+    case "idempotency":
+    case "setting":
+      return undefined;
+  }
+}
