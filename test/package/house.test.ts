@@ -35,7 +35,11 @@ function importsByFile(): ReadonlyMap<string, readonly string[]> {
       const targets = Array.from(text(file).matchAll(relative), ([, specifier = ""]) =>
         normalize(join(dirname(file), specifier)),
       );
-      const sources = targets.flatMap((target) => [target, target.replace(/\.js$/, ".ts")]);
+      const sources = targets.flatMap((target) => [
+        target,
+        target.replace(/\.js$/, ".ts"),
+        target.replace(/\.js$/, ".tsx"),
+      ]);
       return [file, sources.filter((target) => known.has(target))];
     }),
   );

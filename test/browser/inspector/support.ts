@@ -14,14 +14,14 @@ let keys = 0;
 /** Calls `"POST /v1/emails"` or a control route (`"POST clock"`) of a sandbox, and returns the parsed response. */
 export const caller =
   (url: string) =>
-  async (route: string, body?: object): Promise<Json> => {
+  async (route: string, body?: object, key = `key-${(keys += 1)}`): Promise<Json> => {
     const [method = "", path = ""] = route.split(" ");
     const response = await fetch(url + (path.startsWith("/") ? path : `/_sandbox/${path}`), {
       method,
       headers: {
         authorization: "Bearer svc_test",
         "content-type": "application/json",
-        "idempotency-key": `key-${(keys += 1)}`,
+        "idempotency-key": key,
       },
       body: method === "GET" ? null : JSON.stringify(body ?? {}),
     });

@@ -48,10 +48,14 @@ export function findCalls(world: World, query: TimelineQuery, limit: number): Ca
 export const cursorOf = ({ at, id }: CallRecord): string =>
   Buffer.from(`${at} ${id}`).toString("base64url");
 
+const partsOf = (cursor: string) =>
+  /^(\d{1,16}) (call_\w+)$/.exec(Buffer.from(cursor, "base64url").toString());
+
+export const isCursor = (text: string): boolean => partsOf(text) !== null;
+
 /** The place behind the call of a cursor, which may have been dropped meanwhile. */
 function startAfter(calls: readonly CallRecord[], cursor: string): number {
-  const [, at, id] =
-    /^(\d{1,16}) (call_\w+)$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+  const [, at, id] = partsOf(cursor) ?? [];
   if (at === undefined) throw invalid("before", "before must be the next_cursor of a page.");
   const known = calls.findIndex((call) => call.id === id);
   if (known >= 0) return known + 1;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Kind } from "../state/state.js";
+import type { Kind } from "../state/table.js";
 import { clearInterval, clearTimeout, realNow, setInterval, setTimeout } from "../lib/timers.js";
 
 /** A position in the stream of changes. */

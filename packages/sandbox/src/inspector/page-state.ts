@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { timelineQuery } from "../control/search.js";
+import { isCursor, timelineQuery } from "../control/search.js";
 
 /** What the page shows, as its URL says it. */
 export interface PageState {
@@ -22,7 +22,7 @@ export interface PageState {
 
 const number = z.string().regex(/^[1-9]\d{0,6}$/);
 
-const { state, type, endpoint_id, q, before } = timelineQuery.shape;
+const { state, type, endpoint_id, q } = timelineQuery.shape;
 
 const fields = {
   item: z.string().regex(/^(?:dlv|evt|send|src|call)_\w{1,60}$/),
@@ -33,7 +33,7 @@ const fields = {
   type,
   endpoint_id,
   q,
-  before,
+  before: z.string().refine(isCursor),
   refresh: z.enum(["5", "30"]),
 } as const satisfies Readonly<Record<keyof PageState, z.ZodType>>;
 

@@ -1,6 +1,5 @@
 import { timeline } from "../control/queries.js";
 import { attemptSummary } from "../control/shapes.js";
-import { ApiError } from "../errors.js";
 import { hasFilter } from "./page-state.js";
 import type { View } from "./view.js";
 import { Detail } from "./views/detail.js";
@@ -73,16 +72,10 @@ export async function renderParts(
 const htmlOf = async (element: unknown): Promise<string> =>
   (element as { readonly toString: () => string | Promise<string> }).toString();
 
-/** The timeline that the address asks for: its first page if the cursor is not one. */
+/** The timeline that the address asks for. */
 function pageOf({ service, state }: View): PartProps["page"] {
   const { before, endpoint_id, q, type } = state;
-  const query = { before, endpoint_id, q, type, state: state.state };
-  try {
-    return timeline(service, query);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return timeline(service, { ...query, before: undefined });
-  }
+  return timeline(service, { before, endpoint_id, q, type, state: state.state });
 }
 
 const only = (page: PartProps["page"], calls: ReadonlySet<string>): PartProps["page"] => ({

@@ -12,32 +12,8 @@ import type {
   IdempotencyRecord,
   SendRecord,
 } from "./records.js";
+import type { Kind, Kinds, Table } from "./table.js";
 import { createTally, type Tally } from "./tally.js";
-
-interface Kinds {
-  readonly call: CallRecord;
-  readonly send: SendRecord;
-  readonly domain: DomainRecord;
-  readonly endpoint: EndpointRecord;
-  readonly event: EventRecord;
-  readonly delivery: DeliveryRecord;
-  readonly idempotency: IdempotencyRecord;
-  readonly fault: FaultRecord;
-  /** Single values: the clock, the selected assumptions, counters. */
-  readonly setting: { readonly id: string; readonly value: unknown };
-}
-
-export type Kind = keyof Kinds;
-
-/** The records of one kind, in the order of their creation. */
-export interface Table<Item> {
-  readonly size: number;
-  readonly get: (id: string) => Item | undefined;
-  readonly all: () => Iterable<Item>;
-  /** Adds a record, or states that it has changed. */
-  readonly put: (item: Item) => Item;
-  readonly drop: (id: string) => void;
-}
 
 export type ChangeListener = (kind: Kind, id: string) => void;
 

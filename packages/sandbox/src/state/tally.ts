@@ -1,5 +1,12 @@
-import type { AttemptRecord, DeliveryState } from "./records.js";
-import type { Kind, State } from "./state.js";
+import type {
+  AttemptRecord,
+  CallRecord,
+  DeliveryRecord,
+  DeliveryState,
+  EventRecord,
+  SendRecord,
+} from "./records.js";
+import type { Kind, Table } from "./table.js";
 
 /** What would take a look at every record, kept up to date with each change. */
 export interface Tally {
@@ -17,7 +24,12 @@ export interface Tally {
 export const isGenuine = ({ tamper, faultId }: AttemptRecord): boolean =>
   tamper === undefined && faultId === undefined;
 
-type Records = Pick<State, "calls" | "sends" | "events" | "deliveries">;
+interface Records {
+  readonly calls: Table<CallRecord>;
+  readonly sends: Table<SendRecord>;
+  readonly events: Table<EventRecord>;
+  readonly deliveries: Table<DeliveryRecord>;
+}
 
 export function createTally(records: Records): Tally & {
   readonly note: (kind: Kind, id: string) => void;

@@ -31,8 +31,7 @@ const clockText = (ms) => new Date(ms).toISOString().slice(11, 19);
 
 /* One sentence in five seconds for screen readers: the most important one. */
 
-const betweenSentences = 5_000;
-let lastSaid = -betweenSentences;
+let lastSaid = -5_000;
 let saying = 0;
 let sentence = "";
 let rank = 0;
@@ -43,7 +42,7 @@ function say(text, importance) {
   sentence = text;
   rank = importance;
   clearTimeout(saying);
-  const wait = lastSaid + betweenSentences - performance.now();
+  const wait = lastSaid + 5_000 - performance.now();
   saying = setTimeout(() => {
     byId("status").textContent = sentence;
     sentence = "";
@@ -68,10 +67,8 @@ const mustStay = (piece) =>
   piece.dataset.keep ||
   (piece.id !== "filter" && all("input, select, textarea", piece).some(isDirty));
 
-const results = ".refused, .secret, .verdict[role=status]";
-
-/** What an action has returned. @param {Element} piece */
-const result = (piece) => one(results, piece);
+/** What an action has returned. @param {ParentNode} place */
+const result = (place) => one(".refused, .secret, .verdict[role=status]", place);
 
 /** The action of a form and what it acts on. @param {Element} form */
 const nameOf = (form) =>
@@ -136,7 +133,6 @@ function dismiss(piece) {
 function offer(piece) {
   if (one(".stale", piece)) return;
   const button = document.createElement("button");
-  button.type = "button";
   button.className = "stale";
   button.textContent = "Changed meanwhile: show";
   on(button, "click", () => {
@@ -168,17 +164,14 @@ function show(next, asked) {
   // Those of a part that was replaced are in the page by now.
   for (const piece of pieces.filter((part) => next.contains(part))) {
     const old = byId(piece.id);
-    if (!old) {
-      insert(piece);
-      continue;
-    }
-    const isChanged = old.dataset.rev !== piece.dataset.rev;
+    const isChanged = old?.dataset.rev !== piece.dataset.rev;
+    if (!old) insert(piece);
     // A result stays until the next action. It is not part of what has changed since.
-    if (!isChanged && !result(piece) && !(next.title && result(old))) continue;
+    else if (!isChanged && !result(piece) && !(next.title && result(old))) continue;
     // Parts have no notice of what was done, and a field in use must not be replaced.
-    if (piece.id === "notice" && !next.title) continue;
-    if (piece.id === "filter" && old.contains(document.activeElement)) continue;
-    if (!mustStay(old)) replace(old, piece);
+    else if (piece.id === "notice" && !next.title) continue;
+    else if (piece.id === "filter" && old.contains(document.activeElement)) continue;
+    else if (!mustStay(old)) replace(old, piece);
     else if (isChanged) offer(old);
   }
   for (const part of parts)
@@ -200,7 +193,7 @@ const list = () => byId("calls");
 const newer = new Set();
 
 /** @param {any} row */
-const timeOf = (row) => one("time", row)?.dateTime ?? "";
+const timeOf = (row) => (row ? one("time", row).dateTime : "");
 
 /** @param {Element} fresh @param {ReadonlySet<string>} [asked] */
 function merge(fresh, asked) {
@@ -216,10 +209,13 @@ function merge(fresh, asked) {
   // The oldest first: calls of one time, as on a manual clock, each go above the last.
   for (const row of rows.toReversed()) {
     const old = byId(row.id);
-    const place = all("#calls > li").find((other) => timeOf(other) <= timeOf(row));
     if (old?.dataset.rev === row.dataset.rev) continue;
-    if (old) replace(old, row);
-    else if (isAtTop || (place && place !== known.firstElementChild)) {
+    if (old) {
+      replace(old, row);
+      continue;
+    }
+    const place = all("#calls > li").find((other) => timeOf(other) <= timeOf(row));
+    if (isAtTop || (place && place !== known.firstElementChild)) {
       known.insertBefore(row, place ?? null);
       enliven(row);
     } else newer.add(row.id);
@@ -313,10 +309,15 @@ async function go(address) {
   setAddress(search);
   const next = await load(`/?${page}`);
   if (!next || mine !== generation) return;
+  showPage(next);
+  bring(hash.slice(1));
+}
+
+/** @param {Document} next */
+function showPage(next) {
   newer.clear();
   show(next);
   document.title = next.title;
-  bring(hash.slice(1));
 }
 
 /** Opens what hides a place, and scrolls to it. @param {string} id */
@@ -341,13 +342,12 @@ async function submit(form, submitter) {
   if (!next) return;
   // What was typed has arrived; a refusal brings it back.
   form.reset();
-  newer.clear();
-  show(next);
-  document.title = next.title;
-  const refusal = one(".refused", next);
-  // Its piece has other fields in use.
-  if (refusal) form.append(refusal);
-  const [outcome = byId("notice")] = all(results);
+  const outcome = result(next) ?? byId("notice", next);
+  showPage(next);
+  const isRefused = outcome.matches(".refused");
+  // Its piece stays if it has other fields in use.
+  if (isRefused && next.contains(outcome)) form.append(outcome);
+  if (!isRefused && form.closest(".menu")) form.closest(".menu").open = false;
   say((one("p", outcome) ?? outcome).textContent, 3);
   bring(outcome.id);
 }
@@ -431,7 +431,9 @@ function connect() {
     const { changed, counts } = JSON.parse(data);
     for (const place of all("[data-count]"))
       place.textContent = counts[place.dataset.count]?.toLocaleString("en");
-    setFailed(counts["failed"] ?? 0);
+    const count = counts["failed"] ?? 0;
+    if (count > failed) say(`Failed deliveries: ${count}.`, 0);
+    failed = count;
     void ask({
       setup: changed.some(({ id, call }) => !call || id === page.get("item")),
       calls: changed.flatMap(({ call }) => call ?? []),
@@ -455,20 +457,15 @@ function disconnect() {
   stream = undefined;
 }
 
-/** @param {number} count */
-function setFailed(count) {
-  const more = count - failed;
-  failed = count;
-  if (more > 0) say(more === 1 ? "A delivery has failed." : `${more} deliveries have failed.`, 0);
-}
-
 /** Reports a restart. @param {any} live the element of the server */
 function notice(live) {
   const known = byId("live").dataset;
   if (!live || live.dataset.started === known.started) return;
   known.started = live.dataset.started;
   const text = `Restarted ${clockText(Date.now())}, ${live.dataset.kept}`;
-  Object.assign(byId("restarted"), { textContent: text, hidden: false });
+  const place = byId("restarted");
+  place.textContent = text;
+  place.hidden = false;
   say(text, 2);
 }
 
@@ -582,7 +579,7 @@ function moveRow(by) {
   const rows = all("#calls a.name");
   const active = rows.indexOf(document.activeElement);
   const at = active < 0 ? rows.findIndex(({ ariaCurrent }) => ariaCurrent) : active;
-  rows[Math.min(rows.length - 1, Math.max(0, at + by))]?.focus();
+  rows[Math.max(0, at + by)]?.focus();
 }
 
 /** @param {number} by */
@@ -631,13 +628,11 @@ function press(event) {
   if (control.parentElement.open) one("textarea", control.parentElement)?.focus();
 }
 
-/** @param {string} [value] Default: reads it */
-function storage(value) {
+/** A browser may refuse it: then the choice holds for this page. @param {() => unknown} use */
+function stored(use) {
   try {
-    if (value) localStorage.setItem("shortcuts", value);
-    return localStorage.getItem("shortcuts");
+    return use();
   } catch {
-    // A browser may refuse; the choice holds for this page.
     return undefined;
   }
 }
@@ -666,7 +661,9 @@ on(byId("pause"), "click", ({ currentTarget }) => {
   void ask({});
 });
 on(byId("help"), "click", () => byId("shortcuts").showModal());
-on(byId("shortcuts-on"), "change", ({ target }) => storage(target.checked ? "on" : "off"));
+on(byId("shortcuts-on"), "change", ({ target }) =>
+  stored(() => localStorage.setItem("shortcuts", target.checked)),
+);
 
 // A browser has six connections to a host: hidden tabs hold none.
 on(document, "visibilitychange", () => {
@@ -679,7 +676,7 @@ on(window, "pageshow", connect);
 
 document.body.classList.add("scripted");
 byId("live").hidden = false;
-byId("shortcuts-on").checked = storage() !== "off";
+byId("shortcuts-on").checked = stored(() => localStorage.getItem("shortcuts")) !== "false";
 failed = Number(one("[data-count=failed]").textContent.replaceAll(",", ""));
 setAddress(location.search);
 enliven(document);

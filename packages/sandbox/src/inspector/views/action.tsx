@@ -25,7 +25,13 @@ export const Action = ({
   label,
   children,
 }: ActionProps) => (
-  <form method="post" action={href(view.state)} class={style} aria-label={label} data-action={name}>
+  <form
+    method="post"
+    action={href(view.state, {}, actionOf(name).anchor ?? "detail")}
+    class={style}
+    aria-label={label}
+    data-action={name}
+  >
     <input type="hidden" name="do" value={name} />
     {Object.entries(fixed).map(([key, value]) => (
       <input type="hidden" name={key} value={String(value)} />

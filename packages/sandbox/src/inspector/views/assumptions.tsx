@@ -67,7 +67,7 @@ const Group = ({ view, title, rows }: GroupProps) =>
 const Rows = ({ view, rows }: Omit<GroupProps, "title">) => (
   <ul class="led">
     {rows.map((row) => (
-      <li id={row.id}>
+      <li>
         <code class="id">{row.id}</code>
         <details id={`set-${row.id}`} open={isRefused(view, "set-assumption", { id: row.id })}>
           <summary>
@@ -83,8 +83,11 @@ const Rows = ({ view, rows }: Omit<GroupProps, "title">) => (
               )}
             </span>
           </summary>
-          <p class="sub">{row.text}</p>
-          {row.alternatives.length > 0 && <Change view={view} row={row} />}
+          {/* A link to it opens what it is in. */}
+          <div id={row.id}>
+            <p class="sub">{row.text}</p>
+            {row.alternatives.length > 0 && <Change view={view} row={row} />}
+          </div>
         </details>
       </li>
     ))}

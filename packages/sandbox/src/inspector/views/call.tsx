@@ -5,7 +5,7 @@ import { amount, count, durationText } from "../words.js";
 import { Bytes, HeaderTable } from "./bytes.js";
 import { Icon, Text, Time } from "./elements.js";
 import { Piece } from "./piece.js";
-import { CallResult } from "./timeline.js";
+import { CallResult } from "./call-row.js";
 import { Id, Ids } from "./trail.js";
 
 interface CallProps {

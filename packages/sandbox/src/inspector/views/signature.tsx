@@ -2,7 +2,7 @@ import type { Explanation } from "@svc-webhooks/testing/explain";
 import type { View } from "../view.js";
 import { tamperTexts } from "../words.js";
 import { Action, typed } from "./action.js";
-import type { AttemptWhole, DeliveryWhole } from "./delivery.js";
+import type { AttemptWhole, DeliveryWhole } from "./delivery-props.js";
 import { Assumed, Icon, Scroll, Text } from "./elements.js";
 import { Piece } from "./piece.js";
 

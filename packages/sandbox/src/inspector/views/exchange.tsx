@@ -1,0 +1,73 @@
+import { href } from "../page-state.js";
+import { type View } from "../view.js";
+import { amount, durationText, resultWords, shortUrl } from "../words.js";
+import { Bytes, HeaderTable } from "./bytes.js";
+import { Assumed, Icon, Linked, Text } from "./elements.js";
+import { Piece } from "./piece.js";
+import type { AttemptProps, AttemptWhole } from "./delivery-props.js";
+
+/** What the receiver responded, or why there is no response. */
+export const Answer = ({ view, attempt }: { view: View; attempt: AttemptWhole }) => {
+  const { answer, error, n } = attempt;
+  const all = href(view.state, { full: "true" }, "answer");
+  return (
+    <Piece id="answer" data={[n, answer, error]} labelledby="h-answer">
+      <div class="head">
+        <h3 id="h-answer">Your receiver's response</h3>
+        {answer && (
+          <span class="note">
+            HTTP {answer.status} in {durationText(answer.ms)}, {amount(answer.body.bytes)} bytes
+          </span>
+        )}
+        <Assumed id="A-10" />
+      </div>
+      {error && (
+        <p class="verdict bad-tint">
+          <Icon of="bad" class="bad" />
+          <span>
+            <b>{upperFirst(resultWords({ error: error.kind }))}.</b> <Linked text={error.text} />
+          </span>
+        </p>
+      )}
+      {answer && answer.status >= 300 && answer.status < 400 && (
+        <p class="sub">
+          <Linked text="Redirects are not followed (A-10)." />
+        </p>
+      )}
+      {answer && (
+        <>
+          <HeaderTable headers={answer.headers} label="Headers of the response" />
+          <Bytes body={answer.body} label="Body of the response" all={all} />
+        </>
+      )}
+    </Piece>
+  );
+};
+
+const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The exact request of an attempt. */
+export const Request = ({ view, delivery, attempt }: AttemptProps) => {
+  if (!attempt) return null;
+  const { request, n, tamper } = attempt;
+  const all = href(view.state, { full: "true" }, "request");
+  return (
+    <Piece id="request" data={[n, request]} labelledby="h-request">
+      <div class="head">
+        <h3 id="h-request">Request that was sent</h3>
+        <span class="note">
+          POST <Text of={shortUrl(request.url)} />, {amount(request.body.bytes)} bytes
+          {tamper === undefined && delivery.attempts.length > 1 && ", the same on every attempt"}
+        </span>
+        <Assumed id="A-07" />
+      </div>
+      <HeaderTable headers={request.headers} label="Headers of the request" />
+      <Bytes body={request.body} label="Body of the request" all={all} />
+      {request.body.sha256 !== undefined && (
+        <p class="sub">
+          SHA-256 <code>{request.body.sha256}</code>
+        </p>
+      )}
+    </Piece>
+  );
+};
