@@ -16,7 +16,7 @@ const folder = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
 const address = "127.0.0.1:4010";
 const origin = `http://${address}`;
 
-/** Every clone of the repository contains all of them. */
+/** Two of them are in the repository. */
 const mostBytes = 300_000;
 
 async function open(options: PageOptions): Promise<{ sandbox: Sandbox; page: Page }> {

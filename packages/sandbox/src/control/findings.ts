@@ -3,6 +3,7 @@ import { slotsLeft } from "../faults.js";
 import { iso } from "../service/resources.js";
 import type { World } from "../world.js";
 import type { DeliveryRecord, EventRecord } from "../state/records.js";
+import type { Table } from "../state/table.js";
 import type { Finding, FindingCode } from "./finding.js";
 import { receivers } from "./receivers.js";
 import { faultText, maybe } from "./shapes.js";
@@ -50,11 +51,11 @@ export function findings(world: World, stray: Stray | undefined): readonly Findi
     .slice(0, mostFindings);
 }
 
-const newest = <Item>(items: Iterable<Item>): readonly Item[] =>
-  Array.from(items).slice(-recent).toReversed();
+const newest = <Item>(table: Table<Item>): readonly Item[] =>
+  table.list().slice(-recent).toReversed();
 
 function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Finding> {
-  const calls = newest(state.calls.all()).filter(({ path }) => path.startsWith("/v1/"));
+  const calls = newest(state.calls).filter(({ path }) => path.startsWith("/v1/"));
   const last = calls.find(({ method }) => method === "POST");
   const [read] = calls;
   const check = {
@@ -83,7 +84,7 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
 /** The newest event of each type, if it went to no endpoint and would not now either. */
 function* unsentEvents(world: World): Iterable<Finding> {
   const seen = new Set<string>();
-  for (const event of newest(world.state.events.all())) {
+  for (const event of newest(world.state.events)) {
     const key = `${event.account} ${event.type}`;
     if (seen.has(key)) continue;
     seen.add(key);
@@ -153,7 +154,7 @@ function unsent(
 
 /** The newest email that was passed on or failed to be. */
 function* relay({ state }: World): Iterable<Finding> {
-  for (const { id, history } of newest(state.sends.all())) {
+  for (const { id, history } of newest(state.sends)) {
     const note = history.findLast((entry) => entry.note?.startsWith("relay"))?.note;
     if (note === undefined) continue;
     const [, cause] = /^relay failed: (.+)$/.exec(note) ?? [];

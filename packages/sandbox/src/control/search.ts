@@ -34,10 +34,11 @@ export type TimelineQuery = z.output<typeof timelineQuery>;
 
 /** Returns at most `limit` calls that match, newest first, from the cursor on. */
 export function findCalls(world: World, query: TimelineQuery, limit: number): CallRecord[] {
-  const calls = Array.from(world.state.calls.all()).toReversed();
+  const calls = world.state.calls.list();
   const text = query.q?.trim().toLowerCase() ?? "";
   const found: CallRecord[] = [];
-  for (let at = query.before === undefined ? 0 : startAfter(calls, query.before); ; at += 1) {
+  const end = query.before === undefined ? calls.length : endBefore(calls, query.before);
+  for (let at = end - 1; ; at -= 1) {
     const call = calls[at];
     if (!call || found.length === limit) return found;
     if (matchesFilter(world, call, query) && (text === "" || matchesText(world, call, text)))
@@ -53,14 +54,12 @@ const partsOf = (cursor: string) =>
 
 export const isCursor = (text: string): boolean => partsOf(text) !== null;
 
-/** The place behind the call of a cursor, which may have been dropped meanwhile. */
-function startAfter(calls: readonly CallRecord[], cursor: string): number {
+/** The place of the call of a cursor, which may have been dropped meanwhile: those before it are older. */
+function endBefore(calls: readonly CallRecord[], cursor: string): number {
   const [, at, id] = partsOf(cursor) ?? [];
   if (at === undefined) throw invalid("before", "before must be the next_cursor of a page.");
-  const known = calls.findIndex((call) => call.id === id);
-  if (known >= 0) return known + 1;
-  const older = calls.findIndex((call) => call.at < Number(at));
-  return older < 0 ? calls.length : older;
+  const known = calls.findLastIndex((call) => call.id === id);
+  return known >= 0 ? known : calls.findLastIndex((call) => call.at < Number(at)) + 1;
 }
 
 /** All conditions on one delivery, or on an event that went nowhere. */

@@ -84,13 +84,19 @@ export function createState({
 
   const table = <Name extends Kind>(kind: Name): Table<Kinds[Name]> => {
     const map = maps[kind];
+    /** Kept while records are only added: most of what is shown is the newest. */
+    let list: Kinds[Name][] | undefined;
     return {
       get size() {
         return map.size;
       },
       get: (id) => map.get(id),
       all: () => map.values(),
+      list: () => (list ??= Array.from(map.values())),
       put(item) {
+        const known = map.get(item.id);
+        if (known === undefined) list?.push(item);
+        else if (known !== item) list = undefined;
         map.set(item.id, item);
         change(kind, item.id, item);
         tally.note(kind, item.id);
@@ -99,6 +105,7 @@ export function createState({
       },
       drop(id) {
         if (!map.delete(id)) return;
+        list = undefined;
         change(kind, id, undefined);
         tally.note(kind, id);
       },

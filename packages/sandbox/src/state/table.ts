@@ -29,6 +29,8 @@ export interface Table<Item> {
   readonly size: number;
   readonly get: (id: string) => Item | undefined;
   readonly all: () => Iterable<Item>;
+  /** The same as an array, which is valid until the next change. */
+  readonly list: () => readonly Item[];
   /** Adds a record, or states that it has changed. */
   readonly put: (item: Item) => Item;
   readonly drop: (id: string) => void;
