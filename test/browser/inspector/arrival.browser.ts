@@ -85,7 +85,7 @@ describeWithBrowser("the timeline", () => {
       await page.locator("#attempts").waitFor();
       expect(await lineOf(page.locator("#attempts .ans").first())).toBe("401 signature_mismatch");
       expect(await lineOf(page.locator("#signature"))).toContain(
-        "The receiver refused a correctly signed request.",
+        "The receiver refused a correctly signed request:",
       );
     });
   });

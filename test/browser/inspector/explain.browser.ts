@@ -133,7 +133,7 @@ describeWithBrowser("the explanation of a signature", () => {
     await page.locator("#tamper summary").click();
     await page.getByLabel("What to spoil").selectOption(tamper);
     await page.getByRole("button", { name: "Send it tampered" }).click();
-    await page.locator("#notice", { hasText: "It was sent from here." }).waitFor();
+    await page.locator("#notice", { hasText: "It was sent." }).waitFor();
     await opened.sandbox.clock.advance(0);
     await page.getByRole("heading", { name: "Signature of attempt 2" }).waitFor();
     expect(await lineOf(page.locator("#signature > .verdict"))).toBe(

@@ -108,7 +108,7 @@ describeWithBrowser("the timeline", () => {
     const counters = /\b[123]\b/g;
     expect((await shown()).replaceAll(counters, "#")).toBe(before.replaceAll(counters, "#"));
     await page.keyboard.press("p");
-    await expect.poll(() => rows(page).count()).toBe(4);
+    await expect.poll(() => rows(page).count()).toBe(3);
     await expect.poll(() => page.locator("#attempts tbody tr").count()).toBe(3);
   });
 

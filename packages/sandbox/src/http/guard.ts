@@ -38,7 +38,10 @@ export function assertOwnRequest({ method, url, headers }: Request): void {
       "X-SVC-Delivery-Id",
     );
   }
-  if (method === "GET" || method === "HEAD") return;
+  if (method === "GET" || method === "HEAD") {
+    assertOwnRead(headers);
+    return;
+  }
   const origin = headers.get("origin");
   if (origin !== null && origin !== new URL(url).origin) {
     throw forbidden("Only the sandbox's own page may do this.", "Origin");
@@ -47,6 +50,18 @@ export function assertOwnRequest({ method, url, headers }: Request): void {
   if (site !== null && site !== "same-origin") {
     throw forbidden("Only the sandbox's own page may do this.", "Sec-Fetch-Site");
   }
+}
+
+/**
+ * A page of another site may lead here, but not read: it could not see the response, and yet learn from its
+ * time what is stored.
+ */
+function assertOwnRead(headers: Headers): void {
+  const site = headers.get("sec-fetch-site") ?? "none";
+  const isLink =
+    headers.get("sec-fetch-mode") === "navigate" && headers.get("sec-fetch-dest") === "document";
+  if (site !== "same-origin" && site !== "none" && !isLink)
+    throw forbidden("Only the sandbox's own page may read this.", "Sec-Fetch-Site");
 }
 
 const forbidden = (message: string, param: string) =>

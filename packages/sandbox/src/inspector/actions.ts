@@ -27,7 +27,7 @@ export const needsToken = ({ shows }: PageAction): boolean => shows === "secret"
 
 export const pageActions = {
   "run-now": { route: "deliveries/{id}/run-now", done: "The attempt is made now." },
-  skip: { route: "deliveries/{id}/skip", done: "The attempt was left out." },
+  skip: { route: "deliveries/{id}/skip", done: "The next attempt was skipped." },
   redeliver: { route: "deliveries/{id}/redeliver", done: "The delivery is sent again." },
   send: {
     route: "deliveries/{id}/send",
@@ -38,7 +38,7 @@ export const pageActions = {
       // Browsers send the lines of a text area with CRLF.
       ...(fields["body"] ? { body: field(fields, "body").replaceAll("\r\n", "\n") } : {}),
     }),
-    done: "It was sent from here.",
+    done: "It was sent.",
     follow: ({ delivery }) => (delivery as { readonly id?: string } | undefined)?.id,
   },
   explain: {
@@ -64,7 +64,7 @@ export const pageActions = {
       ...given(fields, "to"),
       ...given(fields, "mode"),
     }),
-    done: "The clock was set.",
+    done: "The clock was moved or set.",
     anchor: "header",
     follow({ item }) {
       const id = (item as { readonly id?: string } | undefined)?.id;
@@ -107,7 +107,7 @@ export const pageActions = {
       kind: field(fields, "kind"),
       ...numbers(fields, "times", "status", "retry_after", "delay_ms"),
     }),
-    done: "The fault waits for its target.",
+    done: "The fault was added.",
     anchor: "faults",
   },
   "cancel-fault": {

@@ -14,5 +14,8 @@ const asset = (extension: string, type: string, content: string): Asset => {
   return { path: `/assets/${hash}.${extension}`, type, content };
 };
 
-export const scriptAsset: Asset = asset("js", "text/javascript; charset=utf-8", script);
+/** Its comments are for those who read the source. */
+const withoutComments = script.replaceAll(/\/\*[^]*?\*\/\n?|^ *\/\/.*\n/gm, "");
+
+export const scriptAsset: Asset = asset("js", "text/javascript; charset=utf-8", withoutComments);
 export const styleAsset: Asset = asset("css", "text/css; charset=utf-8", style);

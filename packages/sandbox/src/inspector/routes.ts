@@ -50,17 +50,16 @@ export function addInspector(app: Hono, { service, surroundings }: InspectorCont
   };
 
   app.get("/", async (c) => {
-    if (!(c.req.header("accept") ?? "").includes("text/html")) return c.text(directions(c));
+    if (!wantsPage(c)) return c.text(directions(c));
     const params = new URL(c.req.url).searchParams;
     const view = viewOf(c, readState(params));
-    const names = params.getAll("part").filter(isPart);
+    const names = Array.from(new Set(params.getAll("part").filter(isPart)));
     if (names.length > 0) return document(await renderParts(view, names, params.getAll("call")));
     return show(view);
   });
 
   /** A form: the control route does what it asks for. */
-  app.post("/", async (c) => {
-    const state = readState(new URL(c.req.url).searchParams);
+  const act = async (c: Context, state: PageState) => {
     const fields = fieldsOf(c.req.raw, await readBody(c.req.raw, longestForm));
     const name = fields["do"]?.[0] ?? "";
     if (!isAction(name)) throw invalid("do", "There is no such action.");
@@ -85,6 +84,17 @@ export function addInspector(app: Hono, { service, surroundings }: InspectorCont
     const { pathname, search } = new URL(href(stateAfter(state, action, result)), c.req.url);
     const done = `${search === "" ? "?" : `${search}&`}done=${name}`;
     return c.redirect(`${pathname}${done}#${action.anchor ?? "detail"}`, 303);
+  };
+
+  app.post("/", async (c) => {
+    const state = readState(new URL(c.req.url).searchParams);
+    try {
+      return await act(c, state);
+    } catch (error) {
+      if (!(error instanceof ApiError) || !wantsPage(c)) throw error;
+      const { message, status } = error;
+      return show(viewOf(c, state, { kind: "refused", fields: {}, message }), status);
+    }
   });
 
   for (const { path, type, content } of [scriptAsset, styleAsset]) {
@@ -119,6 +129,8 @@ const document = (html: string, status = 200) =>
     },
   });
 
+const wantsPage = (c: Context) => (c.req.header("accept") ?? "").includes("text/html");
+
 /** What a client that is not a browser sees. */
 function directions(c: Context): string {
   const { origin } = new URL(c.req.url);
@@ -134,7 +146,7 @@ function fieldsOf(request: Request, bytes: Uint8Array): Fields {
       "unsupported_media_type",
       "Use application/x-www-form-urlencoded here.",
     );
-  const fields: Record<string, string[]> = {};
+  const fields = Object.create(null) as Record<string, string[]>;
   for (const [name, value] of new URLSearchParams(new TextDecoder().decode(bytes)))
     (fields[name] ??= []).push(value);
   return fields;

@@ -6,7 +6,7 @@ import type { ActionName, Fields } from "./actions.js";
 import type { PageState } from "./page-state.js";
 
 /** A form that was sent and is answered with the page itself, not with a redirect. */
-export type Outcome = { readonly action: ActionName; readonly fields: Fields } & (
+export type Outcome = { readonly action?: ActionName; readonly fields: Fields } & (
   | { readonly kind: "refused"; readonly message: string }
   | { readonly kind: "secret"; readonly id: string; readonly secret: string }
   | { readonly kind: "explained"; readonly explanation: Explanation }

@@ -141,6 +141,22 @@ describe("the headers of the page", () => {
     expect(types).toEqual(["text/javascript; charset=utf-8", "text/css; charset=utf-8"]);
   });
 
+  it("let another site lead to the page, and read nothing of it", async () => {
+    const { url, get } = await openPage();
+    const link = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    const frame = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" };
+    const own = { host: new URL(url).host, accept: "text/html" };
+    const paths = ["/", "/?part=timeline&q=x", "/_sandbox/overview", ...assetsOf(await get())];
+    for (const path of paths) {
+      for (const site of ["cross-site", "same-site"]) {
+        const status = async (how: Readonly<Record<string, string>>) =>
+          (await raw(url, "GET", path, { ...own, "sec-fetch-site": site, ...how })).status;
+        const found = [await status(link), await status(frame), await status({})];
+        expect([path, site, ...found]).toEqual([path, site, 200, 403, 403]);
+      }
+    }
+  });
+
   it("are those of text for a client that does not accept HTML", async () => {
     const { load } = await openPage();
     const { headers } = await load("/?part=detail", { headers: { accept: "*/*" } });

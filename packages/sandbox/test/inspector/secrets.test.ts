@@ -146,7 +146,7 @@ describe("a signing secret", () => {
     expect(corrected.status).toBe(200);
   });
 
-  it("leaves the page by a link, and the code next to it has a placeholder", async () => {
+  it("leaves the page by a link, and is in the commands next to it", async () => {
     const opened = await openPage();
     const page = await opened.get("/?q=x");
     const created = await opened.submit(page, formOf(page, "create-endpoint"));
@@ -154,9 +154,8 @@ describe("a signing secret", () => {
     const left = await opened.get(attrs.find(({ name }) => name === "href")?.value);
     expect(left.html).not.toMatch(/whsec_[\w+/]{4}/);
     expect(new URL(left.url).search).toBe("?q=x");
-    expect(textOf(the(created.dom, "#receiver-code"))).not.toContain(
-      textOf(the(created.dom, "#secret .whole")),
-    );
+    const secret = textOf(the(created.dom, "#secret .whole"));
+    expect(textOf(the(created.dom, "#receiver-code"))).toContain(`SVC_WEBHOOK_SECRET=${secret} `);
   });
 });
 

@@ -52,6 +52,8 @@ function say(text, importance) {
 
 /* Pieces */
 
+const fields = "input, select, textarea";
+
 /** Somebody has changed it. @param {any} field */
 function isDirty(field) {
   if (field.options) {
@@ -64,8 +66,7 @@ function isDirty(field) {
 
 /** @param {any} piece */
 const mustStay = (piece) =>
-  piece.dataset.keep ||
-  (piece.id !== "filter" && all("input, select, textarea", piece).some(isDirty));
+  piece.dataset.keep || (piece.id !== "filter" && all(fields, piece).some(isDirty));
 
 /** What an action has returned. @param {ParentNode} place */
 const result = (place) => one(".refused, .secret, .verdict[role=status]", place);
@@ -101,8 +102,19 @@ function focusKeeper(old, fresh) {
   };
 }
 
+/** What was typed stays. @param {Element} old @param {Element} fresh */
+function carry(old, fresh) {
+  for (const field of all(fields, old).filter(({ form }) => form)) {
+    if (!isDirty(field)) continue;
+    const twin = all("form", fresh).find((form) => nameOf(form) === nameOf(field.form));
+    const other = twin?.elements[[...field.form.elements].indexOf(field)];
+    if (other) Object.assign(other, { value: field.value, checked: field.checked });
+  }
+}
+
 /** @param {any} old @param {any} fresh */
 function replace(old, fresh) {
+  if (old.id !== "filter" && fresh.dataset.rev) carry(old, fresh);
   for (const { id, open } of [old, ...all("details[id]", old)]) {
     const twin = id === fresh.id ? fresh : byId(id, fresh);
     if (twin && open !== undefined) twin.open = open;
@@ -127,6 +139,7 @@ function insert(piece) {
 function dismiss(piece) {
   delete piece.dataset.keep;
   piece.dataset.rev = "";
+  result(piece)?.remove();
 }
 
 /** @param {any} piece */
@@ -165,18 +178,20 @@ function show(next, asked) {
   for (const piece of pieces.filter((part) => next.contains(part))) {
     const old = byId(piece.id);
     const isChanged = old?.dataset.rev !== piece.dataset.rev;
+    const isResult = result(piece);
+    const wasResult = old && result(old);
     if (!old) insert(piece);
     // A result stays until the next action. It is not part of what has changed since.
-    else if (!isChanged && !result(piece) && !(next.title && result(old))) continue;
+    else if (!isChanged && !isResult && !(next.title && wasResult)) continue;
     // Parts have no notice of what was done, and a field in use must not be replaced.
     else if (piece.id === "notice" && !next.title) continue;
     else if (piece.id === "filter" && old.contains(document.activeElement)) continue;
-    else if (!mustStay(old)) replace(old, piece);
+    else if (isResult || !(mustStay(old) || (wasResult && !next.title))) replace(old, piece);
     else if (isChanged) offer(old);
   }
   for (const part of parts)
     for (const piece of all("[data-rev]:not(#calls > li)", byId(part)))
-      if (!ids.has(piece.id)) piece.remove();
+      if (!ids.has(piece.id) && !mustStay(piece)) piece.remove();
   countRows();
   const now = one("[data-announce]")?.textContent;
   if (byId("detail").dataset.scope === shown && now !== text) say(now, 1);
@@ -198,14 +213,18 @@ const timeOf = (row) => (row ? one("time", row).dateTime : "");
 /** @param {Element} fresh @param {ReadonlySet<string>} [asked] */
 function merge(fresh, asked) {
   const known = list();
+  const next = fresh.ownerDocument;
   const isAtTop =
-    !newer.size &&
-    !page.has("before") &&
-    !one(":focus-visible", known) &&
-    known.getBoundingClientRect().top >= 0;
-  const rows = all("#calls > li", fresh.ownerDocument);
+    next.title ||
+    (!newer.size &&
+      !page.has("before") &&
+      !one(":focus-visible", known) &&
+      known.getBoundingClientRect().top >= 0);
+  const rows = all("#calls > li", next);
+  const last = byId("older", next) ? rows.at(-1)?.id : "";
+  // What is shown is older than all of this page.
+  if (!asked && isAtTop && last && !byId(last)) return replace(known, fresh);
   const ids = new Set(rows.map(({ id }) => id));
-  const oldest = timeOf(rows.at(-1));
   // The oldest first: calls of one time, as on a manual clock, each go above the last.
   for (const row of rows.toReversed()) {
     const old = byId(row.id);
@@ -220,10 +239,12 @@ function merge(fresh, asked) {
       enliven(row);
     } else newer.add(row.id);
   }
-  // What no longer matches the filter goes, unless it is in use.
+  // What no longer matches the filter goes, unless it is in use. Of older pages nothing is known here.
+  let isKnown = !last || byId(last);
   for (const row of all("#calls > li")) {
-    const isAbsent = !ids.has(row.id) && (asked ? asked.has(row.id) : timeOf(row) >= oldest);
+    const isAbsent = !ids.has(row.id) && (asked ? asked.has(row.id) : isKnown);
     if (isAbsent && !one(":focus, .sel", row)) row.remove();
+    if (row.id === last) isKnown = false;
   }
   while (known.childElementCount > mostRows) known.lastElementChild.remove();
 }
@@ -249,9 +270,10 @@ async function showOlder() {
   const link = byId("older");
   if (link.ariaBusy) return;
   link.ariaBusy = "true";
+  const mine = generation;
   const next = await load(`${link.href.replace("#timeline", "")}&part=timeline`);
   link.ariaBusy = null;
-  if (!next) return;
+  if (!next || mine !== generation) return;
   const seen = list().lastElementChild;
   const { top } = seen.getBoundingClientRect();
   for (const row of all("#calls > li", next)) {
@@ -274,11 +296,11 @@ async function showOlder() {
 /** The address, without what belongs to one response. */
 let page = new URLSearchParams();
 
-/** @param {string} query */
-function setAddress(query) {
+/** @param {string} query @param {string} [hash] */
+function setAddress(query, hash = "") {
   page = new URLSearchParams(query);
   page.delete("done");
-  history.replaceState(null, "", page.size ? `/?${page}` : "/");
+  history.replaceState(null, "", (page.size ? `/?${page}` : "/") + hash);
 }
 
 /** Increases with each change of the address: what was asked for before is dropped. */
@@ -306,7 +328,7 @@ async function go(address) {
   const { search, hash } = new URL(address, location.href);
   generation += 1;
   const mine = generation;
-  setAddress(search);
+  setAddress(search, hash);
   const next = await load(`/?${page}`);
   if (!next || mine !== generation) return;
   showPage(next);
@@ -336,15 +358,20 @@ async function submit(form, submitter) {
   form.ariaBusy = "true";
   generation += 1;
   /** @type {any} */
-  const fields = new FormData(form, submitter);
-  const next = await load(form.action, { method: "POST", body: new URLSearchParams(fields) });
+  const data = new FormData(form, submitter);
+  const next = await load(form.action, { method: "POST", body: new URLSearchParams(data) });
   form.ariaBusy = null;
-  if (!next) return;
-  // What was typed has arrived; a refusal brings it back.
-  form.reset();
+  one(".refused", form)?.remove();
+  if (!next) {
+    const text = document.createElement("p");
+    text.className = "refused";
+    text.textContent = "The sandbox did not respond.";
+    return form.append(text);
+  }
   const outcome = result(next) ?? byId("notice", next);
-  showPage(next);
   const isRefused = outcome.matches(".refused");
+  if (!isRefused) form.reset();
+  showPage(next);
   // Its piece stays if it has other fields in use.
   if (isRefused && next.contains(outcome)) form.append(outcome);
   if (!isRefused && form.closest(".menu")) form.closest(".menu").open = false;
@@ -442,6 +469,8 @@ function connect() {
   on(stream, "resync", ({ lastEventId }) => {
     position = lastEventId;
     newer.clear();
+    // Another list: what it has may be gone.
+    list().dataset.scope = "";
     void ask({ whole: true });
   });
   on(stream, "error", () => {
@@ -678,7 +707,7 @@ document.body.classList.add("scripted");
 byId("live").hidden = false;
 byId("shortcuts-on").checked = stored(() => localStorage.getItem("shortcuts")) !== "false";
 failed = Number(one("[data-count=failed]").textContent.replaceAll(",", ""));
-setAddress(location.search);
+setAddress(location.search, location.hash);
 enliven(document);
 setClock(byId("clock"));
 countRows();

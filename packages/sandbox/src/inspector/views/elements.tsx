@@ -48,10 +48,13 @@ export const Assumed = ({ id }: { id: string }) => (
   </a>
 );
 
-/** A text of the sandbox, in which each A-nn is a link to its row of the ledger. */
+const isoTime = /\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)\.\d{3}Z/g;
+
+/** A text of the sandbox, in which each A-nn is a link to its row of the ledger, and times are those of a day. */
 export const Linked = ({ text }: { text: string }) => (
   <>
     {text
+      .replaceAll(isoTime, "$1")
       .split(/(A-\d\d)/)
       .map((part, index) => (index % 2 === 1 ? <Assumed id={part} /> : <Text of={part} />))}
   </>

@@ -1,11 +1,11 @@
 import { endpointShape } from "../../control/shapes.js";
 import { eventTypes } from "../../delivery/event-types.js";
 import { href } from "../page-state.js";
-import { revision, type View } from "../view.js";
+import { nowOf, revision, type View } from "../view.js";
 import { shortUrl } from "../words.js";
 import { Action, allTyped, isRefused, typed } from "./action.js";
 import { Copy, Icon, Text, Time } from "./elements.js";
-import { receiverCode, receiverCommands } from "./receiver-code.js";
+import { ReceiverCode } from "./receiver-code.js";
 
 type Endpoint = ReturnType<typeof endpointShape>;
 
@@ -86,7 +86,7 @@ const EndpointItem = ({ view, endpoint }: { view: View; endpoint: Endpoint }) =>
       </p>
       <p class="sub">
         secret <code>whsec_{hint}</code>
-        {previous && (
+        {previous && Date.parse(previous.until) > nowOf(view) && (
           <>
             , until <Time at={previous.until} /> <code>whsec_{previous.secret_hint}</code>
           </>
@@ -149,7 +149,7 @@ const Secret = ({ view, id, secret }: { view: View; id: string; secret: string }
           Signing secret of <code>{id}</code>
         </b>
         <br />
-        It is shown this once. Copy it now.
+        It is shown only once. Copy it now.
       </p>
       <div class="line">
         <code class="whole">{secret}</code>
@@ -158,18 +158,7 @@ const Secret = ({ view, id, secret }: { view: View; id: string; secret: string }
       <p class="sub">
         Give it to your receiver as <code>SVC_WEBHOOK_SECRET</code>.
       </p>
-      <details id="receiver-code">
-        <summary>No receiver yet? One in a single file</summary>
-        <pre class="body" tabindex={0} role="region" aria-label="receiver.mjs">
-          {receiverCode}
-        </pre>
-        <Copy text={receiverCode} label="Copy receiver.mjs" />
-        <p class="sub">Save it as receiver.mjs, then:</p>
-        <pre class="body" tabindex={0} role="region" aria-label="Commands">
-          {receiverCommands}
-        </pre>
-        <Copy text={receiverCommands} label="Copy the commands" />
-      </details>
+      <ReceiverCode id="receiver-code" secret={secret} />
       <a class="btn" href={href(view.state, {}, "endpoints")} data-dismiss>
         <Icon of="ok" /> I have copied it
       </a>

@@ -50,7 +50,7 @@ const filtered = (state: PageState) =>
   ({
     code: "page_filtered",
     severity: "info",
-    text: "The newest call does not match the filter. It may be what you wait for.",
+    text: "The newest call does not match the filter. It may be what you are waiting for.",
     remedy: { text: "Clear the filter.", href: clearHref(state) },
   }) as const;
 

@@ -29,7 +29,8 @@ export const Signature = ({ view, delivery, attempt }: SignatureProps) => {
           <span>
             <b>Signed correctly.</b> The header is the HMAC-SHA256 of the {request.body.bytes} body
             bytes.
-            {attempt.status === 401 && " The receiver refused a correctly signed request."}
+            {attempt.status === 401 &&
+              " The receiver refused a correctly signed request: its secret differs, or it did not verify these bytes."}
           </span>
         </p>
       ) : (

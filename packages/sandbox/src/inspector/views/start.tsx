@@ -5,6 +5,7 @@ import type { View } from "../view.js";
 import { Action } from "./action.js";
 import { Copy, Icon, Text } from "./elements.js";
 import { NewEndpoint, typesOf } from "./endpoints.js";
+import { ReceiverCode } from "./receiver-code.js";
 import { Piece } from "./piece.js";
 
 /** Shown while nothing is chosen: the next step, or the newest failure. */
@@ -20,7 +21,7 @@ export const Start = ({ view }: { view: View }) => {
   if (!shown) return null;
   return (
     <Piece id="about" class="about" data={[shown.id, shown.state]}>
-      <h2 id="h-detail">Choose what you want to see</h2>
+      <h2 id="h-detail">Nothing is selected</h2>
       <p>
         {failed ? "The newest failure: " : "The newest delivery: "}
         <a href={itemHref(view.state, shown.id)}>
@@ -62,7 +63,7 @@ const FirstSteps = ({ view }: { view: View }) => {
             <p>
               {view.outcome?.kind === "secret" ? (
                 <>
-                  Give it <a href="#secret">its signing secret</a>, which is shown this once.
+                  Give it <a href="#secret">its signing secret</a>, which is shown only once.
                 </>
               ) : (
                 <>
@@ -74,12 +75,13 @@ const FirstSteps = ({ view }: { view: View }) => {
           ) : (
             <NewEndpoint view={view} place="steps" label="Register your receiver" />
           )}
+          {view.outcome?.kind !== "secret" && <ReceiverCode id="first-receiver" />}
         </li>
         <li>
           <h3>Send an email</h3>
           <p>
             It is accepted, sent and delivered, and each event goes to your receiver. Without one
-            that listens, its attempts fail and are made again.
+            that listens, the attempts fail and are retried.
           </p>
           <Action view={view} name="test-email" with={{ place: "steps" }}>
             <button class={hasEndpoint ? "main" : undefined}>Send a test email</button>

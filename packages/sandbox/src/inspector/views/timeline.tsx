@@ -85,7 +85,8 @@ const Empty = ({ state, counts }: { state: PageState; counts: Counts }) => {
         "There are no older calls."
       ) : (
         <>
-          No call has <Text of={filters.join(", ")} />. {count(counts.calls, "call")} are stored.
+          No call has <Text of={filters.join(", ")} />.{" "}
+          {count(counts.calls, "call is", "calls are")} stored.
         </>
       )}{" "}
       <a href={clearHref(state)}>{hasFilter(state) ? "Clear the filter" : "Newest calls"}</a>
