@@ -71,7 +71,7 @@ describe.each(packages)("the tarball of $name", ({ files, installed, manifest, n
       "README.md",
       "package.json",
     ]);
-    expect(files.filter((file) => /\btests?\b/.test(file))).toEqual([]);
+    expect(files.filter((file) => /\btests?\/|\.test\./.test(file))).toEqual([]);
   });
 
   // tsc does not remove the output of deleted sources, so every build script empties dist first.
