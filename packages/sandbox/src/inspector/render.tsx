@@ -16,7 +16,9 @@ const parts = {
   health: ({ view, page }: PartProps) => (
     <Health view={view} isFiltered={hidesNewest(view, page)} />
   ),
-  timeline: ({ view, page }: PartProps) => <Timeline view={view} page={page} />,
+  timeline: ({ view, page, calls }: PartProps) => (
+    <Timeline view={view} page={page} calls={calls} />
+  ),
   detail: ({ view }: PartProps) => <Detail view={view} />,
   setup: ({ view }: PartProps) => <Setup view={view} />,
 };
@@ -26,6 +28,7 @@ type PartName = keyof typeof parts;
 interface PartProps {
   readonly view: View;
   readonly page: ReturnType<typeof timeline>;
+  readonly calls?: ReadonlySet<string> | undefined;
 }
 
 export const isPart = (name: string): name is PartName => Object.hasOwn(parts, name);
@@ -53,17 +56,20 @@ export async function renderPage(view: View): Promise<string> {
   return `<!doctype html>${await htmlOf(document)}`;
 }
 
-/** Some parts. @param calls limits the timeline to calls that have changed, where it has them */
+/** Some parts. @param calls limits the rows of the timeline to calls that have changed. Default: all */
 export async function renderParts(
   view: View,
   names: readonly PartName[],
   calls: readonly string[],
 ): Promise<string> {
-  const page = pageOf(view);
-  const limited = calls.length === 0 ? page : only(page, new Set(calls));
+  const props = {
+    view,
+    page: pageOf(view),
+    calls: calls.length === 0 ? undefined : new Set(calls),
+  };
   const rendered = names.map((name) => {
     const Part = parts[name];
-    return htmlOf(<Part view={view} page={name === "timeline" ? limited : page} />);
+    return htmlOf(<Part {...props} />);
   });
   return (await Promise.all(rendered)).join("");
 }
@@ -77,11 +83,6 @@ function pageOf({ service, state }: View): PartProps["page"] {
   const { before, endpoint_id, q, type } = state;
   return timeline(service, { before, endpoint_id, q, type, state: state.state });
 }
-
-const only = (page: PartProps["page"], calls: ReadonlySet<string>): PartProps["page"] => ({
-  ...page,
-  data: page.data.filter(({ id }) => calls.has(id)),
-});
 
 /** Whether the filter hides the newest call, which is what somebody waits for. */
 function hidesNewest({ service, state }: View, { data }: PartProps["page"]): boolean {

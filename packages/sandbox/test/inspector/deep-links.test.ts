@@ -302,4 +302,12 @@ describe("a part of the page", () => {
     const { dom } = await opened.get(`/?part=timeline&call=${id}&call=call_x`);
     expect(all(dom, "#calls li").flatMap((row) => attr(row, "id") ?? [])).toEqual([id]);
   });
+
+  it("of the timeline without any of its rows does not say that there are none", async () => {
+    const whole = await opened.get("/?part=timeline");
+    const { dom } = await opened.get("/?part=timeline&call=none");
+    expect(all(dom, "#calls li")).toEqual([]);
+    expect(all(dom, "#empty")).toEqual([]);
+    expect(textOf(the(dom, "#more"))).toBe(textOf(the(whole.dom, "#more")));
+  });
 });

@@ -11,9 +11,11 @@ import { TestEmail } from "./test-email.js";
 interface TimelineProps {
   readonly view: View;
   readonly page: ReturnType<typeof timeline>;
+  /** The ids of calls whose rows are needed. Default: all of the page. */
+  readonly calls?: ReadonlySet<string> | undefined;
 }
 
-export const Timeline = ({ view, page }: TimelineProps) => {
+export const Timeline = ({ view, page, calls }: TimelineProps) => {
   const { state } = view;
   const { counts, dropped } = view.overview;
   const filters = filterNames.map((name) => state[name]);
@@ -37,9 +39,11 @@ export const Timeline = ({ view, page }: TimelineProps) => {
         Newer calls
       </a>
       <ol class="tl" id="calls" data-scope={revision([filters, state.before])}>
-        {page.data.map((call) => (
-          <CallRow view={view} call={call} />
-        ))}
+        {page.data
+          .filter(({ id }) => calls?.has(id) ?? true)
+          .map((call) => (
+            <CallRow view={view} call={call} />
+          ))}
       </ol>
       {page.data.length === 0 && <Empty state={state} counts={counts} />}
       <Piece
