@@ -1,12 +1,12 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { describe } from "vitest";
+import { freePort } from "./free-port.js";
 import { until } from "./until.js";
 
 export interface RedisServer {
@@ -33,15 +33,6 @@ export const describeWithRedis = (name: string, body: () => void): void => {
 };
 
 const describeOrSkip = isInstalled ? describe : describe.skip;
-
-async function freePort(wanted = 0): Promise<number> {
-  const server = createServer().listen(wanted, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address ? address.port : 0;
-}
 
 /** The cluster bus uses the port + 10,000. Both are below the system's ephemeral ports. */
 async function clusterPort(): Promise<number> {

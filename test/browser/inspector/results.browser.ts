@@ -6,6 +6,17 @@ import { lineOf, open, openInspector } from "./support.js";
 
 const whole = (page: Page) => page.locator("#secret .whole");
 
+/** A sandbox with a delivery that its receiver responded to with `status`. */
+async function delivered(status: number) {
+  const opened = await open();
+  opened.sandbox.deliverTo(() => new Response(null, { status }));
+  await opened.register(refusing, ["email.sent"]);
+  await opened.send();
+  await opened.sandbox.clock.advance(0);
+  const [{ id }] = await opened.deliveries();
+  return { ...opened, id: id as string };
+}
+
 const rotate = (page: Page, id: string) =>
   page.locator(`#${id}`).getByRole("button", { name: "Rotate secret" }).click();
 
@@ -42,12 +53,7 @@ describeWithBrowser("the result of an action", () => {
   });
 
   test("stays when a retry changes what it is about", async () => {
-    const opened = await open();
-    opened.sandbox.deliverTo(() => new Response(null, { status: 401 }));
-    await opened.register(refusing, ["email.sent"]);
-    await opened.send();
-    await opened.sandbox.clock.advance(0);
-    const [{ id }] = await opened.deliveries();
+    const { id, ...opened } = await delivered(401);
     const page = await openInspector(opened, `/?item=${id}`);
     await page.locator("#mine").fill("sha256=00");
     await page.getByRole("button", { name: "Explain" }).click();
@@ -60,12 +66,7 @@ describeWithBrowser("the result of an action", () => {
   });
 
   test("is a refusal with the text that was typed, also if the form is too long", async () => {
-    const opened = await open();
-    opened.sandbox.deliverTo(() => new Response(null));
-    await opened.register(refusing, ["email.sent"]);
-    await opened.send();
-    await opened.sandbox.clock.advance(0);
-    const [{ id }] = await opened.deliveries();
+    const { id, ...opened } = await delivered(200);
     const page = await openInspector(opened, `/?item=${id}`, { allow: [/413/] });
     await page.getByText("Edit and send…").click();
     await page.locator("#edit textarea").fill('"'.repeat(1_500_000));
@@ -106,12 +107,7 @@ describeWithBrowser("the list of calls", () => {
   });
 
   test("ends where a link leads", async () => {
-    const opened = await open();
-    opened.sandbox.deliverTo(() => new Response(null));
-    await opened.register(refusing, ["email.sent"]);
-    await opened.send();
-    await opened.sandbox.clock.advance(0);
-    const [{ id }] = await opened.deliveries();
+    const { id, ...opened } = await delivered(200);
     const page = await openInspector(opened, `/?item=${id}#request`, {
       viewport: { width: 360, height: 640 },
     });

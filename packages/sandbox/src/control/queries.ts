@@ -209,7 +209,7 @@ export async function attemptDetail(world: World, id: string, n: string, full: b
 }
 
 /** The assumptions that formed an attempt. */
-function assumptionsBehind({ trigger, error }: AttemptRecord): readonly string[] {
+export function assumptionsBehind({ trigger, error }: AttemptRecord): readonly string[] {
   const ids = ["A-07", "A-10", "A-19", "A-20", "A-25", "A-26", "A-27"];
   if (trigger === "retry") ids.push("A-09");
   if (trigger === "redeliver") ids.push("A-17", "A-18");

@@ -23,7 +23,7 @@ interface Last {
 /** What the newest genuine attempt of each active endpoint met, the newest first. */
 export function* receivers(world: World): Iterable<Finding> {
   const { endpoints, deliveries, tally } = world.state;
-  const last = Array.from(tally.newest).flatMap(([endpointId, id]): readonly Last[] => {
+  const last = Array.from(tally.newest).flatMap(([endpointId, { id }]): readonly Last[] => {
     const endpoint = endpoints.get(endpointId);
     const delivery = deliveries.get(id);
     const attempt = delivery?.attempts.findLast(isGenuine);

@@ -62,6 +62,10 @@ export function href(current: PageState, changes: Partial<PageState> = {}, ancho
 export const itemHref = (current: PageState, item: string, attempt?: number): string =>
   href(current, { item, attempt: attempt?.toString(), from: undefined, full: undefined }, "detail");
 
+/** The attempt that is shown, of a delivery that has had `made`: 0 if there is none. */
+export const shownAttempt = ({ attempt }: PageState, made: number): number =>
+  Math.min(Number(attempt ?? made), made);
+
 export const hasFilter = (current: PageState): boolean =>
   filterNames.some((name) => current[name] !== undefined);
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Explanation } from "@svc-webhooks/testing/explain";
 import type { overview } from "../control/queries.js";
+import type { EndpointRecord } from "../state/records.js";
 import type { Service } from "../service/service.js";
 import type { ActionName, Fields } from "./actions.js";
 import type { PageState } from "./page-state.js";
@@ -26,6 +27,9 @@ export interface View {
   readonly instance: string;
   readonly issueToken: () => string;
 }
+
+export const activeEndpoints = ({ service: { state } }: View): readonly EndpointRecord[] =>
+  state.endpoints.list().filter(({ status }) => status === "active");
 
 /** A short hash: a piece of the page with the same one is the same. */
 export const revision = (data: unknown): string =>

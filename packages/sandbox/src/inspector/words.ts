@@ -113,3 +113,5 @@ export const amount = (n: number): string => plural.format(n);
 
 /** `localhost:3000/webhooks`: the scheme says nothing while all are local. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, "");
+
+export const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

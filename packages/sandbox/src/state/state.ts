@@ -1,18 +1,8 @@
 import { ApiError } from "../errors.js";
 import { clearImmediate, setImmediate } from "../lib/timers.js";
 import { noJournal, type Change, type Journal } from "./journal.js";
-import type {
-  AttemptRecord,
-  CallRecord,
-  DeliveryRecord,
-  DomainRecord,
-  EndpointRecord,
-  EventRecord,
-  FaultRecord,
-  IdempotencyRecord,
-  SendRecord,
-} from "./records.js";
-import type { Kind, Kinds, Table } from "./table.js";
+import type { AttemptRecord, DeliveryRecord } from "./records.js";
+import type { Kind, Kinds, Table, Tables } from "./table.js";
 import { createTally, type Tally } from "./tally.js";
 
 export type ChangeListener = (kind: Kind, id: string) => void;
@@ -21,16 +11,7 @@ export type ChangeListener = (kind: Kind, id: string) => void;
  * All records, in memory, and the changes that the journal has not seen. Everything reads and writes
  * records synchronously; `commit` then makes them survive the process.
  */
-export interface State {
-  readonly calls: Table<CallRecord>;
-  readonly sends: Table<SendRecord>;
-  readonly domains: Table<DomainRecord>;
-  readonly endpoints: Table<EndpointRecord>;
-  readonly events: Table<EventRecord>;
-  readonly deliveries: Table<DeliveryRecord>;
-  readonly idempotency: Table<IdempotencyRecord>;
-  readonly faults: Table<FaultRecord>;
-  readonly settings: Table<Kinds["setting"]>;
+export interface State extends Tables {
   readonly tally: Tally;
   readonly addAttempt: (delivery: DeliveryRecord, attempt: AttemptRecord) => void;
   readonly nextSeq: () => number;

@@ -35,3 +35,16 @@ export interface Table<Item> {
   readonly put: (item: Item) => Item;
   readonly drop: (id: string) => void;
 }
+
+/** All records. */
+export interface Tables {
+  readonly calls: Table<CallRecord>;
+  readonly sends: Table<SendRecord>;
+  readonly domains: Table<DomainRecord>;
+  readonly endpoints: Table<EndpointRecord>;
+  readonly events: Table<EventRecord>;
+  readonly deliveries: Table<DeliveryRecord>;
+  readonly idempotency: Table<IdempotencyRecord>;
+  readonly faults: Table<FaultRecord>;
+  readonly settings: Table<Kinds["setting"]>;
+}

@@ -1,12 +1,5 @@
-import type {
-  AttemptRecord,
-  CallRecord,
-  DeliveryRecord,
-  DeliveryState,
-  EventRecord,
-  SendRecord,
-} from "./records.js";
-import type { Kind, Table } from "./table.js";
+import type { AttemptRecord, DeliveryState } from "./records.js";
+import type { Kind, Tables } from "./table.js";
 
 /** What would take a look at every record, kept up to date with each change. */
 export interface Tally {
@@ -14,8 +7,8 @@ export interface Tally {
   readonly deliveries: Readonly<Record<DeliveryState, number>>;
   /** How many events went to no endpoint. */
   readonly notSent: number;
-  /** By endpoint: the delivery with its newest genuine attempt. */
-  readonly newest: ReadonlyMap<string, string>;
+  /** By endpoint: the delivery with its newest genuine attempt, and the time of that attempt. */
+  readonly newest: ReadonlyMap<string, { readonly id: string; readonly at: number }>;
   /** Increases when a call, or something that it caused, changes. */
   readonly revisionOf: (callId: string) => number;
 }
@@ -24,12 +17,7 @@ export interface Tally {
 export const isGenuine = ({ tamper, faultId }: AttemptRecord): boolean =>
   tamper === undefined && faultId === undefined;
 
-interface Records {
-  readonly calls: Table<CallRecord>;
-  readonly sends: Table<SendRecord>;
-  readonly events: Table<EventRecord>;
-  readonly deliveries: Table<DeliveryRecord>;
-}
+type Records = Pick<Tables, "calls" | "sends" | "events" | "deliveries">;
 
 export function createTally(records: Records): Tally & {
   readonly note: (kind: Kind, id: string) => void;
@@ -38,7 +26,6 @@ export function createTally(records: Records): Tally & {
   const deliveries = { pending: 0, attempting: 0, succeeded: 0, failed: 0 };
   const unsent = new Set<string>();
   const newest = new Map<string, { readonly id: string; readonly at: number }>();
-  const newestIds = new Map<string, string>();
   const revisions = new Map<string, number>();
 
   const noteDelivery = (id: string) => {
@@ -47,11 +34,7 @@ export function createTally(records: Records): Tally & {
     if (before !== undefined) deliveries[before] -= 1;
     if (!delivery) {
       states.delete(id);
-      for (const [endpoint, known] of newestIds) {
-        if (known !== id) continue;
-        newest.delete(endpoint);
-        newestIds.delete(endpoint);
-      }
+      for (const [endpoint, known] of newest) if (known.id === id) newest.delete(endpoint);
       return;
     }
     states.set(id, delivery.state);
@@ -59,7 +42,6 @@ export function createTally(records: Records): Tally & {
     const attempt = delivery.attempts.findLast(isGenuine);
     if (!attempt || attempt.startedAt < (newest.get(delivery.endpointId)?.at ?? 0)) return;
     newest.set(delivery.endpointId, { id, at: attempt.startedAt });
-    newestIds.set(delivery.endpointId, id);
   };
 
   return {
@@ -67,7 +49,7 @@ export function createTally(records: Records): Tally & {
     get notSent() {
       return unsent.size;
     },
-    newest: newestIds,
+    newest,
     revisionOf: (callId) => revisions.get(callId) ?? 0,
     note(kind, id) {
       if (kind === "delivery") noteDelivery(id);

@@ -1,19 +1,9 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { startModule } from "@svc-webhooks/kit/programs";
 import { expect, test } from "vitest";
 import { formOf, openPage, rawText, the } from "./support.js";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 test("the receiver that the page offers receives the events of a test email", async () => {
   const { get, submit, follow, clock } = await openPage();

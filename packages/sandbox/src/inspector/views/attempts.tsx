@@ -1,5 +1,5 @@
 import { href } from "../page-state.js";
-import { type View } from "../view.js";
+import type { View } from "../view.js";
 import { amount, durationText, resultWords, tamperTexts, triggerWords } from "../words.js";
 import { Icon, Scroll, Text, Time } from "./elements.js";
 import { Piece } from "./piece.js";

@@ -1,5 +1,5 @@
 import type { attemptDetail, deliveryDetail } from "../../control/queries.js";
-import { type View } from "../view.js";
+import type { View } from "../view.js";
 
 export type DeliveryWhole = ReturnType<typeof deliveryDetail>;
 export type AttemptWhole = Awaited<ReturnType<typeof attemptDetail>>;

@@ -1,4 +1,5 @@
 import { attemptDetail, sendDetail } from "../../control/queries.js";
+import { shownAttempt } from "../page-state.js";
 import { nowOf, type View } from "../view.js";
 import { visibleText } from "../visible.js";
 import { resultWords, shortUrl } from "../words.js";
@@ -18,8 +19,7 @@ import { Answer, Request } from "./exchange.js";
 export const DeliveryDetail = async ({ view, delivery }: DeliveryProps) => {
   const { service, state } = view;
   const full = state.full === "true";
-  const wanted = Number(state.attempt ?? delivery.attempts.length);
-  const n = wanted <= delivery.attempts.length ? wanted : delivery.attempts.length;
+  const n = shownAttempt(state, delivery.attempts.length);
   const attempt = n > 0 ? await attemptDetail(service, delivery.id, String(n), full) : undefined;
   const send =
     delivery.send_id !== undefined && service.state.sends.get(delivery.send_id)

@@ -1,7 +1,7 @@
 import type { eventDetail } from "../../control/queries.js";
 import { itemHref } from "../page-state.js";
 import type { View } from "../view.js";
-import { notSentTexts, shortUrl } from "../words.js";
+import { notSentTexts, shortUrl, upperFirst } from "../words.js";
 import { Icon, Linked, Text, Time } from "./elements.js";
 import { Piece } from "./piece.js";
 import { Track } from "./track.js";
@@ -58,5 +58,3 @@ export const EventDetail = ({ view, event }: EventProps) => (
     </ul>
   </Piece>
 );
-
-const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

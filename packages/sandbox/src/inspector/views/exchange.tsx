@@ -1,6 +1,6 @@
 import { href } from "../page-state.js";
-import { type View } from "../view.js";
-import { amount, durationText, resultWords, shortUrl } from "../words.js";
+import type { View } from "../view.js";
+import { amount, durationText, resultWords, shortUrl, upperFirst } from "../words.js";
 import { Bytes, HeaderTable } from "./bytes.js";
 import { Assumed, Icon, Linked, Text } from "./elements.js";
 import { Piece } from "./piece.js";
@@ -43,8 +43,6 @@ export const Answer = ({ view, attempt }: { view: View; attempt: AttemptWhole })
     </Piece>
   );
 };
-
-const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The exact request of an attempt. */
 export const Request = ({ view, delivery, attempt }: AttemptProps) => {

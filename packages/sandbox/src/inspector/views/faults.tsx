@@ -1,7 +1,7 @@
 import { faultShape } from "../../control/shapes.js";
 import { faultKinds } from "../../faults.js";
 import { operations } from "../../service/operations.js";
-import { revision, type View } from "../view.js";
+import { activeEndpoints, revision, type View } from "../view.js";
 import { shortUrl } from "../words.js";
 import { Action, isRefused, typed } from "./action.js";
 import { Hidden, Icon, Text } from "./elements.js";
@@ -33,7 +33,7 @@ export const Faults = ({ view }: { view: View }) => {
     .filter(({ cancelled }) => !cancelled)
     .toReversed()
     .toSorted((a, b) => Math.sign(b.left) - Math.sign(a.left));
-  const endpoints = Array.from(state.endpoints.all()).filter(({ status }) => status === "active");
+  const endpoints = activeEndpoints(view);
   const waiting = faults.filter(({ left }) => left > 0);
   const used = faults.slice(waiting.length, waiting.length + 3);
   const target = endpoints.at(-1)?.id;

@@ -1,19 +1,17 @@
 import { clockShape } from "../../control/shapes.js";
+import { slotsLeft } from "../../faults.js";
 import { actionOf } from "../actions.js";
 import { href } from "../page-state.js";
-import { revision, type View } from "../view.js";
+import { activeEndpoints, revision, type View } from "../view.js";
 import { count, durationText } from "../words.js";
 import { Action, Refusal } from "./action.js";
 import { Copy, Icon, Key, Linked } from "./elements.js";
 
 export const Header = ({ view }: { view: View }) => {
   const { state, ledger } = view.service;
-  const active = Array.from(state.endpoints.all()).filter((one) => one.status === "active").length;
-  const faults = Array.from(state.faults.all()).filter(
-    (one) => !one.cancelled && one.slots.some((slot) => slot.usedBy === undefined),
-  ).length;
+  const faults = state.faults.list().filter((fault) => slotsLeft(fault) > 0).length;
   const places = [
-    ["endpoints", `Endpoints ${active}`],
+    ["endpoints", `Endpoints ${activeEndpoints(view).length}`],
     ["faults", `Faults ${faults}`],
     ["assumptions", `Assumptions ${ledger.list().length}`],
     ["domains", `Domains ${state.domains.size}`],

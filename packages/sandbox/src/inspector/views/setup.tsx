@@ -1,8 +1,9 @@
 import { ApiError } from "../../errors.js";
-import { attemptDetail, findDelivery } from "../../control/queries.js";
+import { assumptionsBehind, findDelivery } from "../../control/queries.js";
 import { deliveryShape } from "../../control/shapes.js";
 import { matchRoute } from "../../http/route.js";
 import { operations } from "../../service/operations.js";
+import { shownAttempt } from "../page-state.js";
 import type { View } from "../view.js";
 import { Assumptions } from "./assumptions.js";
 import { Action } from "./action.js";
@@ -11,11 +12,11 @@ import { Endpoints } from "./endpoints.js";
 import { Faults } from "./faults.js";
 
 /** The state of the world that explains the timeline. */
-export const Setup = async ({ view }: { view: View }) => (
+export const Setup = ({ view }: { view: View }) => (
   <aside class="rail" id="setup" aria-label="Set-up">
     <Endpoints view={view} />
     <Faults view={view} />
-    <Assumptions view={view} behind={await assumptionsBehind(view)} />
+    <Assumptions view={view} behind={assumptionsOf(view)} />
     <Domains view={view} />
     <section class="panel" id="storage" aria-labelledby="h-storage">
       <h2 id="h-storage">Start again</h2>
@@ -31,10 +32,8 @@ export const Setup = async ({ view }: { view: View }) => (
 );
 
 /** The assumptions behind the item that is shown. */
-async function assumptionsBehind({
-  service,
-  state: { item = "", attempt },
-}: View): Promise<readonly string[]> {
+function assumptionsOf({ service, state }: View): readonly string[] {
+  const { item = "" } = state;
   try {
     const path = service.state.calls.get(item);
     if (path) return usedBy(operationOf(path.method, path.path));
@@ -42,11 +41,10 @@ async function assumptionsBehind({
     if (item.startsWith("src_")) return ["A-03", "A-04"];
     if (item === "") return [];
     const delivery = findDelivery(service, item);
-    const n = Math.min(Number(attempt ?? delivery.attempts.length), delivery.attempts.length);
-    const ids = n > 0 ? (await attemptDetail(service, item, String(n), false)).assumptions : [];
-    return Array.from(
-      new Set([...deliveryShape(service, delivery).assumptions, ...ids]),
-    ).toSorted();
+    const attempt = delivery.attempts[shownAttempt(state, delivery.attempts.length) - 1];
+    const ids = new Set(deliveryShape(service, delivery).assumptions);
+    for (const id of attempt ? assumptionsBehind(attempt) : []) ids.add(id);
+    return Array.from(ids).toSorted();
   } catch (error) {
     if (error instanceof ApiError) return [];
     throw error;

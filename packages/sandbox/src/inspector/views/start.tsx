@@ -1,7 +1,5 @@
-import { countsOf } from "../../control/queries.js";
-import { stateWords } from "../../control/search.js";
 import { itemHref } from "../page-state.js";
-import type { View } from "../view.js";
+import { activeEndpoints, type View } from "../view.js";
 import { Action } from "./action.js";
 import { Copy, Icon, Text } from "./elements.js";
 import { NewEndpoint, typesOf } from "./endpoints.js";
@@ -12,12 +10,11 @@ import { Piece } from "./piece.js";
 export const Start = ({ view }: { view: View }) => {
   const { state } = view.service;
   if (state.deliveries.size === 0) return <FirstSteps view={view} />;
-  const newest = Array.from(state.deliveries.all()).toReversed();
-  const failed = newest.find((one) => {
-    const last = one.attempts.at(-1);
-    return last !== undefined && !last.ok && stateWords[one.state] !== "succeeded";
-  });
-  const shown = failed ?? newest[0];
+  const deliveries = state.deliveries.list();
+  const failed = deliveries.findLast(
+    (one) => one.attempts.at(-1)?.ok === false && one.state !== "succeeded",
+  );
+  const shown = failed ?? deliveries.at(-1);
   if (!shown) return null;
   return (
     <Piece id="about" class="about" data={[shown.id, shown.state]}>
@@ -34,12 +31,11 @@ export const Start = ({ view }: { view: View }) => {
 };
 
 const FirstSteps = ({ view }: { view: View }) => {
-  const { state } = view.service;
-  const hasEndpoint = Array.from(state.endpoints.all()).some(({ status }) => status === "active");
+  const hasEndpoint = activeEndpoints(view).length > 0;
   const lines = `SVC_BASE_URL=${view.overview.base_url}\nSVC_API_KEY=svc_test`;
   const types = typesOf(view);
   return (
-    <Piece id="about" class="about steps" data={[hasEndpoint, countsOf(state).calls > 0, types]}>
+    <Piece id="about" class="about steps" data={[hasEndpoint, types]}>
       <h2 id="h-detail">Three steps to the first delivery</h2>
       <ol>
         <li>
