@@ -1,0 +1,25 @@
+import type { Database, Query, Row } from "../database.js";
+
+/** The members of PGlite that the store uses. */
+export interface Pglite<Tx extends PgliteQueries = PgliteQueries> extends PgliteQueries {
+  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>;
+}
+
+export interface PgliteQueries {
+  query(text: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+const queryOver =
+  (on: PgliteQueries): Query =>
+  async (text, values) =>
+    (await on.query(text, [...values])).rows as readonly Row[];
+
+/**
+ * PGlite, the PostgreSQL in a process: for tests, and for applications of a single process. It has one
+ * connection: a statement outside of a transaction waits until the transaction ends, and one that the
+ * transaction's own code awaits waits forever.
+ */
+export const fromPglite = <Tx extends PgliteQueries>(db: Pglite<Tx>): Database<Tx> => ({
+  query: queryOver(db),
+  transaction: (work) => db.transaction((tx) => work(tx, queryOver(tx))),
+});

@@ -1,0 +1,46 @@
+import { ReceiverConfigError } from "@svc-webhooks/core";
+import file from "../schema.sql?raw";
+
+/** The version that `schema.sql` creates. */
+export const version = 1;
+
+/** A schema's statements. All values are texts. */
+export interface Schema {
+  readonly name: string;
+  readonly claim: string;
+  readonly complete: string;
+  readonly release: string;
+  readonly extend: string;
+  readonly forget: string;
+  readonly finish: string;
+  readonly purge: string;
+  /** Those of `schema.sql`, one by one. */
+  readonly creation: readonly string[];
+}
+
+/** How many parameters each function has. */
+const functions = { claim: 7, complete: 4, release: 5, extend: 3, forget: 1, finish: 2, purge: 1 };
+
+/** The names of the functions that this version calls. */
+export const functionNames: readonly string[] = Object.keys(functions).map((name) => `${name}_1`);
+
+/** @throws ReceiverConfigError `invalid_option` */
+export function schemaOf(name: string = "svc_webhooks"): Schema {
+  if (typeof name !== "string" || !/^[a-z_][a-z0-9_]{0,62}$/.test(name)) {
+    throw new ReceiverConfigError(
+      "invalid_option",
+      "schema",
+      "`schema` must be 1 to 63 characters of a-z, 0-9 and _, and start with a letter or _.",
+    );
+  }
+  const calls = Object.entries(functions).map(([called, size]) => {
+    const parameters = Array.from({ length: size }, (_, index) => `$${index + 1}::text`);
+    return [called, `select "${name}".${called}_1(${parameters.join(", ")}) as reply`];
+  });
+  const creation = file
+    .replaceAll(/\bsvc_webhooks\b/g, `"${name}"`)
+    .split(/\n\n+/)
+    // The file's heading is a comment only.
+    .filter((part) => /^(?!--)/m.test(part.trim()));
+  return { name, creation, ...(Object.fromEntries(calls) as Omit<Schema, "name" | "creation">) };
+}

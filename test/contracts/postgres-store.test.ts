@@ -1,0 +1,64 @@
+import { storeContract } from "@svc-webhooks/testing/store";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import {
+  age,
+  clientKinds,
+  pglite,
+  pooledClientKinds,
+  type TestStore,
+} from "@svc-webhooks/kit/postgres-clients";
+import {
+  describeWithPgBouncer,
+  describeWithPostgres,
+  pgBouncer,
+  postgresServer,
+  type PgBouncer,
+  type PostgresServer,
+} from "@svc-webhooks/kit/postgres-server";
+
+/** Registers the contract for one client, which is opened before its first case. */
+function contractOver(name: string, open: () => TestStore): void {
+  describe("the Postgres store", () => {
+    let client: TestStore;
+    beforeAll(async () => {
+      client = open();
+      await client.migrate();
+    });
+    afterAll(() => client?.close());
+
+    storeContract({ describe, it }, `over ${name}`, async () => {
+      await client.query("truncate svc_webhooks.deliveries", []);
+      return {
+        store: client.store,
+        advance: (ms) => client.query(age, [String(ms)]),
+      };
+    });
+  });
+}
+
+contractOver(pglite.name, () => pglite.open());
+
+describeWithPostgres("on a server", () => {
+  let server: PostgresServer;
+  beforeAll(async () => (server = await postgresServer()), 60_000);
+  afterAll(() => server?.close());
+  for (const { name, open } of clientKinds) {
+    contractOver(name, () => open(server.connectionString));
+  }
+});
+
+describeWithPgBouncer("through PgBouncer in transaction mode", () => {
+  let server: PostgresServer;
+  let bouncer: PgBouncer;
+  beforeAll(async () => {
+    server = await postgresServer();
+    bouncer = await pgBouncer(server);
+  }, 60_000);
+  afterAll(async () => {
+    await bouncer?.close();
+    await server?.close();
+  });
+  for (const { name, open } of pooledClientKinds) {
+    contractOver(name, () => open(bouncer.connectionString));
+  }
+});

@@ -1,0 +1,160 @@
+import { PGlite } from "@electric-sql/pglite";
+import {
+  fromDrizzle,
+  fromKysely,
+  fromPglite,
+  migrate,
+  postgresStore,
+  type Database,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from "@svc-webhooks/postgres";
+import { sql as drizzleSql } from "drizzle-orm";
+import { drizzle as drizzleOverPg } from "drizzle-orm/node-postgres";
+import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";
+import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
+import { Pool } from "pg";
+import postgres from "postgres";
+
+/** A store over one kind of client, and statements in and outside of its transactions. */
+export interface TestStore {
+  readonly store: PostgresStore<unknown>;
+  /** Runs a statement outside of any transaction. */
+  readonly query: Database<unknown>["query"];
+  /** Runs a statement in a transaction of the store. */
+  readonly queryIn: (tx: unknown, text: string, values?: readonly string[]) => Promise<unknown>;
+  readonly migrate: () => Promise<boolean>;
+  readonly close: () => Promise<void>;
+}
+
+export interface ClientKind {
+  readonly name: string;
+  readonly open: (connectionString: string, options?: PostgresStoreOptions) => TestStore;
+}
+
+const poolOf = (connectionString: string) =>
+  new Pool({ connectionString, max: 10, connectionTimeoutMillis: 5_000 });
+
+const overDatabase = <Tx>(
+  database: Database<Tx>,
+  queryIn: (tx: Tx, text: string, values: string[]) => Promise<unknown>,
+  close: () => Promise<void>,
+  options?: PostgresStoreOptions,
+): TestStore => ({
+  store: postgresStore(database, options),
+  query: database.query,
+  queryIn: (tx, text, values = []) => queryIn(tx as Tx, text, [...values]),
+  migrate: () => migrate(database, { schema: options?.schema }),
+  close,
+});
+
+export const pg: ClientKind = {
+  name: "pg",
+  open(connectionString, options) {
+    const pool = poolOf(connectionString);
+    return {
+      store: postgresStore(pool, options),
+      query: async (text, values) => (await pool.query(text, [...values])).rows,
+      queryIn: (tx, text, values = []) => (tx as Pool).query(text, [...values]),
+      migrate: () => migrate(pool, { schema: options?.schema }),
+      close: () => pool.end(),
+    };
+  },
+};
+
+const postgresJs = (prepare: boolean): ClientKind => ({
+  name: prepare ? "postgres.js" : "postgres.js with prepare: false",
+  open(connectionString, options) {
+    const sql = postgres(connectionString, { max: 10, prepare, onnotice: () => {} });
+    return {
+      store: postgresStore(sql, options) as PostgresStore<unknown>,
+      query: async (text, values) => sql.unsafe(text, [...values]),
+      queryIn: async (tx, text, values = []) => (tx as typeof sql).unsafe(text, [...values]),
+      migrate: () => migrate(sql, { schema: options?.schema }),
+      close: () => sql.end(),
+    };
+  },
+});
+
+const kysely: ClientKind = {
+  name: "Kysely over pg",
+  open(connectionString, options) {
+    const pool = poolOf(connectionString);
+    pool.on("error", () => {});
+    const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
+    return overDatabase(
+      fromKysely(db, CompiledQuery),
+      (tx, text, values) => tx.executeQuery(CompiledQuery.raw(text, values)),
+      () => db.destroy(),
+      options,
+    );
+  },
+};
+
+const drizzlePg: ClientKind = {
+  name: "Drizzle over pg",
+  open(connectionString, options) {
+    const pool = poolOf(connectionString);
+    pool.on("error", () => {});
+    const raw = (text: string, values: string[]) =>
+      drizzleSql(text.split(/\$\d+/) as unknown as TemplateStringsArray, ...values);
+    return overDatabase(
+      fromDrizzle(drizzleOverPg(pool), drizzleSql),
+      async (tx, text, values) => tx.execute(raw(text, values)),
+      () => pool.end(),
+      options,
+    );
+  },
+};
+
+const drizzlePostgresJs: ClientKind = {
+  name: "Drizzle over postgres.js",
+  open(connectionString, options) {
+    const sql = postgres(connectionString, { max: 10, onnotice: () => {} });
+    const raw = (text: string, values: string[]) =>
+      drizzleSql(text.split(/\$\d+/) as unknown as TemplateStringsArray, ...values);
+    return overDatabase(
+      fromDrizzle(drizzleOverPostgresJs(sql), drizzleSql),
+      async (tx, text, values) => tx.execute(raw(text, values)),
+      () => sql.end(),
+      options,
+    );
+  },
+};
+
+/** In this process, without a server. */
+export const pglite: Omit<ClientKind, "open"> & {
+  readonly open: (folder?: string, options?: PostgresStoreOptions) => TestStore;
+} = {
+  name: "PGlite",
+  open(folder, options) {
+    const db = new PGlite(folder);
+    return overDatabase(
+      fromPglite(db),
+      (tx, text, values) => tx.query(text, values),
+      () => db.close(),
+      options,
+    );
+  },
+};
+
+/** Each kind of client of a server that the README names. */
+export const clientKinds: readonly ClientKind[] = [
+  pg,
+  postgresJs(true),
+  kysely,
+  drizzlePg,
+  drizzlePostgresJs,
+];
+
+/** Those for PgBouncer in transaction mode. */
+export const pooledClientKinds: readonly ClientKind[] = [pg, postgresJs(false), kysely];
+
+/**
+ * A server's clock cannot be set, so this statement ages the records instead: it brings the ends of their
+ * leases and retention nearer. `$1`: milliseconds.
+ */
+export const age = `update svc_webhooks.deliveries set
+  lease_ends_at = lease_ends_at - $1::float8 * interval '1 millisecond',
+  expires_at = expires_at - $1::float8 * interval '1 millisecond',
+  purge_hour = svc_webhooks.hour_1(expires_at - $1::float8 * interval '1 millisecond')`;

@@ -1,0 +1,171 @@
+import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe } from "vitest";
+import { freePort } from "./free-port.js";
+import { until } from "./until.js";
+
+export interface PostgresServer {
+  readonly port: number;
+  /** For drivers. The role may do everything. */
+  readonly connectionString: string;
+  /** Crashes it: nothing is written, and every connection breaks. */
+  readonly crash: () => Promise<void>;
+  /** Starts it again after a crash. */
+  readonly restart: () => Promise<void>;
+  /** Ends it and removes its folder. */
+  readonly close: () => Promise<void>;
+}
+
+/** The folder of the newest server's programs: Debian keeps them out of the path. */
+const programs = ((): string | undefined => {
+  if (spawnSync("initdb", ["--version"]).status === 0) return "";
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian) ? readdirSync(debian) : [];
+  const newest = versions.toSorted((a, b) => Number(b) - Number(a))[0];
+  return newest && `${debian}/${newest}/bin/`;
+})();
+
+const hasPgBouncer = spawnSync("pgbouncer", ["--version"]).status === 0;
+
+if (process.env["CI"] && (programs === undefined || !hasPgBouncer)) {
+  throw new Error(
+    "PostgreSQL or PgBouncer is not installed. In CI, install both: no test may be skipped.",
+  );
+}
+
+const describing =
+  (missing: string | undefined) =>
+  (name: string, body: () => void): void => {
+    const shown = missing ? `${name} (SKIPPED: ${missing} is not installed)` : name;
+    (missing ? describe.skip : describe)(shown, body);
+  };
+
+const missingServer = programs === undefined ? "PostgreSQL" : undefined;
+
+/** `describe` for tests that need a server. Without one, they are skipped by name. */
+export const describeWithPostgres = describing(missingServer);
+
+/** As `describeWithPostgres`, with PgBouncer. */
+export const describeWithPgBouncer = describing(
+  missingServer ?? (hasPgBouncer ? undefined : "PgBouncer"),
+);
+
+/** PostgreSQL and PgBouncer refuse to run as root. */
+const account = ((): { readonly uid?: number; readonly gid?: number } => {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag: string) =>
+    Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
+  return { uid: id("-u"), gid: id("-g") };
+})();
+
+/** A folder that the server's account owns. */
+function folder(name: string): string {
+  const path = mkdtempSync(join(tmpdir(), `svc-webhooks-${name}-`));
+  if (account.uid !== undefined) chownSync(path, account.uid, account.gid ?? 0);
+  return path;
+}
+
+const isListening = async (port: number): Promise<boolean> => {
+  try {
+    await promisify(execFile)(`${programs}pg_isready`, ["-h", "127.0.0.1", "-p", String(port)]);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * Starts a real server on a new cluster, as an unprivileged user on a free port.
+ *
+ * @param settings such as `{ fsync: "on" }`. By default it does not wait for the disk
+ */
+export async function postgresServer(
+  settings: Readonly<Record<string, string>> = { fsync: "off" },
+): Promise<PostgresServer> {
+  const directory = folder("postgres");
+  const data = join(directory, "data");
+  await promisify(execFile)(
+    `${programs}initdb`,
+    ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
+    { ...account, cwd: directory },
+  );
+  const port = await freePort();
+  const options = Object.entries({
+    port: String(port),
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: "200",
+    ...settings,
+  }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+
+  let server: ChildProcess;
+  let exited: Promise<unknown>;
+  const start = async () => {
+    server = spawn(`${programs}postgres`, ["-D", data, ...options], {
+      ...account,
+      cwd: directory,
+      stdio: "ignore",
+    });
+    exited = once(server, "exit");
+    await until(() => isListening(port), "the server accepts connections", 20_000);
+  };
+  // SIGQUIT is PostgreSQL's immediate shutdown: without a checkpoint, as in a crash.
+  const crash = async () => {
+    server.kill("SIGQUIT");
+    await exited;
+  };
+  await start();
+  return {
+    port,
+    connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    crash,
+    restart: start,
+    async close() {
+      await crash();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface PgBouncer {
+  readonly port: number;
+  readonly connectionString: string;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts PgBouncer in transaction mode in front of a server. */
+export async function pgBouncer(server: PostgresServer, connections = 4): Promise<PgBouncer> {
+  const directory = folder("pgbouncer");
+  const port = await freePort();
+  const file = join(directory, "pgbouncer.ini");
+  writeFileSync(
+    file,
+    `[databases]
+postgres = host=127.0.0.1 port=${server.port} dbname=postgres user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+max_client_conn = 500
+default_pool_size = ${connections}
+`,
+  );
+  const child = spawn("pgbouncer", [file], { ...account, cwd: directory, stdio: "ignore" });
+  const exited = once(child, "exit");
+  await until(() => isListening(port), "PgBouncer accepts connections", 20_000);
+  return {
+    port,
+    connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async close() {
+      child.kill("SIGKILL");
+      await exited;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
