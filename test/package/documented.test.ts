@@ -95,6 +95,7 @@ test("the options table lists the members of ReceiverOptions", () => {
 
 test.each([
   { entry: "@svc-webhooks/redis", type: "RedisStoreOptions" },
+  { entry: "@svc-webhooks/postgres", type: "PostgresStoreOptions" },
   { entry: "@svc-webhooks/cloudflare", type: "DurableObjectStoreOptions" },
   { entry: "@svc-webhooks/testing", type: "SignedRequestOptions" },
 ])("the options table of $entry lists the members of $type", ({ entry, type }) => {
