@@ -53,7 +53,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * @throws TransactionLost `transaction_lost`: this run does not own the delivery any more. Nothing was
    *   written; let it reject the handler
    * @throws WebhookError `not_claimed`: the context has no fence, because the store was unavailable and
-   *   `onStoreError` is `"process"`; `pool_timeout`: `work` waited for the pool in vain; `not_sent`: no
+   *   `onStoreError` is `"process"`; `pool_timeout`: `work` waited for the pool and got no connection; `not_sent`: no
    *   connection; `schema_missing`, `permission_denied`
    * @throws what `work` rejects with, or the database at the commit. Nothing was written, except if the
    *   connection was lost during the commit; then the next attempt finds the truth
