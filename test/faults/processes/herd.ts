@@ -1,7 +1,7 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { rolldown } from "rolldown";
+import { bundled, drained, startChild } from "./child.js";
 import type { ReceiverSettings } from "./receiver.js";
 
 /** A slot for a receiver's process, which another process may fill later. */
@@ -26,18 +26,12 @@ export async function startHerd(
   size: number,
   settings: Omit<ReceiverSettings, "port">,
 ): Promise<Herd> {
-  const script = await bundledReceiver();
+  const script = await bundled(fileURLToPath(new URL("receiver.ts", import.meta.url)));
   const places = await Promise.all(Array.from({ length: size }, () => place(script, settings)));
   return {
     places,
     async drain() {
-      await Promise.all(
-        places.map(async ({ process }) => {
-          const exited = once(process, "exit");
-          process.kill("SIGTERM");
-          await exited;
-        }),
-      );
+      await Promise.all(places.map(drained));
     },
     killAll: () => {
       for (const { process } of places) process.kill("SIGKILL");
@@ -46,40 +40,25 @@ export async function startHerd(
 }
 
 async function place(script: string, settings: Omit<ReceiverSettings, "port">): Promise<Place> {
-  const start = async (wanted: number) => {
+  const start = (wanted: number) => {
     const argument: ReceiverSettings = { ...settings, port: wanted };
-    const child = spawn(process.execPath, [script, JSON.stringify(argument)], {
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
-    });
-    const ended = once(child, "exit").then(() =>
-      Promise.reject(new Error("The receiver exited before it listened.")),
-    );
-    const [port] = (await Promise.race([once(child, "message"), ended])) as [number];
-    return { child, port };
+    return startChild(script, argument);
   };
   let current = await start(0);
   return {
     get process() {
-      return current.child;
+      return current.process;
     },
     get port() {
       return current.port;
     },
     async kill() {
-      const exited = once(current.child, "exit");
-      current.child.kill("SIGKILL");
+      const exited = once(current.process, "exit");
+      current.process.kill("SIGKILL");
       await exited;
     },
     async start(port) {
       current = await start(port);
     },
   };
-}
-
-async function bundledReceiver(): Promise<string> {
-  const here = fileURLToPath(new URL(".", import.meta.url));
-  const bundle = await rolldown({ input: `${here}receiver.ts`, external: /^[^./]/ });
-  const file = `${here}.build/receiver.mjs`;
-  await bundle.write({ file });
-  return file;
 }

@@ -3,6 +3,7 @@ import type { Herd, Place } from "./herd.js";
 import { seeded } from "@svc-webhooks/kit/random";
 import { now, realLeaseMs } from "./time.js";
 import type { Strike } from "./verdict.js";
+import type { World } from "./world.js";
 
 export interface Monkey {
   readonly strikes: readonly Strike[];
@@ -65,6 +66,35 @@ export function unleash(herd: Herd, seed: string): Monkey {
     stop() {
       stopped.abort();
       return raging;
+    },
+  };
+}
+
+export interface Crashes {
+  readonly count: () => number;
+  /** Ends the crashes, and resolves when the server runs again. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Crashes a world's server each time it has run for so long. */
+export function crashRepeatedly({ crash }: World, everyMs: number): Crashes {
+  let count = 0;
+  const stopped = new AbortController();
+  const crashing = async () => {
+    if (!crash || everyMs === Infinity) return;
+    while (!stopped.signal.aborted) {
+      await pause(everyMs, undefined, { signal: stopped.signal }).catch(() => {});
+      if (stopped.signal.aborted) return;
+      await crash();
+      count += 1;
+    }
+  };
+  const all = crashing();
+  return {
+    count: () => count,
+    stop() {
+      stopped.abort();
+      return all;
     },
   };
 }

@@ -1,50 +1,60 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { redisServer } from "@svc-webhooks/kit/redis-server";
 import { startHerd } from "./herd.js";
-import { unleash } from "./monkey.js";
+import { crashRepeatedly, unleash } from "./monkey.js";
 import { send, type Load } from "./sender.js";
 import { now, realLeaseMs } from "./time.js";
-import { judge, type Effect, type Verdict } from "./verdict.js";
+import { exactlyOnce, judge, type Verdict } from "./verdict.js";
+import type { World } from "./world.js";
 
 export interface ChaosRun extends Load {
   readonly seed: string;
+  readonly world: World;
   /** The status for copies of a running delivery. Default 503; 200 is the mistake that loses events. */
   readonly inFlight?: 200 | 503;
+  /** How long the world's server runs between its crashes. By default it does not crash. */
+  readonly crashEveryMs?: number;
 }
 
 export interface ChaosResult {
   readonly verdict: Verdict;
+  /** The number of effects of all runs. */
+  readonly effects: number;
+  /** How often handlers have incremented the world's counter, if it has one. */
+  readonly counter: number | undefined;
   /** The figures to print. */
   readonly summary: string;
 }
 
-/** Runs three receivers on one Redis with a sender, while a monkey kills and freezes them. */
-export async function runChaos({ seed, inFlight = 503, ...load }: ChaosRun): Promise<ChaosResult> {
-  const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-chaos-"));
-  const effectLog = join(folder, "effects.jsonl");
-  writeFileSync(effectLog, "");
-  const redis = await redisServer();
-  onTestFinished(async () => {
-    await redis.close();
-    rmSync(folder, { recursive: true });
-  });
-  const herd = await startHerd(3, { redisPort: redis.port, effectLog, inFlight });
+/** The result if effects and completions are in one transaction. */
+export const eachExactlyOnce = (events: number): Omit<ChaosResult, "summary"> => ({
+  verdict: exactlyOnce,
+  effects: events,
+  counter: events,
+});
+
+/** Runs three receivers in one world with a sender, while a monkey kills and freezes them. */
+export async function runChaos({
+  seed,
+  world,
+  inFlight = 503,
+  crashEveryMs = Infinity,
+  ...load
+}: ChaosRun): Promise<ChaosResult> {
+  const herd = await startHerd(3, { site: world.site, inFlight });
   onTestFinished(herd.killAll);
 
   const epoch = Date.now() - now();
   const startedAt = now();
   const monkey = unleash(herd, seed);
+  const crashes = crashRepeatedly(world, crashEveryMs);
   const { acks, results, done } = send(herd.places, seed, load);
-  await done.finally(monkey.stop);
+  await done.finally(() => Promise.all([monkey.stop(), crashes.stop()]));
   await herd.drain();
   const seconds = (now() - startedAt) / 1_000;
 
-  const lines = readFileSync(effectLog, "utf8").trimEnd().split("\n");
-  const effects = lines.map((line) => JSON.parse(line) as Effect);
+  const effects = await world.effects();
   const { strikes } = monkey;
+  const counter = await world.counter?.();
   const verdict = judge({ effects, acks, strikes, epoch });
   const { killed, frozen, unexplained } = verdict.doubles;
 
@@ -54,9 +64,9 @@ export async function runChaos({ seed, inFlight = 503, ...load }: ChaosRun): Pro
   const summary = [
     `seed ${seed}: ${load.events} events in ${seconds.toFixed(0)} s, copies in flight got ${inFlight}`,
     `attempts: ${Array.from(results, ([result, count]) => `${count} ${result}`).join(", ")}`,
-    `kills: ${kills.length}; freezes: ${freezes.length}, ${longFreezes.length} of them past the lease`,
+    `kills: ${kills.length}; freezes: ${freezes.length}, ${longFreezes.length} of them past the lease; crashes of the server: ${crashes.count()}`,
     `effects: ${effects.length}; double runs: ${killed} after a kill, ${frozen} after a freeze, ${unexplained.length} unexplained`,
     `lost: ${verdict.lost.length}; acknowledged too early: ${verdict.early.length}`,
   ];
-  return { verdict, summary: summary.join("\n  ") };
+  return { verdict, effects: effects.length, counter, summary: summary.join("\n  ") };
 }

@@ -55,6 +55,14 @@ export const nothingWrong = {
   doubles: { unexplained: [] },
 } as const;
 
+/** The verdict if effects and completions are in one transaction: nothing excuses a second effect. */
+export const exactlyOnce: Verdict = {
+  lost: [],
+  early: [],
+  fenceFell: [],
+  doubles: { killed: 0, frozen: 0, unexplained: [] },
+};
+
 /** Clocks are read in milliseconds, and a signal takes a moment to arrive. */
 const slackMs = 10;
 

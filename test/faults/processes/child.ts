@@ -1,0 +1,36 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { basename, dirname, join } from "node:path";
+import { rolldown } from "rolldown";
+
+/** Bundles a module of the tests for a process. Its packages stay outside. */
+export async function bundled(input: string): Promise<string> {
+  const bundle = await rolldown({ input, external: /^[^./]/ });
+  const file = join(dirname(input), ".build", basename(input).replace(/ts$/, "mjs"));
+  await bundle.write({ file });
+  return file;
+}
+
+export interface Child {
+  readonly process: ChildProcess;
+  readonly port: number;
+}
+
+/** Starts a process with its settings, which sends its port as its first message. */
+export async function startChild(script: string, settings: object): Promise<Child> {
+  const process = spawn(globalThis.process.execPath, [script, JSON.stringify(settings)], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const ended = once(process, "exit").then(() =>
+    Promise.reject(new Error("The receiver exited before it listened.")),
+  );
+  const [port] = (await Promise.race([once(process, "message"), ended])) as [number];
+  return { process, port };
+}
+
+/** Sends SIGTERM, and resolves when the process has finished its runs and exited. */
+export async function drained({ process }: Pick<Child, "process">): Promise<void> {
+  const exited = once(process, "exit");
+  process.kill("SIGTERM");
+  await exited;
+}

@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { migrate } from "@svc-webhooks/postgres";
+import { Pool } from "pg";
+import { onTestFinished } from "vitest";
+import { pgBouncer, postgresServer } from "@svc-webhooks/kit/postgres-server";
+import { redisServer } from "@svc-webhooks/kit/redis-server";
+import type { Site } from "./backend.js";
+import type { Effect } from "./verdict.js";
+
+/** A server for receivers, which is closed when the test ends. */
+export interface World {
+  /** For the receivers. */
+  readonly site: Site;
+  readonly effects: () => Promise<readonly Effect[]>;
+  /** How often handlers have incremented a counter, which they do after the effect. */
+  readonly counter?: () => Promise<number>;
+  /** Crashes the server, and starts it again. */
+  readonly crash?: () => Promise<void>;
+}
+
+/** Records in Redis, effects in a file. */
+export async function redisWorld(): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-chaos-"));
+  const effectLog = join(folder, "effects.jsonl");
+  writeFileSync(effectLog, "");
+  const redis = await redisServer();
+  onTestFinished(async () => {
+    await redis.close();
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    site: { kind: "redis", port: redis.port, effectLog },
+    async effects() {
+      const lines = readFileSync(effectLog, "utf8").trimEnd().split("\n");
+      return lines.map((line) => JSON.parse(line) as Effect);
+    },
+  };
+}
+
+interface PostgresWorldOptions {
+  /** Whether the effects are inside `store.transaction`. */
+  readonly inTransaction: boolean;
+  readonly throughPgBouncer?: boolean;
+  /** Whether commits wait for the disk, as they must if the server is to be crashed. */
+  readonly fsync?: "on" | "off";
+}
+
+/** Records and effects in PostgreSQL. */
+export async function postgresWorld({
+  inTransaction,
+  throughPgBouncer = false,
+  fsync = "off",
+}: PostgresWorldOptions): Promise<World> {
+  const server = await postgresServer({ fsync });
+  onTestFinished(server.close);
+  const bouncer = throughPgBouncer ? await pgBouncer(server) : undefined;
+  if (bouncer) onTestFinished(bouncer.close);
+
+  /** On a connection of its own, because the server may have crashed since the last one. */
+  const connected = async <Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> => {
+    const pool = new Pool({ connectionString: server.connectionString, max: 1 });
+    try {
+      return await work(pool);
+    } finally {
+      await pool.end();
+    }
+  };
+  await connected(async (pool) => {
+    await migrate(pool);
+    await pool.query(`
+      create table effects (effect jsonb);
+      create table counters (id integer primary key, count integer);
+      insert into counters select generate_series(0, 999), 0`);
+  });
+
+  return {
+    site: { kind: "postgres", inTransaction, ...(bouncer ?? server) },
+    effects: () =>
+      connected(async (pool) => {
+        const { rows } = await pool.query("select effect from effects");
+        return (rows as { effect: Effect }[]).map(({ effect }) => effect);
+      }),
+    counter: () =>
+      connected(async (pool) => {
+        const { rows } = await pool.query("select sum(count)::integer from counters");
+        return (rows[0] as { sum: number }).sum;
+      }),
+    async crash() {
+      await server.crash();
+      await server.restart();
+    },
+  };
+}
