@@ -1,5 +1,6 @@
 import { points } from "./server.js";
 import { faults, type Story, type Verdict } from "./stories.js";
+import { resultAt, transactionPoints } from "./transaction/points.js";
 
 const verdicts: Readonly<Record<Verdict, string>> = {
   clean: "clean",
@@ -35,6 +36,34 @@ function effectsOf(story: Story): string {
   return `${length}, the last one with a ${endsLate(story) ? "lower" : "higher"} fence`;
 }
 
+/** What the tests of PostgreSQL find. They do not write it: without a server, they do not run. */
+const transactionSection = (): readonly string[] => {
+  const heading = [
+    "where the fault strikes",
+    "dies, outside",
+    "dies, inside",
+    "freezes, outside",
+    "freezes, inside",
+    "to the next attempt, inside",
+  ];
+  return [
+    "## Effects in the store's database",
+    "",
+    "The number of effects in PostgreSQL, written outside or inside of `store.transaction`, if the process gets SIGKILL, or SIGSTOP until another process has taken over. Outside, the steps of the transaction do not exist. `npx vitest run test/faults/crash-points/transaction` checks each number with real processes.",
+    "",
+    row(...heading),
+    rule(heading.length),
+    ...transactionPoints.map((point) => {
+      const outside = resultAt(point, "outside");
+      const inside = resultAt(point, "inside");
+      const cells = [outside?.dies, inside?.dies, outside?.freezes, inside?.freezes];
+      const shown = cells.map((effects) => (effects === 2 ? "**2**" : (effects ?? "–")));
+      return row(point, ...shown, `200 ${inside?.next ?? ""}`);
+    }),
+    "",
+  ];
+};
+
 /** The result of each fault at each point, as a summary table and in full. */
 export function tableOf(stories: readonly Story[]): string {
   const verdictAt = (point: string, fault: string) => {
@@ -54,6 +83,7 @@ export function tableOf(stories: readonly Story[]): string {
     "",
     "¹ Acknowledged, and applied once. The store was unavailable until the retries of `complete` ended, so the record was never completed: if you ask the service to redeliver the event, it runs again.",
     "",
+    ...transactionSection(),
     "## In full",
     "",
     row(...full),

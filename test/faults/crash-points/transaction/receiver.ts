@@ -1,0 +1,88 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createReceiver } from "@svc-webhooks/core";
+import { webhooks } from "@svc-webhooks/node";
+import { postgresStore, type PgClient } from "@svc-webhooks/postgres";
+import { Pool } from "pg";
+import { fastClock, fastStore } from "../../processes/fast.js";
+import { signals, type Fault, type Place, type TransactionPoint } from "./points.js";
+
+/** The settings from the parent, as JSON in the first argument. */
+export interface ReceiverSettings {
+  readonly connectionString: string;
+  readonly place: Place;
+  /** Where the process strikes itself, if anywhere. */
+  readonly strike?: { readonly point: TransactionPoint; readonly fault: Fault };
+}
+
+const { connectionString, place, strike } = JSON.parse(process.argv[2] ?? "") as ReceiverSettings;
+
+const at = (point: TransactionPoint) => {
+  if (strike?.point !== point) return;
+  process.send?.(point);
+  process.kill(process.pid, signals[strike.fault]);
+};
+
+/** 1.5 s in real time. */
+const leaseMs = 15_000;
+
+const connect = () => new Pool({ connectionString, max: 10, connectionTimeoutMillis: 1_000 });
+
+const pool = connect();
+pool.on("connect", (client) => {
+  const query = client.query.bind(client) as PgClient["query"];
+  const reaching: PgClient["query"] = async (text, values) => {
+    const reply = query(text, values);
+    if (text === "commit") at("COMMIT sent");
+    const result = await reply;
+    if (text.startsWith("begin;")) at("begun");
+    if (text.includes(".finish_1(")) at("finished");
+    if (text === "commit") at("committed");
+    return result;
+  };
+  Object.assign(client, { query: reaching });
+});
+const postgres = postgresStore(pool);
+const store = fastStore(postgres);
+
+const outside = connect();
+
+const receiver = createReceiver({
+  secret: "whsec_test",
+  name: "crash-points",
+  clock: fastClock,
+  store: {
+    ...store,
+    async complete(...call) {
+      at("before complete");
+      const result = await store.complete(...call);
+      at("after complete");
+      return result;
+    },
+  },
+  leaseMs,
+  // Half a second in real time, for a busy machine.
+  storeTimeouts: { claim: 5_000, complete: 5_000 },
+  on: {
+    "*": async (_event, context) => {
+      at("claimed");
+      const write = async (on: Pick<Pool, "query">) => {
+        await on.query("insert into effects values ($1)", [context.deliveryId]);
+        at("effect written");
+      };
+      await (place === "inside" ? postgres.transaction(context, write) : write(outside));
+    },
+  },
+  log: () => {},
+});
+
+const server = createServer(webhooks(receiver)).listen(0, "127.0.0.1", () =>
+  process.send?.((server.address() as AddressInfo).port),
+);
+process.once("SIGTERM", async () => {
+  server.close();
+  await receiver.drain({ deadlineMs: leaseMs * 2 });
+  process.exit();
+});
+// The parent has exited.
+process.once("disconnect", () => process.exit());

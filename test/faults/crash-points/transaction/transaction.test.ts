@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { migrate } from "@svc-webhooks/postgres";
+import { signedDelivery } from "@svc-webhooks/testing";
+import { Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
+import {
+  describeWithPostgres,
+  postgresServer,
+  type PostgresServer,
+} from "@svc-webhooks/kit/postgres-server";
+import { until } from "@svc-webhooks/kit/until";
+import { bundled, drained, startChild, type Child } from "../../processes/child.js";
+import {
+  resultAt,
+  transactionPoints,
+  type Fault,
+  type Place,
+  type TransactionPoint,
+} from "./points.js";
+import type { ReceiverSettings } from "./receiver.js";
+
+describeWithPostgres("a process", () => {
+  let server: PostgresServer;
+  let pool: Pool;
+  let script: string;
+  beforeAll(async () => {
+    [server, script] = await Promise.all([
+      postgresServer(),
+      bundled(fileURLToPath(new URL("receiver.ts", import.meta.url))),
+    ]);
+    pool = new Pool({ connectionString: server.connectionString });
+    await migrate(pool);
+    await pool.query("create table effects (delivery_id text)");
+  }, 60_000);
+  afterAll(async () => {
+    await pool?.end();
+    await server?.close();
+  });
+
+  const start = (settings: Omit<ReceiverSettings, "connectionString">) =>
+    startChild(script, { ...settings, connectionString: server.connectionString });
+
+  /**
+   * Sends a delivery to a process that strikes itself at `point`, then to another one until it gets 200,
+   * lets the first one continue if it is frozen, and sends one more copy.
+   */
+  async function play(
+    { onTestFinished }: TestContext,
+    second: Child,
+    { point, fault, place }: Case,
+  ) {
+    const first = await start({ place, strike: { point, fault } });
+    onTestFinished(() => void first.process.kill("SIGKILL"));
+    const deliveryId = `dlv_${point.replace(" ", "-")}_${fault}_${place}`;
+
+    const attempt = async ({ port }: Child): Promise<string> => {
+      const delivery = await signedDelivery({ type: "effect.wanted" }, { deliveryId });
+      const response = await fetch(`http://127.0.0.1:${port}`, delivery).catch(() => undefined);
+      if (!response) return "no response";
+      const { status, error } = (await response.json()) as ResponseBody;
+      return `${response.status} ${status ?? error?.code ?? ""}`;
+    };
+
+    const struck = once(first.process, fault === "dies" ? "exit" : "message");
+    // On a busy machine, an attempt can get 503 before the point.
+    const isEarly = (response: Promise<string>) =>
+      Promise.race([
+        struck.then(() => false),
+        response.then((text) => {
+          if (text.startsWith("200")) throw new Error(`The process never reached "${point}".`);
+          return text.startsWith("503");
+        }),
+      ]);
+    let response: Promise<string>;
+    do response = attempt(first);
+    while (await isEarly(response));
+    await struck;
+
+    let next = "";
+    const isAcknowledged = async () => {
+      next = await attempt(second);
+      return next.startsWith("200");
+    };
+    await until(isAcknowledged, "the second process returns 200");
+
+    if (fault === "freezes") {
+      first.process.kill("SIGCONT");
+      await drained(first);
+    }
+    await response;
+    const { rowCount: effects } = await pool.query("select from effects where delivery_id = $1", [
+      deliveryId,
+    ]);
+    return { effects, next, redelivery: await attempt(second) };
+  }
+
+  for (const place of ["inside", "outside"] as const) {
+    describe(`whose effect is ${place} of \`transaction\``, () => {
+      let second: Child;
+      beforeAll(async () => {
+        second = await start({ place });
+      });
+      afterAll(() => void second?.process.kill("SIGKILL"));
+
+      for (const point of transactionPoints) {
+        const result = resultAt(point, place);
+        if (!result) continue;
+        for (const fault of ["dies", "freezes"] as const) {
+          const effects = result[fault];
+          test.concurrent(
+            `writes it ${times[effects]} if it ${fault} at "${point}"`,
+            async (context) => {
+              expect(await play(context, second, { point, fault, place })).toEqual({
+                effects,
+                next: `200 ${result.next}`,
+                redelivery: "200 duplicate",
+              });
+            },
+          );
+        }
+      }
+    });
+  }
+});
+
+const times = { 1: "once", 2: "twice" };
+
+interface Case {
+  readonly point: TransactionPoint;
+  readonly fault: Fault;
+  readonly place: Place;
+}
+
+interface ResponseBody {
+  readonly status?: string;
+  readonly error?: { readonly code: string };
+}
