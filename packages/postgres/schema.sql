@@ -191,11 +191,13 @@ end $$;
 -- Removes records whose hour has passed, at most this many. Returns how many.
 create or replace function svc_webhooks.purge_1(at_most text) returns text language plpgsql as $$
 declare
+  -- In the statement it would be computed for each record, of which the index then finds none.
+  this_hour integer := floor(extract(epoch from clock_timestamp()) / 3600);
   removed integer;
 begin
   delete from svc_webhooks.deliveries where key in (
     select d.key from svc_webhooks.deliveries d
-    where d.purge_hour <= floor(extract(epoch from clock_timestamp()) / 3600)::integer
+    where d.purge_hour <= this_hour
     order by d.purge_hour limit at_most::integer for update skip locked
   );
   get diagnostics removed = row_count;
