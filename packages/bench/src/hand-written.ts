@@ -1,5 +1,6 @@
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import type { Redis } from "ioredis";
+import type { Pool } from "pg";
 
 /** The shortest correct check of a signature. It is also the floor of the `verify` section. */
 export function isGenuine(body: Uint8Array, signature: string, secret: string): boolean {
@@ -119,5 +120,32 @@ export function redisClaims(redis: Redis): Claims {
     },
     complete: (id) => redis.set(keyOf(id), "done", "PX", keepMs),
     release: (id, token) => redis.eval(deleteIfOwned, 1, keyOf(id), token),
+  };
+}
+
+/** For `postgresClaims`. */
+export const postgresTable = `create table webhooks (
+  id text primary key, token text not null, claimed_at timestamptz not null default now(), done boolean not null default false
+)`;
+
+const claimStatement = `insert into webhooks as known (id, token) values ($1, $2) on conflict (id)
+do update set token = excluded.token, claimed_at = now()
+where not known.done and known.claimed_at < now() - $3::integer * interval '1 millisecond'`;
+
+/** Claims in a table: an insert, then an update. It has no renewal, no fence and no count of runs. */
+export function postgresClaims(pool: Pool): Claims {
+  return {
+    async claim(id, token) {
+      const { rowCount } = await pool.query(claimStatement, [id, token, runMs]);
+      if (rowCount === 1) return "claimed";
+      const { rows } = await pool.query<{ done: boolean }>(
+        "select done from webhooks where id = $1",
+        [id],
+      );
+      return rows[0]?.done ? "done" : "running";
+    },
+    complete: (id) => pool.query("update webhooks set done = true where id = $1", [id]),
+    release: (id, token) =>
+      pool.query("delete from webhooks where id = $1 and token = $2 and not done", [id, token]),
   };
 }

@@ -1,8 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { Redis } from "ioredis";
+import { freePort } from "./free-port.js";
 
 /** Runs `use` with a connection to a `redis-server` of its own, without persistence. */
 export async function withRedis<T>(use: (client: Redis) => Promise<T>): Promise<T> {
@@ -31,12 +30,3 @@ export async function withRedis<T>(use: (client: Redis) => Promise<T>): Promise<
 /** A number that `INFO` reports. */
 export const infoOf = async (client: Redis, name: string): Promise<number> =>
   Number(new RegExp(`^${name}:(\\d+)`, "m").exec(await client.info())?.[1]);
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}

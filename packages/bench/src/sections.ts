@@ -6,6 +6,7 @@ export const sectionIds = [
   "receive",
   "http",
   "redis",
+  "postgres",
   "growth",
   "size",
   "start",

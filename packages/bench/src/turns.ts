@@ -57,3 +57,17 @@ async function time(work: Work, calls: number): Promise<number> {
   for (let call = 0; call < calls; call++) await work();
   return performance.now() - start;
 }
+
+/** Calls per second with `inFlight` of them at any time. */
+export async function ratePerSecond(inFlight: number, turnMs: number, work: Work): Promise<number> {
+  const start = performance.now();
+  let calls = 0;
+  const worker = async () => {
+    while (performance.now() - start < turnMs) {
+      await work();
+      calls += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return (calls / (performance.now() - start)) * 1_000;
+}

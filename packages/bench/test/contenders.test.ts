@@ -1,8 +1,14 @@
 import type { RequestListener } from "node:http";
 import { verify } from "@svc-webhooks/core";
 import type { Redis } from "ioredis";
+import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
+import {
+  describeWithPostgres,
+  postgresServer,
+  type PostgresServer,
+} from "@svc-webhooks/kit/postgres-server";
 import { oneRedis } from "@svc-webhooks/kit/one-redis";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { listen } from "@svc-webhooks/kit/servers";
@@ -10,6 +16,8 @@ import { bodyOf, deliveriesOf, eventType, secret } from "../src/deliveries.js";
 import {
   handWrittenReceiver,
   memoryClaims,
+  postgresClaims,
+  postgresTable,
   redisClaims,
   type Claims,
 } from "../src/hand-written.js";
@@ -102,6 +110,33 @@ describeWithRedis("the hand-written receiver on Redis", () => {
     await redis.set("webhook:dlv_1", "theirs");
     await claims.release("dlv_1", "ours");
     expect(await redis.get("webhook:dlv_1")).toBe("theirs");
+  });
+});
+
+describeWithPostgres("the hand-written receiver on PostgreSQL", () => {
+  let server: PostgresServer;
+  let pool: Pool;
+  beforeAll(async () => {
+    server = await postgresServer();
+    pool = new Pool({ connectionString: server.connectionString });
+    await pool.query(postgresTable);
+  }, 60_000);
+  afterAll(async () => {
+    await pool?.end();
+    await server?.close();
+  });
+  handWrittenCases(() => postgresClaims(pool));
+
+  test("does not release the claim of another run, and takes one over after five minutes", async () => {
+    const claims = postgresClaims(pool);
+    await claims.claim("dlv_1", "ours");
+    await claims.release("dlv_1", "theirs");
+    expect(await claims.claim("dlv_1", "theirs")).toBe("running");
+    await pool.query("update webhooks set claimed_at = now() - interval '301 s'");
+    expect(await claims.claim("dlv_1", "theirs")).toBe("claimed");
+    await claims.complete("dlv_1");
+    await claims.release("dlv_1", "theirs");
+    expect(await claims.claim("dlv_1", "ours")).toBe("done");
   });
 });
 

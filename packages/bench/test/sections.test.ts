@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
+import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { gzippedBytes } from "../src/bundle.js";
 import { startChild } from "../src/child.js";
@@ -32,7 +33,7 @@ const figuresOf = ({ races }: Section): number[] =>
     ...race.bars.map((bar) => judge(race, bar).median),
   ]);
 
-test.each(sectionIds.filter((id) => id !== "redis"))(
+test.each(sectionIds.filter((id) => id !== "redis" && id !== "postgres"))(
   "a quick run of %s has values of each lane, and figures of each bar",
   { timeout: 120_000 },
   async (id) => {
@@ -46,6 +47,12 @@ describeWithRedis("a quick run on Redis", () => {
     expect(Math.min(...figuresOf(section))).toBeGreaterThan(0);
     const values = section.races.slice(0, 3).map(({ lanes }) => lanes.map((lane) => lane.values));
     expect(JSON.stringify(values)).toBe("[[[2],[2]],[[2],[1]],[[120],[120]]]");
+  });
+});
+
+describeWithPostgres("a quick run on PostgreSQL", () => {
+  test("has values of each lane, and figures of each bar", { timeout: 120_000 }, async () => {
+    expect(Math.min(...figuresOf(await quick("postgres")))).toBeGreaterThan(0);
   });
 });
 

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem, type as system } from "node:os";
+import { postgresVersion } from "../postgres-server.js";
 
 const manifest = new URL("../../package.json", import.meta.url);
 
@@ -12,6 +13,7 @@ export function machine(): string[] {
   const kernel = /^[\d.]+/.exec(release())?.[0] ?? "";
   const { stdout } = spawnSync("redis-server", ["--version"], { encoding: "utf8" });
   const redis = /v=(\S+)/.exec(stdout ?? "")?.[1];
+  const postgres = postgresVersion();
   // The manifest pins them.
   const { devDependencies } = JSON.parse(readFileSync(manifest, "utf8")) as {
     readonly devDependencies: Readonly<Record<string, string>>;
@@ -20,6 +22,10 @@ export function machine(): string[] {
   return [
     `${cpus()[0]?.model.trim() ?? "unknown CPU"}, ${availableParallelism()} cores, ${gigabytes} GiB, load average ${load} before the run`,
     `${system()} ${kernel}, Node ${process.versions.node}, OpenSSL ${process.versions.openssl}`,
-    [...(redis ? [`redis-server ${redis}`] : []), ...packages].join(", "),
+    [
+      ...(redis ? [`redis-server ${redis}`] : []),
+      ...(postgres ? [`PostgreSQL ${postgres}`] : []),
+      ...packages,
+    ].join(", "),
   ];
 }

@@ -6,7 +6,7 @@ import type { Bar, Race } from "../race.js";
 import { handWritten, ours, type Receive } from "../receivers.js";
 import { infoOf, withRedis } from "../redis-server.js";
 import type { RunSection } from "../sections.js";
-import { takeTurns } from "../turns.js";
+import { ratePerSecond, takeTurns } from "../turns.js";
 
 export const run: RunSection = async (quick) => ({
   title: "Redis",
@@ -114,18 +114,4 @@ async function bytesAfter(client: Redis, call: () => Promise<void>): Promise<num
   await call();
   const key = await client.randomkey();
   return Number(await client.memory("USAGE", key ?? ""));
-}
-
-/** Calls per second with `inFlight` of them at any time. */
-async function ratePerSecond(inFlight: number, turnMs: number, call: () => Promise<void>) {
-  const start = performance.now();
-  let calls = 0;
-  const worker = async () => {
-    while (performance.now() - start < turnMs) {
-      await call();
-      calls += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, worker));
-  return (calls / (performance.now() - start)) * 1_000;
 }

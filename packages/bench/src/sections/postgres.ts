@@ -1,0 +1,206 @@
+import { randomBytes } from "node:crypto";
+import { PGlite } from "@electric-sql/pglite";
+import { fromPglite, migrate, postgresStore, type PostgresStore } from "@svc-webhooks/postgres";
+import { Pool, type PoolClient } from "pg";
+import postgres from "postgres";
+import { postgresClaims, postgresTable } from "../hand-written.js";
+import { withPostgres } from "../postgres-server.js";
+import type { Bar, Race } from "../race.js";
+import type { RunSection } from "../sections.js";
+import { ratePerSecond, takeTurns, type Work } from "../turns.js";
+
+export const run: RunSection = async (quick) => ({
+  title: "Postgres",
+  races: await withPostgres((connectionString) => races(connectionString, quick)),
+});
+
+const ours = "svc-webhooks";
+
+async function races(connectionString: string, quick: boolean): Promise<Race[]> {
+  const pool = new Pool({ connectionString, max: 8, connectionTimeoutMillis: 5_000 });
+  const sql = postgres(connectionString, { max: 1, onnotice: () => {} });
+  const pglite = fromPglite(new PGlite());
+  try {
+    await migrate(pool);
+    await migrate(pool, { schema: "few" });
+    await migrate(pglite);
+    await pool.query(postgresTable);
+    await pool.query("create table effects (id bigint generated always as identity, key text)");
+
+    const store = postgresStore(pool);
+    const claims = postgresClaims(pool);
+    const known = newKey();
+    await handle(store, known);
+    await claims.claim(known, token);
+    await claims.complete(known);
+
+    async function race(
+      title: string,
+      connections: number,
+      contenders: Readonly<Record<string, Work>>,
+      bar?: Omit<Bar, "against">,
+    ): Promise<Race> {
+      const turns = Object.entries(contenders).map(
+        ([name, work]) => [name, () => ratePerSecond(connections, quick ? 10 : 150, work)] as const,
+      );
+      const lanes = await takeTurns(Object.fromEntries(turns), quick ? 1 : 30);
+      const [reference = ""] = Object.keys(contenders);
+      const bars = bar ? [{ ...bar, against: reference }] : [];
+      const over = connections === 1 ? "one connection" : `${connections} connections`;
+      return { title: `Postgres, ${title}, ${over}`, unit: "/s", reference, lanes, bars };
+    }
+
+    const duplicate = {
+      "select by key": () => pool.query("select done from webhooks where id = $1", [known]),
+      [ours]: () => claimDone(store, known),
+    };
+    const ofDuplicate = { lane: ours, atLeast: 0.55, aim: 0.8, limit: limits.duplicate };
+
+    const insert = {
+      "bare transaction": () => inTransaction(pool, (tx) => takeEffect(tx, newKey())),
+      "with the key in a table": () => {
+        const key = newKey();
+        return inTransaction(pool, async (tx) => {
+          await tx.query("insert into webhooks (id, token) values ($1, $2)", [key, token]);
+          await takeEffect(tx, key);
+        });
+      },
+      [ours]: async () => {
+        const key = newKey();
+        const fence = await claim(store, key);
+        await store.transaction({ idempotencyKey: key, fence }, (tx) => takeEffect(tx, key));
+      },
+    };
+    const ofInsert = { lane: ours, limit: limits.transaction };
+
+    const durableStore = postgresStore(pool, { durableClaims: true });
+    const completion = {
+      "hand-written": async () => {
+        const key = newKey();
+        await claims.claim(key, token);
+        await claims.complete(key);
+      },
+      [ours]: () => handle(store, newKey()),
+      [`${ours}, durableClaims`]: () => handle(durableStore, newKey()),
+    };
+
+    const overSql = postgresStore(sql);
+    const overPglite = postgresStore(pglite);
+    const clients = {
+      pg: () => handle(store, newKey()),
+      "postgres.js": () => handle(overSql, newKey()),
+      "PGlite in memory": () => handle(overPglite, newKey()),
+    };
+
+    const speeds = [
+      await race("duplicate", 1, duplicate, ofDuplicate),
+      await race("duplicate", 8, duplicate, ofDuplicate),
+      await race("one insert", 1, insert, { ...ofInsert, atLeast: 0.35, aim: 0.45 }),
+      await race("one insert", 8, insert, { ...ofInsert, atLeast: 0.27, aim: 0.4 }),
+      await race("claim + complete", 1, completion),
+      await race("claim + complete", 8, completion),
+      await race("claim + complete by client", 1, clients),
+    ];
+
+    const [few, many] = quick ? [10, 1_000] : [1_000, 100_000];
+    const fewStore = postgresStore(pool, { schema: "few" });
+    await fill(fewStore, few);
+    const bytes = await bytesRace(pool, store, many);
+    await pool.query("vacuum analyze");
+    const sizes = {
+      [nameOf(few)]: () => comeAndGo(fewStore),
+      [nameOf(many)]: () => comeAndGo(store),
+    };
+    const ofSize = { lane: nameOf(many), atLeast: 0.8, aim: 0.95 };
+    return [...speeds, bytes, await race("claim + complete + forget", 1, sizes, ofSize)];
+  } finally {
+    await pool.end();
+    await sql.end();
+  }
+}
+
+const limits = {
+  duplicate: "A claim is a function of the server, which also compares the times of the record.",
+  transaction:
+    "A claim with a commit of its own comes before the transaction, and the completion is one more statement in it.",
+};
+
+const nameOf = (records: number) => `${records.toLocaleString("en")} records`;
+
+// Receivers' keys are hashes, so entries of the index are in random order.
+const newKey = (): string => randomBytes(16).toString("hex");
+
+const token = randomBytes(16).toString("base64url");
+const request = { token, leaseMs: 30_000, retainMs: 7 * 24 * 60 * 60_000 };
+const call = { signal: new AbortController().signal };
+
+// Each call must have the expected result: a refusal takes less time than the work.
+
+async function claim<Tx>(store: PostgresStore<Tx>, key: string): Promise<number> {
+  const result = await store.claim(key, request, call);
+  if (result.status !== "claimed") throw new Error(`A new key is ${result.status}.`);
+  return result.fence ?? NaN;
+}
+
+async function claimDone<Tx>(store: PostgresStore<Tx>, key: string): Promise<void> {
+  const { status } = await store.claim(key, request, call);
+  if (status !== "done") throw new Error(`A completed key is ${status}.`);
+}
+
+async function handle<Tx>(store: PostgresStore<Tx>, key: string): Promise<void> {
+  await claim(store, key);
+  const result = await store.complete(key, request, call);
+  if (result !== "owner") throw new Error(`A claimed key was completed as ${result}.`);
+}
+
+const takeEffect = (tx: PoolClient, key: string) =>
+  tx.query("insert into effects (key) values ($1)", [key]);
+
+/** As users write it. */
+async function inTransaction(
+  pool: Pool,
+  work: (tx: PoolClient) => Promise<unknown>,
+): Promise<void> {
+  const tx = await pool.connect();
+  try {
+    await tx.query("begin");
+    await work(tx);
+    await tx.query("commit");
+  } catch (error) {
+    await tx.query("rollback");
+    throw error;
+  } finally {
+    tx.release();
+  }
+}
+
+async function fill<Tx>(store: PostgresStore<Tx>, records: number): Promise<void> {
+  let missing = records;
+  const worker = async () => {
+    while (missing-- > 0) await handle(store, newKey());
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+}
+
+/** A delivery whose record is removed, so that the store keeps its size. */
+async function comeAndGo<Tx>(store: PostgresStore<Tx>): Promise<void> {
+  const key = newKey();
+  await handle(store, key);
+  if (!(await store.forget(key, call))) throw new Error("A completed key was not forgotten.");
+}
+
+/** The table and its indexes, before a vacuum. */
+async function bytesRace<Tx>(pool: Pool, store: PostgresStore<Tx>, records: number): Promise<Race> {
+  const table = "svc_webhooks.deliveries";
+  await pool.query(`truncate ${table}`);
+  await pool.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  await fill(store, records);
+  const { rows } = await pool.query<{ bytes: string }>(
+    `select pg_total_relation_size('${table}') as bytes`,
+  );
+  await pool.query(`alter table ${table} reset (autovacuum_enabled)`);
+  const lane = nameOf(records);
+  const lanes = [{ name: lane, values: [Number(rows[0]?.bytes) / records] }];
+  const bars = [{ lane, atMost: 230, aim: 150 }];
+  return { title: "Postgres, bytes per done record", unit: "B", lanes, bars };
+}
