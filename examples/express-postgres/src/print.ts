@@ -1,0 +1,19 @@
+import { styleText } from "node:util";
+
+type Style = Parameters<typeof styleText>[0];
+
+// https://no-color.org: set and not empty.
+const isPlain = !process.stdout.isTTY || Boolean(process.env.NO_COLOR);
+let isMuted = false;
+
+export const styled = (style: Style, text: string): string =>
+  isPlain ? text : styleText(style, text);
+
+export function print(line = ""): void {
+  if (!isMuted) process.stdout.write(`${line}\n`);
+}
+
+/** Suppresses all further output. */
+export function mute(): void {
+  isMuted = true;
+}

@@ -1,0 +1,137 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { Pool } from "pg";
+import { afterAll, beforeAll, expect, test, type TestContext } from "vitest";
+import { root } from "@svc-webhooks/kit/programs";
+import {
+  describeWithPostgres,
+  postgresServer,
+  type PostgresServer,
+} from "@svc-webhooks/kit/postgres-server";
+
+const story = fileURLToPath(new URL("../dist/start.js", import.meta.url));
+const direct = [process.execPath, story] as const;
+const readmeCommand = ["npm", "start", "-w", "examples/express-postgres"] as const;
+
+/** Starts the demo in its own process group, as a terminal does. */
+function start(
+  { onTestFinished }: TestContext,
+  [program, ...args]: readonly [string, ...string[]],
+  env: NodeJS.ProcessEnv = {},
+) {
+  const folder = mkdtempSync(join(tmpdir(), "story-"));
+  const child = spawn(program, args, {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+    env: { ...process.env, DATABASE_URL: "", TMPDIR: folder, ...env },
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${program} did not start.`);
+  const signalAll = (signal: NodeJS.Signals) => process.kill(-pid, signal);
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  const lines = createInterface(child.stdout);
+  // Emitted only after every process that inherited the output has exited.
+  const closed = once(child, "close") as Promise<[number | null]>;
+  onTestFinished(() => {
+    if ((child.exitCode ?? child.signalCode) === null) signalAll("SIGKILL");
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    /** As Ctrl+C does: signals the whole group. */
+    interrupt: () => signalAll("SIGINT"),
+    printed: async (text: string) => {
+      while (!output.stdout.includes(text)) await once(lines, "line");
+    },
+    ended: async () => {
+      const [exitCode] = await closed;
+      return { exitCode, ...output, leftBehind: readdirSync(folder) };
+    },
+  };
+}
+
+const steps = `
+A is killed in its transaction: the rows of msg_1 are written, not committed.
+
+  ✓ msg_1 to A     no response
+  ✓ order_emails   msg_1 sent, msg_2 sent
+  ✓ emails_done    0
+  ✓ order_history  empty
+  (the demo ends A's lease, which would last up to 10 s)
+  ✓ msg_1 to B     200 processed
+
+B is killed after its commit: msg_2 is done, but the sender has no response.
+
+  ✓ msg_2 to B     no response
+  ✓ msg_2 to C     200 duplicate
+  ✓ order_emails   msg_1 delivered, msg_2 bounced
+  ✓ emails_done    2
+  ✓ order_history  msg_1 delivered, msg_2 bounced
+
+Two kills, two effects.`;
+
+test("without a server the demo restarts a process on a folder of PGlite", async (context) => {
+  const { exitCode, stdout, leftBehind } = await start(context, readmeCommand).ended();
+  expect(stdout).toContain(`are in PGlite in a new folder.\n${steps}`);
+  expect(stdout).not.toContain("\u001b");
+  expect({ exitCode, leftBehind }).toEqual({ exitCode: 0, leftBehind: [] });
+});
+
+test("Ctrl+C stops the processes and removes the folder", async (context) => {
+  const demo = start(context, direct);
+  await demo.printed("A is killed");
+  demo.interrupt();
+  expect(await demo.ended()).toMatchObject({ exitCode: 130, stderr: "", leftBehind: [] });
+});
+
+test("with an unreachable DATABASE_URL the demo reports it, and exits with 1", async (context) => {
+  // Port 1 is reserved (tcpmux, RFC 1078); nothing listens there.
+  const env = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/postgres" };
+  expect(await start(context, direct, env).ended()).toEqual({
+    exitCode: 1,
+    stdout: "Cannot create a database at DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1\n",
+    stderr: "",
+    leftBehind: [],
+  });
+});
+
+describeWithPostgres("with DATABASE_URL", () => {
+  let server: PostgresServer;
+  let pool: Pool;
+  beforeAll(async () => {
+    server = await postgresServer();
+    pool = new Pool({ connectionString: server.connectionString });
+  }, 60_000);
+  afterAll(async () => {
+    await pool?.end();
+    await server?.close();
+  });
+
+  const databases = async () =>
+    (await pool.query("select datname from pg_database where not datistemplate")).rows as unknown;
+
+  test("processes share a database, which the demo drops", async (context) => {
+    const demo = start(context, direct, { DATABASE_URL: server.connectionString });
+    expect(await demo.ended()).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining(`are in a new database at DATABASE_URL.\n${steps}`),
+      stderr: "",
+    });
+    expect(await databases()).toEqual([{ datname: "postgres" }]);
+  });
+
+  test("Ctrl+C stops the processes and drops the database", async (context) => {
+    const demo = start(context, direct, { DATABASE_URL: server.connectionString });
+    await demo.printed("A is killed");
+    demo.interrupt();
+    expect(await demo.ended()).toMatchObject({ exitCode: 130, stderr: "" });
+    expect(await databases()).toEqual([{ datname: "postgres" }]);
+  });
+});
