@@ -1,10 +1,11 @@
-import { fork, type ChildProcess } from "node:child_process";
+import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { memoryStore } from "@svc-webhooks/core";
-import { fastClock } from "./clock.js";
-import type { FromReceiver } from "./messages.js";
-import { serveStore } from "./shared-memory.js";
+import { migrate, type Database, type Query } from "@svc-webhooks/postgres";
+import type { FromReceiver } from "./receiver.js";
+import { remoteDatabase } from "./remote-database.js";
+
+const fileOf = (module: string) => fileURLToPath(new URL(`${module}.js`, import.meta.url));
 
 /** The start of a handler. */
 export interface Run {
@@ -16,43 +17,60 @@ export interface ReceiverProcess {
   readonly url: string;
   /** The runs that this process has started. */
   readonly runs: readonly Run[];
-  /** Resolves when the process starts its first handler. */
-  readonly running: Promise<unknown>;
+  /** Resolves when the process has started so many runs. */
+  started(runs: number): Promise<void>;
   /** Ends the process with SIGKILL, which it cannot handle. */
   kill(): Promise<void>;
 }
 
-/** Two receiver processes on one store: that of `REDIS_URL`, or one in the memory of this process. */
-export function startTwo(): Promise<[ReceiverProcess, ReceiverProcess]> {
-  const store = memoryStore({ clock: fastClock });
-  const start = () => {
-    const child = fork(fileURLToPath(new URL("receiver.js", import.meta.url)));
-    serveStore(store, child);
-    return receiverProcess(child);
-  };
-  return Promise.all([start(), start()]);
+/** Two receivers, and a connection to the database that they share. */
+export interface Processes {
+  readonly a: ReceiverProcess;
+  readonly b: ReceiverProcess;
+  readonly database: Database<Query>;
+  stop(): Promise<void>;
 }
 
-async function receiverProcess(child: ChildProcess): Promise<ReceiverProcess> {
+export async function startProcesses(): Promise<Processes> {
+  // V8's optimising compiler takes longer than it saves in a few seconds of PGlite.
+  const child = fork(fileOf("database-process"), { execArgv: ["--liftoff-only"] });
+  const exited = once(child, "exit");
+  const [port] = (await once(child, "message")) as [number];
+  const database = remoteDatabase(port);
+  const prepare = async () => {
+    await migrate(database);
+    await database.query("create table effects (type text not null)", []);
+  };
+  const [a, b] = await Promise.all([startReceiver(port, "A"), startReceiver(port, "B"), prepare()]);
+  return {
+    a,
+    b,
+    database,
+    async stop() {
+      await Promise.all([a.kill(), b.kill()]);
+      child.kill();
+      await exited;
+    },
+  };
+}
+
+async function startReceiver(databasePort: number, name: string): Promise<ReceiverProcess> {
+  const child = fork(fileOf("receiver"), [String(databasePort), name]);
   const exited = once(child, "exit");
   const runs: Run[] = [];
-  const running = new Promise<void>((resolve) => {
-    child.on("message", (message: FromReceiver) => {
-      if (!("run" in message)) return;
-      runs.push(message);
-      resolve();
-    });
-  });
   const url = await new Promise<string>((resolve, reject) => {
     child.on("message", (message: FromReceiver) => {
       if ("url" in message) resolve(message.url);
+      else runs.push(message);
     });
     child.once("exit", () => reject(new Error("A receiver process exited before it listened.")));
   });
   return {
     url: `${url}/webhooks`,
     runs,
-    running,
+    async started(count) {
+      while (runs.length < count) await once(child, "message");
+    },
     async kill() {
       child.kill("SIGKILL");
       await exited;

@@ -1,37 +1,48 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { print, styled } from "../print.js";
-import { send, type Reply } from "../sender.js";
-import { delivered } from "../steps.js";
+import { send, type Reply, type Sending } from "../sender.js";
+import { secrets } from "../steps.js";
 import { speed } from "./clock.js";
-import { startTwo, type ReceiverProcess } from "./processes.js";
+import type { Processes, ReceiverProcess } from "./processes.js";
 
 /**
- * Kills a receiver process in the middle of a handler, and shows how another one takes over.
+ * Kills a receiver process in the middle of two handlers, and shows how another one takes over.
  * Resolves to whether everything happened as expected.
  */
-export async function runTakeover(): Promise<boolean> {
-  const [a, b] = await startTwo();
+export async function runTakeover(starting: Promise<Processes>): Promise<boolean> {
+  const processes = await starting;
   try {
-    return await play(a, b);
+    return await play(processes);
   } finally {
-    await Promise.all([a.kill(), b.kill()]);
+    await processes.stop();
   }
 }
 
-async function play(a: ReceiverProcess, b: ReceiverProcess): Promise<boolean> {
-  // Unique, because a Redis still has the records of earlier demos.
-  const sending = { ...delivered(12), deliveryId: `dlv_${randomUUID()}` };
-  const store = process.env["REDIS_URL"] ? "the Redis at REDIS_URL" : "a store";
-  print(`\nProcesses A and B share ${store}, and A is killed in the middle of a handler.`);
-  print(`(Their clock runs ${speed} times as fast as yours, so that you need not wait long.)\n`);
-  const line = timeline();
+const sendingOf = (type: string): Sending => ({
+  deliveryId: `dlv_${randomUUID()}`,
+  body: JSON.stringify({ type, data: { email_id: "msg_12" } }),
+  secret: secrets.current,
+});
 
-  const fromA = send(a.url, sending).then(
+/** Its handler writes its row by itself. */
+const alone = sendingOf("email.sent");
+/** Its handler writes its row in `store.transaction`. */
+const inTransaction = sendingOf("email.delivered");
+
+const codeOf = (sending: Promise<Reply>) =>
+  sending.then(
     ({ code }) => code,
     () => "no response",
   );
-  await Promise.race([a.running, fromA]);
+
+async function play({ a, b, database }: Processes): Promise<boolean> {
+  print("\nProcesses A and B share a database, and A is killed in the middle of a handler.");
+  print(`(Their clock runs ${speed} times as fast as yours, so that you need not wait long.)\n`);
+  const line = timeline();
+
+  const fromA = codeOf(send(a.url, alone));
+  await Promise.race([a.started(1), fromA]);
   line(
     "sent to A",
     `handler starts, run ${a.runs[0]?.run}`,
@@ -40,13 +51,16 @@ async function play(a: ReceiverProcess, b: ReceiverProcess): Promise<boolean> {
 
   const toB: Reply[] = [];
   const sendToB = async (event: string, why: (reply: Reply) => string) => {
-    const reply = await send(b.url, { ...sending, attempt: toB.length + 2 });
+    const reply = await send(b.url, { ...alone, attempt: toB.length + 2 });
     toB.push(reply);
     line(event, textOf(reply), why(reply));
     return reply;
   };
   let reply = await sendToB("copy to B", () => "503, so the sender comes back if A dies");
 
+  // A second handler of A, which the timeline leaves out. PGlite runs nothing else until its transaction ends.
+  const second = codeOf(send(a.url, inTransaction));
+  await Promise.race([a.started(2), second]);
   await a.kill();
   line("A is killed", await fromA, "so the sender will try again");
 
@@ -59,23 +73,52 @@ async function play(a: ReceiverProcess, b: ReceiverProcess): Promise<boolean> {
     );
   }
   const last = await sendToB("retry to B", () => "200, so the sender stops: the work is done");
+  const isTakenOver = await processed(b, inTransaction);
+
+  print("\nEach of two handlers inserts a row; A was killed in both, and B ran both again:");
+  const rowsOf = async ({ body }: Sending, where: string, why: string) => {
+    const { type } = JSON.parse(body) as { type: string };
+    const rows = (await database.query("select 1 from effects where type = $1", [type])).length;
+    print(`  ${where.padEnd(23)}${String(rows).padEnd(4)}${why}`);
+    return rows;
+  };
+  const rows = [
+    await rowsOf(
+      alone,
+      "without a transaction",
+      "A's row was already committed, so it is there twice",
+    ),
+    await rowsOf(inTransaction, "in store.transaction", "A's row was rolled back"),
+  ];
 
   const [first] = a.runs;
-  const [second] = b.runs;
+  const [takeover] = b.runs;
   const passed =
     (await fromA) === "no response" &&
+    (await second) === "no response" &&
     toB[0]?.code === "in_flight" &&
     reply.code === "processed" &&
     last.code === "duplicate" &&
     first !== undefined &&
-    second !== undefined &&
-    second.run === first.run + 1 &&
-    second.fence > first.fence;
+    takeover !== undefined &&
+    takeover.run === first.run + 1 &&
+    takeover.fence > first.fence &&
+    isTakenOver &&
+    rows.join() === "2,1";
   const verdict = passed
     ? "Nothing was lost: B finished what A had started."
     : "The takeover did not happen as expected.";
-  print(styled(passed ? "green" : "red", `\n${verdict}`));
+  print(styled(passed ? "green" : "red", verdict));
   return passed;
+}
+
+/** Whether a process takes a delivery over, as soon as its lease has ended. */
+async function processed({ url }: ReceiverProcess, sending: Sending): Promise<boolean> {
+  for (let attempt = 2; ; attempt += 1) {
+    const { code, retryAfter } = await send(url, { ...sending, attempt });
+    if (code !== "in_flight") return code === "processed";
+    await setTimeout((retryAfter * 1_000) / speed);
+  }
 }
 
 /** Prints lines with the time on the receivers' clock. */

@@ -1,0 +1,58 @@
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+import type { Database, Query } from "@svc-webhooks/postgres";
+
+/** To the database's process, as a line of JSON. */
+export interface Statement {
+  readonly call: number;
+  /** Which of the connection's transactions it belongs to. */
+  readonly transaction?: number | undefined;
+  readonly text: string;
+  readonly values: string[];
+}
+
+export interface Reply {
+  readonly call: number;
+  readonly rows: readonly Record<string, unknown>[];
+  readonly error?: string;
+}
+
+/** The seam of `postgresStore` for a client of one's own: here, of the demo's database process. */
+export function remoteDatabase(port: number): Database<Query> {
+  const socket = connect(port, "127.0.0.1");
+  const pending = new Map<number, (reply: Reply) => void>();
+  let calls = 0;
+  let transactions = 0;
+  createInterface(socket).on("line", (line) => {
+    const reply = JSON.parse(line) as Reply;
+    pending.get(reply.call)?.(reply);
+    pending.delete(reply.call);
+  });
+
+  const queryIn =
+    (transaction?: number): Query =>
+    async (text, values) => {
+      const call = (calls += 1);
+      const statement: Statement = { call, transaction, text, values: [...values] };
+      socket.write(`${JSON.stringify(statement)}\n`);
+      const { rows, error } = await new Promise<Reply>((resolve) => pending.set(call, resolve));
+      if (error !== undefined) throw new Error(error);
+      return rows;
+    };
+
+  return {
+    query: queryIn(),
+    async transaction(work) {
+      const query = queryIn((transactions += 1));
+      await query("begin", []);
+      try {
+        const result = await work(query, query);
+        await query("commit", []);
+        return result;
+      } catch (error) {
+        await query("rollback", []);
+        throw error;
+      }
+    },
+  };
+}
