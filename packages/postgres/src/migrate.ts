@@ -53,7 +53,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   const apply = () =>
     database.transaction(
       async (_tx, query) => {
-        await query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lockOf(name)]);
+        await query("select pg_advisory_xact_lock(hashtextextended($1, 0))::text", [lockOf(name)]);
         if (await isCurrent(query)) return false;
         for (const statement of creation) await query(statement, []);
         return true;
