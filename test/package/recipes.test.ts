@@ -1,12 +1,30 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, test } from "vitest";
+import type { Receiver } from "@svc-webhooks/core";
+import { migrate } from "@svc-webhooks/postgres";
+import { signedDelivery } from "@svc-webhooks/testing";
+import { Pool, type PoolClient } from "pg";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import {
+  describeWithPostgres,
+  postgresServer,
+  type PostgresServer,
+} from "@svc-webhooks/kit/postgres-server";
 import { root, run } from "@svc-webhooks/kit/programs";
 import { codeBlocks, compileBlocks } from "./readme.js";
+import { secret } from "./readme-prelude.js";
 
-const block = codeBlocks("docs/recipes.md").find(({ code }) => code.includes('"BEGIN"'));
-if (!block) throw new Error("docs/recipes.md must have the recipe with a transaction.");
-const { modulePath } = await compileBlocks([block]);
+const blocks = codeBlocks("docs/recipes.md").filter(({ code }) =>
+  /^export const \w+ = /m.test(code),
+);
+const { modulePath } = await compileBlocks(blocks);
+
+/** The address of the module of the recipe that exports this name. */
+function recipe(name: string): string {
+  const block = blocks.find(({ code }) => code.includes(`export const ${name} = `));
+  if (!block) throw new Error(`docs/recipes.md must have the recipe ${name}.`);
+  return pathToFileURL(modulePath(block)).href;
+}
 
 /**
  * Bun has SQLite built in, in which the recipe's statements mean the same as in Postgres. One
@@ -16,7 +34,7 @@ const program = `
   import { Database } from "bun:sqlite";
   import { signedDelivery } from "@svc-webhooks/testing";
   globalThis.secret = "whsec_test";
-  const { once, receiverOn } = await import(${JSON.stringify(pathToFileURL(modulePath(block)).href)});
+  const { once, receiverOn } = await import(${JSON.stringify(recipe("receiverOn"))});
 
   const database = new Database(":memory:");
   database.run("CREATE TABLE handled_events (key text PRIMARY KEY)");
@@ -61,5 +79,95 @@ test("work in the recipe's transaction is committed once, and again only after a
     rowsAfterTwoMore: 1,
     outcomes: ["processed", "processed"],
     rowsAfterTwoRuns: 2,
+  });
+});
+
+describeWithPostgres("on PostgreSQL", () => {
+  let server: PostgresServer;
+  let pool: Pool;
+  beforeAll(async () => {
+    vi.stubGlobal("secret", secret);
+    server = await postgresServer();
+    pool = new Pool({ connectionString: server.connectionString, connectionTimeoutMillis: 1_000 });
+    await migrate(pool);
+    await pool.query(`
+      create table delivered (delivery_id text);
+      create table emails (id text primary key, status text not null)`);
+  }, 60_000);
+  beforeEach(() => pool.query("truncate delivered, emails, svc_webhooks.deliveries"));
+  afterAll(async () => {
+    vi.unstubAllGlobals();
+    await pool?.end();
+    await server?.close();
+  });
+
+  const codeOf = async (receiver: Receiver, type: string) => {
+    const delivery = await signedDelivery({ type, data: { email_id: "msg_1" } }, { secret });
+    return (await receiver.receive(delivery)).code;
+  };
+  const rows = async (table: string) => (await pool.query(`select from ${table}`)).rowCount;
+
+  /** `neon` over a pool: a statement is sent when it is awaited, or in a batch. */
+  const neonOver = (clients: Pool) => {
+    const query = (text: string, values: unknown[]) => ({
+      on: async (client: Pool | PoolClient) => (await client.query(text, values)).rows as unknown,
+      // oxlint-disable-next-line unicorn/no-thenable -- as Neon's statements are
+      then(resolve: (rows: unknown) => unknown, reject: (error: unknown) => unknown) {
+        return this.on(clients).then(resolve, reject);
+      },
+    });
+    const transaction = async (statements: readonly ReturnType<typeof query>[]) => {
+      const client = await clients.connect();
+      await client.query("begin");
+      try {
+        for (const { on } of statements) await on(client);
+        await client.query("commit");
+      } finally {
+        client.release(true);
+      }
+    };
+    return { query, transaction };
+  };
+
+  const create = async (name: string, client: unknown) => {
+    const recipes = (await import(recipe(name))) as Record<string, (client: unknown) => Receiver>;
+    const receiver = recipes[name]?.(client);
+    if (!receiver) throw new Error(`The recipe ${name} must export a function.`);
+    return receiver;
+  };
+
+  test.each([
+    ["finishing", (clients: Pool) => clients],
+    ["receiverOnNeon", neonOver],
+  ] as const)(
+    "the recipe %s commits an effect with the completion, or not at all",
+    async (name, over) => {
+      const receiver = await create(name, over(pool));
+      expect(await codeOf(receiver, "email.delivered")).toBe("processed");
+      expect(await rows("delivered")).toBe(1);
+
+      // Another process takes the delivery over as soon as its effect is written.
+      await pool.query(`
+        create function take_over() returns trigger language plpgsql as
+          'begin update svc_webhooks.deliveries set fence = fence + 1 where state = ''r''; return new; end';
+        create trigger taken after insert on delivered execute function take_over()`);
+      const error = vi.spyOn(console, "error").mockReturnValue();
+      expect(await codeOf(receiver, "email.delivered")).toBe("handler_failed");
+      error.mockRestore();
+      expect(await rows("delivered")).toBe(1);
+      await pool.query("drop function take_over cascade");
+    },
+  );
+
+  test("the recipe in order ignores the older of two events", async () => {
+    const receiver = await create("inOrder", pool);
+    await pool.query("insert into emails values ('msg_1', 'queued')");
+    for (const [type, status] of [
+      ["email.delivered", "delivered"],
+      ["email.sent", "delivered"],
+    ] as const) {
+      expect(await codeOf(receiver, type)).toBe("processed");
+      expect((await pool.query("select status from emails")).rows).toEqual([{ status }]);
+    }
   });
 });
