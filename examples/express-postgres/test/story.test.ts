@@ -15,7 +15,7 @@ import {
 } from "@svc-webhooks/kit/postgres-server";
 
 const story = fileURLToPath(new URL("../dist/start.js", import.meta.url));
-const direct = [process.execPath, story] as const;
+const direct = [process.execPath, "--liftoff-only", story] as const;
 const readmeCommand = ["npm", "start", "-w", "examples/express-postgres"] as const;
 
 /** Starts the demo in its own process group, as a terminal does. */
