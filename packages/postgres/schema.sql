@@ -32,11 +32,12 @@ create index if not exists deliveries_purge_hour on svc_webhooks.deliveries (pur
 create or replace function svc_webhooks.hour_1(at timestamptz) returns integer
 language sql stable parallel safe as $$ select ceil(extract(epoch from at) / 3600)::integer $$;
 
--- Every parameter and result is a text, so that no driver's types matter. Returns
+-- Every parameter and result is a text, so that no driver's types matter. With a lock_timeout, a process that
+-- is frozen in a transaction does not hold the connections of the others. Returns
 -- c<fence> <run> claimed | b<milliseconds of the lease that are left> busy | d<lineage> done | p<lineage> parked.
 create or replace function svc_webhooks.claim_1(
   id text, owner text, lease_ms text, retain_ms text, by_lineage text, take_parked text, durable text
-) returns text language plpgsql as $$
+) returns text language plpgsql set lock_timeout = '1s' as $$
 declare
   its_key uuid := id::uuid;
   lease interval := lease_ms::float8 * interval '1 millisecond';
@@ -47,8 +48,6 @@ declare
 begin
   loop
     if locked then
-      -- Whoever holds it longer is frozen or unreachable; this connection is not.
-      perform set_config('lock_timeout', '1000', true);
       select * into r from svc_webhooks.deliveries d where d.key = its_key for update;
     else
       select * into r from svc_webhooks.deliveries d where d.key = its_key;
@@ -98,7 +97,7 @@ end $$;
 
 -- Returns owner, late, restored or already: which record it found.
 create or replace function svc_webhooks.complete_1(id text, owner text, retain_ms text, by_lineage text)
-returns text language plpgsql as $$
+returns text language plpgsql set lock_timeout = '1s' as $$
 declare
   its_key uuid := id::uuid;
   expiry timestamptz := clock_timestamp() + retain_ms::float8 * interval '1 millisecond';
@@ -180,7 +179,8 @@ begin
 end $$;
 
 -- Returns 1 if there was a record without a live lease, otherwise 0.
-create or replace function svc_webhooks.forget_1(id text) returns text language plpgsql as $$
+create or replace function svc_webhooks.forget_1(id text) returns text
+language plpgsql set lock_timeout = '1s' as $$
 declare
   at timestamptz := clock_timestamp();
 begin

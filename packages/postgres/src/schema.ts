@@ -1,6 +1,9 @@
 import { ReceiverConfigError } from "@svc-webhooks/core";
 import file from "../schema.sql?raw";
 
+/** The schema's name in the file. */
+const ownName = "svc_webhooks";
+
 /** The version that `schema.sql` creates. */
 export const version = 1;
 
@@ -25,7 +28,7 @@ const functions = { claim: 7, complete: 4, release: 5, extend: 3, forget: 1, fin
 export const functionNames: readonly string[] = Object.keys(functions).map((name) => `${name}_1`);
 
 /** @throws ReceiverConfigError `invalid_option` */
-export function schemaOf(name: string = "svc_webhooks"): Schema {
+export function schemaOf(name: string = ownName): Schema {
   if (typeof name !== "string" || !/^[a-z_][a-z0-9_]{0,62}$/.test(name)) {
     throw new ReceiverConfigError(
       "invalid_option",
@@ -38,7 +41,8 @@ export function schemaOf(name: string = "svc_webhooks"): Schema {
     return [called, `select "${name}".${called}_1(${parameters.join(", ")}) as reply`];
   });
   const creation = file
-    .replaceAll(/\bsvc_webhooks\b/g, `"${name}"`)
+    // Unchanged for its own name, so that the functions are equal to those that psql creates.
+    .replaceAll(/\bsvc_webhooks\b/g, name === ownName ? name : `"${name}"`)
     .split(/\n\n+/)
     // The file's heading is a comment only.
     .filter((part) => /^(?!--)/m.test(part.trim()));
