@@ -28,6 +28,8 @@ const facts = `select json_build_object(
     union all select want || ' on deliveries' from pg_class c join pg_namespace n on n.oid = c.relnamespace,
       unnest(array['select', 'insert', 'update', 'delete']) want
       where n.nspname = $1 and c.relname = 'deliveries' and not has_table_privilege(c.oid, want)
+    union all select 'execute on ' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname = $1 and not has_function_privilege(p.oid, 'execute')
   ) rights)
 )::text as reply`;
 
