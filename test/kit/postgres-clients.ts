@@ -12,7 +12,7 @@ import {
 import { sql as drizzleSql } from "drizzle-orm";
 import { drizzle as drizzleOverPg } from "drizzle-orm/node-postgres";
 import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";
-import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
+import { CompiledQuery, Kysely, PostgresDialect, sql as kyselySql } from "kysely";
 import { Pool } from "pg";
 import postgres from "postgres";
 
@@ -34,6 +34,13 @@ export interface ClientKind {
 
 const poolOf = (connectionString: string) =>
   new Pool({ connectionString, max: 10, connectionTimeoutMillis: 5_000 });
+
+/** As its README advises for query builders: their connections have no listener of their own. */
+const listened = (pool: Pool): Pool =>
+  pool.on("error", () => {}).on("connect", (client) => void client.on("error", () => {}));
+
+/** The parameters of a tag: the texts between `$1`, `$2`, … */
+const between = (text: string) => text.split(/\$\d+/) as unknown as TemplateStringsArray;
 
 const overDatabase = <Tx>(
   database: Database<Tx>,
@@ -71,7 +78,8 @@ const postgresJs = (prepare: boolean): ClientKind => ({
       query: async (text, values) => sql.unsafe(text, [...values]),
       queryIn: async (tx, text, values = []) => (tx as typeof sql).unsafe(text, [...values]),
       migrate: () => migrate(sql, { schema: options?.schema }),
-      close: () => sql.end(),
+      // Without a limit, it can wait for a connection that was lost.
+      close: () => sql.end({ timeout: 1 }),
     };
   },
 });
@@ -79,12 +87,11 @@ const postgresJs = (prepare: boolean): ClientKind => ({
 const kysely: ClientKind = {
   name: "Kysely over pg",
   open(connectionString, options) {
-    const pool = poolOf(connectionString);
-    pool.on("error", () => {});
+    const pool = listened(poolOf(connectionString));
     const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
     return overDatabase(
       fromKysely(db, CompiledQuery),
-      (tx, text, values) => tx.executeQuery(CompiledQuery.raw(text, values)),
+      (tx, text, values) => kyselySql(between(text), ...values).execute(tx),
       () => db.destroy(),
       options,
     );
@@ -96,8 +103,7 @@ const drizzlePg: ClientKind = {
   open(connectionString, options) {
     const pool = poolOf(connectionString);
     pool.on("error", () => {});
-    const raw = (text: string, values: string[]) =>
-      drizzleSql(text.split(/\$\d+/) as unknown as TemplateStringsArray, ...values);
+    const raw = (text: string, values: string[]) => drizzleSql(between(text), ...values);
     return overDatabase(
       fromDrizzle(drizzleOverPg(pool), drizzleSql),
       async (tx, text, values) => tx.execute(raw(text, values)),
@@ -111,12 +117,11 @@ const drizzlePostgresJs: ClientKind = {
   name: "Drizzle over postgres.js",
   open(connectionString, options) {
     const sql = postgres(connectionString, { max: 10, onnotice: () => {} });
-    const raw = (text: string, values: string[]) =>
-      drizzleSql(text.split(/\$\d+/) as unknown as TemplateStringsArray, ...values);
+    const raw = (text: string, values: string[]) => drizzleSql(between(text), ...values);
     return overDatabase(
       fromDrizzle(drizzleOverPostgresJs(sql), drizzleSql),
       async (tx, text, values) => tx.execute(raw(text, values)),
-      () => sql.end(),
+      () => sql.end({ timeout: 1 }),
       options,
     );
   },

@@ -21,7 +21,11 @@ export interface Database<Tx> {
   readonly query: Query;
   /**
    * Begins a transaction, runs `work`, and commits if it resolves or rolls back if it rejects. `query`
-   * runs in that transaction. After a lost connection, nothing else may use it.
+   * runs in that transaction. Rejects if the commit did not take effect.
+   *
+   * `tx` must refuse statements after the first call of `query`, which completes the delivery, after the
+   * end of the transaction and after a lost connection: they could run outside of the transaction, or
+   * make the server roll it back without an error.
    */
   transaction<Result>(
     work: (tx: Tx, query: Query) => Promise<Result>,
@@ -33,12 +37,18 @@ export interface Database<Tx> {
 
 export interface TransactionOptions {
   /**
-   * The server should end the transaction if it gets no statement for this long, in milliseconds: a
-   * frozen process must not keep rows locked.
+   * A statement without parameters. Run it first in the transaction, if possible together with `begin`.
+   * It identifies the transaction, and sets how long the server lets it be idle.
    */
+  readonly first: string;
+  /** That time, in milliseconds, for clients that limit transactions themselves. */
   readonly idleTimeoutMs: number;
 }
 
-/** For drivers whose `begin` takes no settings. */
-export const limitIdle = ({ idleTimeoutMs }: TransactionOptions): string =>
-  `set local idle_in_transaction_session_timeout = ${Math.ceil(idleTimeoutMs)}`;
+/**
+ * @param idleMs the server ends the transaction if it gets no statement for this long: a frozen process
+ *   must not keep rows locked
+ * @param run hexadecimal digits and a number
+ */
+export const firstStatement = (idleMs: number, run = ""): string =>
+  `select set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), set_config('svc_webhooks.run', '${run}', true)`;

@@ -1,6 +1,6 @@
 import { assertOptions } from "@svc-webhooks/core";
 import { connect, type PostgresClient } from "./connect.js";
-import type { Query } from "./database.js";
+import { firstStatement, type Query } from "./database.js";
 import { isTransient } from "./errors.js";
 import { schemaOf, version } from "./schema.js";
 
@@ -58,7 +58,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
         for (const statement of creation) await query(statement, []);
         return true;
       },
-      { idleTimeoutMs: 60_000 },
+      { first: firstStatement(60_000), idleTimeoutMs: 60_000 },
     );
 
   if (await isCurrent(database.query)) return false;

@@ -10,7 +10,7 @@ import {
 } from "@svc-webhooks/core";
 import { checkServer } from "./check.js";
 import { connect, type PostgresClient } from "./connect.js";
-import type { Database, Row } from "./database.js";
+import { firstStatement, type Database, type Row } from "./database.js";
 import type { ClientOf, PgPool } from "./drivers/node-postgres.js";
 import type { PostgresJs, TxOf } from "./drivers/postgres-js.js";
 import { explained, explainedWork, isTransient } from "./errors.js";
@@ -53,8 +53,9 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * @throws TransactionLost `transaction_lost`: this run does not own the delivery any more. Nothing was
    *   written; let it reject the handler
    * @throws WebhookError `not_claimed`: the context has no fence, because the store was unavailable and
-   *   `onStoreError` is `"process"`; `pool_timeout`: `work` waited for the pool and got no connection; `not_sent`: no
-   *   connection; `schema_missing`, `permission_denied`
+   *   `onStoreError` is `"process"`; `transaction_ended`: `work` has ended the transaction itself, or has
+   *   sent a statement after its end; `pool_timeout`: `work` waited for a connection of the pool;
+   *   `not_sent`: no connection; `schema_missing`, `permission_denied`
    * @throws what `work` rejects with, or the database at the commit. Nothing was written, except if the
    *   connection was lost during the commit; then the next attempt finds the truth
    */
@@ -144,7 +145,7 @@ export function postgresStore(
   }
   const schema = schemaOf(options.schema);
   const database = connect(db);
-  /** The tokens of runs that `transaction` has finished. Their `complete` needs no statement. */
+  /** The keys and tokens of runs that `transaction` has finished. Their `complete` needs no statement. */
   const finished = new Set<string>();
   let idleTimeoutMs = 30_000;
 
@@ -185,7 +186,7 @@ export function postgresStore(
 
     async complete(key, { token, retainMs, lineage }, storeCall) {
       const owner = encoded(token);
-      if (finished.delete(owner)) return "owner";
+      if (finished.delete(runOf(key, owner))) return "owner";
       const values = [uuid(key), owner, String(retainMs), encoded(lineage)];
       // The function returns nothing else.
       return (await call(schema.complete, values, storeCall)) as CompleteResult;
@@ -193,7 +194,7 @@ export function postgresStore(
 
     async release(key, { token, retainMs, lineage, to }, storeCall) {
       const owner = encoded(token);
-      if (finished.delete(owner)) return false;
+      if (finished.delete(runOf(key, owner))) return false;
       const values = [uuid(key), owner, String(retainMs), encoded(lineage), to];
       return (await call(schema.release, values, storeCall)) === "1";
     },
@@ -203,28 +204,36 @@ export function postgresStore(
       const isExtended =
         (await call(schema.extend, [uuid(key), owner, String(leaseMs)], storeCall)) === "1";
       // Its transaction may have been committed meanwhile. The run still owns what it did.
-      return isExtended || finished.has(owner);
+      return isExtended || finished.has(runOf(key, owner));
     },
 
     forget: async (key, storeCall) => (await call(schema.forget, [uuid(key)], storeCall)) === "1",
 
     async transaction(context, work) {
       const { text, values } = finish(context);
-      let owner = "";
+      const run = values.join(" ");
+      let finishing = "";
       try {
         return await database.transaction(
           async (tx, query) => {
             const result = await rejecting(explainedWork, () => work(tx));
-            const rows = await rejecting(explainedCall, () => query(text, values));
-            owner = replyOf(rows);
+            // `work` may have ended the transaction: then its setting is gone, and nothing is completed.
+            const rows = await rejecting(explainedCall, () =>
+              query(`${text} where current_setting('svc_webhooks.run', true) = $3::text`, [
+                ...values,
+                run,
+              ]),
+            );
+            if (rows.length === 0) throw endedByWork();
+            finishing = runOf(context.idempotencyKey, replyOf(rows));
             // Before the commit: the reply to a concurrent `extend` may arrive first.
-            finished.add(owner);
+            finished.add(finishing);
             return result;
           },
-          { idleTimeoutMs },
+          { first: firstStatement(idleTimeoutMs, run), idleTimeoutMs },
         );
       } catch (error) {
-        finished.delete(owner);
+        finished.delete(finishing);
         throw error;
       }
     },
@@ -260,6 +269,12 @@ async function rejecting<Result>(
   }
 }
 
+const endedByWork = () =>
+  new WebhookError(
+    "transaction_ended",
+    "`work` has ended its transaction with `commit` or `rollback`, so that this delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back.",
+  );
+
 /** Of a call that fails because another one changed the record. */
 const attempts = 10;
 
@@ -270,6 +285,8 @@ function uuid(key: string): string {
   if (/^[0-9a-f]{32}$/.test(key)) return key;
   return createHash("sha256").update(key).digest("hex").slice(0, 32);
 }
+
+const runOf = (key: string, owner: string): string => `${key} ${owner}`;
 
 /** A text of PostgreSQL cannot contain NUL. Receivers' tokens and lineages are unchanged. */
 const encoded = (text = ""): string => (/^[\w-]*$/.test(text) ? text : JSON.stringify(text));

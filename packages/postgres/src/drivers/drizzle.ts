@@ -1,4 +1,7 @@
-import { limitIdle, type Database, type Query, type Row } from "../database.js";
+import type { Database, Query, Row, TransactionOptions } from "../database.js";
+import { outliving, type Gate } from "./gate.js";
+import { guardedClient, survive, type PgClient, type PgPool } from "./node-postgres.js";
+import { guardedTx, type PostgresJsTx } from "./postgres-js.js";
 
 /** The members of Drizzle's PostgreSQL databases that the store uses. */
 export interface Drizzle<Tx extends DrizzleQueries<Sql>, Sql> extends DrizzleQueries<Sql> {
@@ -34,13 +37,61 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
       // postgres.js returns the rows, all other drivers an object that has them.
       return Array.isArray(result) ? result : (result as { readonly rows: readonly Row[] }).rows;
     };
+  const { $client } = db as { readonly $client?: unknown };
+  if (isPool($client)) $client.on("connect", survive);
   return {
     query: queryOver(db),
-    transaction: (work, options) =>
-      db.transaction(async (tx) => {
-        const query = queryOver(tx);
-        await query(limitIdle(options), []);
-        return work(tx, query);
-      }),
+    transaction: <Result>(
+      work: (tx: Tx, query: Query) => Promise<Result>,
+      { first }: TransactionOptions,
+    ) =>
+      outliving<Tx, Result>(
+        (run) => db.transaction(run),
+        async (tx, gate) => {
+          const query = queryOver(tx);
+          await query(first, []);
+          const unguarded = guard(tx, gate);
+          return work(tx, (...args) => {
+            gate.isOpen = false;
+            return unguarded(() => query(...args));
+          });
+        },
+      ),
   };
 }
+
+const isPool = (client: unknown): client is PgPool =>
+  typeof client === "object" && client !== null && "totalCount" in client;
+
+/**
+ * Guards the statements of a transaction, except those that the returned function sends. Drizzle's types
+ * omit the session, through which it sends them.
+ */
+function guard(tx: object, gate: Gate): <Result>(send: () => Result) => Result {
+  const session = (tx as { readonly session?: { client: object } }).session;
+  const client = session?.client;
+  if (!client) return (send) => send();
+  let [others, own] = [client, client];
+  if ("unsafe" in client) {
+    others = guardedTx(client as PostgresJsTx, gate);
+    own = guardedTx(client as PostgresJsTx, gate, () => !gate.isLost);
+  } else if ("release" in client) {
+    const pgClient = client as PgClient;
+    survive(pgClient);
+    // Drizzle ends the transaction through the same session.
+    const mayRun = (statement: unknown) => gate.isOpen || isEnd(statement);
+    others = guardedClient(pgClient, mayRun, gate, () => pgClient.release());
+  }
+  session.client = others;
+  return (send) => {
+    session.client = own;
+    try {
+      return send();
+    } finally {
+      session.client = others;
+    }
+  };
+}
+
+const isEnd = (statement: unknown): boolean =>
+  /^(commit|rollback)$/.test((statement as { readonly text?: string } | undefined)?.text ?? "");

@@ -1,4 +1,5 @@
-import { limitIdle, type Database, type Query, type Row } from "../database.js";
+import type { Database, Query, Row } from "../database.js";
+import { newGate, refuse, unlessRefused } from "./gate.js";
 
 /** The members of Kysely that the store uses. */
 export interface Kysely<
@@ -6,12 +7,16 @@ export interface Kysely<
   Compiled,
 > extends KyselyQueries<Compiled> {
   transaction(): {
-    execute<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>;
+    execute<Result>(work: (tx: Tx & Pluggable) => Promise<Result>): Promise<Result>;
   };
 }
 
 export interface KyselyQueries<Compiled> {
   executeQuery(query: Compiled): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+interface Pluggable {
+  withPlugin(plugin: object): unknown;
 }
 
 /**
@@ -29,11 +34,24 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
       (await on.executeQuery(CompiledQuery.raw(text, [...values]))).rows as readonly Row[];
   return {
     query: queryOver(db),
-    transaction: (work, options) =>
+    transaction: (work, { first }) =>
       db.transaction().execute(async (tx) => {
         const query = queryOver(tx);
-        await query(limitIdle(options), []);
-        return work(tx, query);
+        await query(first, []);
+        const gate = newGate();
+        // After the end, Kysely refuses statements itself.
+        const guard = {
+          transformQuery<Node>({ node }: { readonly node: Node }): Node {
+            if (!gate.isOpen) throw refuse(gate);
+            return node;
+          },
+          transformResult: async <Result>({ result }: { readonly result: Result }) => result,
+        };
+        const result = work(tx.withPlugin(guard) as Tx, (...args) => {
+          gate.isOpen = false;
+          return query(...args);
+        });
+        return unlessRefused(gate, result);
       }),
   };
 }

@@ -1,5 +1,6 @@
 import { WebhookError, type StoreCall } from "@svc-webhooks/core";
-import { limitIdle, type Database, type Query, type Row } from "../database.js";
+import type { Database, Query, Row } from "../database.js";
+import { newGate, refuse, unlessRefused, withMethods, type Gate } from "./gate.js";
 
 /** The members of a `Pool` of pg 8 that the store uses. */
 export interface PgPool {
@@ -7,6 +8,9 @@ export interface PgPool {
   readonly options: { readonly connectionTimeoutMillis?: number | undefined };
   connect(): Promise<PgClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "connect", listener: (client: PgClient) => void): unknown;
+  // oxlint-disable-next-line typescript/no-unsafe-function-type -- as in Node's types
+  listeners(event: "error"): readonly Function[];
 }
 
 /** The members of a client of pg 8 that the store uses. */
@@ -16,7 +20,8 @@ export interface PgClient {
     values?: string[],
   ): Promise<{ readonly rows: readonly unknown[]; readonly command: string }>;
   on(event: "error", listener: (error: Error) => void): unknown;
-  off(event: "error", listener: (error: Error) => void): unknown;
+  // oxlint-disable-next-line typescript/no-unsafe-function-type -- as in Node's types
+  listeners(event: "error"): readonly Function[];
   release(error?: boolean): void;
 }
 
@@ -28,12 +33,38 @@ export type ClientOf<Pool> = Pool extends {
   ? Client
   : never;
 
-// Without a listener, an `error` event ends the process. The query that needs the connection rejects.
+/** Without a listener, an `error` event ends the process. The query that needs the connection rejects. */
 const ignore = () => {};
+
+/** Adds such a listener, once. */
+export function survive(client: PgClient | PgPool): void {
+  if (!client.listeners("error").includes(ignore)) client.on("error", ignore);
+}
+
+/** A client for the code in a transaction. */
+export const guardedClient = <Client extends PgClient>(
+  client: Client,
+  mayRun: (statement: unknown) => boolean,
+  gate: Gate,
+  release: () => void,
+): Client =>
+  withMethods(client, {
+    query(...args) {
+      if (mayRun(args[0])) return (client.query as (...given: unknown[]) => unknown)(...args);
+      const error = refuse(gate);
+      const callback = args.at(-1);
+      return typeof callback === "function" ? void callback(error) : Promise.reject(error);
+    },
+    release,
+  });
+
+const refuseRelease = () => {
+  throw new TypeError("The store releases the client of a transaction.");
+};
 
 export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>> {
   // Idle connections that die are removed from the pool.
-  pool.on("error", ignore);
+  survive(pool);
 
   const checkOut = async (call?: StoreCall) => {
     let client: PgClient;
@@ -49,20 +80,13 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       throw new WebhookError("not_sent", "No connection to PostgreSQL became free in time.");
     }
     // The pool does not listen while a client is checked out.
-    client.on("error", ignore);
-    return {
-      client,
-      /** A connection whose state is unknown is closed. */
-      release: (isUsable: boolean) => {
-        client.off("error", ignore);
-        client.release(!isUsable);
-      },
-    };
+    survive(client);
+    return client;
   };
 
   return {
     async query(text, values, call) {
-      const { client, release } = await checkOut(call);
+      const client = await checkOut(call);
       let isUsable = true;
       try {
         return (await client.query(text, [...values])).rows as readonly Row[];
@@ -70,21 +94,26 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
         isUsable = isRefusal(error);
         throw error;
       } finally {
-        release(isUsable);
+        // A connection whose state is unknown is closed.
+        client.release(!isUsable);
       }
     },
 
-    async transaction(work, options) {
-      const { client, release } = await checkOut();
-      const query: Query = async (text, values) =>
-        (await client.query(text, [...values])).rows as readonly Row[];
+    async transaction(work, { first }) {
+      const client = await checkOut();
+      const gate = newGate();
+      const query: Query = async (text, values) => {
+        gate.isOpen = false;
+        return (await client.query(text, [...values])).rows as readonly Row[];
+      };
       let isUsable = false;
       try {
         // One round trip.
-        await client.query(`begin; ${limitIdle(options)}`);
+        await client.query(`begin; ${first}`);
         try {
           // `ClientOf` is what the pool's `connect` resolves to.
-          const result = await work(client as ClientOf<Pool>, query);
+          const tx = guardedClient(client, () => gate.isOpen, gate, refuseRelease);
+          const result = await unlessRefused(gate, work(tx as ClientOf<Pool>, query));
           const { command } = await client.query("commit");
           if (command !== "COMMIT") throw new Error("PostgreSQL rolled the transaction back.");
           isUsable = true;
@@ -97,7 +126,8 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
           throw error;
         }
       } finally {
-        release(isUsable);
+        // A connection whose state is unknown is closed.
+        client.release(!isUsable);
       }
     },
 

@@ -21,5 +21,10 @@ const queryOver =
  */
 export const fromPglite = <Tx extends PgliteQueries>(db: Pglite<Tx>): Database<Tx> => ({
   query: queryOver(db),
-  transaction: (work) => db.transaction((tx) => work(tx, queryOver(tx))),
+  transaction: (work, { first }) =>
+    db.transaction(async (tx) => {
+      const query = queryOver(tx);
+      await query(first, []);
+      return work(tx, query);
+    }),
 });

@@ -1,5 +1,6 @@
 import { WebhookError } from "@svc-webhooks/core";
-import { limitIdle, type Database, type Query, type Row } from "../database.js";
+import type { Database, Query, Row, TransactionOptions } from "../database.js";
+import { nextTurn, outliving, refuse, unlessLost, type Gate } from "./gate.js";
 
 /** The members of `sql` of postgres.js 3 that the store uses. */
 export interface PostgresJs {
@@ -61,12 +62,81 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
 
   return {
     query: queryOver(sql),
-    transaction: (work, transaction) =>
-      sql.begin(async (tx: TxOf<Sql> & Pick<PostgresJs, "unsafe">) => {
-        // Sent together with the first statement of `work`.
-        const limited = tx.unsafe(limitIdle(transaction));
-        limited.then(undefined, () => {});
-        return work(tx, queryOver(tx));
-      }),
+    transaction: <Result>(
+      work: (tx: TxOf<Sql>, query: Query) => Promise<Result>,
+      { first }: TransactionOptions,
+    ) =>
+      outliving<PostgresJsTx, Result>(
+        (run) => sql.begin(run),
+        async (tx, gate) => {
+          // Sent together with the first statement of `work`.
+          tx.unsafe(first).then(undefined, () => {});
+          const own = guardedTx(tx, gate, () => !gate.isLost);
+          return work(guardedTx(tx, gate) as TxOf<Sql>, async (text, values) => {
+            gate.isOpen = false;
+            return (await own.unsafe(text, [...values], options)) as readonly Row[];
+          });
+        },
+      ),
   };
+}
+
+/** The members of a transaction of postgres.js whose statements are guarded. It is a tag too. */
+export interface PostgresJsTx {
+  unsafe: PostgresJsUnsafe;
+  file?(...args: unknown[]): PostgresJsQuery;
+  savepoint?(...args: unknown[]): Promise<unknown>;
+}
+
+/**
+ * A transaction that sends no statement once the gate is closed. postgres.js itself would send it on the
+ * connection's successor, outside of any transaction, or throw an error that ends the process.
+ */
+export function guardedTx<Tx extends PostgresJsTx>(
+  tx: Tx,
+  gate: Gate,
+  mayRun: () => boolean = () => gate.isOpen && !gate.isLost,
+): Tx {
+  let hasFailed = false;
+  /** Fragments and identifiers are not queries. */
+  const guarded = <Result>(result: Result): Result => {
+    const query = result as { handler?: unknown } & PromiseLike<unknown> & {
+        reject(error: unknown): void;
+      };
+    if (typeof query?.handler !== "function") return result;
+    const send = query.handler as (query: unknown) => void;
+    // Called when the query is awaited.
+    query.handler = async () => {
+      // The connection may have been lost: its event comes after the error of the statement.
+      if (hasFailed) await nextTurn();
+      if (!mayRun()) return query.reject(refuse(gate));
+      send(query);
+      query.then(undefined, () => (hasFailed = true));
+    };
+    return result;
+  };
+  return new Proxy(tx, {
+    apply: (target, _this, args: unknown[]) =>
+      guarded((target as unknown as (...given: unknown[]) => unknown)(...args)),
+    get(target, member) {
+      if (member === "unsafe" || member === "file") {
+        const method = target[member] as (...given: unknown[]) => unknown;
+        return (...args: unknown[]) => guarded(method(...args));
+      }
+      if (member === "savepoint") {
+        return async (...args: unknown[]) => {
+          if (!mayRun()) throw refuse(gate);
+          const work = args.pop();
+          if (typeof work !== "function") throw new TypeError("`savepoint` needs a function.");
+          return target.savepoint?.(...args, (nested: Tx) =>
+            unlessLost(gate, () => {
+              const result: unknown = work(guardedTx(nested, gate, mayRun));
+              return Array.isArray(result) ? Promise.all(result) : result;
+            }),
+          );
+        };
+      }
+      return Reflect.get(target, member) as unknown;
+    },
+  });
 }

@@ -1,0 +1,85 @@
+import { WebhookError } from "@svc-webhooks/core";
+
+/** What the code in a transaction may still do. */
+export interface Gate {
+  /** Whether it may send statements. */
+  isOpen: boolean;
+  /** Whether its connection was lost. */
+  isLost: boolean;
+  /** Whether one of its statements was not sent. */
+  hasRefused: boolean;
+}
+
+export const newGate = (): Gate => ({ isOpen: true, isLost: false, hasRefused: false });
+
+/** Returns the error of a statement that was not sent. */
+export function refuse(gate: Gate): WebhookError {
+  gate.hasRefused = true;
+  return new WebhookError(
+    "transaction_ended",
+    "The statement was not sent: its transaction had ended, or its connection was lost. Await every statement in `work`.",
+  );
+}
+
+/** Rejects instead of a commit without a statement that `work` did not await. */
+export async function unlessRefused<Result>(gate: Gate, work: Promise<Result>): Promise<Result> {
+  try {
+    const result = await work;
+    if (gate.hasRefused) throw refuse(gate);
+    return result;
+  } finally {
+    gate.isOpen = false;
+  }
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+/** An object whose methods run on `target`, except those in `replaced`. */
+export const withMethods = <Target extends object>(
+  target: Target,
+  replaced: Readonly<Record<string, Method>>,
+): Target =>
+  new Proxy(target, {
+    get(_target, member) {
+      const own = Object.hasOwn(replaced, member) ? replaced[String(member)] : undefined;
+      const value: unknown = own ?? Reflect.get(target, member);
+      return typeof value === "function"
+        ? (...args: unknown[]) => (value as Method).apply(target, args)
+        : value;
+    },
+  });
+
+export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+/**
+ * Runs `work`, which never settles if the connection was lost: what follows would be sent on another one.
+ */
+export async function unlessLost<Result>(
+  gate: Gate,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    await nextTurn();
+    if (gate.isLost) await new Promise(() => {});
+    throw error;
+  }
+}
+
+/**
+ * Begins a transaction of a driver that rejects when its connection is lost, although `work` continues.
+ */
+export async function outliving<Tx, Result>(
+  begin: (run: (tx: Tx) => Promise<Result>) => Promise<Result>,
+  work: (tx: Tx, gate: Gate) => Promise<Result>,
+): Promise<Result> {
+  const gate = newGate();
+  try {
+    return await begin((tx) => unlessLost(gate, () => unlessRefused(gate, work(tx, gate))));
+  } catch (error) {
+    // If `work` has rejected, nothing of it will be sent either.
+    gate.isLost = true;
+    throw error;
+  }
+}
