@@ -20,7 +20,12 @@ interface Pluggable {
 }
 
 /**
- * Kysely on PostgreSQL.
+ * Kysely on PostgreSQL. Over pg, add listeners to the pool yourself, which Kysely does not do: without
+ * them, a lost connection can end the process.
+ *
+ * ```ts
+ * pool.on("error", () => {}).on("connect", (client) => client.on("error", () => {}));
+ * ```
  *
  * @param CompiledQuery of the `kysely` package
  */
