@@ -16,6 +16,18 @@ export interface DrizzleQueries<Sql> {
  * Drizzle on PostgreSQL, over any of its drivers that has interactive transactions.
  *
  * @param sql of the `drizzle-orm` package
+ *
+ * @example
+ * ```ts
+ * import { fromDrizzle, postgresStore } from "@svc-webhooks/postgres";
+ * import { sql } from "drizzle-orm";
+ * import { drizzle } from "drizzle-orm/node-postgres";
+ * import { Pool } from "pg";
+ *
+ * const db = drizzle(new Pool({ connectionTimeoutMillis: 1_000 }));
+ *
+ * export const store = postgresStore(fromDrizzle(db, sql));
+ * ```
  */
 export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
   db: Drizzle<Tx, Sql>,

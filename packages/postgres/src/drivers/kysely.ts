@@ -23,11 +23,21 @@ interface Pluggable {
  * Kysely on PostgreSQL. Over pg, add listeners to the pool yourself, which Kysely does not do: without
  * them, a lost connection can end the process.
  *
- * ```ts
- * pool.on("error", () => {}).on("connect", (client) => client.on("error", () => {}));
- * ```
- *
  * @param CompiledQuery of the `kysely` package
+ *
+ * @example
+ * ```ts
+ * import { fromKysely, postgresStore } from "@svc-webhooks/postgres";
+ * import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
+ * import { Pool } from "pg";
+ *
+ * const pool = new Pool({ connectionTimeoutMillis: 1_000 });
+ * pool.on("error", () => {});
+ * pool.on("connect", (client) => client.on("error", () => {}));
+ * const db = new Kysely<{ contacts: { id: string } }>({ dialect: new PostgresDialect({ pool }) });
+ *
+ * export const store = postgresStore(fromKysely(db, CompiledQuery));
+ * ```
  */
 export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
   db: Kysely<Tx, Compiled>,

@@ -18,6 +18,14 @@ const queryOver =
  * PGlite, the PostgreSQL in a process: for tests, and for applications of a single process. It has one
  * connection: a statement outside of a transaction waits until the transaction ends, and one that the
  * transaction's own code awaits waits forever.
+ *
+ * @example
+ * ```ts
+ * import { PGlite } from "@electric-sql/pglite";
+ * import { fromPglite, postgresStore } from "@svc-webhooks/postgres";
+ *
+ * export const store = postgresStore(fromPglite(new PGlite()));
+ * ```
  */
 export const fromPglite = <Tx extends PgliteQueries>(db: Pglite<Tx>): Database<Tx> => ({
   query: queryOver(db),
