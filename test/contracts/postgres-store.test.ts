@@ -16,6 +16,9 @@ import {
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
 
+/** `MODEL_RUNS=1000` for a thorough run. */
+const modelRuns = Number(process.env["MODEL_RUNS"] ?? 100);
+
 /** Registers the contract for one client, which is opened before its first case. */
 function contractOver(name: string, open: () => TestStore): void {
   describe("the Postgres store", () => {
@@ -26,13 +29,11 @@ function contractOver(name: string, open: () => TestStore): void {
     });
     afterAll(() => client?.close());
 
-    storeContract({ describe, it }, `over ${name}`, async () => {
+    const makeStore = async () => {
       await client.query("truncate svc_webhooks.deliveries", []);
-      return {
-        store: client.store,
-        advance: (ms) => client.query(age, [String(ms)]),
-      };
-    });
+      return { store: client.store, advance: (ms: number) => client.query(age, [String(ms)]) };
+    };
+    storeContract({ describe, it }, `over ${name}`, makeStore, { modelRuns });
   });
 }
 

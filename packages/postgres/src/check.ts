@@ -9,6 +9,7 @@ interface Facts {
   readonly replica: boolean;
   readonly readOnly: string;
   readonly fsync: string;
+  readonly version: string;
   readonly synchronousCommit: string;
   readonly functions: readonly string[];
   readonly denied: readonly string[];
@@ -19,6 +20,7 @@ const facts = `select json_build_object(
   'replica', pg_is_in_recovery(),
   'readOnly', current_setting('default_transaction_read_only'),
   'fsync', current_setting('fsync'),
+  'version', version(),
   'synchronousCommit', current_setting('synchronous_commit'),
   'functions', (select coalesce(json_agg(p.proname), '[]') from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where n.nspname = $1),
@@ -60,7 +62,8 @@ export async function checkServer(
       "This server rejects writes (a replica, or default_transaction_read_only), so every new delivery gets 503. Connect to the primary.",
     );
   }
-  if (found.fsync === "off") {
+  // PGlite reports it as off, and writes files as its environment does.
+  if (found.fsync === "off" && !found.version.includes("PGlite")) {
     problems.push(
       "fsync is off, so a crash of the machine can destroy the database. Set it to on.",
     );

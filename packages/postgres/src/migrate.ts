@@ -2,7 +2,7 @@ import { assertOptions } from "@svc-webhooks/core";
 import { connect, type PostgresClient } from "./connect.js";
 import { firstStatement, type Query } from "./database.js";
 import { isTransient } from "./errors.js";
-import { schemaOf, version } from "./schema.js";
+import { creationOf, schemaOf, version } from "./schema.js";
 
 export interface MigrateOptions {
   /** As that of the store. Default `"svc_webhooks"`. Errors: `invalid_option`. */
@@ -34,7 +34,8 @@ export interface MigrateOptions {
  */
 export async function migrate(db: PostgresClient, options: MigrateOptions = {}): Promise<boolean> {
   assertOptions(options, ["schema"]);
-  const { name, creation } = schemaOf(options.schema);
+  const schema = schemaOf(options.schema);
+  const { name } = schema;
   const database = connect(db);
 
   const isCurrent = async (query: Query): Promise<boolean> => {
@@ -55,7 +56,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
       async (_tx, query) => {
         await query("select pg_advisory_xact_lock(hashtextextended($1, 0))::text", [lockOf(name)]);
         if (await isCurrent(query)) return false;
-        for (const statement of creation) await query(statement, []);
+        for (const statement of creationOf(schema)) await query(statement, []);
         return true;
       },
       { first: firstStatement(60_000), idleTimeoutMs: 60_000 },

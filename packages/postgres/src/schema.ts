@@ -17,8 +17,6 @@ export interface Schema {
   readonly forget: string;
   readonly finish: string;
   readonly purge: string;
-  /** Those of `schema.sql`, one by one. */
-  readonly creation: readonly string[];
 }
 
 /** How many parameters each function has. */
@@ -40,11 +38,14 @@ export function schemaOf(name: string = ownName): Schema {
     const parameters = Array.from({ length: size }, (_, index) => `$${index + 1}::text`);
     return [called, `select "${name}".${called}_1(${parameters.join(", ")}) as reply`];
   });
-  const creation = file
+  return { name, ...(Object.fromEntries(calls) as Omit<Schema, "name">) };
+}
+
+/** The statements of `schema.sql` for this schema, one by one. */
+export const creationOf = ({ name }: Schema): readonly string[] =>
+  file
     // Unchanged for its own name, so that the functions are equal to those that psql creates.
     .replaceAll(/\bsvc_webhooks\b/g, name === ownName ? name : `"${name}"`)
     .split(/\n\n+/)
     // The file's heading is a comment only.
     .filter((part) => /^(?!--)/m.test(part.trim()));
-  return { name, creation, ...(Object.fromEntries(calls) as Omit<Schema, "name" | "creation">) };
-}

@@ -1,4 +1,4 @@
-import { clientKinds, type TestStore } from "@svc-webhooks/kit/postgres-clients";
+import { clientKinds, pglite, type TestStore } from "@svc-webhooks/kit/postgres-clients";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { migrate, postgresStore, type Database } from "@svc-webhooks/postgres";
@@ -171,4 +171,11 @@ describeWithPostgres("check of a server without fsync", () => {
     await client.query(insert, ["a"]);
     expect(await client.store.check()).toEqual([expect.stringContaining("fsync is off")]);
   });
+});
+
+test("check of PGlite finds nothing to report", async () => {
+  const client = pglite.open();
+  onTestFinished(client.close);
+  await client.migrate();
+  expect(await client.store.check()).toEqual([]);
 });
