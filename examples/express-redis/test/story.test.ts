@@ -1,59 +1,18 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { expect, test, type TestContext } from "vitest";
-import { root } from "@svc-webhooks/kit/programs";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
+import { startStory } from "@svc-webhooks/kit/story";
 
 const story = fileURLToPath(new URL("../dist/start.js", import.meta.url));
 const direct = [process.execPath, story] as const;
 const readmeCommand = ["npm", "start", "-w", "examples/express-redis"] as const;
 
-/** Starts the demo in its own process group, as a terminal does. */
-function start(
-  { onTestFinished }: TestContext,
-  [program, ...args]: readonly [string, ...string[]],
+const start = (
+  context: TestContext,
+  command: readonly [string, ...string[]],
   env: NodeJS.ProcessEnv = {},
-) {
-  const folder = mkdtempSync(join(tmpdir(), "story-"));
-  const child = spawn(program, args, {
-    cwd: root,
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-    env: { ...process.env, REDIS_URL: "", TMPDIR: folder, ...env },
-  });
-  const { pid } = child;
-  if (pid === undefined) throw new Error(`${program} did not start.`);
-  const signalAll = (signal: NodeJS.Signals) => process.kill(-pid, signal);
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-  const lines = createInterface(child.stdout);
-  // Emitted only after every process that inherited the output has exited.
-  const closed = once(child, "close") as Promise<[number | null]>;
-  onTestFinished(() => {
-    if ((child.exitCode ?? child.signalCode) === null) signalAll("SIGKILL");
-    rmSync(folder, { recursive: true });
-  });
-  return {
-    /** As Ctrl+C does: signals the whole group. */
-    interrupt: () => signalAll("SIGINT"),
-    /** Signals only the demo's own process. */
-    terminate: () => child.kill(),
-    printed: async (text: string) => {
-      while (!output.stdout.includes(text)) await once(lines, "line");
-    },
-    ended: async () => {
-      const [exitCode] = await closed;
-      return { exitCode, ...output, leftBehind: readdirSync(folder) };
-    },
-  };
-}
+) => startStory(context, command, { REDIS_URL: "", ...env });
 
 describeWithRedis("the demo", () => {
   test.concurrent(

@@ -21,7 +21,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
 import { Client, Pool } from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { tcpProxy, type TcpProxy } from "../../../test/faults/redis/tcp-proxy.js";
+import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import {
   effects,
   insert,

@@ -7,7 +7,7 @@ import { observedReceiver, type ObservedReceiver } from "@svc-webhooks/kit/recei
 import { redisServer, type RedisServer } from "@svc-webhooks/kit/redis-server";
 import { until } from "@svc-webhooks/kit/until";
 import type { ClientKind, TestClient } from "@svc-webhooks/kit/redis-clients";
-import { tcpProxy, type Fault, type TcpProxy } from "./tcp-proxy.js";
+import { tcpProxy, type Fault, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 
 /** The outcome of a delivery. */
 export interface Received {

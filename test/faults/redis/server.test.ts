@@ -5,7 +5,7 @@ import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
 import { until } from "@svc-webhooks/kit/until";
 import { codesOf, expectOutcomesBy, idsOf, oneRun, recordsOf, rig, test } from "./rig.js";
 import { clientKinds } from "@svc-webhooks/kit/redis-clients";
-import { tcpProxy } from "./tcp-proxy.js";
+import { tcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 
 const batch = idsOf(20);
 const durable = ["--appendonly", "yes", "--appendfsync", "always"];
