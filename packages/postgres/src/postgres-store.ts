@@ -86,7 +86,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
 }
 
 /**
- * Keeps records in PostgreSQL 12 or newer, shared by all processes that use the same schema. One statement per call,
+ * Keeps records in PostgreSQL 12 or newer (tested: 15 and 18), shared by all processes that use the same schema. One statement per call,
  * timed by the server's clock; safe behind PgBouncer in transaction mode. You own the client: create and
  * close it. Create the schema first, with `migrate(db)` or the package's `schema.sql`.
  *
@@ -272,7 +272,7 @@ async function rejecting<Result>(
 const endedByWork = () =>
   new WebhookError(
     "transaction_ended",
-    "`work` has ended its transaction with `commit` or `rollback`, so that this delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back.",
+    "`work` has ended its transaction with `commit` or `rollback`, so that this delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back. (A `Database` of your own must run `first` in each transaction.)",
   );
 
 /** Of a call that fails because another one changed the record. */

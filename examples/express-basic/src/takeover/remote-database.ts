@@ -42,10 +42,11 @@ export function remoteDatabase(port: number): Database<Query> {
 
   return {
     query: queryIn(),
-    async transaction(work) {
+    async transaction(work, { first }) {
       const query = queryIn((transactions += 1));
       await query("begin", []);
       try {
+        await query(first, []);
         const result = await work(query, query);
         await query("commit", []);
         return result;
