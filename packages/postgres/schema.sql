@@ -133,8 +133,8 @@ begin
   select * into r from svc_webhooks.deliveries d where d.key = id::uuid for update;
   if r.state is distinct from 'r' or r.fence <> its_fence::bigint then
     raise exception using errcode = 'SVC01', message = case
-      when r.key is null then 'There is no record of this delivery.'
-      when r.state = 'd' then 'This delivery is already completed.'
+      when r.key is null then 'There is no record of this delivery: the receiver must use this store and schema.'
+      when r.state = 'd' then 'This delivery is already completed, by another run or an earlier transaction of this one.'
       else 'Another run has taken over this delivery.'
     end;
   end if;

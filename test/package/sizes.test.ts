@@ -25,7 +25,7 @@ async function sizeOf(input: string, options: RolldownOptions = {}): Promise<num
 const budgets = { adapter: 1_620, store: 2_700 } as const;
 
 /** Those of entries that do more: migrations include the SQL, and transactions guard each driver. */
-const ownBudgets: Readonly<Record<string, number>> = { "@svc-webhooks/postgres": 8_400 };
+const ownBudgets: Readonly<Record<string, number>> = { "@svc-webhooks/postgres": 9_300 };
 
 describe.each(["adapter", "store"] as const)("an %s", (kind) => {
   const entries = packagesOfKind(kind).flatMap((one) => one.entries);
@@ -57,7 +57,7 @@ test("a process that does not migrate carries none of the Postgres store's SQL",
     /^node:/,
   ]);
   expect(length).toBeGreaterThan(3_000);
-  expect(length).toBeLessThanOrEqual(4_750);
+  expect(length).toBeLessThanOrEqual(5_500);
 });
 
 describe("the client", () => {

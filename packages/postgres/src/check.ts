@@ -12,6 +12,7 @@ interface Facts {
   readonly version: string;
   readonly synchronousCommit: string;
   readonly functions: readonly string[];
+  readonly tables: number;
   readonly denied: readonly string[];
 }
 
@@ -24,12 +25,15 @@ const facts = `select json_build_object(
   'synchronousCommit', current_setting('synchronous_commit'),
   'functions', (select coalesce(json_agg(p.proname), '[]') from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where n.nspname = $1),
+  'tables', (select count(*) from pg_tables where schemaname = $1 and tablename = 'deliveries'),
   'denied', (select coalesce(json_agg(right_), '[]') from (
     select 'usage of the schema' as right_ from pg_namespace n
       where n.nspname = $1 and not has_schema_privilege(n.oid, 'usage')
     union all select want || ' on deliveries' from pg_class c join pg_namespace n on n.oid = c.relnamespace,
       unnest(array['select', 'insert', 'update', 'delete']) want
       where n.nspname = $1 and c.relname = 'deliveries' and not has_table_privilege(c.oid, want)
+    union all select 'select on versions' from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = $1 and c.relname = 'versions' and not has_table_privilege(c.oid, 'select')
     union all select 'execute on ' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       where n.nspname = $1 and not has_function_privilege(p.oid, 'execute')
   ) rights)
@@ -47,11 +51,12 @@ export async function checkServer(
   const [row] = await database.query(facts, [name], call);
   const found = JSON.parse(String(row?.["reply"])) as Facts;
   const missing = functionNames.filter((one) => !found.functions.includes(one));
+  if (found.tables === 0) missing.push("table deliveries");
   if (missing.length > 0) {
     problems.push(
       found.functions.length > 0
-        ? `The schema "${name}" has no ${missing.join(", ")}: it is of another version. ${migrateText}`
-        : `The database has no schema "${name}" of this store. ${migrateText}`,
+        ? `The schema "${name}" has no ${missing.join(", ")}: it is of another version. ${migrateText(name)}`
+        : `The database has no schema "${name}" of this store. ${migrateText(name)}`,
     );
   }
   if (found.denied.length > 0) {

@@ -20,24 +20,22 @@ export function connect(client: PostgresClient): Database<unknown> {
     if (wrapper) throw invalid(wrapper);
     if (has(given, "query", "transaction")) return client as Database<unknown>;
   }
-  throw invalid(
-    "`db` must be a Pool of pg, the sql of postgres.js or a Database: postgresStore(new Pool({ connectionString })).",
-  );
+  throw invalid("`db` must be a Pool of pg, the sql of postgres.js or a Database.");
 }
 
 /** The text for a client that needs to be wrapped or replaced. */
 function wrapperOf(client: object): string | undefined {
   if (has(client, "executeQuery", "selectFrom")) {
-    return "`db` is a Kysely instance. Wrap it: postgresStore(fromKysely(db, CompiledQuery)).";
+    return "`db` is a Kysely instance. Wrap it: fromKysely(db, CompiledQuery).";
   }
   if (has(client, "execute", "transaction")) {
-    return "`db` is a Drizzle database. Wrap it: postgresStore(fromDrizzle(db, sql)).";
+    return "`db` is a Drizzle database. Wrap it: fromDrizzle(db, sql).";
   }
   if (has(client, "exec", "waitReady")) {
-    return "`db` is a PGlite. Wrap it: postgresStore(fromPglite(db)).";
+    return "`db` is a PGlite. Wrap it: fromPglite(db).";
   }
   if (has(client, "connect", "query")) {
-    return "`db` is a single client of pg, whose transactions would mix. Pass a Pool: postgresStore(new Pool({ connectionString })).";
+    return "`db` is a single client of pg, whose transactions would mix. Pass a Pool: new Pool({ connectionString }).";
   }
   return undefined;
 }

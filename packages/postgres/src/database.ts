@@ -1,4 +1,4 @@
-import type { StoreCall } from "@svc-webhooks/core";
+import { ReceiverConfigError, WebhookError, type StoreCall } from "@svc-webhooks/core";
 
 /** A row as drivers return it. The store reads one column, `reply`, which is a text. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -38,7 +38,8 @@ export interface Database<Tx> {
 export interface TransactionOptions {
   /**
    * A statement without parameters. Run it first in the transaction, if possible together with `begin`.
-   * It identifies the transaction, and sets how long the server lets it be idle.
+   * It identifies the transaction, sets how long the server lets it be idle, and returns the transaction's
+   * id as `reply`, for `select txid_status($1)` after the commit.
    */
   readonly first: string;
   /** That time, in milliseconds, for clients that limit transactions themselves. */
@@ -51,4 +52,29 @@ export interface TransactionOptions {
  * @param run hexadecimal digits and a number
  */
 export const firstStatement = (idleMs: number, run = ""): string =>
-  `select set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), set_config('svc_webhooks.run', '${run}', true)`;
+  `select set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), set_config('svc_webhooks.run', '${run}', true), txid_current()::text as reply`;
+
+/** @throws ReceiverConfigError `invalid_option` unless `argument` has this method */
+export function assertMethod(argument: unknown, method: string, text: string): void {
+  // JavaScript callers may pass anything.
+  const found: unknown = (Object(argument) as Readonly<Record<string, unknown>>)[method];
+  if (typeof found !== "function") throw new ReceiverConfigError("invalid_option", "db", text);
+}
+
+/**
+ * Rejects unless the server has committed the transaction. After a failed statement that `work` did not
+ * await, PostgreSQL answers a commit by rolling back, without an error.
+ *
+ * @param id what `first` has returned
+ */
+export async function assertCommitted(query: Query, id: unknown): Promise<void> {
+  const [row] = await query("select txid_status($1::bigint)::text as reply", [String(id)]);
+  if (row?.["reply"] !== "committed") throw rolledBack();
+}
+
+/** A transaction whose commit has rolled back. */
+export const rolledBack = (): WebhookError =>
+  new WebhookError(
+    "transaction_ended",
+    "PostgreSQL has rolled the transaction back: a statement failed that `work` did not await. Await every statement.",
+  );

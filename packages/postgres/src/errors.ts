@@ -1,9 +1,9 @@
 import { WebhookError } from "@svc-webhooks/core";
-import type { Schema } from "./schema.js";
+import { defaultSchema, type Schema } from "./schema.js";
 
 /**
- * `transaction` and `finish` throw it, code `transaction_lost`, if this run does not own the delivery any
- * more: another run has taken over, the delivery is already completed, or the store has no record of it.
+ * `transaction` throws it, code `transaction_lost`, if this run does not own the delivery any more: another
+ * run has taken over, the delivery is already completed, or the store has no record of it.
  * Nothing of the transaction was written. Let it reject the handler: the sender's next attempt gets the
  * right response.
  */
@@ -42,38 +42,90 @@ export const isTransient = (error: unknown): boolean =>
   withCode(error, "40001", "40P01") !== undefined;
 
 /** The error of one of the store's own statements, with its cause and fix where they are known. */
-export function explained(error: unknown, { name }: Schema): unknown {
-  const lost = withCode(error, "SVC01");
-  if (lost) {
-    const text = `${String(lost.message)} Everything in this transaction was rolled back.`;
-    return new TransactionLost(text, { cause: error });
-  }
-  const missing = withCode(error, "3F000", "42883", "42P01");
-  if (missing) {
-    const text = `The database has no schema "${name}" of this version (${String(missing.message)}). ${migrateText}`;
-    return new WebhookError("schema_missing", text, { cause: error });
-  }
-  const denied = withCode(error, "42501");
-  if (denied) {
-    const text = `The role may not use the schema "${name}" (${String(denied.message)}). The README of @svc-webhooks/postgres lists the rights that it needs.`;
-    return new WebhookError("permission_denied", text, { cause: error });
+export function explained(error: unknown, schema: Pick<Schema, "name">): unknown {
+  for (const { codes, explain } of explanations) {
+    const found = withCode(error, ...codes);
+    if (found) return explain(String(found.message), schema.name, { cause: error });
   }
   return error;
 }
 
-export const migrateText =
-  "Run `await migrate(db)` when you deploy, or apply schema.sql: psql -f node_modules/@svc-webhooks/postgres/schema.sql";
+interface Explanation {
+  /** Codes of PostgreSQL. */
+  readonly codes: readonly string[];
+  readonly explain: (message: string, schema: string, options: ErrorOptions) => WebhookError;
+}
+
+const explanations: readonly Explanation[] = [
+  {
+    codes: ["SVC01"],
+    explain: (message, _schema, options) =>
+      new TransactionLost(`${message} Everything in this transaction was rolled back.`, options),
+  },
+  {
+    codes: ["3F000", "42883", "42P01"],
+    explain: (message, schema, options) =>
+      new WebhookError(
+        "schema_missing",
+        `The database has no schema "${schema}" of this version (${message}). ${migrateText(schema)}`,
+        options,
+      ),
+  },
+  {
+    codes: ["42501"],
+    explain: (message, schema, options) =>
+      new WebhookError(
+        "permission_denied",
+        `The role lacks rights in the schema "${schema}" (${message}). The README of @svc-webhooks/postgres lists them; migrations need the owner's.`,
+        options,
+      ),
+  },
+  {
+    codes: ["25006"],
+    explain: (message, _schema, options) =>
+      new WebhookError(
+        "read_only",
+        `This server rejects writes (${message}): connect to the primary.`,
+        options,
+      ),
+  },
+  {
+    codes: ["25P02"],
+    explain: (_message, _schema, options) =>
+      new WebhookError(
+        "transaction_aborted",
+        "A statement of `work` failed and its error was caught, so PostgreSQL commits nothing. Let the error reject `work`, or use a savepoint.",
+        options,
+      ),
+  },
+];
+
+/** How to create a schema. The file creates the default one. */
+export const migrateText = (schema: string): string =>
+  schema === defaultSchema
+    ? "Run `await migrate(db)` when you deploy, or apply schema.sql: psql -f node_modules/@svc-webhooks/postgres/schema.sql"
+    : `Run \`await migrate(db, { schema: "${schema}" })\` when you deploy.`;
 
 /** The error of `work` while it held a connection. */
 export function explainedWork(error: unknown): unknown {
-  // The text of pg-pool, for a caller that waited for longer than connectionTimeoutMillis.
-  const timedOut = chain(error).some(
-    ({ message }) => message === "timeout exceeded when trying to connect",
-  );
-  if (!timedOut) return error;
+  if (!isPoolTimeout(error)) return error;
   return new WebhookError(
     "pool_timeout",
     "No connection became free while the transaction held one: use `tx`, not the pool, inside `transaction`. Everything in this transaction was rolled back.",
     { cause: error },
   );
 }
+
+/** The text of pg-pool, for a caller that has waited for longer than `connectionTimeoutMillis`. */
+export const isPoolTimeout = (error: unknown): boolean =>
+  chain(error).some(({ message }) => message === "timeout exceeded when trying to connect");
+
+/** The error of a call that found no connection. */
+export const notSent = (error: unknown): WebhookError =>
+  new WebhookError(
+    "not_sent",
+    isPoolTimeout(error)
+      ? "No connection of the pool became free within connectionTimeoutMillis: raise its `max`, or a handler uses the pool inside `transaction`."
+      : `No connection to PostgreSQL: ${String((error as Error | undefined)?.message || error)}`,
+    { cause: error },
+  );

@@ -1,7 +1,7 @@
 import { assertOptions } from "@svc-webhooks/core";
 import { connect, type PostgresClient } from "./connect.js";
 import { firstStatement, type Query } from "./database.js";
-import { isTransient } from "./errors.js";
+import { explained, isTransient } from "./errors.js";
 import { creationOf, schemaOf, version } from "./schema.js";
 
 export interface MigrateOptions {
@@ -18,7 +18,8 @@ export interface MigrateOptions {
  *
  * @returns whether it has changed the database
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
- * @throws the database's errors. Nothing was changed then
+ * @throws WebhookError `permission_denied`, `read_only`, `not_sent`, and the database's other errors. Nothing
+ *   was changed then
  *
  * @example
  * ```ts
@@ -62,13 +63,15 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
       { first: firstStatement(60_000), idleTimeoutMs: 60_000 },
     );
 
-  if (await isCurrent(database.query)) return false;
   try {
-    return await apply();
+    if (await isCurrent(database.query)) return false;
+    return await apply().catch((error: unknown) => {
+      // With a stricter isolation, the snapshot is older than the lock: another process has applied it.
+      if (isTransient(error)) return apply();
+      throw error;
+    });
   } catch (error) {
-    // With a stricter isolation, the snapshot is older than the lock: another process has applied it.
-    if (!isTransient(error)) throw error;
-    return apply();
+    throw explained(error, schema);
   }
 }
 

@@ -11,6 +11,7 @@ import {
 import { checkServer } from "./check.js";
 import { connect, type PostgresClient } from "./connect.js";
 import { firstStatement, type Database, type Row } from "./database.js";
+import { nextTurn } from "./drivers/gate.js";
 import type { ClientOf, PgPool } from "./drivers/node-postgres.js";
 import type { PostgresJs, TxOf } from "./drivers/postgres-js.js";
 import { explained, explainedWork, isTransient } from "./errors.js";
@@ -46,7 +47,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
   /**
    * Runs `work` in a transaction in which the delivery becomes done too, so that its effects and its
    * completion are committed together or not at all: exactly once. Call it once per run, as the last step
-   * of a handler; do what is slow or remote before it. `work` uses `tx` for everything that belongs to
+   * of a handler, and return or await its promise; do what is slow or remote before it. `work` uses `tx` for everything that belongs to
    * the transaction, and must not use the pool.
    *
    * @returns what `work` resolves to, once it is committed
@@ -54,8 +55,9 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    *   written; let it reject the handler
    * @throws WebhookError `not_claimed`: the context has no fence, because the store was unavailable and
    *   `onStoreError` is `"process"`; `transaction_ended`: `work` has ended the transaction itself, or has
-   *   sent a statement after its end; `pool_timeout`: `work` waited for a connection of the pool;
-   *   `not_sent`: no connection; `schema_missing`, `permission_denied`
+   *   sent a statement after its end; `transaction_aborted`: `work` caught the error of a statement; `pool_timeout`: `work` waited for a
+   *   connection of the pool; `not_sent`: no connection; `schema_missing`, `permission_denied`, `read_only`
+   * @throws ReceiverConfigError `invalid_option`: `context` is not that of a handler
    * @throws what `work` rejects with, or the database at the commit. Nothing was written, except if the
    *   connection was lost during the commit; then the next attempt finds the truth
    */
@@ -66,7 +68,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * it last, before the commit. It fails, and with it your transaction, with the SQLSTATE `SVC01` unless
    * this run owns the delivery.
    *
-   * @throws WebhookError `not_claimed`
+   * @throws WebhookError `not_claimed`; ReceiverConfigError `invalid_option`
    */
   finish(context: RunIdentity): Statement;
 
@@ -99,6 +101,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
  * @example
  * ```ts
  * import { createReceiver } from "@svc-webhooks/core";
+ * import { emailEvents } from "@svc-webhooks/events";
  * import { postgresStore } from "@svc-webhooks/postgres";
  * import { Pool } from "pg";
  *
@@ -109,10 +112,11 @@ export interface PostgresStore<Tx> extends DeliveryStore {
  *   name: "billing",
  *   secret: "whsec_…",
  *   store,
+ *   events: emailEvents,
  *   on: {
- *     "email.delivered": (event, context) =>
+ *     "email.delivered": ({ data }, context) =>
  *       store.transaction(context, (tx) =>
- *         tx.query("update emails set delivered = true where id = $1", [event["email_id"]]),
+ *         tx.query("update emails set delivered = true where id = $1", [data?.email_id]),
  *       ),
  *   },
  * });
@@ -147,7 +151,10 @@ export function postgresStore(
   const database = connect(db);
   /** The keys and tokens of runs that `transaction` has finished. Their `complete` needs no statement. */
   const finished = new Set<string>();
-  let idleTimeoutMs = 30_000;
+  /** The transactions that have begun, by key: a handler may not have awaited its own. */
+  const open = new Map<string, Promise<unknown>>();
+  /** The longest lease of a claim: how long the others wait for a process that is frozen. */
+  let idleTimeoutMs = 0;
 
   const explainedCall = (error: unknown) => explained(error, schema);
 
@@ -162,13 +169,17 @@ export function postgresStore(
     }
   };
 
-  const finish = ({ idempotencyKey, fence }: RunIdentity): Statement => {
+  const finish = (context: RunIdentity): Statement => {
+    // JavaScript callers may pass anything, and a copy of the context lacks its getters.
+    const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
+    if (typeof idempotencyKey !== "string") throw notAContext();
     if (fence === undefined) {
       throw new WebhookError(
         "not_claimed",
         'The context has no fence, so this run cannot complete the delivery: the store was unavailable, and `onStoreError` is "process".',
       );
     }
+    if (!Number.isSafeInteger(fence)) throw notAContext();
     return { text: schema.finish, values: [uuid(idempotencyKey), String(fence)] };
   };
 
@@ -176,8 +187,7 @@ export function postgresStore(
     shared: true,
 
     async claim(key, { token, leaseMs, retainMs, lineage, takeParked }, storeCall) {
-      // The lease is how long the others wait for a process that is frozen.
-      idleTimeoutMs = leaseMs;
+      idleTimeoutMs = Math.max(idleTimeoutMs, leaseMs);
       const times = [String(leaseMs), String(retainMs)];
       const flags = [takeParked ? "1" : "", durableClaims ? "1" : ""];
       const values = [uuid(key), encoded(token), ...times, encoded(lineage), ...flags];
@@ -186,6 +196,7 @@ export function postgresStore(
 
     async complete(key, { token, retainMs, lineage }, storeCall) {
       const owner = encoded(token);
+      await endOf(open.get(key));
       if (finished.delete(runOf(key, owner))) return "owner";
       const values = [uuid(key), owner, String(retainMs), encoded(lineage)];
       // The function returns nothing else.
@@ -211,30 +222,44 @@ export function postgresStore(
 
     async transaction(context, work) {
       const { text, values } = finish(context);
-      const run = values.join(" ");
-      let finishing = "";
-      try {
-        return await database.transaction(
-          async (tx, query) => {
-            const result = await rejecting(explainedWork, () => work(tx));
-            // `work` may have ended the transaction: then its setting is gone, and nothing is completed.
-            const rows = await rejecting(explainedCall, () =>
-              query(`${text} where current_setting('svc_webhooks.run', true) = $3::text`, [
-                ...values,
-                run,
-              ]),
-            );
-            if (rows.length === 0) throw endedByWork();
-            finishing = runOf(context.idempotencyKey, replyOf(rows));
-            // Before the commit: the reply to a concurrent `extend` may arrive first.
-            finished.add(finishing);
-            return result;
-          },
-          { first: firstStatement(idleTimeoutMs, run), idleTimeoutMs },
+      if (typeof work !== "function") {
+        throw new ReceiverConfigError(
+          "invalid_option",
+          "work",
+          "`work` must be a function: store.transaction(context, (tx) => …).",
         );
+      }
+      const run = values.join(" ");
+      const idleMs = idleTimeoutMs || 30_000;
+      let finishing = "";
+      const result = database.transaction(
+        async (tx, query) => {
+          const effects = await rejecting(explainedWork, () => work(tx));
+          // `work` may have ended the transaction: then its setting is gone, and nothing is completed.
+          const rows = await rejecting(explainedCall, () =>
+            query(`${text} where current_setting('svc_webhooks.run', true) = $3::text`, [
+              ...values,
+              run,
+            ]),
+          );
+          if (rows.length === 0) throw endedByWork();
+          finishing = runOf(context.idempotencyKey, replyOf(rows));
+          // Before the commit: the reply to a concurrent `extend` may arrive first.
+          finished.add(finishing);
+          // Completions of another store do not arrive here.
+          if (finished.size > 10_000) finished.delete(String(finished.values().next().value));
+          return effects;
+        },
+        { first: firstStatement(idleMs, run), idleTimeoutMs: idleMs },
+      );
+      open.set(context.idempotencyKey, result);
+      try {
+        return await result;
       } catch (error) {
         finished.delete(finishing);
         throw error;
+      } finally {
+        if (open.get(context.idempotencyKey) === result) open.delete(context.idempotencyKey);
       }
     },
 
@@ -269,10 +294,30 @@ async function rejecting<Result>(
   }
 }
 
+const notAContext = () =>
+  new ReceiverConfigError(
+    "invalid_option",
+    "context",
+    "Pass the handler's own `context`, not a copy of it: store.transaction(context, (tx) => …).",
+  );
+
+/**
+ * Awaits a transaction that its handler did not, so that nothing is completed without it. If it has
+ * failed, Node ends the process for its unhandled rejection before the sender gets a 200.
+ */
+async function endOf(transaction: Promise<unknown> | undefined): Promise<void> {
+  try {
+    await transaction;
+  } catch (error) {
+    await nextTurn();
+    throw error;
+  }
+}
+
 const endedByWork = () =>
   new WebhookError(
     "transaction_ended",
-    "`work` has ended its transaction with `commit` or `rollback`, so that this delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back. (A `Database` of your own must run `first` in each transaction.)",
+    "`work` has ended its transaction with `commit` or `rollback`. What it committed stays, and the delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back. (A `Database` of your own must run `first` in each transaction.)",
   );
 
 /** Of a call that fails because another one changed the record. */

@@ -2,7 +2,7 @@ import { ReceiverConfigError } from "@svc-webhooks/core";
 import file from "../schema.sql?raw";
 
 /** The schema's name in the file. */
-const ownName = "svc_webhooks";
+export const defaultSchema = "svc_webhooks";
 
 /** The version that `schema.sql` creates. */
 export const version = 1;
@@ -22,11 +22,13 @@ export interface Schema {
 /** How many parameters each function has. */
 const functions = { claim: 7, complete: 4, release: 5, extend: 3, forget: 1, finish: 2, purge: 1 };
 
-/** The names of the functions that this version calls. */
-export const functionNames: readonly string[] = Object.keys(functions).map((name) => `${name}_1`);
+/** The names of the functions that this version needs. */
+export const functionNames: readonly string[] = [...Object.keys(functions), "hour"].map(
+  (name) => `${name}_1`,
+);
 
 /** @throws ReceiverConfigError `invalid_option` */
-export function schemaOf(name: string = ownName): Schema {
+export function schemaOf(name: string = defaultSchema): Schema {
   if (typeof name !== "string" || !/^[a-z_][a-z0-9_]{0,62}$/.test(name)) {
     throw new ReceiverConfigError(
       "invalid_option",
@@ -45,7 +47,7 @@ export function schemaOf(name: string = ownName): Schema {
 export const creationOf = ({ name }: Schema): readonly string[] =>
   file
     // Unchanged for its own name, so that the functions are equal to those that psql creates.
-    .replaceAll(/\bsvc_webhooks\b/g, name === ownName ? name : `"${name}"`)
+    .replaceAll(/\bsvc_webhooks\b/g, name === defaultSchema ? name : `"${name}"`)
     .split(/\n\n+/)
     // The file's heading is a comment only.
     .filter((part) => /^(?!--)/m.test(part.trim()));

@@ -12,6 +12,7 @@ const key = "0123456789abcdef0123456789abcdef";
 const grants = `
   grant usage on schema svc_webhooks to app;
   grant select, insert, update, delete on svc_webhooks.deliveries to app;
+  grant select on svc_webhooks.versions to app;
   grant execute on all functions in schema svc_webhooks to app;`;
 
 describeWithPostgres("check", () => {
@@ -61,7 +62,8 @@ describeWithPostgres("check", () => {
 
   test("reports a missing schema with the command that creates it, and so does a delivery", async () => {
     const pool = open();
-    const store = postgresStore(pool, { schema: "absent" });
+    await pool.query("drop schema if exists svc_webhooks cascade");
+    const store = postgresStore(pool);
     const fix = /`await migrate\(db\)`.*psql -f .*schema\.sql/;
     expect(await store.check()).toEqual([expect.stringMatching(fix)]);
     const { receive, lines } = receiverOver({ store }, async () => {});
@@ -70,6 +72,18 @@ describeWithPostgres("check", () => {
     await expect(store.claim(key, claimBy("a"), call)).rejects.toMatchObject({
       code: "schema_missing",
     });
+    expect(await postgresStore(pool, { schema: "absent" }).check()).toEqual([
+      expect.stringMatching(/Run `await migrate\(db, { schema: "absent" }\)` when you deploy\.$/),
+    ]);
+  });
+
+  test("reports a table that is missing", async () => {
+    const pool = open();
+    await migrate(pool, { schema: "tableless" });
+    await pool.query("drop table tableless.deliveries cascade");
+    expect(await postgresStore(pool, { schema: "tableless" }).check()).toEqual([
+      expect.stringContaining('"tableless" has no table deliveries'),
+    ]);
   });
 
   test("reports a schema of another version", async () => {
@@ -99,7 +113,10 @@ describeWithPostgres("check", () => {
         "forget_1",
         "finish_1",
         "purge_1",
+        "hour_1",
       ],
+      tables: 1,
+      version: "PostgreSQL 15",
       denied: [],
     });
     const database: Database<unknown> = {

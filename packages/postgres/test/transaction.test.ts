@@ -1,8 +1,12 @@
-import { expect, test, describe, beforeAll, beforeEach, afterAll } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { clientKinds, pglite, type TestStore } from "@svc-webhooks/kit/postgres-clients";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { gate } from "@svc-webhooks/kit/gate";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
+import { migrate, postgresStore } from "@svc-webhooks/postgres";
+import { drizzle } from "drizzle-orm/node-postgres";
+import { pgTable, text } from "drizzle-orm/pg-core";
+import { Pool } from "pg";
 import {
   effects,
   insert,
@@ -52,7 +56,7 @@ function transactionsOver(kind: string, open: () => TestStore): void {
       await expect(client.store.transaction(context, work)).rejects.toMatchObject({
         name: "TransactionLost",
         code: "transaction_lost",
-        message: expect.stringContaining("There is no record of this delivery."),
+        message: expect.stringContaining("There is no record of this delivery"),
       });
       expect(await effects(client)).toEqual([]);
     });
@@ -242,6 +246,32 @@ function transactionsOver(kind: string, open: () => TestStore): void {
 }
 
 transactionsOver(pglite.name, () => pglite.open());
+
+describeWithPostgres("a transaction over pg", () => {
+  const server = useServer();
+
+  test("gives work a client that Drizzle accepts", async () => {
+    const pool = new Pool({ connectionString: server().connectionString, max: 1 });
+    onTestFinished(() => pool.end());
+    const store = postgresStore(pool);
+    await migrate(pool);
+    await pool.query("create table orders (id text)");
+    const orders = pgTable("orders", { id: text() });
+    const context = async (token: string) => {
+      const result = await store.claim(key, claimBy(token), call);
+      return { idempotencyKey: key, fence: (result as { fence: number }).fence };
+    };
+    const failing = store.transaction(await context("a"), async (tx) => {
+      await drizzle(tx).insert(orders).values({ id: "rolled back" });
+      throw new Error("inside");
+    });
+    await expect(failing).rejects.toThrow("inside");
+    await store.transaction(await context("a"), (tx) =>
+      drizzle(tx).insert(orders).values({ id: "a" }),
+    );
+    expect(await drizzle(pool).select().from(orders)).toEqual([{ id: "a" }]);
+  });
+});
 
 describeWithPostgres("on a server", () => {
   const server = useServer();

@@ -1,4 +1,11 @@
-import type { Database, Query, Row, TransactionOptions } from "../database.js";
+import {
+  assertCommitted,
+  assertMethod,
+  type Database,
+  type Query,
+  type Row,
+  type TransactionOptions,
+} from "../database.js";
 import { outliving, type Gate } from "./gate.js";
 import { guardedClient, survive, type PgClient, type PgPool } from "./node-postgres.js";
 import { guardedTx, type PostgresJsTx } from "./postgres-js.js";
@@ -16,6 +23,7 @@ export interface DrizzleQueries<Sql> {
  * Drizzle on PostgreSQL, over any of its drivers that has interactive transactions.
  *
  * @param sql of the `drizzle-orm` package
+ * @throws ReceiverConfigError `invalid_option`
  *
  * @example
  * ```ts
@@ -33,6 +41,9 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
   db: Drizzle<Tx, Sql>,
   sql: (strings: TemplateStringsArray, ...values: unknown[]) => Sql,
 ): Database<Tx> {
+  const usage = "`fromDrizzle(db, sql)` takes a Drizzle database and the `sql` of drizzle-orm.";
+  assertMethod(db, "execute", usage);
+  assertMethod(sql, "raw", usage);
   const queryOver =
     (on: DrizzleQueries<Sql>): Query =>
     async (text, values) => {
@@ -53,22 +64,27 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
   if (isPool($client)) $client.on("connect", survive);
   return {
     query: queryOver(db),
-    transaction: <Result>(
+    async transaction<Result>(
       work: (tx: Tx, query: Query) => Promise<Result>,
       { first }: TransactionOptions,
-    ) =>
-      outliving<Tx, Result>(
+    ): Promise<Result> {
+      let id: unknown;
+      const result = await outliving<Tx, Result>(
         (run) => db.transaction(run),
         async (tx, gate) => {
           const query = queryOver(tx);
-          await query(first, []);
+          const [row] = await query(first, []);
+          id = row?.["reply"];
           const unguarded = guard(tx, gate);
           return work(tx, (...args) => {
             gate.isOpen = false;
             return unguarded(() => query(...args));
           });
         },
-      ),
+      );
+      await assertCommitted(queryOver(db), id);
+      return result;
+    },
   };
 }
 

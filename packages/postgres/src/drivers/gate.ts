@@ -52,17 +52,18 @@ export const withMethods = <Target extends object>(
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /**
- * Runs `work`, which never settles if the connection was lost: what follows would be sent on another one.
+ * Runs `work`, which never settles if it fails after the transaction has ended or its connection was lost:
+ * the rollback that follows would be sent outside of it.
  */
-export async function unlessLost<Result>(
-  gate: Gate,
+export async function unlessLate<Result>(
   work: () => Result | Promise<Result>,
+  isLate: () => boolean,
 ): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     await nextTurn();
-    if (gate.isLost) await new Promise(() => {});
+    if (isLate()) await new Promise(() => {});
     throw error;
   }
 }
@@ -76,7 +77,12 @@ export async function outliving<Tx, Result>(
 ): Promise<Result> {
   const gate = newGate();
   try {
-    return await begin((tx) => unlessLost(gate, () => unlessRefused(gate, work(tx, gate))));
+    return await begin((tx) =>
+      unlessLate(
+        () => unlessRefused(gate, work(tx, gate)),
+        () => gate.isLost,
+      ),
+    );
   } catch (error) {
     // If `work` has rejected, nothing of it will be sent either.
     gate.isLost = true;

@@ -1,4 +1,4 @@
-import type { Database, Query, Row } from "../database.js";
+import { assertCommitted, assertMethod, type Database, type Query, type Row } from "../database.js";
 import { newGate, refuse, unlessRefused } from "./gate.js";
 
 /** The members of Kysely that the store uses. */
@@ -24,6 +24,7 @@ interface Pluggable {
  * them, a lost connection can end the process.
  *
  * @param CompiledQuery of the `kysely` package
+ * @throws ReceiverConfigError `invalid_option`
  *
  * @example
  * ```ts
@@ -43,16 +44,21 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
   db: Kysely<Tx, Compiled>,
   CompiledQuery: { raw(text: string, values?: unknown[]): Compiled },
 ): Database<Tx> {
+  const usage = "`fromKysely(db, CompiledQuery)` takes a Kysely and the `CompiledQuery` of kysely.";
+  assertMethod(db, "executeQuery", usage);
+  assertMethod(CompiledQuery, "raw", usage);
   const queryOver =
     (on: KyselyQueries<Compiled>): Query =>
     async (text, values) =>
       (await on.executeQuery(CompiledQuery.raw(text, [...values]))).rows as readonly Row[];
   return {
     query: queryOver(db),
-    transaction: (work, { first }) =>
-      db.transaction().execute(async (tx) => {
+    async transaction(work, { first }) {
+      let id: unknown;
+      const result = await db.transaction().execute(async (tx) => {
         const query = queryOver(tx);
-        await query(first, []);
+        const [row] = await query(first, []);
+        id = row?.["reply"];
         const gate = newGate();
         // After the end, Kysely refuses statements itself.
         const guard = {
@@ -60,13 +66,17 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
             if (!gate.isOpen) throw refuse(gate);
             return node;
           },
-          transformResult: async <Result>({ result }: { readonly result: Result }) => result,
+          transformResult: async <Rows>(rows: { readonly result: Rows }) => rows.result,
         };
-        const result = work(tx.withPlugin(guard) as Tx, (...args) => {
+        const effects = work(tx.withPlugin(guard) as Tx, (...args) => {
           gate.isOpen = false;
           return query(...args);
         });
-        return unlessRefused(gate, result);
-      }),
+        return unlessRefused(gate, effects);
+      });
+      // Statements that were compiled before are not guarded.
+      await assertCommitted(queryOver(db), id);
+      return result;
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { WebhookError, type StoreCall } from "@svc-webhooks/core";
-import type { Database, Query, Row } from "../database.js";
+import { rolledBack, type Database, type Query, type Row } from "../database.js";
+import { notSent } from "../errors.js";
 import { newGate, refuse, unlessRefused, withMethods, type Gate } from "./gate.js";
 
 /** The members of a `Pool` of pg 8 that the store uses. */
@@ -20,6 +21,7 @@ export interface PgClient {
     values?: string[],
   ): Promise<{ readonly rows: readonly unknown[]; readonly command: string }>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  off(event: "error", listener: (error: Error) => void): unknown;
   // oxlint-disable-next-line typescript/no-unsafe-function-type -- as in Node's types
   listeners(event: "error"): readonly Function[];
   release(error?: boolean): void;
@@ -34,7 +36,7 @@ export type ClientOf<Pool> = Pool extends {
   : never;
 
 /** Without a listener, an `error` event ends the process. The query that needs the connection rejects. */
-const ignore = () => {};
+const ignore: (error: Error) => void = () => {};
 
 /** Adds such a listener, once. */
 export function survive(client: PgClient | PgPool): void {
@@ -71,9 +73,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
     try {
       client = await pool.connect();
     } catch (error) {
-      throw new WebhookError("not_sent", `No connection to PostgreSQL: ${String(error)}`, {
-        cause: error,
-      });
+      throw notSent(error);
     }
     if (call?.signal.aborted) {
       client.release();
@@ -107,15 +107,21 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
         return (await client.query(text, [...values])).rows as readonly Row[];
       };
       let isUsable = false;
+      let onLost = ignore;
+      const lost = new Promise<never>((_resolve, reject) => (onLost = reject));
+      lost.catch(ignore);
+      client.on("error", onLost);
       try {
         // One round trip.
         await client.query(`begin; ${first}`);
         try {
           // `ClientOf` is what the pool's `connect` resolves to.
           const tx = guardedClient(client, () => gate.isOpen, gate, refuseRelease);
-          const result = await unlessRefused(gate, work(tx as ClientOf<Pool>, query));
+          // The server may end the transaction of a `work` that never settles.
+          const ended = Promise.race([work(tx as ClientOf<Pool>, query), lost]);
+          const result = await unlessRefused(gate, ended);
           const { command } = await client.query("commit");
-          if (command !== "COMMIT") throw new Error("PostgreSQL rolled the transaction back.");
+          if (command !== "COMMIT") throw rolledBack();
           isUsable = true;
           return result;
         } catch (error) {
@@ -126,6 +132,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
           throw error;
         }
       } finally {
+        client.off("error", onLost);
         // A connection whose state is unknown is closed.
         client.release(!isUsable);
       }
@@ -140,6 +147,8 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
   };
 }
 
-/** Whether the server refused a statement and keeps the connection. */
-const isRefusal = (error: unknown): boolean =>
-  (error as { readonly severity?: string } | undefined)?.severity === "ERROR";
+/** Whether the server refused a statement and keeps the connection. Drivers' own errors have no severity. */
+function isRefusal(error: unknown): boolean {
+  const { severity, code } = Object(error) as { severity?: string; code?: string };
+  return severity !== undefined && !/^(?:08|57P|25P03)/.test(String(code));
+}

@@ -1,4 +1,4 @@
-import type { Database, Query, Row } from "../database.js";
+import { assertMethod, type Database, type Query, type Row } from "../database.js";
 
 /** The members of PGlite that the store uses. */
 export interface Pglite<Tx extends PgliteQueries = PgliteQueries> extends PgliteQueries {
@@ -27,12 +27,15 @@ const queryOver =
  * export const store = postgresStore(fromPglite(new PGlite()));
  * ```
  */
-export const fromPglite = <Tx extends PgliteQueries>(db: Pglite<Tx>): Database<Tx> => ({
-  query: queryOver(db),
-  transaction: (work, { first }) =>
-    db.transaction(async (tx) => {
-      const query = queryOver(tx);
-      await query(first, []);
-      return work(tx, query);
-    }),
-});
+export function fromPglite<Tx extends PgliteQueries>(db: Pglite<Tx>): Database<Tx> {
+  assertMethod(db, "transaction", "`fromPglite(db)` takes a PGlite.");
+  return {
+    query: queryOver(db),
+    transaction: (work, { first }) =>
+      db.transaction(async (tx) => {
+        const query = queryOver(tx);
+        await query(first, []);
+        return work(tx, query);
+      }),
+  };
+}

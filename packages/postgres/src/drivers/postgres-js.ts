@@ -1,6 +1,12 @@
-import { WebhookError } from "@svc-webhooks/core";
-import type { Database, Query, Row, TransactionOptions } from "../database.js";
-import { nextTurn, outliving, refuse, unlessLost, type Gate } from "./gate.js";
+import {
+  assertCommitted,
+  type Database,
+  type Query,
+  type Row,
+  type TransactionOptions,
+} from "../database.js";
+import { notSent } from "../errors.js";
+import { nextTurn, outliving, refuse, unlessLate, type Gate } from "./gate.js";
 
 /** The members of `sql` of postgres.js 3 that the store uses. */
 export interface PostgresJs {
@@ -52,9 +58,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
         return (await query) as readonly Row[];
       } catch (error) {
         if (wasSent(query)) throw error;
-        throw new WebhookError("not_sent", `No connection to PostgreSQL: ${String(error)}`, {
-          cause: error,
-        });
+        throw notSent(error);
       } finally {
         call?.signal.removeEventListener("abort", cancel);
       }
@@ -62,22 +66,28 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
 
   return {
     query: queryOver(sql),
-    transaction: <Result>(
+    async transaction<Result>(
       work: (tx: TxOf<Sql>, query: Query) => Promise<Result>,
       { first }: TransactionOptions,
-    ) =>
-      outliving<PostgresJsTx, Result>(
+    ): Promise<Result> {
+      let begun: PromiseLike<readonly unknown[]> = Promise.resolve([]);
+      const result = await outliving<PostgresJsTx, Result>(
         (run) => sql.begin(run),
         async (tx, gate) => {
           // Sent together with the first statement of `work`.
-          tx.unsafe(first).then(undefined, () => {});
+          begun = tx.unsafe(first);
+          begun.then(undefined, () => {});
           const own = guardedTx(tx, gate, () => !gate.isLost);
           return work(guardedTx(tx, gate) as TxOf<Sql>, async (text, values) => {
             gate.isOpen = false;
             return (await own.unsafe(text, [...values], options)) as readonly Row[];
           });
         },
-      ),
+      );
+      const [row] = (await begun) as readonly Row[];
+      await assertCommitted(queryOver(sql), row?.["reply"]);
+      return result;
+    },
   };
 }
 
@@ -129,10 +139,13 @@ export function guardedTx<Tx extends PostgresJsTx>(
           const work = args.pop();
           if (typeof work !== "function") throw new TypeError("`savepoint` needs a function.");
           return target.savepoint?.(...args, (nested: Tx) =>
-            unlessLost(gate, () => {
-              const result: unknown = work(guardedTx(nested, gate, mayRun));
-              return Array.isArray(result) ? Promise.all(result) : result;
-            }),
+            unlessLate(
+              () => {
+                const result: unknown = work(guardedTx(nested, gate, mayRun));
+                return Array.isArray(result) ? Promise.all(result) : result;
+              },
+              () => !mayRun(),
+            ),
           );
         };
       }
