@@ -53,6 +53,20 @@ function races(kind: string, open: () => TestStore): void {
       expect(await effects(client)).toHaveLength(keys.length);
     });
 
+    test("a transaction in which the lease is renewed writes nothing", async () => {
+      const { store } = client;
+      const claim = (await store.claim(keyOf(1_002), claimBy("a"), call)) as { fence: number };
+      const context = { idempotencyKey: keyOf(1_002), fence: claim.fence };
+      const renewed = store.transaction(context, async (tx) => {
+        await client.queryIn(tx, insert, ["renewed"]);
+        expect(await store.extend(keyOf(1_002), claimBy("a"), call)).toBe(true);
+      });
+      await expect(renewed).rejects.toBeInstanceOf(Error);
+      expect(await effects(client)).not.toContain("renewed");
+      await store.transaction(context, (tx) => client.queryIn(tx, insert, ["renewed"]));
+      expect(await effects(client)).toContain("renewed");
+    });
+
     test("of racing completions of an absent record one restores it", async () => {
       const results = await Promise.all(
         racers.map(async (one) => client.store.complete(keyOf(1_000), claimBy(one), call)),
