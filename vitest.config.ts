@@ -12,6 +12,8 @@ export default defineConfig({
   test: {
     include: ["{packages,examples}/*/test/**/*.test.ts", "test/**/*.test.ts"],
     testTimeout: 30_000,
+    // Clusters and PGlite take seconds to start, and more on a busy machine.
+    hookTimeout: 60_000,
     // By default one core stays idle.
     maxWorkers: "100%",
   },

@@ -38,6 +38,7 @@ export interface Database<Tx> {
 export interface TransactionOptions {
   /**
    * A statement without parameters. Run it first in the transaction, if possible together with `begin`.
+   * A `Database` that does not read it cannot notice that `work` has ended the transaction.
    * It identifies the transaction, sets how long the server lets it be idle, and returns the transaction's
    * id as `reply`, for `select txid_status($1)` after the commit.
    */
@@ -45,6 +46,12 @@ export interface TransactionOptions {
   /** That time, in milliseconds, for clients that limit transactions themselves. */
   readonly idleTimeoutMs: number;
 }
+
+/** Of a `Database` around another one that does not pass its options on. */
+export const plain: TransactionOptions = {
+  first: "select txid_current()::text as reply",
+  idleTimeoutMs: 0,
+};
 
 /**
  * @param idleMs the server ends the transaction if it gets no statement for this long: a frozen process

@@ -53,8 +53,9 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * @returns what `work` resolves to, once it is committed
    * @throws TransactionLost `transaction_lost`: this run does not own the delivery any more. Nothing was
    *   written; let it reject the handler
-   * @throws WebhookError `not_claimed`: the context has no fence, because the store was unavailable and
-   *   `onStoreError` is `"process"`; `transaction_ended`: `work` has ended the transaction itself, or has
+   * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and
+   *   `onStoreError` is `"process"`
+   * @throws WebhookError `transaction_ended`: `work` has ended the transaction itself, or has
    *   sent a statement after its end; `transaction_aborted`: `work` caught the error of a statement; `pool_timeout`: `work` waited for a
    *   connection of the pool; `not_sent`: no connection; `schema_missing`, `permission_denied`, `read_only`
    * @throws ReceiverConfigError `invalid_option`: `context` is not that of a handler
@@ -68,7 +69,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * it last, before the commit. It fails, and with it your transaction, with the SQLSTATE `SVC01` unless
    * this run owns the delivery.
    *
-   * @throws WebhookError `not_claimed`; ReceiverConfigError `invalid_option`
+   * @throws TypeError `not_claimed`; ReceiverConfigError `invalid_option`
    */
   finish(context: RunIdentity): Statement;
 
@@ -174,10 +175,9 @@ export function postgresStore(
     const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
     if (typeof idempotencyKey !== "string") throw notAContext();
     if (fence === undefined) {
-      throw new WebhookError(
-        "not_claimed",
-        'The context has no fence, so this run cannot complete the delivery: the store was unavailable, and `onStoreError` is "process".',
-      );
+      const text =
+        'The context has no fence, so this run cannot complete the delivery: the store was unavailable, and `onStoreError` is "process".';
+      throw Object.assign(new TypeError(text), { code: "not_claimed" });
     }
     if (!Number.isSafeInteger(fence)) throw notAContext();
     return { text: schema.finish, values: [uuid(idempotencyKey), String(fence)] };
@@ -232,15 +232,14 @@ export function postgresStore(
       const run = values.join(" ");
       const idleMs = idleTimeoutMs || 30_000;
       let finishing = "";
+      let isMarked = false;
       const result = database.transaction(
         async (tx, query) => {
           const effects = await rejecting(explainedWork, () => work(tx));
           // `work` may have ended the transaction: then its setting is gone, and nothing is completed.
+          const unlessEnded = " where current_setting('svc_webhooks.run', true) = $3::text";
           const rows = await rejecting(explainedCall, () =>
-            query(`${text} where current_setting('svc_webhooks.run', true) = $3::text`, [
-              ...values,
-              run,
-            ]),
+            isMarked ? query(text + unlessEnded, [...values, run]) : query(text, values),
           );
           if (rows.length === 0) throw endedByWork();
           finishing = runOf(context.idempotencyKey, replyOf(rows));
@@ -250,7 +249,13 @@ export function postgresStore(
           if (finished.size > 10_000) finished.delete(String(finished.values().next().value));
           return effects;
         },
-        { first: firstStatement(idleMs, run), idleTimeoutMs: idleMs },
+        {
+          get first() {
+            isMarked = true;
+            return firstStatement(idleMs, run);
+          },
+          idleTimeoutMs: idleMs,
+        },
       );
       open.set(context.idempotencyKey, result);
       try {
@@ -317,7 +322,7 @@ async function endOf(transaction: Promise<unknown> | undefined): Promise<void> {
 const endedByWork = () =>
   new WebhookError(
     "transaction_ended",
-    "`work` has ended its transaction with `commit` or `rollback`. What it committed stays, and the delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back. (A `Database` of your own must run `first` in each transaction.)",
+    "`work` has ended its transaction with `commit` or `rollback`. What it committed stays, and the delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back.",
   );
 
 /** Of a call that fails because another one changed the record. */

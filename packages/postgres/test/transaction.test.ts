@@ -3,7 +3,8 @@ import { clientKinds, pglite, type TestStore } from "@svc-webhooks/kit/postgres-
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { gate } from "@svc-webhooks/kit/gate";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
-import { migrate, postgresStore } from "@svc-webhooks/postgres";
+import { fromDrizzle, migrate, postgresStore } from "@svc-webhooks/postgres";
+import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { pgTable, text } from "drizzle-orm/pg-core";
 import { Pool } from "pg";
@@ -270,6 +271,20 @@ describeWithPostgres("a transaction over pg", () => {
       drizzle(tx).insert(orders).values({ id: "a" }),
     );
     expect(await drizzle(pool).select().from(orders)).toEqual([{ id: "a" }]);
+  });
+
+  test("accepts a Database around another one that drops the options", async () => {
+    const pool = new Pool({ connectionString: server().connectionString, max: 2 });
+    onTestFinished(() => pool.end());
+    const inner = fromDrizzle(drizzle(pool), sql);
+    const store = postgresStore<unknown>({
+      query: inner.query,
+      transaction: (work) => (inner.transaction as (run: typeof work) => never)(work),
+    });
+    const other = key.replace("0", "f");
+    const { fence } = (await store.claim(other, claimBy("a"), call)) as { fence: number };
+    expect(await store.transaction({ idempotencyKey: other, fence }, async () => 1)).toBe(1);
+    expect(await postgresStore(pool).complete(other, claimBy("b"), call)).toBe("already");
   });
 });
 

@@ -1,6 +1,7 @@
 import {
   assertCommitted,
   assertMethod,
+  plain,
   type Database,
   type Query,
   type Row,
@@ -66,7 +67,7 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
     query: queryOver(db),
     async transaction<Result>(
       work: (tx: Tx, query: Query) => Promise<Result>,
-      { first }: TransactionOptions,
+      { first }: TransactionOptions = plain,
     ): Promise<Result> {
       let id: unknown;
       const result = await outliving<Tx, Result>(

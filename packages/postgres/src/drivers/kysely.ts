@@ -1,4 +1,11 @@
-import { assertCommitted, assertMethod, type Database, type Query, type Row } from "../database.js";
+import {
+  assertCommitted,
+  assertMethod,
+  type Database,
+  type Query,
+  type Row,
+  plain,
+} from "../database.js";
 import { newGate, refuse, unlessRefused } from "./gate.js";
 
 /** The members of Kysely that the store uses. */
@@ -53,7 +60,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
       (await on.executeQuery(CompiledQuery.raw(text, [...values]))).rows as readonly Row[];
   return {
     query: queryOver(db),
-    async transaction(work, { first }) {
+    async transaction(work, { first } = plain) {
       let id: unknown;
       const result = await db.transaction().execute(async (tx) => {
         const query = queryOver(tx);

@@ -1,5 +1,5 @@
 import { WebhookError, type StoreCall } from "@svc-webhooks/core";
-import { rolledBack, type Database, type Query, type Row } from "../database.js";
+import { plain, rolledBack, type Database, type Query, type Row } from "../database.js";
 import { notSent } from "../errors.js";
 import { newGate, refuse, unlessRefused, withMethods, type Gate } from "./gate.js";
 
@@ -99,7 +99,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       }
     },
 
-    async transaction(work, { first }) {
+    async transaction(work, { first } = plain) {
       const client = await checkOut();
       const gate = newGate();
       const query: Query = async (text, values) => {

@@ -1,4 +1,4 @@
-import { assertMethod, type Database, type Query, type Row } from "../database.js";
+import { assertMethod, plain, type Database, type Query, type Row } from "../database.js";
 
 /** The members of PGlite that the store uses. */
 export interface Pglite<Tx extends PgliteQueries = PgliteQueries> extends PgliteQueries {
@@ -31,11 +31,12 @@ export function fromPglite<Tx extends PgliteQueries>(db: Pglite<Tx>): Database<T
   assertMethod(db, "transaction", "`fromPglite(db)` takes a PGlite.");
   return {
     query: queryOver(db),
-    transaction: (work, { first }) =>
-      db.transaction(async (tx) => {
+    async transaction(work, { first } = plain) {
+      return db.transaction(async (tx) => {
         const query = queryOver(tx);
         await query(first, []);
         return work(tx, query);
-      }),
+      });
+    },
   };
 }

@@ -1,5 +1,6 @@
 import {
   assertCommitted,
+  plain,
   type Database,
   type Query,
   type Row,
@@ -68,7 +69,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
     query: queryOver(sql),
     async transaction<Result>(
       work: (tx: TxOf<Sql>, query: Query) => Promise<Result>,
-      { first }: TransactionOptions,
+      { first }: TransactionOptions = plain,
     ): Promise<Result> {
       let begun: PromiseLike<readonly unknown[]> = Promise.resolve([]);
       const result = await outliving<PostgresJsTx, Result>(
