@@ -151,8 +151,8 @@ describeWithBrowser("the timeline", () => {
     });
     while (await page.locator("#older").count()) {
       const shown = await page.locator("#more p").innerText();
-      await page.evaluate(() => document.querySelector("#older")?.scrollIntoView());
       const last = await rows(page).last().getAttribute("id");
+      await page.evaluate(() => document.querySelector("#older")?.scrollIntoView());
       await expect.poll(() => rows(page).last().getAttribute("id")).not.toBe(last);
       expect(shown).toMatch(/^[123]00 of 450 calls shown$/);
     }
