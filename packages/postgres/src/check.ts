@@ -1,5 +1,5 @@
 import type { StoreCall } from "@svc-webhooks/core";
-import type { Database } from "./database.js";
+import { replyOf, type Database } from "./database.js";
 import { migrateText } from "./errors.js";
 import { functionNames, type Schema } from "./schema.js";
 
@@ -48,8 +48,7 @@ export async function checkServer(
   call?: StoreCall,
 ): Promise<readonly string[]> {
   const problems: string[] = [...(database.problems?.() ?? [])];
-  const [row] = await database.query(facts, [name], call);
-  const found = JSON.parse(String(row?.["reply"])) as Facts;
+  const found = JSON.parse(replyOf(await database.query(facts, [name], call))) as Facts;
   const missing = functionNames.filter((one) => !found.functions.includes(one));
   if (found.tables === 0) missing.push("table deliveries");
   if (missing.length > 0) {

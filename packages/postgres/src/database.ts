@@ -16,6 +16,19 @@ export type Query = (
   call?: StoreCall,
 ) => Promise<readonly Row[]>;
 
+/** The only value of the store's own statements. */
+export const replyOf = (rows: readonly Row[]): string => String(rows[0]?.["reply"]);
+
+/** A client of pg and of those that copy it. */
+interface Client {
+  query(text: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+export const queryOver =
+  (client: Client): Query =>
+  async (text, values) =>
+    (await client.query(text, [...values])).rows as readonly Row[];
+
 /** What the store needs of a driver or a query builder. `Tx` is what your code gets in a transaction. */
 export interface Database<Tx> {
   readonly query: Query;
@@ -38,9 +51,9 @@ export interface Database<Tx> {
 export interface TransactionOptions {
   /**
    * A statement without parameters. Run it first in the transaction, if possible together with `begin`.
-   * A `Database` that does not read it cannot notice that `work` has ended the transaction.
    * It identifies the transaction, sets how long the server lets it be idle, and returns the transaction's
-   * id as `reply`, for `select txid_status($1)` after the commit.
+   * id as `reply`, for `select txid_status($1)` after the commit. A `Database` that does not read it cannot
+   * notice that `work` has ended the transaction.
    */
   readonly first: string;
   /** That time, in milliseconds, for clients that limit transactions themselves. */
@@ -74,9 +87,9 @@ export function assertMethod(argument: unknown, method: string, text: string): v
  *
  * @param id what `first` has returned
  */
-export async function assertCommitted(query: Query, id: unknown): Promise<void> {
-  const [row] = await query("select txid_status($1::bigint)::text as reply", [String(id)]);
-  if (row?.["reply"] !== "committed") throw rolledBack();
+export async function assertCommitted(query: Query, id: string): Promise<void> {
+  const rows = await query("select txid_status($1::bigint)::text as reply", [id]);
+  if (replyOf(rows) !== "committed") throw rolledBack();
 }
 
 /** A transaction whose commit has rolled back. */

@@ -43,9 +43,13 @@ export const isTransient = (error: unknown): boolean =>
 
 /** The error of one of the store's own statements, with its cause and fix where they are known. */
 export function explained(error: unknown, schema: Pick<Schema, "name">): unknown {
-  for (const { codes, explain } of explanations) {
+  for (const { codes, as, text } of explanations) {
     const found = withCode(error, ...codes);
-    if (found) return explain(String(found.message), schema.name, { cause: error });
+    if (!found) continue;
+    const message = text(String(found.message), schema.name);
+    return as === "transaction_lost"
+      ? new TransactionLost(message, { cause: error })
+      : new WebhookError(as, message, { cause: error });
   }
   return error;
 }
@@ -53,50 +57,39 @@ export function explained(error: unknown, schema: Pick<Schema, "name">): unknown
 interface Explanation {
   /** Codes of PostgreSQL. */
   readonly codes: readonly string[];
-  readonly explain: (message: string, schema: string, options: ErrorOptions) => WebhookError;
+  /** The code of the error that is thrown instead. */
+  readonly as: string;
+  readonly text: (message: string, schema: string) => string;
 }
 
 const explanations: readonly Explanation[] = [
   {
     codes: ["SVC01"],
-    explain: (message, _schema, options) =>
-      new TransactionLost(`${message} Everything in this transaction was rolled back.`, options),
+    as: "transaction_lost",
+    text: (message) => `${message} Everything in this transaction was rolled back.`,
   },
   {
     codes: ["3F000", "42883", "42P01"],
-    explain: (message, schema, options) =>
-      new WebhookError(
-        "schema_missing",
-        `The database has no schema "${schema}" of this version (${message}). ${migrateText(schema)}`,
-        options,
-      ),
+    as: "schema_missing",
+    text: (message, schema) =>
+      `The database has no schema "${schema}" of this version (${message}). ${migrateText(schema)}`,
   },
   {
     codes: ["42501"],
-    explain: (message, schema, options) =>
-      new WebhookError(
-        "permission_denied",
-        `The role lacks rights in the schema "${schema}" (${message}). The README of @svc-webhooks/postgres lists them; migrations need the owner's.`,
-        options,
-      ),
+    as: "permission_denied",
+    text: (message, schema) =>
+      `The role lacks rights in the schema "${schema}" (${message}). The README of @svc-webhooks/postgres lists them; migrations need the owner's.`,
   },
   {
     codes: ["25006"],
-    explain: (message, _schema, options) =>
-      new WebhookError(
-        "read_only",
-        `This server rejects writes (${message}): connect to the primary.`,
-        options,
-      ),
+    as: "read_only",
+    text: (message) => `This server rejects writes (${message}): connect to the primary.`,
   },
   {
     codes: ["25P02"],
-    explain: (_message, _schema, options) =>
-      new WebhookError(
-        "transaction_aborted",
-        "A statement of `work` failed and its error was caught, so PostgreSQL commits nothing. Let the error reject `work`, or use a savepoint.",
-        options,
-      ),
+    as: "transaction_aborted",
+    text: () =>
+      "A statement of `work` failed and its error was caught, so PostgreSQL commits nothing. Let the error reject `work`, or use a savepoint.",
   },
 ];
 

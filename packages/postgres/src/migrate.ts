@@ -1,6 +1,6 @@
 import { assertOptions } from "@svc-webhooks/core";
 import { connect, type PostgresClient } from "./connect.js";
-import { firstStatement, type Query } from "./database.js";
+import { firstStatement, replyOf, type Query } from "./database.js";
 import { explained, isTransient } from "./errors.js";
 import { creationOf, schemaOf, version } from "./schema.js";
 
@@ -40,16 +40,16 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   const database = connect(db);
 
   const isCurrent = async (query: Query): Promise<boolean> => {
-    const [table] = await query(
+    const tables = await query(
       "select count(*)::text as reply from pg_tables where schemaname = $1 and tablename = 'versions'",
       [name],
     );
-    if (table?.["reply"] !== "1") return false;
-    const [newest] = await query(
+    if (replyOf(tables) !== "1") return false;
+    const newest = await query(
       `select coalesce(max(version), 0)::text as reply from "${name}".versions`,
       [],
     );
-    return Number(newest?.["reply"]) >= version;
+    return Number(replyOf(newest)) >= version;
   };
 
   const apply = () =>

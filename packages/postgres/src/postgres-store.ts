@@ -10,7 +10,7 @@ import {
 } from "@svc-webhooks/core";
 import { checkServer } from "./check.js";
 import { connect, type PostgresClient } from "./connect.js";
-import { firstStatement, type Database, type Row } from "./database.js";
+import { firstStatement, replyOf, type Database } from "./database.js";
 import { nextTurn } from "./drivers/gate.js";
 import type { ClientOf, PgPool } from "./drivers/node-postgres.js";
 import type { PostgresJs, TxOf } from "./drivers/postgres-js.js";
@@ -188,9 +188,15 @@ export function postgresStore(
 
     async claim(key, { token, leaseMs, retainMs, lineage, takeParked }, storeCall) {
       idleTimeoutMs = Math.max(idleTimeoutMs, leaseMs);
-      const times = [String(leaseMs), String(retainMs)];
-      const flags = [takeParked ? "1" : "", durableClaims ? "1" : ""];
-      const values = [uuid(key), encoded(token), ...times, encoded(lineage), ...flags];
+      const values = [
+        uuid(key),
+        encoded(token),
+        String(leaseMs),
+        String(retainMs),
+        encoded(lineage),
+        takeParked ? "1" : "",
+        durableClaims ? "1" : "",
+      ];
       return claimResult(await call(schema.claim, values, storeCall));
     },
 
@@ -327,8 +333,6 @@ const endedByWork = () =>
 
 /** Of a call that fails because another one changed the record. */
 const attempts = 10;
-
-const replyOf = (rows: readonly Row[]): string => String(rows[0]?.["reply"]);
 
 /** The key of the record. Receivers' keys are 32 hex digits; others are hashed to that. */
 function uuid(key: string): string {

@@ -2,12 +2,13 @@ import {
   assertCommitted,
   assertMethod,
   plain,
+  replyOf,
   type Database,
   type Query,
   type Row,
   type TransactionOptions,
 } from "../database.js";
-import { outliving, type Gate } from "./gate.js";
+import { closing, outliving, type Gate } from "./gate.js";
 import { guardedClient, survive, type PgClient, type PgPool } from "./node-postgres.js";
 import { guardedTx, type PostgresJsTx } from "./postgres-js.js";
 
@@ -69,18 +70,17 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
       work: (tx: Tx, query: Query) => Promise<Result>,
       { first }: TransactionOptions = plain,
     ): Promise<Result> {
-      let id: unknown;
+      let id = "";
       const result = await outliving<Tx, Result>(
         (run) => db.transaction(run),
         async (tx, gate) => {
           const query = queryOver(tx);
-          const [row] = await query(first, []);
-          id = row?.["reply"];
+          id = replyOf(await query(first, []));
           const unguarded = guard(tx, gate);
-          return work(tx, (...args) => {
-            gate.isOpen = false;
-            return unguarded(() => query(...args));
-          });
+          return work(
+            tx,
+            closing(gate, (...args) => unguarded(() => query(...args))),
+          );
         },
       );
       await assertCommitted(queryOver(db), id);

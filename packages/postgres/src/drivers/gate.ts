@@ -1,4 +1,5 @@
 import { WebhookError } from "@svc-webhooks/core";
+import type { Query } from "../database.js";
 
 /** What the code in a transaction may still do. */
 export interface Gate {
@@ -20,6 +21,14 @@ export function refuse(gate: Gate): WebhookError {
     "The statement was not sent: its transaction had ended, or its connection was lost. Await every statement in `work`.",
   );
 }
+
+/** The store's own statements, which are the last of a transaction. */
+export const closing =
+  (gate: Gate, query: Query): Query =>
+  (...args) => {
+    gate.isOpen = false;
+    return query(...args);
+  };
 
 /** Rejects instead of a commit without a statement that `work` did not await. */
 export async function unlessRefused<Result>(gate: Gate, work: Promise<Result>): Promise<Result> {

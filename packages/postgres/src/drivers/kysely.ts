@@ -1,12 +1,13 @@
 import {
   assertCommitted,
   assertMethod,
+  plain,
+  replyOf,
   type Database,
   type Query,
   type Row,
-  plain,
 } from "../database.js";
-import { newGate, refuse, unlessRefused } from "./gate.js";
+import { closing, newGate, refuse, unlessRefused } from "./gate.js";
 
 /** The members of Kysely that the store uses. */
 export interface Kysely<
@@ -61,11 +62,10 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
   return {
     query: queryOver(db),
     async transaction(work, { first } = plain) {
-      let id: unknown;
+      let id = "";
       const result = await db.transaction().execute(async (tx) => {
         const query = queryOver(tx);
-        const [row] = await query(first, []);
-        id = row?.["reply"];
+        id = replyOf(await query(first, []));
         const gate = newGate();
         // After the end, Kysely refuses statements itself.
         const guard = {
@@ -75,11 +75,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
           },
           transformResult: async <Rows>(rows: { readonly result: Rows }) => rows.result,
         };
-        const effects = work(tx.withPlugin(guard) as Tx, (...args) => {
-          gate.isOpen = false;
-          return query(...args);
-        });
-        return unlessRefused(gate, effects);
+        return unlessRefused(gate, work(tx.withPlugin(guard) as Tx, closing(gate, query)));
       });
       // Statements that were compiled before are not guarded.
       await assertCommitted(queryOver(db), id);

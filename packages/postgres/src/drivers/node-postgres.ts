@@ -1,7 +1,7 @@
 import { WebhookError, type StoreCall } from "@svc-webhooks/core";
-import { plain, rolledBack, type Database, type Query, type Row } from "../database.js";
+import { plain, queryOver, rolledBack, type Database } from "../database.js";
 import { notSent } from "../errors.js";
-import { newGate, refuse, unlessRefused, withMethods, type Gate } from "./gate.js";
+import { closing, newGate, refuse, unlessRefused, withMethods, type Gate } from "./gate.js";
 
 /** The members of a `Pool` of pg 8 that the store uses. */
 export interface PgPool {
@@ -89,7 +89,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       const client = await checkOut(call);
       let isUsable = true;
       try {
-        return (await client.query(text, [...values])).rows as readonly Row[];
+        return await queryOver(client)(text, values);
       } catch (error) {
         isUsable = isRefusal(error);
         throw error;
@@ -102,10 +102,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
     async transaction(work, { first } = plain) {
       const client = await checkOut();
       const gate = newGate();
-      const query: Query = async (text, values) => {
-        gate.isOpen = false;
-        return (await client.query(text, [...values])).rows as readonly Row[];
-      };
+      const query = closing(gate, queryOver(client));
       let isUsable = false;
       let onLost = ignore;
       const lost = new Promise<never>((_resolve, reject) => (onLost = reject));

@@ -1,4 +1,4 @@
-import { assertMethod, plain, type Database, type Query, type Row } from "../database.js";
+import { assertMethod, plain, queryOver, type Database } from "../database.js";
 
 /** The members of PGlite that the store uses. */
 export interface Pglite<Tx extends PgliteQueries = PgliteQueries> extends PgliteQueries {
@@ -8,11 +8,6 @@ export interface Pglite<Tx extends PgliteQueries = PgliteQueries> extends Pglite
 export interface PgliteQueries {
   query(text: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
-
-const queryOver =
-  (on: PgliteQueries): Query =>
-  async (text, values) =>
-    (await on.query(text, [...values])).rows as readonly Row[];
 
 /**
  * PGlite, the PostgreSQL in a process: for tests, and for applications of a single process. It has one

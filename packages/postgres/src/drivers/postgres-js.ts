@@ -1,13 +1,14 @@
 import {
   assertCommitted,
   plain,
+  replyOf,
   type Database,
   type Query,
   type Row,
   type TransactionOptions,
 } from "../database.js";
 import { notSent } from "../errors.js";
-import { nextTurn, outliving, refuse, unlessLate, type Gate } from "./gate.js";
+import { closing, nextTurn, outliving, refuse, unlessLate, type Gate } from "./gate.js";
 
 /** The members of `sql` of postgres.js 3 that the store uses. */
 export interface PostgresJs {
@@ -79,14 +80,12 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
           begun = tx.unsafe(first);
           begun.then(undefined, () => {});
           const own = guardedTx(tx, gate, () => !gate.isLost);
-          return work(guardedTx(tx, gate) as TxOf<Sql>, async (text, values) => {
-            gate.isOpen = false;
-            return (await own.unsafe(text, [...values], options)) as readonly Row[];
-          });
+          const query: Query = async (text, values) =>
+            (await own.unsafe(text, [...values], options)) as readonly Row[];
+          return work(guardedTx(tx, gate) as TxOf<Sql>, closing(gate, query));
         },
       );
-      const [row] = (await begun) as readonly Row[];
-      await assertCommitted(queryOver(sql), row?.["reply"]);
+      await assertCommitted(queryOver(sql), replyOf((await begun) as readonly Row[]));
       return result;
     },
   };
