@@ -7,7 +7,6 @@ import {
   postgresStore,
   type Database,
   type PostgresStore,
-  type PostgresStoreOptions,
 } from "@svc-webhooks/postgres";
 import { sql as drizzleSql } from "drizzle-orm";
 import { drizzle as drizzleOverPg } from "drizzle-orm/node-postgres";
@@ -29,7 +28,7 @@ export interface TestStore {
 
 export interface ClientKind {
   readonly name: string;
-  readonly open: (connectionString: string, options?: PostgresStoreOptions) => TestStore;
+  readonly open: (connectionString: string) => TestStore;
 }
 
 const poolOf = (connectionString: string) =>
@@ -46,24 +45,23 @@ const overDatabase = <Tx>(
   database: Database<Tx>,
   queryIn: (tx: Tx, text: string, values: string[]) => Promise<unknown>,
   close: () => Promise<void>,
-  options?: PostgresStoreOptions,
 ): TestStore => ({
-  store: postgresStore(database, options),
+  store: postgresStore(database),
   query: database.query,
   queryIn: (tx, text, values = []) => queryIn(tx as Tx, text, [...values]),
-  migrate: () => migrate(database, { schema: options?.schema }),
+  migrate: () => migrate(database),
   close,
 });
 
 export const pg: ClientKind = {
   name: "pg",
-  open(connectionString, options) {
+  open(connectionString) {
     const pool = poolOf(connectionString);
     return {
-      store: postgresStore(pool, options),
+      store: postgresStore(pool),
       query: async (text, values) => (await pool.query(text, [...values])).rows,
       queryIn: (tx, text, values = []) => (tx as Pool).query(text, [...values]),
-      migrate: () => migrate(pool, { schema: options?.schema }),
+      migrate: () => migrate(pool),
       close: () => pool.end(),
     };
   },
@@ -71,13 +69,13 @@ export const pg: ClientKind = {
 
 const postgresJs = (prepare: boolean): ClientKind => ({
   name: prepare ? "postgres.js" : "postgres.js with prepare: false",
-  open(connectionString, options) {
+  open(connectionString) {
     const sql = postgres(connectionString, { max: 10, prepare, onnotice: () => {} });
     return {
-      store: postgresStore(sql, options) as PostgresStore<unknown>,
+      store: postgresStore(sql) as PostgresStore<unknown>,
       query: async (text, values) => sql.unsafe(text, [...values]),
       queryIn: async (tx, text, values = []) => (tx as typeof sql).unsafe(text, [...values]),
-      migrate: () => migrate(sql, { schema: options?.schema }),
+      migrate: () => migrate(sql),
       // Without a limit, it can wait for a connection that was lost.
       close: () => sql.end({ timeout: 1 }),
     };
@@ -86,59 +84,51 @@ const postgresJs = (prepare: boolean): ClientKind => ({
 
 const kysely: ClientKind = {
   name: "Kysely over pg",
-  open(connectionString, options) {
+  open(connectionString) {
     const pool = listened(poolOf(connectionString));
     const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
     return overDatabase(
       fromKysely(db, CompiledQuery),
       (tx, text, values) => kyselySql(between(text), ...values).execute(tx),
       () => db.destroy(),
-      options,
     );
   },
 };
 
 const drizzlePg: ClientKind = {
   name: "Drizzle over pg",
-  open(connectionString, options) {
+  open(connectionString) {
     const pool = poolOf(connectionString);
     pool.on("error", () => {});
-    const raw = (text: string, values: string[]) => drizzleSql(between(text), ...values);
     return overDatabase(
       fromDrizzle(drizzleOverPg(pool), drizzleSql),
-      async (tx, text, values) => tx.execute(raw(text, values)),
+      async (tx, text, values) => tx.execute(drizzleSql(between(text), ...values)),
       () => pool.end(),
-      options,
     );
   },
 };
 
 const drizzlePostgresJs: ClientKind = {
   name: "Drizzle over postgres.js",
-  open(connectionString, options) {
+  open(connectionString) {
     const sql = postgres(connectionString, { max: 10, onnotice: () => {} });
-    const raw = (text: string, values: string[]) => drizzleSql(between(text), ...values);
     return overDatabase(
       fromDrizzle(drizzleOverPostgresJs(sql), drizzleSql),
-      async (tx, text, values) => tx.execute(raw(text, values)),
+      async (tx, text, values) => tx.execute(drizzleSql(between(text), ...values)),
       () => sql.end({ timeout: 1 }),
-      options,
     );
   },
 };
 
 /** In this process, without a server. */
-export const pglite: Omit<ClientKind, "open"> & {
-  readonly open: (folder?: string, options?: PostgresStoreOptions) => TestStore;
-} = {
+export const pglite = {
   name: "PGlite",
-  open(folder, options) {
-    const db = new PGlite(folder);
+  open(): TestStore {
+    const db = new PGlite();
     return overDatabase(
       fromPglite(db),
       (tx, text, values) => tx.query(text, values),
       () => db.close(),
-      options,
     );
   },
 };

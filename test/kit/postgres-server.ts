@@ -4,8 +4,8 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe } from "vitest";
 import { freePort } from "./free-port.js";
+import { describeRequiring } from "./requiring.js";
 import { until } from "./until.js";
 
 export interface PostgresServer {
@@ -29,29 +29,16 @@ const programs = ((): string | undefined => {
   return newest && `${debian}/${newest}/bin/`;
 })();
 
-const hasPgBouncer = spawnSync("pgbouncer", ["--version"]).status === 0;
-
-if (process.env["CI"] && (programs === undefined || !hasPgBouncer)) {
-  throw new Error(
-    "PostgreSQL or PgBouncer is not installed. In CI, install both: no test may be skipped.",
-  );
-}
-
-const describing =
-  (missing: string | undefined) =>
-  (name: string, body: () => void): void => {
-    const shown = missing ? `${name} (SKIPPED: ${missing} is not installed)` : name;
-    (missing ? describe.skip : describe)(shown, body);
-  };
-
-const missingServer = programs === undefined ? "PostgreSQL" : undefined;
-
-/** `describe` for tests that need a server. Without one, they are skipped by name. */
-export const describeWithPostgres = describing(missingServer);
+/** `describe` for tests that need a server. */
+export const describeWithPostgres: ReturnType<typeof describeRequiring> = describeRequiring(
+  "PostgreSQL",
+  programs !== undefined,
+);
 
 /** As `describeWithPostgres`, with PgBouncer. */
-export const describeWithPgBouncer = describing(
-  missingServer ?? (hasPgBouncer ? undefined : "PgBouncer"),
+export const describeWithPgBouncer: ReturnType<typeof describeRequiring> = describeRequiring(
+  "PostgreSQL or PgBouncer",
+  programs !== undefined && spawnSync("pgbouncer", ["--version"]).status === 0,
 );
 
 /** PostgreSQL and PgBouncer refuse to run as root. */
@@ -137,8 +124,8 @@ export interface PgBouncer {
   readonly close: () => Promise<void>;
 }
 
-/** Starts PgBouncer in transaction mode in front of a server. */
-export async function pgBouncer(server: PostgresServer, connections = 4): Promise<PgBouncer> {
+/** Starts PgBouncer in transaction mode in front of a server, with four connections to it. */
+export async function pgBouncer(server: PostgresServer): Promise<PgBouncer> {
   const directory = folder("pgbouncer");
   const port = await freePort();
   const file = join(directory, "pgbouncer.ini");
@@ -153,7 +140,7 @@ unix_socket_dir =
 auth_type = any
 pool_mode = transaction
 max_client_conn = 500
-default_pool_size = ${connections}
+default_pool_size = 4
 `,
   );
   const child = spawn("pgbouncer", [file], { ...account, cwd: directory, stdio: "ignore" });

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { describe } from "vitest";
 import { freePort } from "./free-port.js";
+import { describeRequiring } from "./requiring.js";
 import { until } from "./until.js";
 
 export interface RedisServer {
@@ -20,19 +20,11 @@ export interface RedisServer {
   readonly close: () => Promise<void>;
 }
 
-const isInstalled = spawnSync("redis-server", ["--version"]).status === 0;
-
-if (!isInstalled && process.env["CI"]) {
-  throw new Error("redis-server is not installed. In CI, install it: no test may be skipped.");
-}
-
-/** `describe` for tests that need a `redis-server`. Without one, they are skipped by name. */
-export const describeWithRedis = (name: string, body: () => void): void => {
-  const shown = isInstalled ? name : `${name} (SKIPPED: redis-server is not installed)`;
-  describeOrSkip(shown, body);
-};
-
-const describeOrSkip = isInstalled ? describe : describe.skip;
+/** `describe` for tests that need a `redis-server`. */
+export const describeWithRedis: ReturnType<typeof describeRequiring> = describeRequiring(
+  "redis-server",
+  spawnSync("redis-server", ["--version"]).status === 0,
+);
 
 /** The cluster bus uses the port + 10,000. Both are below the system's ephemeral ports. */
 async function clusterPort(): Promise<number> {

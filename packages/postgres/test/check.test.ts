@@ -1,12 +1,10 @@
-import { clientKinds, pglite, type TestStore } from "@svc-webhooks/kit/postgres-clients";
+import { clientKinds, pg, pglite } from "@svc-webhooks/kit/postgres-clients";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { migrate, postgresStore, type Database } from "@svc-webhooks/postgres";
 import { Pool } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { insert, newDelivery, prepare, receiverOver, useServer } from "./support.js";
-
-const key = "0123456789abcdef0123456789abcdef";
+import { claimed, insert, key, newDelivery, prepare, receiverOver, useServer } from "./support.js";
 
 /** Rights that the README lists. */
 const grants = `
@@ -165,12 +163,11 @@ describeWithPostgres("check", () => {
       const store = postgresStore(pool);
       expect(await store.check()).toEqual([]);
       await store.forget(key, call);
-      const { fence } = (await store.claim(key, claimBy("a"), call)) as { fence: number };
+      const { fence } = await claimed(store);
       expect(await store.extend(key, claimBy("a"), call)).toBe(true);
       expect(await store.release(key, { ...claimBy("a"), to: "failed" }, call)).toBe(true);
       expect(fence).toBeGreaterThan(0);
-      const second = (await store.claim(key, claimBy("b"), call)) as { fence: number };
-      await store.transaction({ idempotencyKey: key, fence: second.fence }, async () => {});
+      await store.transaction(await claimed(store, { token: "b" }), async () => {});
       expect(await store.complete(key, claimBy("c"), call)).toBe("already");
       expect(await store.forget(key, call)).toBe(true);
       expect(await store.purge()).toBe(0);
@@ -182,7 +179,7 @@ describeWithPostgres("check of a server without fsync", () => {
   const server = useServer({ fsync: "off" });
 
   test("reports it", async () => {
-    const client = clientKinds[0]?.open(server().connectionString) as TestStore;
+    const client = pg.open(server().connectionString);
     onTestFinished(() => client.close());
     await prepare(client);
     await client.query(insert, ["a"]);

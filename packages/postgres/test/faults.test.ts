@@ -7,7 +7,7 @@ import {
   type PostgresStore,
 } from "@svc-webhooks/postgres";
 import { gate } from "@svc-webhooks/kit/gate";
-import { clientKinds, type TestStore } from "@svc-webhooks/kit/postgres-clients";
+import { clientKinds, pg, type TestStore } from "@svc-webhooks/kit/postgres-clients";
 import {
   describeWithPgBouncer,
   describeWithPostgres,
@@ -23,8 +23,10 @@ import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import {
+  claimed,
   effects,
   insert,
+  key,
   newDelivery,
   prepare,
   receiverOver,
@@ -33,13 +35,6 @@ import {
 } from "./support.js";
 
 // An error that ends a process also fails these tests: vitest reports uncaught exceptions.
-
-const key = "0123456789abcdef0123456789abcdef";
-
-const claimed = async ({ store }: Pick<TestStore, "store">, leaseMs = 30_000) => {
-  const result = await store.claim(key, { ...claimBy("a"), leaseMs }, call);
-  return { idempotencyKey: key, fence: (result as { fence: number }).fence };
-};
 
 /** Ends the server's process of the transaction that is open, as an administrator does. */
 const terminate = (observer: TestStore) =>
@@ -52,7 +47,7 @@ describeWithPostgres("an open transaction", () => {
   const server = useServer();
   let observer: TestStore;
   beforeAll(async () => {
-    observer = clientKinds[0]?.open(server().connectionString) as TestStore;
+    observer = pg.open(server().connectionString);
   }, 60_000);
   afterAll(() => observer?.close());
 
@@ -139,7 +134,7 @@ describeWithPostgres("an open transaction", () => {
 
     test("is rolled back by the server if it is idle for longer than a lease", async () => {
       closing();
-      const context = await claimed(client, 200);
+      const context = await claimed(client.store, { leaseMs: 200 });
       const result = client.store.transaction(context, async (tx) => {
         await client.queryIn(tx, insert, ["a"]);
         await client.queryIn(tx, "select * from svc_webhooks.deliveries for update");
@@ -149,7 +144,7 @@ describeWithPostgres("an open transaction", () => {
       });
       await expect(result).rejects.toBeInstanceOf(Error);
       expect(await effects(observer)).toEqual([]);
-      expect(await claimed(client)).toMatchObject({ fence: expect.any(Number) });
+      expect(await claimed(client.store)).toMatchObject({ fence: expect.any(Number) });
       expect(await client.query("select 1 as one", [])).toHaveLength(1);
     });
 
@@ -249,13 +244,13 @@ describeWithPostgres("a row that a frozen process has locked", () => {
 
   test("holds no other call for longer than a second or two", async () => {
     const pool = new Pool({ connectionString: server().connectionString, max: 10 });
-    const client = clientKinds[0]?.open(server().connectionString) as TestStore;
+    const client = pg.open(server().connectionString);
     onTestFinished(async () => {
       await pool.end();
       await client.close();
     });
     await prepare(client);
-    const context = await claimed(client);
+    const context = await claimed(client.store);
     const frozen = await pool.connect();
     await frozen.query("begin");
     const { text, values } = client.store.finish(context);
@@ -301,7 +296,7 @@ describeWithPostgres("a pool whose connections are all in transactions", () => {
       const store = over(pool);
       await migrate(pool);
       await pool.query("truncate svc_webhooks.deliveries");
-      const context = await claimed({ store });
+      const context = await claimed(store);
       await expect(store.transaction(context, () => pool.query("select 1"))).rejects.toMatchObject({
         code: "pool_timeout",
         message: expect.stringContaining("use `tx`, not the pool, inside `transaction`"),
@@ -360,7 +355,7 @@ describeWithPostgres("a server that is gone", () => {
         : (postgresStore(sql) as PostgresStore<unknown>);
     await migrate(pool);
     await pool.query("truncate svc_webhooks.deliveries");
-    const context = await claimed({ store });
+    const context = await claimed(store);
     const deadline = new AbortController();
     const queued = gate();
     let late: Promise<unknown> | undefined;
@@ -386,13 +381,13 @@ describeWithPgBouncer("an idle transaction behind PgBouncer", () => {
 
   test("is ended by the server, and its connection is not reused", async () => {
     const bouncer = await pgBouncer(server());
-    const client = clientKinds[0]?.open(bouncer.connectionString) as TestStore;
+    const client = pg.open(bouncer.connectionString);
     onTestFinished(async () => {
       await client.close();
       await bouncer.close();
     });
     await prepare(client);
-    const context = await claimed(client, 200);
+    const context = await claimed(client.store, { leaseMs: 200 });
     const result = client.store.transaction(context, async (tx) => {
       await client.queryIn(tx, insert, ["a"]);
       await client.queryIn(tx, "lock table effects");
@@ -400,8 +395,7 @@ describeWithPgBouncer("an idle transaction behind PgBouncer", () => {
     });
     await expect(result).rejects.toBeInstanceOf(Error);
     expect(await effects(client)).toEqual([]);
-    const { idempotencyKey, fence } = await claimed(client);
-    await client.store.transaction({ idempotencyKey, fence }, (tx) =>
+    await client.store.transaction(await claimed(client.store), (tx) =>
       client.queryIn(tx, insert, ["b"]),
     );
     expect(await effects(client)).toEqual(["b"]);

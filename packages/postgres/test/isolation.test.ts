@@ -7,11 +7,9 @@ import {
 } from "@svc-webhooks/kit/postgres-server";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { effects, insert, prepare, useServer } from "./support.js";
+import { claimed, effects, insert, keyOf, prepare, useServer } from "./support.js";
 
 const racers = Array.from({ length: 8 }, (_value, index) => `racer-${index}`);
-
-const keyOf = (index: number) => index.toString(16).padStart(32, "0");
 
 /** A stricter isolation makes the server refuse what it would otherwise let wait. */
 function races(kind: string, open: () => TestStore): void {
@@ -55,8 +53,7 @@ function races(kind: string, open: () => TestStore): void {
 
     test("a transaction in which the lease is renewed writes nothing", async () => {
       const { store } = client;
-      const claim = (await store.claim(keyOf(1_002), claimBy("a"), call)) as { fence: number };
-      const context = { idempotencyKey: keyOf(1_002), fence: claim.fence };
+      const context = await claimed(store, { key: keyOf(1_002) });
       const renewed = store.transaction(context, async (tx) => {
         await client.queryIn(tx, insert, ["renewed"]);
         expect(await store.extend(keyOf(1_002), claimBy("a"), call)).toBe(true);

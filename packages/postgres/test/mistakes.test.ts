@@ -1,16 +1,18 @@
-import { clientKinds, type TestStore } from "@svc-webhooks/kit/postgres-clients";
+import { pg, type TestStore } from "@svc-webhooks/kit/postgres-clients";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { gate } from "@svc-webhooks/kit/gate";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { until } from "@svc-webhooks/kit/until";
-import { fromKysely, migrate, postgresStore, type PostgresStore } from "@svc-webhooks/postgres";
+import { fromKysely, migrate, postgresStore } from "@svc-webhooks/postgres";
 import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
 import { Pool } from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import {
+  claimed,
   effects,
   insert,
+  key,
   newDelivery,
   prepare,
   receiverOver,
@@ -18,13 +20,11 @@ import {
   useServer,
 } from "./support.js";
 
-const key = "0123456789abcdef0123456789abcdef";
-
 describeWithPostgres("a handler", () => {
   const server = useServer();
   let observer: TestStore;
   beforeAll(async () => {
-    observer = clientKinds[0]?.open(server().connectionString) as TestStore;
+    observer = pg.open(server().connectionString);
   }, 60_000);
   beforeEach(() => prepare(observer));
   afterAll(() => observer?.close());
@@ -34,11 +34,6 @@ describeWithPostgres("a handler", () => {
     const pool = new Pool({ connectionString, max, connectionTimeoutMillis: 5_000 });
     onTestFinished(() => pool.end());
     return pool;
-  };
-
-  const claimed = async (store: PostgresStore<never>, leaseMs = 30_000) => {
-    const result = await store.claim(key, { ...claimBy("a"), leaseMs }, call);
-    return { idempotencyKey: key, fence: (result as { fence: number }).fence };
   };
 
   test("that does not await its transaction is not completed before it", async () => {
@@ -58,7 +53,7 @@ describeWithPostgres("a handler", () => {
   test("whose work never settles holds its connection until the server ends the transaction", async () => {
     const pool = poolOf(1);
     const store = postgresStore(pool);
-    const context = await claimed(store as PostgresStore<never>, 200);
+    const context = await claimed(store, { leaseMs: 200 });
     const begun = gate();
     const hanging = store.transaction(context, async (tx) => {
       await tx.query(insert, ["a"]);
@@ -74,7 +69,7 @@ describeWithPostgres("a handler", () => {
 
   test("that catches the error of a statement gets transaction_aborted", async () => {
     const store = postgresStore(poolOf(1));
-    const context = await claimed(store as PostgresStore<never>);
+    const context = await claimed(store);
     const caught = store.transaction(context, async (tx) => {
       await tx.query("select 1/0").catch(() => {});
     });
@@ -111,7 +106,7 @@ describeWithPostgres("a handler", () => {
     const store = postgresStore(sql);
     for (let round = 0; round < 20; round += 1) {
       const late = gate();
-      const careless = receiverOver({ store: store as PostgresStore<unknown> }, (context) =>
+      const careless = receiverOver({ store }, (context) =>
         store.transaction(context, async (tx) => {
           tx.savepoint(async () => {
             await late.opened;
@@ -121,7 +116,7 @@ describeWithPostgres("a handler", () => {
         }),
       );
       await careless.receive(newDelivery());
-      const careful = receiverOver({ store: store as PostgresStore<unknown> }, (context) =>
+      const careful = receiverOver({ store }, (context) =>
         store.transaction(context, async (tx) => {
           await tx.savepoint(async (nested) => {
             await nested`insert into effects (name) values (${`round ${round}`})`;
@@ -152,7 +147,7 @@ describeWithPostgres("a handler", () => {
 
   test("that passes no function gets invalid_option", async () => {
     const store = postgresStore(poolOf(1));
-    const context = await claimed(store as PostgresStore<never>);
+    const context = await claimed(store);
     const begin = store.transaction(context, undefined as never);
     await expect(begin).rejects.toMatchObject({ code: "invalid_option", option: "work" });
   });
@@ -160,7 +155,7 @@ describeWithPostgres("a handler", () => {
   test("of a receiver with a long lease keeps it, whatever leases others have", async () => {
     const pool = poolOf(2);
     const store = postgresStore(pool);
-    const context = await claimed(store as PostgresStore<never>, 120_000);
+    const context = await claimed(store, { leaseMs: 120_000 });
     await store.claim("f".repeat(32), { ...claimBy("b"), leaseMs: 10_000 }, call);
     await store.transaction(context, async (tx) => {
       const { rows } = await tx.query("show idle_in_transaction_session_timeout");

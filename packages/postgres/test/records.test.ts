@@ -1,4 +1,4 @@
-import { clientKinds, type TestStore } from "@svc-webhooks/kit/postgres-clients";
+import { clientKinds, pg, type TestStore } from "@svc-webhooks/kit/postgres-clients";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { gate } from "@svc-webhooks/kit/gate";
 import { call, claimBy, week } from "@svc-webhooks/kit/receivers";
@@ -9,9 +9,16 @@ import { PermanentError } from "@svc-webhooks/core";
 import { until } from "@svc-webhooks/kit/until";
 import { Client, Pool, type PoolClient } from "pg";
 import { beforeAll, afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { insert, newDelivery, prepare, receiverOver, statesOf, useServer } from "./support.js";
-
-const keyOf = (index: number) => index.toString(16).padStart(32, "0");
+import {
+  claimed,
+  insert,
+  keyOf,
+  newDelivery,
+  prepare,
+  receiverOver,
+  statesOf,
+  useServer,
+} from "./support.js";
 
 /** A `Database` over a pool that records its statements. */
 function recorded(pool: Pool): {
@@ -52,7 +59,7 @@ describeWithPostgres("the records on a server", () => {
   let client: TestStore;
   let pool: Pool;
   beforeAll(async () => {
-    client = clientKinds[0]?.open(server().connectionString) as TestStore;
+    client = pg.open(server().connectionString);
     await prepare(client);
     pool = new Pool({ connectionString: server().connectionString, max: 8 });
   }, 60_000);
@@ -101,7 +108,7 @@ describeWithPostgres("the records on a server", () => {
 
   test("extend of a run that is being committed does not report a lost lease", async () => {
     const { store } = client;
-    const { fence } = (await store.claim(keyOf(1), claimBy("a"), call)) as { fence: number };
+    const context = await claimed(store, { key: keyOf(1) });
     const [begun, extended] = [gate(), gate()];
     await client.query(
       `create or replace function wait() returns trigger language plpgsql as
@@ -117,7 +124,7 @@ describeWithPostgres("the records on a server", () => {
       await lock.end();
     });
     await lock.query("select pg_advisory_lock(7)");
-    const transaction = store.transaction({ idempotencyKey: keyOf(1), fence }, async (tx) => {
+    const transaction = store.transaction(context, async (tx) => {
       await client.queryIn(tx, insert, ["a"]);
       begun.open();
     });
@@ -144,8 +151,8 @@ describeWithPostgres("the records on a server", () => {
   test("a token that finished one record completes another with a statement", async () => {
     const { store } = client;
     const [one, two] = [keyOf(2), keyOf(3)];
-    const { fence } = (await store.claim(one, claimBy("same"), call)) as { fence: number };
-    await store.transaction({ idempotencyKey: one, fence }, async () => {});
+    const context = await claimed(store, { key: one, token: "same" });
+    await store.transaction(context, async () => {});
     expect(await store.complete(two, claimBy("same"), call)).toBe("restored");
     expect(await store.complete(one, claimBy("same"), call)).toBe("owner");
     expect(await store.complete(one, claimBy("same"), call)).toBe("already");
@@ -153,8 +160,7 @@ describeWithPostgres("the records on a server", () => {
 
   test("finish completes a delivery in a transaction of the user's own, once", async () => {
     const { store } = client;
-    const { fence } = (await store.claim(keyOf(4), claimBy("a"), call)) as { fence: number };
-    const context = { idempotencyKey: keyOf(4), fence };
+    const context = await claimed(store, { key: keyOf(4) });
     const own = await pool.connect();
     onTestFinished(() => own.release());
     const { text, values } = store.finish(context);
@@ -229,8 +235,8 @@ describeWithPostgres("the records on a server", () => {
 
   test("a call of the store is not rolled back with the transaction around it", async () => {
     const { store } = client;
-    const { fence } = (await store.claim(keyOf(5), claimBy("a"), call)) as { fence: number };
-    const failing = store.transaction({ idempotencyKey: keyOf(5), fence }, async () => {
+    const context = await claimed(store, { key: keyOf(5) });
+    const failing = store.transaction(context, async () => {
       await store.claim(keyOf(6), claimBy("a"), call);
       throw new Error("inside");
     });

@@ -1,8 +1,14 @@
 import type { TestStore } from "@svc-webhooks/kit/postgres-clients";
 import { postgresServer, type PostgresServer } from "@svc-webhooks/kit/postgres-server";
-import { observedReceiver, type ObservedReceiver } from "@svc-webhooks/kit/receivers";
+import {
+  call,
+  claimBy,
+  observedReceiver,
+  type ObservedReceiver,
+} from "@svc-webhooks/kit/receivers";
 import { signed } from "@svc-webhooks/kit/deliveries";
-import type { DeliveryContext, ReceiverOptions } from "@svc-webhooks/core";
+import type { DeliveryContext, DeliveryStore, ReceiverOptions } from "@svc-webhooks/core";
+import type { RunIdentity } from "@svc-webhooks/postgres";
 import { afterAll, beforeAll } from "vitest";
 
 /** A server for the tests of a `describe`. */
@@ -11,6 +17,27 @@ export function useServer(settings?: Readonly<Record<string, string>>): () => Po
   beforeAll(async () => (server = await postgresServer(settings)), 60_000);
   afterAll(() => server?.close());
   return () => server;
+}
+
+/** A key of a record, as receivers make them. */
+export const keyOf = (index: number): string => index.toString(16).padStart(32, "0");
+
+export const key: string = keyOf(0);
+
+interface Claim {
+  readonly key?: string;
+  readonly token?: string;
+  readonly leaseMs?: number;
+}
+
+/** Claims a record, and resolves to the context of the handler that runs then. */
+export async function claimed(
+  store: DeliveryStore,
+  { key: ofRecord = key, token = "a", leaseMs = 30_000 }: Claim = {},
+): Promise<RunIdentity> {
+  const result = await store.claim(ofRecord, { ...claimBy(token), leaseMs }, call);
+  if (result.status !== "claimed") throw new Error(`The record is ${result.status}.`);
+  return { idempotencyKey: ofRecord, fence: result.fence };
 }
 
 let deliveryCount = 0;
@@ -46,7 +73,7 @@ export const statesOf = async (client: Pick<TestStore, "query">): Promise<readon
 
 /** A receiver whose handler is `run`. */
 export const receiverOver = (
-  client: Pick<TestStore, "store">,
+  client: { readonly store: DeliveryStore },
   run: (context: DeliveryContext) => Promise<unknown>,
   options: Partial<ReceiverOptions> = {},
 ): ObservedReceiver =>

@@ -9,16 +9,17 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import { pgTable, text } from "drizzle-orm/pg-core";
 import { Pool } from "pg";
 import {
+  claimed,
   effects,
   insert,
+  key,
+  keyOf,
   newDelivery,
   prepare,
   receiverOver,
   statesOf,
   useServer,
 } from "./support.js";
-
-const key = "0123456789abcdef0123456789abcdef";
 
 /** Takes the record over, as another process does whose claim comes after the end of the lease. */
 const takeOver = (client: TestStore) =>
@@ -32,11 +33,6 @@ function transactionsOver(kind: string, open: () => TestStore): void {
     });
     beforeEach(() => prepare(client));
     afterAll(() => client?.close());
-
-    const claimed = async () => {
-      const result = await client.store.claim(key, claimBy("a"), call);
-      return { idempotencyKey: key, fence: (result as { fence: number }).fence };
-    };
 
     test("commits the effects and the completion, and resolves to the result of work", async () => {
       const results: unknown[] = [];
@@ -108,7 +104,7 @@ function transactionsOver(kind: string, open: () => TestStore): void {
     });
 
     test("is rolled back if work swallows an error of the database", async () => {
-      const context = await claimed();
+      const context = await claimed(client.store);
       const result = client.store.transaction(context, async (tx) => {
         await client.queryIn(tx, insert, ["a"]);
         await client.queryIn(tx, "select 1/0").catch(() => {});
@@ -119,7 +115,7 @@ function transactionsOver(kind: string, open: () => TestStore): void {
     });
 
     test("is rolled back if the database refuses its commit", async () => {
-      const context = await claimed();
+      const context = await claimed(client.store);
       const result = client.store.transaction(context, async (tx) => {
         await client.queryIn(tx, "insert into effects values ('a', 'x'), ('b', 'x')");
       });
@@ -132,7 +128,7 @@ function transactionsOver(kind: string, open: () => TestStore): void {
     test.each([["rollback"], ["rollback", "begin"]])(
       "that work ends itself with %s %s completes nothing",
       async (...statements) => {
-        const context = await claimed();
+        const context = await claimed(client.store);
         const result = client.store.transaction(context, async (tx) => {
           await client.queryIn(tx, insert, ["a"]);
           for (const one of statements) await client.queryIn(tx, one);
@@ -144,7 +140,7 @@ function transactionsOver(kind: string, open: () => TestStore): void {
     );
 
     test("that work commits itself does not complete the delivery", async () => {
-      const context = await claimed();
+      const context = await claimed(client.store);
       const result = client.store.transaction(context, async (tx) => {
         await client.queryIn(tx, insert, ["a"]);
         await client.queryIn(tx, "commit");
@@ -154,7 +150,7 @@ function transactionsOver(kind: string, open: () => TestStore): void {
     });
 
     test("commits a statement that work has not awaited, or nothing", async () => {
-      const context = await claimed();
+      const context = await claimed(client.store);
       const result = client.store.transaction(context, async (tx) => {
         client.queryIn(tx, insert, ["a"]).catch(() => {});
       });
@@ -167,14 +163,14 @@ function transactionsOver(kind: string, open: () => TestStore): void {
     });
 
     test("accepts a work that is not asynchronous", async () => {
-      const context = await claimed();
+      const context = await claimed(client.store);
       const work = (() => 1) as unknown as () => Promise<number>;
       expect(await client.store.transaction(context, work)).toBe(1);
       expect(await statesOf(client)).toEqual(["d"]);
     });
 
     test("is rolled back if work throws synchronously", async () => {
-      const context = await claimed();
+      const context = await claimed(client.store);
       const work = () => {
         throw new Error("synchronous");
       };
@@ -183,7 +179,7 @@ function transactionsOver(kind: string, open: () => TestStore): void {
     });
 
     test.each(["commits", "rolls back"])("sends no statement of work once it %s", async (end) => {
-      const context = await claimed();
+      const context = await claimed(client.store);
       const ended = gate();
       let late: Promise<unknown> | undefined;
       const result = client.store.transaction(context, async (tx) => {
@@ -198,7 +194,7 @@ function transactionsOver(kind: string, open: () => TestStore): void {
     });
 
     test("lets no late statement of work roll it back unnoticed", async () => {
-      const context = await claimed();
+      const context = await claimed(client.store);
       const stopped = gate();
       const pending = { is: true };
       const result = client.store
@@ -235,8 +231,7 @@ function transactionsOver(kind: string, open: () => TestStore): void {
       // More than the pool has.
       for (let round = 0; round < 5; round += 1) {
         for (const work of works) {
-          const { fence } = await claimed();
-          const context = { idempotencyKey: key, fence };
+          const context = await claimed(client.store);
           await client.store.transaction(context, work).catch(() => {});
           await client.query("truncate svc_webhooks.deliveries", []);
         }
@@ -258,16 +253,12 @@ describeWithPostgres("a transaction over pg", () => {
     await migrate(pool);
     await pool.query("create table orders (id text)");
     const orders = pgTable("orders", { id: text() });
-    const context = async (token: string) => {
-      const result = await store.claim(key, claimBy(token), call);
-      return { idempotencyKey: key, fence: (result as { fence: number }).fence };
-    };
-    const failing = store.transaction(await context("a"), async (tx) => {
+    const failing = store.transaction(await claimed(store), async (tx) => {
       await drizzle(tx).insert(orders).values({ id: "rolled back" });
       throw new Error("inside");
     });
     await expect(failing).rejects.toThrow("inside");
-    await store.transaction(await context("a"), (tx) =>
+    await store.transaction(await claimed(store), (tx) =>
       drizzle(tx).insert(orders).values({ id: "a" }),
     );
     expect(await drizzle(pool).select().from(orders)).toEqual([{ id: "a" }]);
@@ -281,9 +272,9 @@ describeWithPostgres("a transaction over pg", () => {
       query: inner.query,
       transaction: (work) => (inner.transaction as (run: typeof work) => never)(work),
     });
-    const other = key.replace("0", "f");
-    const { fence } = (await store.claim(other, claimBy("a"), call)) as { fence: number };
-    expect(await store.transaction({ idempotencyKey: other, fence }, async () => 1)).toBe(1);
+    const other = keyOf(1);
+    const context = await claimed(store, { key: other });
+    expect(await store.transaction(context, async () => 1)).toBe(1);
     expect(await postgresStore(pool).complete(other, claimBy("b"), call)).toBe("already");
   });
 });
