@@ -1,2 +1,155 @@
-export { faultyStore } from "./faulty-store/faulty-store.js";
-export type { Fault, FaultPlan, Faults, FaultyStoreOptions } from "./faulty-store/faulty-store.js";
+import {
+  assertOptions,
+  assertValid,
+  type Clock,
+  type DeliveryStore,
+  type MaybePromise,
+  type StoreCall,
+} from "@svc-webhooks/core";
+
+/** What goes wrong in one call of a store. */
+export interface Fault<Result> {
+  /** How long the call takes to reach the store, in milliseconds of the clock, 0 … 2^31 − 1. */
+  readonly lateMs?: number | undefined;
+  /**
+   * The call rejects: `"before"` it has reached the store, or `"after"` the store has done it, as when
+   * the result is lost.
+   */
+  readonly fails?: "before" | "after" | undefined;
+  /** What `fails` rejects with. Default an `Error` "connection reset". */
+  readonly error?: unknown;
+  /** The call has this result, such as an old one, and does not reach the store. Not with `fails`. */
+  readonly lies?: Result | undefined;
+}
+
+/** The faults of one method, by the number of the call from 1; `"*"` for all calls without their own. */
+export type Faults<Result> = Readonly<Partial<Record<number | "*", Fault<Result>>>>;
+
+type Method = "claim" | "complete" | "release" | "extend" | "forget" | "check";
+
+/** The faults of a store, by method. */
+export type FaultPlan = {
+  readonly [Name in Method]?:
+    Faults<Awaited<ReturnType<NonNullable<DeliveryStore[Name]>>>> | undefined;
+};
+
+export interface FaultyStoreOptions {
+  /** For `lateMs`. Default: real time. */
+  readonly clock?: Pick<Clock, "after"> | undefined;
+}
+
+const methods: readonly Method[] = ["claim", "complete", "release", "extend", "forget", "check"];
+
+/**
+ * Wraps a store whose calls are late, fail or lie by `plan`. All other calls have the store's own results.
+ * The calls of each method are counted from 1.
+ *
+ * @throws ReceiverConfigError `unknown_option` for an unknown method or member of a fault,
+ *   `invalid_option` for a call that is not a number from 1 or `"*"`, or for an invalid fault
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver, memoryStore } from "@svc-webhooks/core";
+ * import { fixture, signedDelivery } from "@svc-webhooks/testing";
+ * import { faultyStore } from "@svc-webhooks/testing/faulty-store";
+ *
+ * const store = faultyStore(memoryStore(), { claim: { 1: { fails: "after" } } });
+ * const receiver = createReceiver({
+ *   secret: "whsec_test",
+ *   name: "test",
+ *   store,
+ *   on: { "*": () => {} },
+ *   logger: { info() {}, warn() {}, error() {} },
+ * });
+ *
+ * const delivery = await signedDelivery(fixture("email.sent"));
+ * assert.equal((await receiver.receive(delivery)).code, "store_unavailable");
+ * assert.equal((await receiver.receive(delivery)).code, "processed");
+ * ```
+ */
+export function faultyStore(
+  store: DeliveryStore,
+  plan: FaultPlan,
+  options: FaultyStoreOptions = {},
+): DeliveryStore {
+  assertPlan(plan);
+  assertOptions(options, ["clock"]);
+  const { clock = realTime } = options;
+
+  function faulty<Args extends readonly unknown[], Result>(
+    faults: Faults<Result> | undefined,
+    call: (...args: Args) => MaybePromise<Result>,
+  ): (...args: Args) => MaybePromise<Result> {
+    let calls = 0;
+    return (...args) => {
+      calls += 1;
+      const fault = faults?.[calls] ?? faults?.["*"];
+      return fault ? failing(fault, clock, () => call(...args)) : call(...args);
+    };
+  }
+
+  return {
+    shared: store.shared,
+    claim: faulty(plan.claim, (...args) => store.claim(...args)),
+    complete: faulty(plan.complete, (...args) => store.complete(...args)),
+    release: faulty(plan.release, (...args) => store.release(...args)),
+    extend: faulty(plan.extend, (...args) => store.extend(...args)),
+    forget: faulty(plan.forget, (...args) => store.forget(...args)),
+    ...(store.check && {
+      check: faulty(plan.check, (call: StoreCall) => store.check?.(call) ?? []),
+    }),
+  };
+}
+
+async function failing<Result>(
+  fault: Fault<Result>,
+  clock: Pick<Clock, "after">,
+  call: () => MaybePromise<Result>,
+): Promise<Result> {
+  const { lateMs, fails, error = new Error("connection reset") } = fault;
+  if (lateMs !== undefined) await new Promise<void>((resolve) => clock.after(lateMs, resolve));
+  if (fails === "before") throw error;
+  if (fault.lies !== undefined) return fault.lies;
+  const result = await call();
+  if (fails === "after") throw error;
+  return result;
+}
+
+const realTime: Pick<Clock, "after"> = {
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+const members = ["lateMs", "fails", "error", "lies"];
+
+function assertPlan(plan: FaultPlan): void {
+  assertOptions(plan, methods, "plan");
+  for (const [method, faults] of Object.entries(plan)) {
+    if (faults === undefined) continue;
+    assertOptions(faults, Object.keys(faults), `plan.${method}`);
+    for (const [call, fault] of Object.entries(faults)) {
+      const option = `plan.${method}[${call}]`;
+      const isCall = call === "*" || /^[1-9]\d*$/.test(call);
+      assertThat(isCall, option, 'must be the number of a call, from 1, or "*"');
+      assertFault(fault, option);
+    }
+  }
+}
+
+function assertFault(fault: Fault<unknown>, option: string): void {
+  assertOptions(fault, members, option);
+  const { lateMs = 0, fails, error, lies } = fault;
+  const isDelay = Number.isInteger(lateMs) && lateMs >= 0 && lateMs < 2 ** 31;
+  assertThat(isDelay, `${option}.lateMs`, "must be a whole number from 0 to 2147483647");
+  const isKnown = fails === undefined || fails === "before" || fails === "after";
+  assertThat(isKnown, `${option}.fails`, 'must be "before" or "after"');
+  assertThat(!fails || lies === undefined, `${option}.lies`, "must be omitted if the call fails");
+  assertThat(fails ?? error === undefined, `${option}.error`, 'needs `fails: "before"` or "after"');
+}
+
+function assertThat(ok: unknown, option: string, rule: string): asserts ok {
+  assertValid(ok, option, `\`${option}\` ${rule}.`);
+}

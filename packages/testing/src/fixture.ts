@@ -1,4 +1,4 @@
-import { ReceiverConfigError } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core";
 
 /** The body of a delivery, as the sandbox sends it by default. An assumption: the interface document shows none. */
 interface Envelope<Type extends string, Data> {
@@ -96,11 +96,12 @@ export function fixture<Type extends keyof Fixtures>(
   overrides?: FixtureOverrides<Omit<Fixtures[Type], "type">> & { readonly type?: never },
   n = 1,
 ): Fixtures[Type] {
-  if (!Object.hasOwn(dataOf, type)) {
-    const types = Object.keys(dataOf).join(", ");
-    const text = `\`type\` must be one of ${types}. Pass signedDelivery an object for other types.`;
-    throw new ReceiverConfigError("invalid_option", "type", text);
-  }
+  const types = Object.keys(dataOf).join(", ");
+  assertValid(
+    Object.hasOwn(dataOf, type),
+    "type",
+    `\`type\` must be one of ${types}. Pass signedDelivery an object for other types.`,
+  );
   const event = {
     event_id: `evt_${type.replace(".", "_")}_${n}`,
     type,

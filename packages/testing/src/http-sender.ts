@@ -1,5 +1,6 @@
 import * as http from "node:http";
 import * as https from "node:https";
+import { PreconditionError } from "./precondition-error.js";
 
 export interface Reply {
   readonly status: number;
@@ -30,12 +31,18 @@ export interface Begun {
   readonly hangUp: () => Promise<void>;
 }
 
+/** More of a response is not read. */
+const mostResponseBytes = 1_048_576;
+
 /** How long the rest of a body may take after its response. */
 const uploadMs = 1_000;
 
+const tooLarge =
+  "The response has more than 1 MiB, and no more is read. Respond to deliveries with a short body, or none.";
+
 /**
  * Sends requests to a receiver over HTTP, as the service and forgers would. A response that does not
- * arrive within `patienceMs` is an error.
+ * arrive within `patienceMs`, or has more than 1 MiB, is an error.
  */
 export class HttpSender {
   readonly #url: string;
@@ -102,7 +109,14 @@ export class HttpSender {
       outgoing.on("error", reject);
       outgoing.on("response", (response) => {
         const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        let left = mostResponseBytes;
+        response.on("data", (chunk: Buffer) => {
+          chunks.push(chunk);
+          left -= chunk.length;
+          if (left >= 0) return;
+          reject(new PreconditionError(tooLarge));
+          outgoing.destroy();
+        });
         response.on("error", reject);
         response.on("end", () => {
           if (!keep) outgoing.destroy();

@@ -1,10 +1,4 @@
-import {
-  assertOptions,
-  headerNames,
-  ReceiverConfigError,
-  sign,
-  type SecretKey,
-} from "@svc-webhooks/core";
+import { assertOptions, assertValid, headerNames, sign, type SecretKey } from "@svc-webhooks/core";
 
 export interface SignedDeliveryOptions {
   /** The key that signs the delivery. Default `"whsec_test"`. */
@@ -106,10 +100,8 @@ function bytesOf(event: unknown): Uint8Array<ArrayBuffer> {
   if (event instanceof Uint8Array) return Uint8Array.from(event);
   // Undefined for what has no JSON, whatever its type states.
   const text = typeof event === "string" ? event : (JSON.stringify(event) as string | undefined);
-  if (text === undefined) {
-    const found = event === undefined ? "undefined" : `a ${typeof event}`;
-    const fix = 'Pass an object, text or bytes; "" is an empty body.';
-    throw new ReceiverConfigError("invalid_option", "event", `\`event\` is ${found}. ${fix}`);
-  }
+  const found = event === undefined ? "undefined" : `a ${typeof event}`;
+  const fix = 'Pass an object, text or bytes; "" is an empty body.';
+  assertValid(text !== undefined, "event", `\`event\` is ${found}. ${fix}`);
   return new TextEncoder().encode(text);
 }

@@ -6,7 +6,6 @@ const worker = `
   import { createReceiver, memoryStore } from "@svc-webhooks/core";
   import { fakeClock, fixture, signedDelivery, signedRequest, tamper } from "@svc-webhooks/testing";
   import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
-  import { explain } from "@svc-webhooks/testing/explain";
   import { faultyStore } from "@svc-webhooks/testing/faulty-store";
 
   const store = faultyStore(memoryStore(), { claim: { 1: { fails: "before" } } });
@@ -21,12 +20,7 @@ const worker = `
       const { code } = await receiver.receive(delivery);
       const { status } = await receiver.fetch(await signedRequest({ type: "email.sent" }));
       const forged = await contractReceiver().fetch(await signedRequest({ type: "email.sent" }));
-      const { headers, body } = await signedDelivery({ type: "email.sent" }, { secret: "whsec_old" });
-      const signature = headers["x-svc-signature"];
-      const secrets = { secrets: "whsec_test", previousSecrets: ["whsec_old"] };
-      const { mistake } = await explain({ body, signature, ...secrets });
-      const { verdict } = await explain({ body, signature: signature + "0", ...secrets });
-      return Response.json([down, tampered, code, status, forged.status, mistake.id, verdict]);
+      return Response.json([down, tampered, code, status, forged.status]);
     },
   };
 `;
@@ -56,15 +50,8 @@ test("every entry without a contract runs in a Worker, without tree shaking", as
   });
   try {
     const response = await miniflare.dispatchFetch("http://localhost/");
-    expect(await response.json()).toEqual([
-      "store_unavailable",
-      "signature_mismatch",
-      "processed",
-      200,
-      401,
-      "old_secret",
-      "unknown",
-    ]);
+    const codes = ["store_unavailable", "signature_mismatch", "processed", 200, 401];
+    expect(await response.json()).toEqual(codes);
   } finally {
     await miniflare.dispose();
   }

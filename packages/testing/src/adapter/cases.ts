@@ -103,19 +103,19 @@ const disconnectClaimsNothing = (chunkBytes?: number) => async (probe: Probe) =>
 
 const bytesAndSignature: readonly AdapterCase[] = [
   {
-    title: "trap 1: verifies a byte order mark as part of the body",
+    title: "verifies a byte order mark as part of the body",
     run: arrives(`\uFEFF${event}`),
   },
   {
-    title: "trap 1: verifies bytes that are not UTF-8 unchanged and rejects them as malformed",
+    title: "verifies bytes that are not UTF-8 unchanged and rejects them as malformed",
     run: endsAs(notUtf8, "malformed_body"),
   },
   {
-    title: "trap 2: passes $&, $$ and $` in a body on unchanged",
+    title: "passes $&, $$ and $` in a body on unchanged",
     run: arrives(`{"type":"contract.event","price":"$& $$ $\` $'"}`),
   },
   {
-    title: "trap 3: never re-serialises a parsed body",
+    title: "never re-serialises a parsed body",
     run: arrives(
       '{ "type":"contract.event", "n":1.0, "e":1e3, "u":"\\u00e9\\/", "k":1, "k":2, "2":0, "1":0, "big":12345678901234567890, "z":-0 }',
     ),
@@ -125,7 +125,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     run: arrives('{\r\n"type":\n"contract.event"\r\n}\r\n'),
   },
   {
-    title: "trap 5: accepts upper-case digits in a signature",
+    title: "accepts upper-case digits in a signature",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const signature = (await sign(body, contractSecret)).toUpperCase().replace("SHA", "sha");
@@ -134,7 +134,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 5: rejects an upper-case signature prefix as malformed",
+    title: "rejects an upper-case signature prefix as malformed",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const signature = (await sign(body, contractSecret)).replace("sha", "SHA");
@@ -143,7 +143,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 6: rejects two signatures as malformed even if one is valid",
+    title: "rejects two signatures as malformed even if one is valid",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const signature = await sign(body, contractSecret);
@@ -152,7 +152,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 6: rejects two delivery ids as malformed",
+    title: "rejects two delivery ids as malformed",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const twice = { ...headers, [headerNames.deliveryId]: ["dlv_1", "dlv_2"] };
@@ -160,7 +160,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 6: rejects two signatures or ids whose header names differ in case",
+    title: "rejects two signatures or ids whose header names differ in case",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       for (const [name, code] of [
@@ -197,22 +197,21 @@ const bytesAndSignature: readonly AdapterCase[] = [
       deepEqual(seen, expected);
     },
   },
-  { title: "trap 9: rejects a gzip body instead of decompressing it", run: gzipIsRejected },
+  { title: "rejects a gzip body instead of decompressing it", run: gzipIsRejected },
   {
-    title: "trap 9: rejects a gzip body that middleware has kept, decompressed or not",
+    title: "rejects a gzip body that middleware has kept, decompressed or not",
     bodyMiddleware: "buffers",
     run: gzipIsRejected,
   },
   {
-    title: "trap 12: reads an empty body and rejects it as malformed",
+    title: "reads an empty body and rejects it as malformed",
     run: endsAs("", "malformed_body"),
   },
 ];
 
 const rawBody: readonly AdapterCase[] = [
   {
-    title:
-      "traps 13, 16, 17, 20: reports a body that was already parsed as unavailable and logs the fix",
+    title: "reports a body that was already parsed as unavailable and logs the fix",
     bodyMiddleware: "parses",
     async run(probe) {
       await probe.take("lines");
@@ -239,7 +238,7 @@ const rawBody: readonly AdapterCase[] = [
     run: endsAs("", "malformed_body"),
   },
   {
-    title: "trap 43: reports a truncated body as unavailable, not as forged",
+    title: "reports a truncated body as unavailable, not as forged",
     bodyMiddleware: "truncates",
     async run(probe) {
       await probe.take("lines");
@@ -250,7 +249,7 @@ const rawBody: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 13: ignores the content type",
+    title: "ignores the content type",
     async run(probe) {
       for (const type of [
         undefined,
@@ -342,7 +341,7 @@ const rawBody: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 18: ignores forwarded hosts and protocols",
+    title: "ignores forwarded hosts and protocols",
     async run(probe) {
       const { body, headers } = await probe.signed(event);
       const forged = {
@@ -354,15 +353,15 @@ const rawBody: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 19: claims nothing if the client disconnects in the middle of a body",
+    title: "claims nothing if the client disconnects in the middle of a body",
     run: disconnectClaimsNothing(),
   },
   {
-    title: "trap 19: claims nothing if the client disconnects between chunks",
+    title: "claims nothing if the client disconnects between chunks",
     run: disconnectClaimsNothing(1),
   },
   {
-    title: "trap 49: neither reads an unsigned body nor checks whether it is available",
+    title: "neither reads an unsigned body nor checks whether it is available",
     bodyMiddleware: "parses",
     async run(probe) {
       const headers = { [headerNames.signature]: undefined };
@@ -541,14 +540,14 @@ const dispatchAndResponses: readonly AdapterCase[] = [
     },
   },
   {
-    title: "trap 39: reveals nothing about the event or its handler in the response headers",
+    title: "reveals nothing about the event or its handler in the response headers",
     async run(probe) {
       const { headers } = await probe.send(await probe.event("contract.fails"));
       doesNotMatch(JSON.stringify(headers), /contract\.|confidential/);
     },
   },
   {
-    title: "trap 42: waits for the handler before it responds",
+    title: "waits for the handler before it responds",
     async run(probe) {
       await probe.take("deliveries");
       await sending("contract.takes_its_time")(probe);
@@ -557,7 +556,7 @@ const dispatchAndResponses: readonly AdapterCase[] = [
   },
 ];
 
-/** One case for each known mistake of adapters, in the groups of the list of traps. */
+/** One case for each known mistake of adapters. */
 export const adapterCases: readonly AdapterCase[] = [
   ...bytesAndSignature,
   ...rawBody,

@@ -22,7 +22,7 @@ export const contractBodyLimit = 262_144;
 /** A request with this header reads and clears one list of {@link ContractMemory}. */
 export const memoryHeader = "x-contract-memory";
 
-/** A request with this header has a `bodyTimeoutMs` of 100; others have the default. */
+/** A request with this header has a `bodyTimeoutMs` of 100; others have time on a busy machine. */
 export const hurryHeader = "x-contract-hurry";
 
 /** The lists that a test can read. They are sent as JSON in place of an outcome's code. */
@@ -110,6 +110,7 @@ export function contractReceiver(): Receiver {
       },
     },
     maxBodyBytes: contractBodyLimit,
+    bodyTimeoutMs: 300_000,
     handlerTimeoutMs,
     onParked: () => {},
     onHandlerError: () => {},

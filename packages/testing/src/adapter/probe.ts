@@ -7,7 +7,7 @@ import {
 } from "../signed-delivery.js";
 import { contractSecret, memoryHeader, type ContractMemory } from "./contract-receiver.js";
 
-const patienceMs = 10_000;
+const patienceMs = 60_000;
 
 /** Sends deliveries to a mounted adapter, and reads what its receiver has seen. */
 export class Probe extends HttpSender {

@@ -1,4 +1,4 @@
-import { assertOptions, ReceiverConfigError, type SecretKey } from "@svc-webhooks/core";
+import { assertOptions, assertValid, type SecretKey } from "@svc-webhooks/core";
 import type { TestRunner } from "../runner.js";
 import { receiverCases } from "./cases.js";
 import type { ReceiverCase } from "./cases/case.js";
@@ -23,8 +23,10 @@ export interface ReceiverContractOptions {
  * Registers the tests that every receiver of webhooks should pass, whether it uses this library or not,
  * one for each known way to accept a forgery, refuse a genuine delivery, or lose or repeat an event:
  * `receiverContract({ describe, it }, "my receiver", mount)`. Each failure states what happened and the
- * fix. If the first case fails, a genuine delivery, the others fail with "See the first case.". Vitest,
- * Jest, `node:test`, Bun and Mocha have the functions.
+ * fix. If the first case fails, a genuine delivery, the others fail with "See the first case.". Cases
+ * after which the receiver refuses genuine deliveries or leaves them without a response, as a lock does
+ * after wrong signatures, fail with "Not judged". Vitest, Jest, `node:test`, Bun and Mocha have the
+ * functions. At most 1 MiB of a response is read.
  *
  * With the URL of a running receiver in place of `mount`, the cases that need its handler are skipped,
  * and runs of the handler are not counted. The deliveries have new ids each time. Where the runner has no
@@ -65,19 +67,29 @@ export function receiverContract(
 ): void {
   assertOptions(options, ["secret", "timeoutMs"]);
   const { secret = "whsec_test", timeoutMs = 3_000 } = options;
-  assertValid(mount, timeoutMs);
+  assertContract(mount, timeoutMs);
   const mounting: MountReceiver = typeof mount === "string" ? () => mount : mount;
   const hasHandler = typeof mount !== "string";
 
-  const attempt = async ({ run, fix }: ReceiverCase): Promise<void> => {
+  /** Of the receiver at a URL, which all cases share: {@link ReceiverProbe.hasForged}. */
+  let hasForged = false;
+
+  const attempt = async (one: ReceiverCase): Promise<void> => {
     // The probe needs the URL, and the receiver the probe's handler.
     let probe: ReceiverProbe | undefined;
     const handler = async (event: unknown) => probe?.runs.handler(event);
     await whileMounted(mounting, handler, async (url) => {
       probe = new ReceiverProbe(url, secret, timeoutMs, hasHandler);
-      await run(probe).catch((error: unknown) => {
-        throw failureOf(error, fix, url);
-      });
+      probe.hasForged = hasForged;
+      try {
+        await one.run(probe);
+      } catch (error) {
+        if (one !== genuine) await probe.expectUnlocked();
+        throw failureOf(error, one.fix, url);
+      } finally {
+        hasForged = !hasHandler && probe.hasForged;
+      }
+      if (probe.hasForged) await probe.expectUnlocked();
     });
   };
 
@@ -105,14 +117,15 @@ export function receiverContract(
   });
 }
 
-function assertValid(mount: unknown, timeoutMs: number): void {
-  if (typeof mount !== "function" && !isHttpUrl(mount)) {
-    const text =
-      "`mount` must be a function that serves the receiver, or the URL of one that runs.";
-    throw new ReceiverConfigError("invalid_option", "mount", text);
-  }
-  if (!(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= 60_000)) {
-    const text = "`timeoutMs` must be a whole number from 1 to 60000.";
-    throw new ReceiverConfigError("invalid_option", "timeoutMs", text);
-  }
+function assertContract(mount: unknown, timeoutMs: number): void {
+  assertValid(
+    typeof mount === "function" || isHttpUrl(mount),
+    "mount",
+    "`mount` must be a function that serves the receiver, or the URL of one that runs.",
+  );
+  assertValid(
+    Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= 60_000,
+    "timeoutMs",
+    "`timeoutMs` must be a whole number from 1 to 60000.",
+  );
 }

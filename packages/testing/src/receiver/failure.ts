@@ -1,5 +1,5 @@
 import { codeOf } from "@svc-webhooks/core";
-import { PreconditionError } from "./precondition-error.js";
+import { PreconditionError } from "../precondition-error.js";
 
 /** The error with which a case fails. `fix` is added if the failure is one of those that the case is about. */
 export function failureOf(error: unknown, fix: string, url: string): unknown {

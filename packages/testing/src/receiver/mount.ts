@@ -1,4 +1,4 @@
-import { PreconditionError } from "./precondition-error.js";
+import { PreconditionError } from "../precondition-error.js";
 
 export interface MountedReceiver {
   /** The URL that receives deliveries, `http://host:port/path`. */

@@ -6,7 +6,7 @@ import {
   type SignedDelivery,
   type SignedDeliveryOptions,
 } from "../signed-delivery.js";
-import { PreconditionError } from "./precondition-error.js";
+import { PreconditionError } from "../precondition-error.js";
 import { Runs } from "./runs.js";
 
 /** A delivery of an event that no other delivery has. */
@@ -19,6 +19,8 @@ export class ReceiverProbe extends HttpSender {
   readonly runs: Runs = new Runs();
   readonly secret: SecretKey;
   readonly hasHandler: boolean;
+  /** A request that must be refused was sent, after which a receiver may lock. */
+  hasForged = false;
 
   constructor(url: string, secret: SecretKey, timeoutMs: number, hasHandler: boolean) {
     super(url, timeoutMs);
@@ -46,10 +48,37 @@ export class ReceiverProbe extends HttpSender {
     this.ranOnce(sending.eventId);
   }
 
+  /** Sends a request that must be refused. */
+  async isRefused(sending: Sending, what: string): Promise<void> {
+    this.hasForged = true;
+    expectRefused(await this.send(sending), what);
+  }
+
   /** Sends a request that must be refused and must not be handled. */
   async refuses(sending: Sending, what = "The request"): Promise<void> {
-    expectRefused(await this.send(sending), what);
+    await this.isRefused(sending, what);
     this.neverRan(what);
+  }
+
+  /**
+   * Fails if the receiver refuses a plain genuine delivery now, or leaves it without a response after a
+   * forgery: what it does shows nothing more.
+   */
+  async expectUnlocked(): Promise<void> {
+    this.runs.behaviour = () => {};
+    const reaction = await this.send(await this.delivery()).then(
+      ({ status }) =>
+        status >= 400 && status <= 499 ? `refuses genuine deliveries, with ${status}` : undefined,
+      // After a crash nothing listens.
+      ({ code }: NodeJS.ErrnoException) =>
+        this.hasForged && code !== "ECONNREFUSED"
+          ? "does not respond to genuine deliveries"
+          : undefined,
+    );
+    if (reaction === undefined) return;
+    throw new PreconditionError(
+      `Not judged: after the wrong signatures of the contract the receiver ${reaction}. Switch off its lock or rate limit while the contract runs.`,
+    );
   }
 
   ranOnce(eventId: string): void {

@@ -10,6 +10,7 @@ import {
   type StoreProbe,
 } from "./probe.js";
 import { retentionCases } from "./retention.js";
+import { silenceCase } from "./silence.js";
 import { tableCases } from "./table.js";
 
 const [me, other, third] = [claimant(1), claimant(2), claimant(3)];
@@ -460,8 +461,14 @@ const setup: readonly StoreCase[] = [
   },
 ];
 
-/** One case for each promise of a store. The last one runs `modelRuns` random sequences. */
-export const storeCases = (modelRuns: number): readonly StoreCase[] => [
+/**
+ * One case for each promise of a store. The last one runs `modelRuns` random sequences, the one before
+ * it requires that the store's connections can be abandoned.
+ */
+export const storeCases = (
+  modelRuns: number,
+  abandon: (() => unknown) | undefined,
+): readonly StoreCase[] => [
   ...tableCases,
   ...numbers,
   ...leaseCases,
@@ -471,5 +478,6 @@ export const storeCases = (modelRuns: number): readonly StoreCase[] => [
   ...concurrency,
   ...separation,
   ...setup,
+  ...(abandon ? [silenceCase(abandon)] : []),
   modelCase(modelRuns),
 ];

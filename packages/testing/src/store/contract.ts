@@ -1,3 +1,4 @@
+import { assertOptions, assertValid } from "@svc-webhooks/core";
 import type { TestRunner } from "../runner.js";
 import { storeCases } from "./cases.js";
 import { StoreProbe, type StoreUnderTest } from "./probe.js";
@@ -6,16 +7,30 @@ import { StoreProbe, type StoreUnderTest } from "./probe.js";
 export type MakeStore = () => StoreUnderTest | Promise<StoreUnderTest>;
 
 export interface StoreContractOptions {
-  /** The number of random sequences, of about 30 calls and waits each, to compare with the model. Default 100. */
+  /**
+   * The number of random sequences, of about 30 calls and waits each, to compare with the
+   * model, 1 … 1,000,000. Default 100. Errors: `invalid_option`.
+   */
   readonly modelRuns?: number | undefined;
+  /**
+   * Silences all connections that the store has open, for ever: replies are lost, and nothing is closed.
+   * Requests must still arrive, or a call that was executed but reported as `not_sent` is not found. New
+   * connections must work. Called and awaited in one case more, which is registered if this is given, and
+   * has real deadlines: it takes seconds. For stores over a network. Errors: `invalid_option`.
+   */
+  readonly abandon?: (() => unknown) | undefined;
 }
 
 /**
  * Registers the tests of what `DeliveryStore` promises: `storeContract({ describe, it }, "my store",
  * makeStore)`. They cover each cell of the table of states and calls, leases, retention, fences,
- * concurrent calls, hostile strings, and random sequences. No test waits for the wall clock.
+ * concurrent calls, hostile strings, and random sequences. No test waits for the wall clock, except
+ * the one of connections that silently die, which needs `abandon`.
  *
- * The contract does not cover eviction and failures to reach a server.
+ * The contract does not cover eviction and other failures to reach a server.
+ *
+ * @throws ReceiverConfigError `invalid_option` if `makeStore` is not a function, or for an invalid option;
+ *   `unknown_option`
  *
  * @example
  * ```ts
@@ -34,10 +49,13 @@ export function storeContract(
   { describe, it }: TestRunner,
   name: string,
   makeStore: MakeStore,
-  { modelRuns = 100 }: StoreContractOptions = {},
+  options: StoreContractOptions = {},
 ): void {
+  assertOptions(options, ["modelRuns", "abandon"]);
+  const { modelRuns = 100, abandon } = options;
+  assertContract(makeStore, modelRuns, abandon);
   describe(name, () => {
-    for (const { title, run } of storeCases(modelRuns)) {
+    for (const { title, run } of storeCases(modelRuns, abandon)) {
       it(title, async () => {
         const made = await makeStore();
         try {
@@ -48,4 +66,22 @@ export function storeContract(
       });
     }
   });
+}
+
+function assertContract(makeStore: unknown, modelRuns: number, abandon: unknown): void {
+  assertValid(
+    typeof makeStore === "function",
+    "makeStore",
+    "`makeStore` must be a function that returns `{ store, advance }`.",
+  );
+  assertValid(
+    Number.isInteger(modelRuns) && modelRuns >= 1 && modelRuns <= 1_000_000,
+    "modelRuns",
+    "`modelRuns` must be a whole number from 1 to 1000000.",
+  );
+  assertValid(
+    abandon === undefined || typeof abandon === "function",
+    "abandon",
+    "`abandon` must be a function that silences the connections of the store.",
+  );
 }

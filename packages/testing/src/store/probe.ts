@@ -45,7 +45,8 @@ export interface StoreCase {
   readonly run: (probe: StoreProbe) => Promise<void>;
 }
 
-const call = { signal: new AbortController().signal };
+/** With a signal of its own, as receivers make calls. */
+const newCall = () => ({ signal: new AbortController().signal });
 
 /** A key as receivers create it, in the form of a hash. */
 export const newKey = (): string => crypto.randomUUID().replaceAll("-", "");
@@ -76,27 +77,27 @@ export class StoreProbe {
   }
 
   async claim(key: string, by: Claimant): Promise<ClaimResult> {
-    return this.store.claim(key, { leaseMs, retainMs, ...by }, call);
+    return this.store.claim(key, { leaseMs, retainMs, ...by }, newCall());
   }
 
   async complete(key: string, by: Claimant): Promise<CompleteResult> {
-    return this.store.complete(key, { leaseMs, retainMs, ...by }, call);
+    return this.store.complete(key, { leaseMs, retainMs, ...by }, newCall());
   }
 
   async release(key: string, by: Claimant, to: ReleaseRequest["to"]): Promise<boolean> {
-    return this.store.release(key, { leaseMs, retainMs, ...by, to }, call);
+    return this.store.release(key, { leaseMs, retainMs, ...by, to }, newCall());
   }
 
   async extend(key: string, by: Claimant): Promise<boolean> {
-    return this.store.extend(key, { leaseMs, retainMs, ...by }, call);
+    return this.store.extend(key, { leaseMs, retainMs, ...by }, newCall());
   }
 
   async forget(key: string): Promise<boolean> {
-    return this.store.forget(key, call);
+    return this.store.forget(key, newCall());
   }
 
   async check(): Promise<readonly string[] | undefined> {
-    return this.store.check?.(call);
+    return this.store.check?.(newCall());
   }
 
   /** A claim that must be granted. */

@@ -16,9 +16,12 @@ const lasts = (title: string, ms: number, ...steps: readonly (Call | number)[]):
       else for (const key of [first, second]) await step(probe, key);
     }
     await probe.advance(ms - probe.borderMs);
-    equal(await probe.forget(first), true, "The record should still exist.");
+    const aliveMs = ms - probe.borderMs;
+    const still = `The record should still exist ${aliveMs} ms after the last call: ${title}.`;
+    equal(await probe.forget(first), true, still);
     await probe.advance(probe.borderMs);
-    equal(await probe.forget(second), false, "The record should have expired.");
+    const gone = `The record should have expired ${ms} ms after the last call: ${title}.`;
+    equal(await probe.forget(second), false, gone);
   },
 });
 
@@ -104,7 +107,11 @@ export const retentionCases: readonly StoreCase[] = [
       await probe.expectBusy(key, other, probe.borderMs);
       deepEqual(await probe.own(key, me), { fence, run });
       await probe.advance(probe.borderMs);
-      equal(await probe.forget(key), false, "The record should have expired.");
+      equal(
+        await probe.forget(key),
+        false,
+        `The record should have expired ${leaseMs} ms after its extension, with its lease.`,
+      );
     },
   },
   {

@@ -1,5 +1,5 @@
 import { fixture } from "../../fixture.js";
-import { expectAccepted } from "../probe.js";
+import { expectAccepted, expectRefused, isAccepted } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
 
 /** An event with this subject, which is the same after it is parsed and serialised again. */
@@ -28,9 +28,20 @@ export const bytes: readonly ReceiverCase[] = [
   },
   {
     // Trap 1.
-    title: "accepts a byte order mark, which is part of the signed body",
-    fix: "Decoding drops the mark from the signed bytes, and JSON.parse refuses it: verify the bytes, then decode them with TextDecoder.",
-    run: async (probe) => probe.handles(await probe.delivery(marked)),
+    title:
+      "verifies a byte order mark with the body, and accepts it or refuses it as it does bad JSON",
+    fix: "Decoding drops the mark from the signed bytes: verify the bytes, then decode them. TextDecoder removes the mark and JSON.parse refuses it, which are both right (RFC 8259, section 8.1).",
+    async run(probe) {
+      const delivery = await probe.delivery(marked);
+      const reply = await probe.send(delivery);
+      if (isAccepted(reply)) return probe.ranOnce(delivery.eventId);
+      const { status } = await probe.send(await probe.delivery(() => "{"));
+      if (reply.status !== status) {
+        throw new Error(`A byte order mark got ${reply.status}, and bad JSON ${status}.`);
+      }
+      expectRefused(reply, "A byte order mark");
+      probe.neverRan("A byte order mark");
+    },
   },
   {
     title: "joins a body in chunks that split its characters, without a Content-Length",

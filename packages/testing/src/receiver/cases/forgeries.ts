@@ -49,9 +49,18 @@ export const forgeries: readonly ReceiverCase[] = [
   },
   {
     // Trap 10.
-    title: "refuses a delivery without a signature",
-    fix: "A missing header must not skip verification: respond with 401.",
-    run: refuses((delivery) => tamper.missingHeader(delivery)),
+    title: "refuses a delivery without a signature, whatever its other headers",
+    fix: "A missing header must not skip verification, for no Content-Type and no attempt: respond with 401.",
+    async run(probe) {
+      for (const headers of [
+        {},
+        { "content-type": "application/x-www-form-urlencoded" },
+        { [headerNames.attempt]: "2" },
+      ]) {
+        const unsigned = tamper.missingHeader(await probe.delivery(undefined, { headers }));
+        await probe.refuses(unsigned);
+      }
+    },
   },
   {
     title: "refuses a signature without sha256=",
@@ -101,7 +110,11 @@ export const forgeries: readonly ReceiverCase[] = [
     // Trap 12.
     title: "refuses an empty body with 4xx, even if it is signed",
     fix: "Parsers leave an empty body undefined, and reading it then throws: refuse it with 400.",
-    run: async (probe) => probe.refuses(await probe.delivery(() => "")),
+    async run(probe) {
+      const empty = await probe.delivery(() => "");
+      await probe.refuses(empty);
+      await probe.refuses(tamper.missingHeader(empty), "An empty body without a signature");
+    },
   },
   {
     // Trap 12.

@@ -1,5 +1,5 @@
 import { isAccepted } from "../probe.js";
-import { PreconditionError } from "../precondition-error.js";
+import { PreconditionError } from "../../precondition-error.js";
 import type { ReceiverCase } from "./case.js";
 
 const secret =

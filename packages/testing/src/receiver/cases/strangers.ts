@@ -1,7 +1,7 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { SignedDelivery } from "../../signed-delivery.js";
 import { tamper } from "../../tamper.js";
-import { expectAccepted, expectRefused, type ReceiverProbe } from "../probe.js";
+import { expectAccepted, type ReceiverProbe } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
 import { refuses, signatureOf, withSignature } from "./forgeries.js";
 
@@ -24,6 +24,12 @@ export const forged = (delivery: SignedDelivery): Promise<SignedDelivery> =>
 const keyed = (key: string) => (body: Uint8Array) =>
   `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
 
+function withWrongDigit(genuine: string, at: number): string {
+  const place = "sha256=".length + at;
+  const digit = genuine[place] === "0" ? "1" : "0";
+  return genuine.slice(0, place) + digit + genuine.slice(place + 1);
+}
+
 /** Signatures and requests that a stranger can make of a genuine delivery, or without one. */
 export const strangers: readonly ReceiverCase[] = [
   {
@@ -41,7 +47,7 @@ export const strangers: readonly ReceiverCase[] = [
     async run(probe) {
       const delivery = await probe.delivery();
       expectAccepted(await probe.send(delivery));
-      expectRefused(await probe.send(await forged(delivery)), "A forged copy");
+      await probe.isRefused(await forged(delivery), "A forged copy");
       probe.ranOnce(delivery.eventId);
     },
   },
@@ -62,11 +68,25 @@ export const strangers: readonly ReceiverCase[] = [
       )(probe),
   },
   {
+    title: "refuses a hash of the body without a key",
+    fix: "Anyone can compute it: accept the HMAC with the secret only.",
+    run: refusesAll([
+      (body) => `sha256=${createHash("sha256").update(body).digest("hex")}`,
+      (body) => createHash("sha256").update(body).digest("hex"),
+    ]),
+  },
+  {
+    title: "refuses a signature of which one digit is wrong",
+    fix: "A comparison of some digits can be guessed: compare all 64 in constant time.",
+    run: refusesAll([0, 63].map((at) => (_body, genuine) => withWrongDigit(genuine, at))),
+  },
+  {
     title: "refuses the right digits after another prefix",
-    fix: "The interface document calls such a header invalid: compare all of it with sha256= and the digits, in place of splitting it.",
+    fix: "The interface document calls such a header invalid: compare all of it with sha256= in lower case and the digits, in place of splitting it.",
     run: refusesAll([
       (_body, genuine) => genuine.replace("sha256=", "foo="),
       (_body, genuine) => `foo=${genuine}`,
+      (_body, genuine) => genuine.replace("sha256=", "SHA256="),
     ]),
   },
   {

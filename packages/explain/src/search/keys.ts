@@ -1,6 +1,6 @@
 import type { SecretKey } from "@svc-webhooks/core";
 import { fromBase64, fromHex, toBinary, utf8, type Bytes } from "./bytes.js";
-import type { MistakeId } from "./mistakes.js";
+import type { MistakeId } from "../mistakes.js";
 
 /** A key that mistaken code may have used, and its mistakes. */
 export interface KeyVariant {

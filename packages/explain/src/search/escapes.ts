@@ -1,4 +1,4 @@
-import type { MistakeId } from "./mistakes.js";
+import type { MistakeId } from "../mistakes.js";
 
 const anyEscape = /\\(?:u([0-9a-f]{4})|[^u])/gi;
 

@@ -3,7 +3,7 @@ import { bodyVariants, type BodyVariant } from "./bodies.js";
 import { toBinary, toHex, type Bytes } from "./bytes.js";
 import { methods, type Method } from "./hash.js";
 import { exactKeys, keyVariants, type KeyVariant } from "./keys.js";
-import type { MistakeId } from "./mistakes.js";
+import type { MistakeId } from "../mistakes.js";
 import { obviousMistake, parseValue, valueMistakes } from "./value.js";
 
 /** The mistakes that make a value, none if it is unknown, and what was compared. */
@@ -32,6 +32,12 @@ const limits = {
   combinedBodyBytes: 16_384,
   changedBodyBytes: 4 * 1_048_576,
 };
+
+/** The most digests between two turns of the event loop. Not every WebCrypto needs a turn for one. */
+const digestsPerTurn = 1_000;
+
+/** Lets timers and I/O run. */
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve));
 
 const idsOf = ({ body, key, method }: Candidate) => [...key.ids, ...body.ids, ...method.ids];
 
@@ -71,10 +77,17 @@ export async function search(
     return written && [...idsOf(candidate), ...written];
   }
 
+  let digests = 0;
+
   /** Returns the mistakes of the first candidate that makes the value. */
   async function compare(candidates: readonly Candidate[]): Promise<Found | undefined> {
     for (let index = 0; index < candidates.length; index += batch) {
       const some = candidates.slice(index, index + batch);
+      digests += some.length;
+      if (digests > digestsPerTurn) {
+        await turn();
+        digests = some.length;
+      }
       for (const id of some.flatMap(idsOf)) checked.add(id);
       const results = await Promise.all(some.map(mistakesOf));
       const place = results.findIndex((ids) => ids !== undefined);
@@ -107,6 +120,9 @@ export async function search(
   const bodies = [exact];
   const seen = new Set(isSmall ? [toBinary(body)] : []);
   for (const variant of variants) {
+    // Making one takes long, too.
+    if (!isSmall) await turn();
+    if (!variant) continue;
     if (isSmall) {
       const bytes = toBinary(variant.body);
       if (seen.has(bytes)) continue;

@@ -1,4 +1,6 @@
+import { sized } from "@svc-webhooks/kit/sized";
 import { createHash, createHmac } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sign } from "@svc-webhooks/core";
 import {
   compact,
@@ -11,9 +13,9 @@ import {
   spaced,
 } from "@svc-webhooks/kit/planted-mistakes";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { explain, type MistakeId } from "../src/explain.js";
-import { mistakes } from "../src/explain/mistakes.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { explain, type MistakeId } from "../src/index.js";
+import { mistakes } from "../src/mistakes.js";
 
 // Every wrong signature is made here with node:crypto, as mistaken code would make it.
 
@@ -145,7 +147,7 @@ describe("a right signature", () => {
         expect((await explained(other, signature)).verdict).toBe("same");
       }),
       // An unknown value takes thousands of digests.
-      { numRuns: 15 },
+      { numRuns: sized(5, 15) },
     );
   });
 
@@ -165,7 +167,7 @@ describe("a right signature", () => {
         const { verdict } = await explained(body, signed(rewritten));
         expect(verdict).toBe(Buffer.compare(rewritten, body) === 0 ? "same" : "known_mistake");
       }),
-      { numRuns: 200 },
+      { numRuns: sized(50, 200) },
     );
   });
 });
@@ -249,7 +251,7 @@ describe("a mistake that the body already had", () => {
         for (const id of partsOf(body))
           expect(mistake?.text ?? "").not.toContain(mistakes[id].text);
       }),
-      { numRuns: 300 },
+      { numRuns: sized(50, 300) },
     );
   });
 });
@@ -424,4 +426,43 @@ test("explains the bytes at the time of the call", async () => {
   const promise = explain({ body, signature: signed(compact), secrets: secret });
   body.fill(0);
   expect((await promise).verdict).toBe("same");
+});
+
+describe("where WebCrypto computes a digest without a turn of the event loop", () => {
+  /** How often the event loop turns, and the most digests between two turns. */
+  async function turnsOf(body: string) {
+    const counts = { turns: 0, digests: 0, most: 0, isDone: false };
+    const compute = () => {
+      counts.digests += 1;
+      counts.most = Math.max(counts.most, counts.digests);
+      return Promise.resolve(new ArrayBuffer(32));
+    };
+    const spies = [vi.spyOn(crypto.subtle, "sign"), vi.spyOn(crypto.subtle, "digest")];
+    for (const spy of spies) spy.mockImplementation(compute);
+    vi.spyOn(crypto.subtle, "importKey").mockResolvedValue({} as never);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const explaining = explained(body, signed("unknown")).finally(() => {
+      counts.isDone = true;
+    });
+    while (!counts.isDone) {
+      await nextTurn();
+      counts.turns += 1;
+      counts.digests = 0;
+    }
+    expect((await explaining).verdict).toBe("unknown");
+    return counts;
+  }
+
+  test("it turns after at most 1,000 digests of a small body", async () => {
+    const { turns, most } = await turnsOf(spaced);
+    expect(turns).toBeGreaterThanOrEqual(10);
+    expect(most).toBeLessThanOrEqual(1_000);
+  });
+
+  test("it turns while the variants of a large body are made", async () => {
+    const body = JSON.stringify({ spaced, text: "x".repeat(20_000) });
+    const { turns, most } = await turnsOf(body);
+    expect(turns).toBeGreaterThanOrEqual(50);
+    expect(most).toBeLessThanOrEqual(100);
+  });
 });

@@ -1,5 +1,5 @@
 import { escapeMistake, unescaped } from "./escapes.js";
-import type { MistakeId } from "./mistakes.js";
+import type { MistakeId } from "../mistakes.js";
 
 /** A text that a JSON serialiser may have made of the body, and the mistake that it shows. */
 export interface JsonText {
@@ -53,30 +53,45 @@ const styles: readonly ((json: string) => string)[] = [
       .replaceAll(/[^\0-~]|[<>&'+`]/g, (unit) => `\\u${codeUnit(unit).toUpperCase()}`),
 ];
 
-/** Yields texts of the same JSON, the simplest mistakes first; none if the body is not JSON. */
-export function* jsonTexts(body: string): Generator<JsonText> {
+/**
+ * Yields texts of the same JSON, the simplest mistakes first; none if the body is not JSON. It yields undefined
+ * after other work on the whole body, so that its caller can let others run.
+ */
+export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const parsed = attempt((): unknown => JSON.parse(body));
   if (parsed === undefined) return;
+  yield undefined;
   const kept = unescaped(body);
+  yield undefined;
   const mistakeIn = escapeMistake(body);
   for (const text of styled(kept)) yield { id: mistakeIn(text) ?? compact.id, text, file: false };
 
   // What JavaScript makes of numbers, duplicate keys and their order, and what other languages keep.
   const stringified = attempt(() => JSON.stringify(parsed));
+  yield undefined;
+  const laidOut = layOut(tokensOf(kept), compact);
+  yield undefined;
   const sorted = attempt(() => sortedJson(parsed));
+  yield undefined;
   const isSorted = sorted === undefined || haveSameKeys(kept, sorted);
   const sources = new Map<string, MistakeId | undefined>();
   for (const [source, id] of [
     [stringified, undefined],
-    [layOut(tokensOf(kept), compact), undefined],
+    [laidOut, undefined],
     [sorted, isSorted ? undefined : ("sorted_keys" as const)],
   ] as const) {
     if (source !== undefined && !sources.has(source)) sources.set(source, id);
   }
+  yield undefined;
   const given = tokensOf(body);
-  const layoutIds = new Map(layouts.map((layout) => [layout, layoutMistake(body, given, layout)]));
+  const layoutIds = new Map<Layout, MistakeId>();
+  for (const layout of layouts) {
+    yield undefined;
+    layoutIds.set(layout, layoutMistake(body, given, layout));
+  }
   for (const [source, sourceId] of sources) {
     for (const json of styled(source)) {
+      yield undefined;
       const tokens = tokensOf(json);
       if (tokens.length === 0) continue;
       for (const [layout, layoutId] of layoutIds) {

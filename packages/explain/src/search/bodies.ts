@@ -1,6 +1,6 @@
 import { fromBinary, toBase64, toBinary, utf16, utf8, type Bytes } from "./bytes.js";
 import { jsonTexts } from "./json-texts.js";
-import type { MistakeId } from "./mistakes.js";
+import type { MistakeId } from "../mistakes.js";
 
 /** Bytes that mistaken code may have signed in place of the body, and its mistakes. */
 export interface BodyVariant {
@@ -9,11 +9,12 @@ export interface BodyVariant {
 }
 
 /**
- * Yields one variant at a time, because together they take a hundred times the memory of the body.
+ * Yields one variant at a time, because together they take a hundred times the memory of the body, and
+ * undefined where its caller can let others run.
  *
  * @param combine whether to yield variants of several mistakes
  */
-export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVariant> {
+export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVariant | undefined> {
   const raw = toBinary(body);
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
   const bare = text.replace(/^\uFEFF/, "");
@@ -36,7 +37,7 @@ export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVari
     for (const variant of variants) yield { ids: [id], body: fromBinary(variant) };
   }
   for (const decoded of [text, bare]) yield { ids: ["invalid_utf8_replaced"], body: utf8(decoded) };
-  for (const json of jsonTexts(bare)) yield { ids: [json.id], body: utf8(json.text) };
+  for (const json of jsonTexts(bare)) yield json && { ids: [json.id], body: utf8(json.text) };
   const others: readonly (readonly [MistakeId, readonly Bytes[]])[] = [
     ["latin1", [utf8(raw), fromBinary(text), fromBinary(bare)]],
     ["utf16", [utf16(text), utf16(bare)]],
@@ -49,8 +50,9 @@ export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVari
     for (const variant of variants) yield { ids: [id], body: variant };
   }
   if (!combine) return;
-  for (const { id, text: json, file } of jsonTexts(bare)) {
-    const ids = raw.endsWith("\n") ? [id] : [id, "newline_added" as const];
-    if (file) yield { ids, body: utf8(`${json}\n`) };
+  for (const json of jsonTexts(bare)) {
+    if (!json?.file) continue;
+    const ids = raw.endsWith("\n") ? [json.id] : [json.id, "newline_added" as const];
+    yield { ids, body: utf8(`${json.text}\n`) };
   }
 }

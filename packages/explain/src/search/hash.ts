@@ -1,5 +1,5 @@
 import type { Bytes } from "./bytes.js";
-import type { MistakeId } from "./mistakes.js";
+import type { MistakeId } from "../mistakes.js";
 import type { Hash } from "./value.js";
 
 /** A way to make a digest from a key and a body, and its mistakes. */

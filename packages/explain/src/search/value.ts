@@ -1,6 +1,6 @@
 import type { SecretKey } from "@svc-webhooks/core";
 import { fromBase64, fromHex, toBinary, toHex } from "./bytes.js";
-import type { MistakeId } from "./mistakes.js";
+import type { MistakeId } from "../mistakes.js";
 
 /** Hash functions by the prefix that would name them. */
 export type Hash = "sha256" | "sha1" | "sha512";

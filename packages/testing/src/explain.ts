@@ -1,8 +1,0 @@
-export { explain } from "./explain/explain.js";
-export type {
-  BodyDifference,
-  ExplainRequest,
-  Explanation,
-  FirstDifference,
-} from "./explain/explain.js";
-export type { Mistake, MistakeId } from "./explain/mistakes.js";
