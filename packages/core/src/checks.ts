@@ -1,7 +1,28 @@
-import { assertOption } from "./lib/assert.js";
+import { ReceiverConfigError } from "./errors.js";
 import type { Receiver } from "./receiver.js";
+import { assertOption } from "./texts/assert.js";
 
-export { assertOptions } from "./lib/assert.js";
+export { assertOptions } from "./texts/assert.js";
+
+/**
+ * For adapters and stores: asserts `ok`, which is whether the value of `option` is valid. `text` states
+ * the cause and the fix in whole sentences. The link to the page of errors is added.
+ *
+ * @throws ReceiverConfigError `invalid_option`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { assertValid } from "@svc-webhooks/core";
+ *
+ * const prefix: unknown = 5;
+ * const check = () => assertValid(typeof prefix === "string", "prefix", "`prefix` must be a string.");
+ * assert.throws(check, { code: "invalid_option", option: "prefix" });
+ * ```
+ */
+export function assertValid(ok: unknown, option: string, text: string): asserts ok {
+  if (!ok) throw new ReceiverConfigError("invalid_option", option, text);
+}
 
 /**
  * For adapters: asserts that `value` can receive deliveries. Call it where `webhooks(value)` is called,

@@ -1,5 +1,5 @@
 import { WebhookError } from "./errors.js";
-import type { DeadlineCall } from "./store.js";
+import type { DeadlineCall, MaybePromise } from "./store.js";
 
 /**
  * The names of a delivery's headers in lower case (interface document, "Delivery headers"). The
@@ -33,9 +33,9 @@ export type HeaderLookup = (lowerCaseName: string) => string;
 /**
  * Reads the whole body. Called at most once. `limit` is `maxBodyBytes`: stop reading as soon as the
  * body exceeds it. `call.signal` is aborted after `bodyTimeoutMs`: release the bytes read so far.
- * Reject with a `BodyError`; any other rejection ends the delivery as `body_unavailable`.
+ * Throw or reject with a `BodyError`; any other error ends the delivery as `body_unavailable`.
  */
-export type BodyReader = (limit: number, call: DeadlineCall) => Promise<Uint8Array>;
+export type BodyReader = (limit: number, call: DeadlineCall) => MaybePromise<Uint8Array>;
 
 /** One HTTP request from the service, as an adapter passes it to the receiver. */
 export interface Delivery {

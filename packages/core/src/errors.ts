@@ -1,5 +1,3 @@
-import { explain } from "#texts";
-
 /**
  * Marks the errors of all `@svc-webhooks` packages. Registered globally, because ESM and CommonJS
  * may each load a copy of a package.
@@ -8,9 +6,10 @@ const brand = Symbol.for("svc-webhooks.error");
 
 /**
  * The base class of all errors of these packages. Match on `code`, which is stable; the message may
- * change. Two codes have no class of their own:
+ * change. Three codes have no class of their own:
  * - `not_sent`: a store throws it if a call has not left this process, for example because its client
  *   has no connection. The receiver then has no claim to release.
+ * - `handler_failed`: a store's `complete` throws it if the work of a run failed without its handler's notice.
  * - `invalid_delivery`: `parseDelivery` throws it for a value that `serializeDelivery` did not write.
  */
 export class WebhookError<Code extends string = string> extends Error {
@@ -101,46 +100,5 @@ export class BodyError extends WebhookError<BodyErrorCode> {
   constructor(code: BodyErrorCode, hint?: string) {
     super(code, hint ?? code);
     this.hint = hint;
-  }
-}
-
-/**
- * A handler throws it for an event that can never succeed. Once `onParked` has resolved, the record is
- * parked and the response is 200. Without `onParked`, `onHandlerError` receives the error and the event
- * is stored nowhere else. Code: `permanent_error`.
- */
-export class PermanentError extends WebhookError<"permanent_error"> {
-  override readonly name = "PermanentError";
-
-  constructor(message?: string, options?: ErrorOptions) {
-    super("permanent_error", message, options);
-  }
-}
-
-/**
- * A handler throws it to choose the time of the next attempt: the response is 500 with
- * `Retry-After`. Code: `retry_error`. Building it never throws, because a handler could mistake that
- * error for a permanent one: if `retryAfterMs` is not a number, it is NaN, `Retry-After` is 1 s, and the
- * message is that of a `ReceiverConfigError` `invalid_option`, which is the `cause` if none is given.
- */
-export class RetryError extends WebhookError<"retry_error"> {
-  override readonly name = "RetryError";
-  /** Milliseconds from now. Sent as whole seconds, rounded up, 1 … 86,400. */
-  readonly retryAfterMs: number;
-
-  constructor(options: { readonly retryAfterMs: number } & ErrorOptions) {
-    // JavaScript callers may pass anything.
-    const given: unknown = (options as Partial<typeof options> | undefined)?.retryAfterMs;
-    const retryAfterMs = typeof given === "number" ? given : NaN;
-    const option = "retryAfterMs";
-    const problem = Number.isNaN(retryAfterMs)
-      ? new ReceiverConfigError("invalid_option", option, explain("invalid_option", option, given))
-      : undefined;
-    super(
-      "retry_error",
-      problem?.message ?? `retry after ${retryAfterMs} ms`,
-      problem ? { cause: problem, ...options } : options,
-    );
-    this.retryAfterMs = retryAfterMs;
   }
 }

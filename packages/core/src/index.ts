@@ -54,16 +54,10 @@ export type {
   ReleaseRequest,
   StoreCall,
 } from "./store.js";
-export { assertOptions, assertReceiver } from "./checks.js";
+export { assertOptions, assertReceiver, assertValid } from "./checks.js";
 export { toDelivery, toResponse } from "./web.js";
-export {
-  BodyError,
-  codeOf,
-  PermanentError,
-  ReceiverConfigError,
-  RetryError,
-  WebhookError,
-} from "./errors.js";
+export { BodyError, codeOf, ReceiverConfigError, WebhookError } from "./errors.js";
 export type { BodyErrorCode, ReceiverConfigErrorCode } from "./errors.js";
+export { PermanentError, RetryError } from "./handler-errors.js";
 export type { Logger, LogFields } from "./logger.js";
 export type { Clock } from "./clock.js";

@@ -2,7 +2,6 @@ import type { Delivery, ForgetTarget, StoredDelivery } from "./delivery.js";
 import type { EventSchemas, HandlerKey } from "./events.js";
 import { isPromise } from "./lib/maybe-promise.js";
 import { describe } from "./lib/text.js";
-import { trackWork } from "./lib/work-tracker.js";
 import type {
   DedupeBy,
   InferredOptions,
@@ -17,6 +16,7 @@ import { decode } from "./pipeline/decode.js";
 import { DeliveryState } from "./pipeline/delivery-state.js";
 import { endWith, type Ending } from "./pipeline/ending.js";
 import { forget } from "./pipeline/forget.js";
+import { trackWork } from "./pipeline/pending-work.js";
 import { restore } from "./pipeline/restore.js";
 import { route } from "./pipeline/route.js";
 import { run } from "./pipeline/run.js";

@@ -6,10 +6,10 @@ import {
   unexpired,
   type KnownSecret,
 } from "./crypto/keys.js";
-import { assertOption } from "./lib/assert.js";
 import { toBytes } from "./lib/bytes.js";
 import { andThen } from "./lib/maybe-promise.js";
 import type { SecretKey, Secrets } from "./options.js";
+import { assertOption } from "./texts/assert.js";
 
 /** The result of `verify`: the id of the key that matched, or why none did. */
 export type VerifyResult =

@@ -19,7 +19,7 @@ export interface ClaimRequest {
   readonly token: string;
   /** How long the claim lasts without `extend`, in milliseconds of the store's clock. */
   readonly leaseMs: number;
-  /** How long the record is kept from now, in milliseconds. */
+  /** How long the record is kept from now, in milliseconds. `extend` does not apply it. */
   readonly retainMs: number;
   /**
    * Identifies the delivery id, 32 hex digits. Only set if deliveries with different ids can share
@@ -74,7 +74,8 @@ export type CompleteResult = "owner" | "late" | "restored" | "already";
  * for its key and uses the store's own clock. Keys are hashed and namespaced (32 hex digits). A call
  * that fails throws or rejects with any error: a failed claim makes the response 503, so that the sender
  * tries again. A `WebhookError` with the code `not_sent` means that the call has not left the process.
- * Claim, complete and release keep the record for `retainMs` from then.
+ * A claim that takes the record, a completion, and a release that returns true keep it for `retainMs`
+ * from then; no other call prolongs it, except `extend` to the end of its lease.
  */
 export interface DeliveryStore {
   /** Whether other processes use the same records. A receiver on a shared store needs a `name`. */
@@ -90,7 +91,9 @@ export interface DeliveryStore {
 
   /**
    * Makes the record `done`, in any state or if absent: any process that finished the work may call
-   * it. A `done` record never changes.
+   * it. A `done` record never changes, except that it is kept for `retainMs` from then. A `WebhookError` with the code `handler_failed` means that the store
+   * knows that the work of this run failed, although its handler did not: the receiver then releases the
+   * record as `failed`, and the outcome is `handler_failed`.
    */
   complete(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<CompleteResult>;
 
@@ -98,8 +101,9 @@ export interface DeliveryStore {
   release(key: string, request: ReleaseRequest, call: StoreCall): MaybePromise<boolean>;
 
   /**
-   * Renews the lease, even a dead one. False, without a change, unless the record is `running`
-   * under this token. Never shortens the retention.
+   * Renews the lease, even a dead one: it ends `leaseMs` from now, even if it would have ended later.
+   * False, without a change, unless the record is `running` under this token. `retainMs` is not applied:
+   * the record is kept as long as before, or as long as the lease if that ends later.
    */
   extend(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<boolean>;
 

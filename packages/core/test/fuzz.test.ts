@@ -1,3 +1,4 @@
+import { sized } from "@svc-webhooks/kit/sized";
 import { forgedSignature, secret, signed } from "@svc-webhooks/kit/deliveries";
 import { settled } from "@svc-webhooks/kit/settled";
 import { statuses } from "@svc-webhooks/kit/statuses";
@@ -173,7 +174,7 @@ test.each(Object.entries(requests))(
       fc.asyncProperty(arbitrary, async (request) => {
         await outcomeOf(timed(quiet), request);
       }),
-      { numRuns: 500 },
+      { numRuns: sized(100, 500) },
     );
   },
 );
@@ -220,7 +221,7 @@ test("a store that returns, throws, rejects or hangs at random never leads to 2x
       if (code === "duplicate") expect(claimStatuses).toEqual(["done"]);
       if (code === "parked") expect(claimStatuses).toEqual(["parked"]);
     }),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });
 
@@ -242,6 +243,6 @@ test("faulty hooks and resolvers end with a code of the list", async () => {
       const on = { "*": handler as () => HandlerResult };
       await outcomeOf(timed({ ...quiet, on, ...(options as Partial<ReceiverOptions>) }), delivery);
     }),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });

@@ -1,3 +1,4 @@
+import { sized } from "@svc-webhooks/kit/sized";
 import { eventBody, forgedSignature, signed, unsigned } from "@svc-webhooks/kit/deliveries";
 import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
@@ -66,8 +67,11 @@ test("100 interleaved copies of each of 100 deliveries run 100 handlers", async 
   expect(new Set(contexts.map(({ deliveryId }) => deliveryId)).size).toBe(100);
 });
 
-test("300,000 deliveries leave no more in memory than the store's bound", async () => {
-  const deliveries = 300_000;
+const kept = sized(60_000, 300_000);
+const forgeries = sized(20_000, 100_000);
+
+test(`${kept} deliveries leave no more in memory than the store's bound`, async () => {
+  const deliveries = kept;
   const maxRecords = 1_000;
   const { receiver } = observed({ store: memoryStore({ maxRecords }), observe: undefined });
   const { headers, ...delivery } = await signed();
@@ -92,22 +96,22 @@ test("300,000 deliveries leave no more in memory than the store's bound", async 
   expect((await receive(deliveries - 1)).code).toBe("duplicate");
   expect((await receive(deliveries - maxRecords)).code).toBe("duplicate");
   expect((await receive(0)).code).toBe("processed");
-  // Less than 40 bytes for each delivery: a record, or anything else kept for each, would take more.
-  expect(heapGrowth).toBeLessThan(10 * 1_024 * 1_024);
+  // A record, or anything else kept for each, would take more. 2 MiB are the noise of the heap.
+  expect(heapGrowth).toBeLessThan(2 ** 21 + deliveries * 30);
 });
 
 test("a stored delivery of the largest size can be serialized and parsed", () => {
   const body = new Uint8Array(104_857_600).fill(0xff);
   const stored = serializeDelivery({ method: "POST", headers: {}, body });
   expect(parseDelivery(stored).body.length).toBe(body.length);
-}, 120_000);
+});
 
-test("100,000 forged requests print one line a minute, with the number omitted", async () => {
+test(`${forgeries} forged requests print one line a minute, with the number omitted`, async () => {
   const { receiver, clock, lines } = timed();
   const forged = unsigned(eventBody(), { "x-svc-signature": forgedSignature });
-  for (let sent = 0; sent < 100_000; sent += 1) await receiver.receive(forged);
+  for (let sent = 0; sent < forgeries; sent += 1) await receiver.receive(forged);
   await clock.advance(60_000);
   expect(lines).toHaveLength(1);
   await receiver.receive(forged);
-  expect(lines).toEqual([lines[0], expect.stringMatching(/ \(and 99999 more\)$/)]);
+  expect(lines).toEqual([lines[0], expect.stringContaining(` (and ${forgeries - 1} more)`)]);
 });

@@ -1,3 +1,4 @@
+import { sized } from "@svc-webhooks/kit/sized";
 import { fakeClock } from "@svc-webhooks/testing";
 import { storeContract } from "@svc-webhooks/testing/store";
 import { describe, expect, test } from "vitest";
@@ -36,7 +37,7 @@ storeContract(
     const { store, clock } = make();
     return { store, advance: clock.jump, exactClock: true };
   },
-  { modelRuns: 1_000 },
+  { modelRuns: sized(100, 1_000) },
 );
 
 describe("a full memory store", () => {

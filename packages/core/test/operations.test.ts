@@ -1,7 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   PermanentError,
   type DedupeBy,
@@ -24,6 +25,35 @@ import {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const eventId: ReceiverOptions["eventId"] = ({ id }) => id as string | undefined;
+/** Those that `during` starts, and no others of this process. */
+function ownTimers() {
+  const timers: NodeJS.Timeout[] = [];
+  const context = new AsyncLocalStorage<NodeJS.Timeout[]>();
+  for (const name of ["setTimeout", "setInterval"] as const) {
+    const start = globalThis[name];
+    const counting = (run: () => void, ms?: number) => {
+      const timer = start(run, ms);
+      context.getStore()?.push(timer);
+      return timer;
+    };
+    const spy = vi.spyOn(globalThis, name).mockImplementation(counting);
+    onTestFinished(() => spy.mockRestore());
+  }
+  // A timer keeps `hasRef` when it is cleared.
+  const clears = (["clearTimeout", "clearInterval"] as const).map((name) => {
+    const spy = vi.spyOn(globalThis, name);
+    onTestFinished(() => spy.mockRestore());
+    return spy;
+  });
+  const isCleared = (timer: unknown) =>
+    clears.some(({ mock }) => mock.calls.some(([one]) => one === timer));
+  return {
+    during: (work: () => Promise<void>) => context.run(timers, work),
+    /** How many keep the process alive now. */
+    keeping: () => timers.filter((timer) => timer.hasRef() && !isCleared(timer)).length,
+  };
+}
+
 const invalid = (option: string) => ({
   name: "ReceiverConfigError",
   code: "invalid_option",
@@ -328,17 +358,21 @@ describe("drain", () => {
   });
 
   test("leaves no timer that keeps a process alive", async () => {
-    const { opened, open } = gate();
-    const { receiver } = observed({ on: { "*": () => opened } });
-    const kept = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    const before = kept();
-    void send(receiver);
-    await settled();
-    const left = draining(receiver);
-    open();
-    await settled();
-    expect(left).toEqual([0]);
-    expect(kept()).toBe(before);
+    const own = ownTimers();
+    await own.during(async () => {
+      const { opened, open } = gate();
+      const { receiver } = observed({ on: { "*": () => opened } });
+      void send(receiver);
+      await settled();
+      expect(own.keeping()).toBe(0);
+      const left = draining(receiver);
+      await settled();
+      expect(own.keeping()).toBe(1);
+      open();
+      await settled();
+      expect(left).toEqual([0]);
+      expect(own.keeping()).toBe(0);
+    });
   });
 
   test("that resolves does not end another one that is still waiting", async () => {

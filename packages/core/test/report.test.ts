@@ -304,6 +304,23 @@ describe("lines caused by requests", () => {
     expect(lines).toHaveLength(1);
   });
 
+  test("are separate for a store's call that reached its deadline, and for the cause found later", async () => {
+    let isKnown = false;
+    const { receiver, clock, lines } = timed({}, () => ({
+      claim: () =>
+        isKnown ? Promise.reject(new Error("every connection hangs")) : new Promise(() => {}),
+    }));
+    const first = codesOf(receiver, 1);
+    await clock.advance(1_500);
+    await first;
+    isKnown = true;
+    await codesOf(receiver, 20);
+    expect(lines).toEqual([
+      expect.stringContaining("store.claim took longer than 1500 ms"),
+      expect.stringContaining("every connection hangs"),
+    ]);
+  });
+
   test("are separate for resumed deliveries with separate causes", async () => {
     const { receiver, lines } = timed({ eventType });
     for (const kind of [1, 2, 3]) await receiver.resume(await signed(kindOf(kind)));

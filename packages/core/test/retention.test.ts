@@ -3,6 +3,7 @@ import { settled } from "@svc-webhooks/kit/settled";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
+import { fingerprint } from "../src/crypto/hmac-node.js";
 import type { DeliveryStore } from "../src/index.js";
 import { timed } from "./support.js";
 
@@ -42,4 +43,16 @@ describe("after its response, a delivery is released", () => {
     // V8 may keep the last one in a register or a stack frame.
     expect(held.length).toBeLessThanOrEqual(1);
   });
+});
+
+test("the key of a record keeps no more of its hash than its 32 digits", () => {
+  const keys: unknown[] = Array.from({ length: 20_000 });
+  const heapInUse = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heapInUse();
+  for (const index of keys.keys()) keys[index] = fingerprint(`dlv_${index}`);
+  // 32 digits and the header of a string take 48 bytes, a slice of 64 digits takes 112.
+  expect((heapInUse() - before) / keys.length).toBeLessThan(72);
 });

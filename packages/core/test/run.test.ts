@@ -620,7 +620,7 @@ describe("a handler", () => {
     const { receiver, lines, operations } = timed({ on: { "*": handler as () => undefined } });
     expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500 });
     expect(operations()).toEqual(["claim", "release failed"]);
-    expect(lines).toEqual([expect.stringContaining("returned an iterator")]);
+    expect(lines).toEqual([expect.stringContaining("must not return an iterator")]);
   });
 
   test.each<[string, string | object]>([

@@ -3,7 +3,12 @@ import { gate, type Gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { type FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { ClaimResult, DeliveryStore, StoreCall } from "../src/index.js";
+import {
+  WebhookError,
+  type ClaimResult,
+  type DeliveryStore,
+  type StoreCall,
+} from "../src/index.js";
 import { bothWays, losingFirstResult, never, recorded, second, send, timed } from "./support.js";
 
 const reset = () => Promise.reject(new Error("connection reset"));
@@ -227,4 +232,32 @@ test.each<[string, Parameters<typeof signed>]>([
   }));
   expect((await send(receiver, ...delivery)).code).toBe(code);
   expect(calls).toEqual([]);
+});
+
+describe("a completion that the store refuses as handler_failed", () => {
+  const refused = new WebhookError("handler_failed", "its transaction has failed");
+
+  test.each(bothWays(refused))("(%s) releases the run as failed", async (_, complete) => {
+    const handlerErrors: unknown[] = [];
+    const onHandlerError = (error: unknown) => handlerErrors.push(error);
+    const { receiver, clock, ...store } = recorded({ onHandlerError }, () => ({ complete }));
+    expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500 });
+    expect(handlerErrors).toEqual([refused]);
+    expect(store.operations()).toEqual(["claim", "complete", "release failed"]);
+    expect(clock.timers).toBe(0);
+  });
+
+  test("after the response is reported as the run's end", async () => {
+    const work = gate();
+    const { receiver, clock, reports } = timed(
+      { on: { "*": () => work.opened }, handlerTimeoutMs: 1_000 },
+      () => ({ complete: () => Promise.reject(refused) }),
+    );
+    const sent = send(receiver);
+    await clock.advance(1_000);
+    expect((await sent).code).toBe("handler_timeout");
+    work.open();
+    await settled();
+    expect(reports.at(-1)).toMatchObject({ code: "handler_failed", phase: "settled" });
+  });
 });

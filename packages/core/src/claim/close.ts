@@ -1,25 +1,30 @@
+import { codeOf } from "../errors.js";
 import { DeadlineError, wait, withDeadline } from "../lib/deadline.js";
 import { tryThen } from "../lib/maybe-promise.js";
 import { firstPauseMs, longestPauseMs } from "../lib/times.js";
 import type { Config } from "../setup/config.js";
 import type { ClaimResult, MaybePromise, ReleaseRequest } from "../store.js";
-import { callStore, type Claim } from "./claim.js";
+import { callStore, type Claim } from "./store-call.js";
 
 /**
  * Completes the claim, or releases it `to` a state. If the first call fails, `onError` receives the
- * error and a promise of the retries, which hold no reference to the delivery.
+ * error and a promise of the retries, which hold no reference to the delivery. Throws `handler_failed` of the
+ * store instead: then the run must be released.
  */
 export function closeClaim(
   config: Config,
   claim: Claim,
   to: ReleaseRequest["to"] | undefined,
-  onError: (error: unknown, retries: Promise<void>, isCompletion: boolean) => void,
+  onError: (error: unknown, retries: Promise<void>) => void,
 ): MaybePromise<void> {
   const call = closing(config, claim, to);
   return tryThen<unknown, void>(
     call,
     () => {},
-    (error) => onError(error, retry(config, call, pendingOf(error)), to === undefined),
+    (error) => {
+      if (!to && codeOf(error) === "handler_failed") throw error;
+      onError(error, retry(config, call, pendingOf(error)));
+    },
   );
 }
 
@@ -38,24 +43,26 @@ const closing = (config: Config, claim: Claim, to: ReleaseRequest["to"] | undefi
  *   released again
  */
 export function releaseUnused(config: Config, claim: Claim, failure: unknown): Promise<void> {
-  /** Awaits the result of a call that is still pending after its deadline; throws any other error. */
-  const lateResult = <Result>(error: unknown) => {
-    if (!(error instanceof DeadlineError)) throw error;
-    const pending = error.pending as Promise<Result>;
-    return withDeadline(config.clock, config.leaseMs, "store", () => pending);
-  };
-  let mayBeGranted = failure instanceof DeadlineError;
+  const late = (call: Promise<unknown>) =>
+    withDeadline(config.clock, config.leaseMs, "store", () => call);
+  /** The claim, while it may still be granted. */
+  let claiming = pendingOf(failure);
   const release = async (): Promise<void> => {
-    const released = await tryThen(
+    const released = await tryThen<unknown, unknown>(
       () => callStore(config, claim, "release", { to: "unused" }),
       (result) => result,
-      (error) => lateResult<boolean>(error),
+      (error) => {
+        const releasing = pendingOf(error);
+        if (!releasing) throw error;
+        return late(releasing);
+      },
     );
-    if (released || !mayBeGranted) return;
-    mayBeGranted = false;
-    await tryThen<ClaimResult, void>(
-      () => lateResult(failure),
-      ({ status }) => (status === "claimed" ? release() : undefined),
+    if (released || !claiming) return;
+    const claimed = claiming;
+    claiming = undefined;
+    await tryThen<unknown, void>(
+      () => late(claimed),
+      (result) => ((result as ClaimResult).status === "claimed" ? release() : undefined),
       // It was lost with its connection, and the release was executed after it.
       () => {},
     );

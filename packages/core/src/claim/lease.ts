@@ -1,5 +1,5 @@
 import type { Config } from "../setup/config.js";
-import { callStore, type Claim } from "./claim.js";
+import { callStore, type Claim } from "./store-call.js";
 
 /**
  * Keeps the lease of a running handler alive, with one timer for three deadlines: the next extension,

@@ -2,7 +2,7 @@ import { fingerprint } from "#hmac";
 import { andThen } from "../lib/maybe-promise.js";
 import type { Config } from "../setup/config.js";
 import type { MaybePromise } from "../store.js";
-import type { Claim } from "./claim.js";
+import type { Claim } from "./store-call.js";
 
 /** The parts of a delivery from which a record's key may be derived. */
 export interface Identity {

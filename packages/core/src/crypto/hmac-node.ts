@@ -18,4 +18,8 @@ export const importKey: ImportKey = (bytes) => {
   };
 };
 
-export const fingerprint: Fingerprint = (data) => hash("sha256", data, "hex").slice(0, 32);
+export const fingerprint: Fingerprint = (data) => {
+  // A slice of the text would keep all 64 digits in memory, one per record.
+  expected.write(hash("sha256", data, "hex"), "latin1");
+  return expected.toString("latin1", 0, 32);
+};

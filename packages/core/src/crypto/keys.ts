@@ -1,15 +1,15 @@
 import { importKey } from "#hmac";
 import type { Clock } from "../clock.js";
 import { codeOf } from "../errors.js";
-import { assertOptions, assertOption } from "../lib/assert.js";
-import { isObject } from "../lib/is-object.js";
 import { isBytes, toBytes } from "../lib/bytes.js";
 import { withDeadline } from "../lib/deadline.js";
+import { isObject } from "../lib/is-object.js";
 import { andThen, tryThen } from "../lib/maybe-promise.js";
 import { describe, isFilled } from "../lib/text.js";
 import { earliestExpiryMs, secretDeadlineMs } from "../lib/times.js";
 import type { Secret, SecretKey, SecretSource, Secrets } from "../options.js";
 import type { MaybePromise } from "../store.js";
+import { assertOptions, assertOption } from "../texts/assert.js";
 import type { HmacKey } from "./hmac.js";
 
 /**

@@ -61,7 +61,6 @@ export function withDeadline<T>(
       call.abort("deadline");
       reject(new DeadlineError(name, ms, pending));
     });
-    pending.then(resolve, reject);
-    pending.then(cancel, cancel);
+    void pending.then(resolve, reject).then(cancel);
   });
 }

@@ -1,6 +1,7 @@
 import { advise, suggest } from "#texts";
 import type { Clock } from "../clock.js";
-import { codeOf, type RetryError } from "../errors.js";
+import { codeOf } from "../errors.js";
+import type { RetryError } from "../handler-errors.js";
 import { describe } from "../lib/text.js";
 import type { DeliveryFacts, OutcomeCode, Warning } from "../outcome.js";
 import { linePrinter, type Level, type Print, type Write } from "./line.js";
@@ -82,10 +83,12 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
       const { type = "" } = facts;
       if (code === "ignored") return ignored(type, facts);
       // Strangers choose what is in the hint of an unverified request, and a server may put an id of
-      // each request into its errors: one line for all of the code.
+      // each request into its errors: one line for all of the code. A call that reached its deadline has a
+      // line of its own, because a store may find the cause later.
       const isVerified = facts.deliveryId !== undefined;
-      const key =
-        isVerified && code !== "store_unavailable" ? `${code} ${hint?.slice(0, 500)}` : code;
+      const isForeign =
+        !isVerified || (code === "store_unavailable" && !hint?.startsWith("store."));
+      const key = isForeign ? code : `${code} ${hint?.slice(0, 500)}`;
       const isSetUp = level !== "warn" || isVerified || hasVerified;
       print({
         level: isSetUp ? level : "error",

@@ -2,13 +2,13 @@ import { headerNames } from "../delivery.js";
 import { codeOf } from "../errors.js";
 import { isBytes } from "../lib/bytes.js";
 import { DeadlineError, withDeadline } from "../lib/deadline.js";
-import { headerLookup } from "../lib/header-lookup.js";
 import { tryThen } from "../lib/maybe-promise.js";
 import { describe } from "../lib/text.js";
 import { signatureProblem } from "../signature.js";
 import type { MaybePromise } from "../store.js";
 import type { UndecodedDelivery } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
+import { headerLookup } from "./header-lookup.js";
 
 /**
  * Stage 1: refuses without reading the body where possible, so that an unsigned request costs no

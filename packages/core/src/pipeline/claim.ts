@@ -1,6 +1,6 @@
-import { callStore, type Claim } from "../claim/claim.js";
 import { releaseUnused } from "../claim/close.js";
 import { recordKey } from "../claim/record-key.js";
+import { callStore, type Claim } from "../claim/store-call.js";
 import { headerNames } from "../delivery.js";
 import { codeOf } from "../errors.js";
 import { andThen, tryThen } from "../lib/maybe-promise.js";

@@ -1,4 +1,5 @@
 import type { AnyEvent } from "../events.js";
+import { isObject } from "../lib/is-object.js";
 import { isPromise } from "../lib/maybe-promise.js";
 import { isFilled } from "../lib/text.js";
 import type { SignedBody } from "../options.js";
@@ -27,7 +28,7 @@ export function decode(state: UnroutedDelivery): Ending | undefined {
 export function parseBody(bytes: Uint8Array): SignedBody | undefined {
   try {
     const body: unknown = JSON.parse(utf8.decode(bytes));
-    if (typeof body === "object" && body && !Array.isArray(body)) return body as SignedBody;
+    if (isObject(body) && !Array.isArray(body)) return body as SignedBody;
   } catch {
     // Invalid UTF-8 and invalid JSON end as JSON that is not an object does.
   }

@@ -1,4 +1,4 @@
-import type { Claim } from "../claim/claim.js";
+import type { Claim } from "../claim/store-call.js";
 import {
   storedHeaders,
   type Delivery,
@@ -10,13 +10,13 @@ import type { Handler } from "../handler.js";
 import { LazySignal } from "../lib/deadline.js";
 import { isPromise } from "../lib/maybe-promise.js";
 import { neverThrows } from "../lib/never-throws.js";
-import type { PendingWork, Work } from "../lib/work-tracker.js";
 import type { ReceiveOptions, SignedBody } from "../options.js";
 import type { DeliveryFacts, Outcome, Warning } from "../outcome.js";
 import type { DeliveryReport, Stage, StageTimes } from "../report.js";
 import type { Config } from "../setup/config.js";
 import type { MaybePromise } from "../store.js";
 import { endWith, type Ending } from "./ending.js";
+import type { PendingWork, Work } from "./pending-work.js";
 
 /** The state of one delivery. Each stage reads the fields of earlier stages and sets its own. */
 export class DeliveryState {

@@ -1,10 +1,10 @@
 import { recordKey } from "../claim/record-key.js";
 import type { ForgetTarget } from "../delivery.js";
-import { assertOption } from "../lib/assert.js";
 import { isBytes } from "../lib/bytes.js";
 import { withDeadline } from "../lib/deadline.js";
 import { isFilled } from "../lib/text.js";
 import type { Config } from "../setup/config.js";
+import { assertOption } from "../texts/assert.js";
 import { parseBody } from "./decode.js";
 
 /** Removes the record of a delivery from the store. */

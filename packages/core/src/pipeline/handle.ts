@@ -1,4 +1,4 @@
-import { PermanentError } from "../errors.js";
+import { PermanentError } from "../handler-errors.js";
 import type { DeliveryContext } from "../handler.js";
 import { isPromise } from "../lib/maybe-promise.js";
 import type { StandardSchemaResult } from "../standard-schema.js";

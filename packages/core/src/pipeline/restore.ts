@@ -1,7 +1,7 @@
 import { isBytes } from "../lib/bytes.js";
-import { headerLookup } from "../lib/header-lookup.js";
 import type { UndecodedDelivery } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
+import { headerLookup } from "./header-lookup.js";
 import { accept } from "./verify.js";
 
 /** Replaces stages 1 and 2 for a delivery that passed them before it was stored. */

@@ -1,6 +1,7 @@
 import { closeClaim } from "../claim/close.js";
 import { keepLease } from "../claim/lease.js";
-import { codeOf, type RetryError } from "../errors.js";
+import { codeOf } from "../errors.js";
+import type { RetryError } from "../handler-errors.js";
 import type { DeliveryContext } from "../handler.js";
 import { andThen, isPromise, tryThen } from "../lib/maybe-promise.js";
 import type { MaybePromise } from "../store.js";
@@ -80,19 +81,24 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
     // A handler that blocked the event loop may have outlived its lease before the timer could fire.
     state.checkLease();
     claim.held = false;
-    return andThen(closeClaim(config, claim, releasedTo(ending), onCloseError), () => {
-      if (hasResponded) {
-        state.lap("run");
-        state.end("settled", ending);
-      }
-      return ending;
-    });
-  }
-
-  function onCloseError(error: unknown, retries: Promise<void>, isCompletion: boolean): void {
-    if (isCompletion) state.warn("complete_failed", error);
-    config.onInternalError(error, isCompletion ? "complete" : "release");
-    state.track(retries);
+    const to = releasedTo(ending);
+    return tryThen(
+      () =>
+        closeClaim(config, claim, to, (error, retries) => {
+          if (!to) state.warn("complete_failed", error);
+          config.onInternalError(error, to ? "release" : "complete");
+          state.track(retries);
+        }),
+      () => {
+        if (hasResponded) {
+          state.lap("run");
+          state.end("settled", ending);
+        }
+        return ending;
+      },
+      // The store has refused the completion.
+      fail,
+    );
   }
 }
 
@@ -104,4 +110,4 @@ const isIterator = (result: unknown) =>
   typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function";
 
 /** The code of a generator runs only when something iterates over its result. */
-const notRun = "The handler returned an iterator: it must not be a generator (function*).";
+const notRun = "A handler must not return an iterator, as generators do.";

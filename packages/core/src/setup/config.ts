@@ -1,8 +1,9 @@
 import { systemClock } from "../clock.js";
 import { secretReader, type SecretReader } from "../crypto/keys.js";
-import type { EventSchemas, Fields } from "../events.js";
+import type { EventSchemas } from "../events.js";
 import type { DeliveryContext } from "../handler.js";
-import { assertClock, assertOptions, assertOption, assertRange } from "../lib/assert.js";
+import { isObject } from "../lib/is-object.js";
+import { isWhole } from "../lib/is-whole.js";
 import { neverThrows } from "../lib/never-throws.js";
 import { isFilled } from "../lib/text.js";
 import { longestDelayMs } from "../lib/times.js";
@@ -11,10 +12,16 @@ import { createLog, type Log } from "../log/log.js";
 import { memoryStore } from "../memory-store.js";
 import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "../options.js";
 import type { DeliveryStore } from "../store.js";
+import { assertOption } from "../texts/assert.js";
 import { parseRoutes, type Routes } from "./routes.js";
 import { parseSchemas, type Schemas } from "./schemas.js";
+import { hasMethods, isFunction, readOptions, type Complete, type OptionTable } from "./table.js";
 
-type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
+/** The hooks that are undefined by default. */
+type Optional = "log" | "observe" | "onHandlerError" | "onInternalError";
+
+type Given = Complete<Omit<ReceiverOptions<EventSchemas>, Optional>> &
+  Pick<CommonOptions, Optional>;
 
 /**
  * The options of one receiver, validated and with their defaults. `observe`, `log`,
@@ -34,8 +41,11 @@ export interface Config extends Complete<
 
 const unset = () => undefined;
 
-const hasMethods = (value: unknown, ...names: readonly string[]) =>
-  names.every((name) => typeof (Object(value) as Fields)[name] === "function");
+/** The row of an option that is parsed after the checks of all others. */
+const parsed = () => [undefined, () => true] as const;
+
+/** The row of a hook that is undefined by default. JavaScript callers may also pass null. */
+const optionalHook = () => [undefined, (hook: unknown) => isFunction(hook ?? unset)] as const;
 
 /**
  * Stores of receivers named `"default"`: a second receiver without a name would treat the first
@@ -46,124 +56,74 @@ const unnamed = (): WeakSet<DeliveryStore> =>
     Symbol.for("svc-webhooks.unnamed")
   ] ??= new WeakSet());
 
+const optionTable: OptionTable<Given> = {
+  secret: parsed,
+  on: parsed,
+  clock: () => [systemClock, hasMethods("after")],
+  store: ({ clock }, store = memoryStore({ clock })) => [
+    store,
+    hasMethods("claim", "complete", "release", "extend", "forget"),
+  ],
+  name: ({ store }) => [
+    store.shared || unnamed().has(store) ? "" : "default",
+    (name) => typeof name === "string" && name.length <= 256,
+  ],
+  dedupeBy: () => ["delivery", (by) => ["delivery", "event", "body"].includes(by)],
+  eventType: () => [firstTypeField, isFunction],
+  eventId: () => [unset, isFunction],
+  maxBodyBytes: () => [1_048_576, isWhole, 1, 104_857_600],
+  bodyTimeoutMs: () => [10_000, isWhole, 1, 300_000],
+  leaseMs: () => [30_000, isWhole, 10_000, 3_600_000],
+  handlerTimeoutMs: ({ leaseMs }) => [
+    Math.min(10_000, leaseMs - 5_000),
+    isWhole,
+    1,
+    leaseMs - 5_000,
+  ],
+  maxRunMs: ({ leaseMs }) => [Math.max(900_000, leaseMs), isWhole, leaseMs, longestDelayMs],
+  retainMs: ({ maxRunMs, leaseMs }) => [
+    Math.max(604_800_000, maxRunMs + leaseMs),
+    isWhole,
+    maxRunMs + leaseMs,
+    31_536_000_000,
+  ],
+  storeTimeouts: () => [{}, isObject],
+  logger: () => [console, hasMethods("info", "warn", "error")],
+  log: optionalHook,
+  onHandlerError: optionalHook,
+  maxRuns: () => [
+    Infinity,
+    (runs, min, max) => runs === Infinity || isWhole(runs, min, max),
+    1,
+    1_000_000,
+  ],
+  onParked: () => [unset, isFunction],
+  onStoreError: () => ["refuse", (way) => ["refuse", "process"].includes(way)],
+  events: () => [{}, isObject],
+  onInternalError: optionalHook,
+  observe: optionalHook,
+};
+
+const timeoutTable: OptionTable<Complete<StoreTimeouts>> = {
+  claim: () => [1_500, isWhole, 1, 10_000],
+  extend: () => [1_500, isWhole, 1, 10_000],
+  release: () => [1_500, isWhole, 1, 10_000],
+  complete: () => [2_000, isWhole, 1, 10_000],
+};
+
 /** @throws ReceiverConfigError with any of its codes */
 export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
-  const {
-    secret,
-    on,
-    clock = systemClock,
-    store = memoryStore({ clock }),
-    name = store?.shared || unnamed().has(store) ? "" : "default",
-    dedupeBy = "delivery",
-    eventType = firstTypeField,
-    eventId = unset,
-    maxBodyBytes = 1_048_576,
-    bodyTimeoutMs = 10_000,
-    leaseMs = 30_000,
-    handlerTimeoutMs = Math.min(10_000, leaseMs - 5_000),
-    maxRunMs = Math.max(900_000, leaseMs),
-    retainMs = Math.max(604_800_000, maxRunMs + leaseMs),
-    storeTimeouts: timeouts = {},
-    logger = console,
-    log,
-    onHandlerError,
-    maxRuns = Infinity,
-    onParked = unset,
-    onStoreError = "refuse",
-    events = {},
-    onInternalError,
-    observe,
-    // `Object`, here and below, because JavaScript callers may pass anything.
-  } = Object(options) as typeof options;
-  const {
-    claim = 1_500,
-    extend = 1_500,
-    release = 1_500,
-    complete = 2_000,
-  } = Object(timeouts) as StoreTimeouts;
-  const storeTimeouts = { claim, extend, release, complete };
-  const given = {
-    secret,
-    on,
-    clock,
-    store,
-    name,
-    dedupeBy,
-    eventType,
-    eventId,
-    maxBodyBytes,
-    bodyTimeoutMs,
-    leaseMs,
-    handlerTimeoutMs,
-    maxRunMs,
-    retainMs,
-    storeTimeouts,
-    logger,
-    log,
-    onHandlerError,
-    maxRuns,
-    onParked,
-    onStoreError,
-    events,
-    onInternalError,
-    observe,
-  };
-  // First, because a misspelt option would otherwise be reported as a missing one.
-  assertOptions(options, Object.keys(given));
-  assertOptions(timeouts, Object.keys(storeTimeouts), "storeTimeouts");
-
-  const hooks = {
-    eventType,
-    eventId,
-    log: log ?? unset,
-    onHandlerError: onHandlerError ?? unset,
-    onParked,
-    observe: observe ?? unset,
-    onInternalError: onInternalError ?? unset,
-  };
-  for (const [option, hook] of Object.entries(hooks)) {
-    assertOption(typeof hook === "function", "invalid_option", option, hook);
-  }
-  assertClock(clock);
-  assertOption(hasMethods(logger, "info", "warn", "error"), "invalid_option", "logger", logger);
-  assertOption(
-    hasMethods(store, "claim", "complete", "release", "extend", "forget"),
-    "invalid_option",
-    "store",
-    store,
-  );
-  assertOption(
-    isFilled(name) && name.length <= 256,
-    name === "" ? "missing_name" : "invalid_option",
-    "name",
-    name,
-  );
-  assertOption(
-    ["delivery", "event", "body"].includes(dedupeBy),
-    "invalid_option",
-    "dedupeBy",
-    dedupeBy,
-  );
-  assertOption(dedupeBy !== "event" || eventId !== unset, "missing_event_id", "eventId");
-  assertOption(
-    ["refuse", "process"].includes(onStoreError),
-    "invalid_option",
-    "onStoreError",
-    onStoreError,
-  );
-  assertOption(maxRuns === Infinity || onParked !== unset, "missing_on_parked", "onParked");
-  assertRange({ maxBodyBytes }, 1, 104_857_600);
-  assertRange({ bodyTimeoutMs }, 1, 300_000);
-  assertRange({ leaseMs }, 10_000, 3_600_000);
-  assertRange({ handlerTimeoutMs }, 1, leaseMs - 5_000);
-  assertRange({ maxRunMs }, leaseMs, longestDelayMs);
-  assertRange({ retainMs }, maxRunMs + leaseMs, 31_536_000_000);
-  assertRange(storeTimeouts, 1, 10_000, "storeTimeouts.");
-  if (maxRuns !== Infinity) assertRange({ maxRuns }, 1, 1_000_000);
-
+  const given = readOptions(options, optionTable);
+  const { on, clock, store, name, dedupeBy, onHandlerError, onParked, observe, onInternalError } =
+    given;
+  assertOption(name, "missing_name", "name");
+  assertOption(dedupeBy !== "event" || given.eventId !== unset, "missing_event_id", "eventId");
+  assertOption(given.maxRuns === Infinity || onParked !== unset, "missing_on_parked", "onParked");
+  const storeTimeouts = readOptions(given.storeTimeouts, timeoutTable, "storeTimeouts");
   const routes = parseRoutes(on);
+
   const write = neverThrows(
-    lineWriter(name, logger, log),
+    lineWriter(name, given.logger, given.log),
     neverThrows(onInternalError ?? unset, unset),
   );
   const handlerKeys = Object.keys(on).filter((key) => on[key]);
@@ -185,13 +145,14 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
   const dropped = onHandlerError ? handlerError : neverThrows(lines.dropped, internalError);
   const config = {
     ...given,
+    storeTimeouts,
     onInternalError: internalError,
     onHandlerError: handlerError,
     onParked: onParked === unset ? dropped : parking,
     log: lines,
     observe: observe && neverThrows(observe, internalError),
-    events: parseSchemas(events),
-    secret: secretReader(secret, clock),
+    events: parseSchemas(given.events),
+    secret: secretReader(given.secret, clock),
     on: routes,
   };
   if (name === "default") unnamed().add(store);

@@ -1,6 +1,6 @@
 import type { Handler } from "../handler.js";
-import { assertOption } from "../lib/assert.js";
 import { isObject } from "../lib/is-object.js";
+import { assertOption } from "../texts/assert.js";
 
 /** Handlers by key; `createReceiver` has checked the types of their events. */
 export type RouteTable = Readonly<Record<string, Handler<unknown> | undefined>>;

@@ -1,4 +1,4 @@
-import type { Advise, Explain, Suggest } from "./explain.js";
+import type { Advise, Explain, Suggest } from "./texts.js";
 
 /** The page that the error links to explains each code. */
 export const explain: Explain = (_code, option) => `\`${option}\` is invalid.`;

@@ -1,12 +1,12 @@
-import { isObject } from "../lib/is-object.js";
 import { isBytes } from "../lib/bytes.js";
+import { isObject } from "../lib/is-object.js";
 import { isPromise } from "../lib/maybe-promise.js";
 import { nearest } from "../lib/nearest.js";
 import { isFilled } from "../lib/text.js";
 import { earliestExpiryMs } from "../lib/times.js";
 import type { Secret } from "../options.js";
 import { causes } from "./outcomes.js";
-import type { Advise, Explain, Suggest } from "./explain.js";
+import type { Advise, Explain, Suggest } from "./texts.js";
 
 const unset = "The environment variable is not set where the app runs. Set it.";
 const absentInBuild =

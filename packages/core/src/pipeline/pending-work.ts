@@ -1,7 +1,8 @@
 import type { Clock } from "../clock.js";
-import { assertRange } from "./assert.js";
-import { withDeadline } from "./deadline.js";
-import { longestDelayMs } from "./times.js";
+import { withDeadline } from "../lib/deadline.js";
+import { isWhole } from "../lib/is-whole.js";
+import { longestDelayMs } from "../lib/times.js";
+import { assertOption } from "../texts/assert.js";
 
 /** The number of a delivery's pending parts: its response, its run, retries of store calls. */
 export interface Work {
@@ -48,7 +49,8 @@ export function trackWork(clock: Clock): PendingWork {
     async drain(options) {
       // JavaScript callers may pass anything.
       const { deadlineMs } = Object(options) as typeof options;
-      assertRange({ deadlineMs }, 0, longestDelayMs);
+      const ok = isWhole(deadlineMs, 0, longestDelayMs);
+      assertOption(ok, "invalid_option", "deadlineMs", deadlineMs, 0, longestDelayMs);
       // Other timers let an idle process exit; a caller of `drain` wants it to stay alive.
       const keepAlive = setInterval(() => {}, longestDelayMs);
       drains += 1;

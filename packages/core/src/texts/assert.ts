@@ -1,7 +1,6 @@
 import { explain } from "#texts";
-import type { Clock } from "../clock.js";
 import { ReceiverConfigError, type ReceiverConfigErrorCode } from "../errors.js";
-import { isObject } from "./is-object.js";
+import { isObject } from "../lib/is-object.js";
 
 /** Throws unless `ok`. The text is found by code and option; it never contains the value `found`. */
 export function assertOption(
@@ -13,28 +12,6 @@ export function assertOption(
   max?: number,
 ): asserts ok {
   if (!ok) throw new ReceiverConfigError(code, option, explain(code, option, found, min, max));
-}
-
-/**
- * Asserts that each member of `values`, keyed by its option without `path`, is a whole number from
- * `min` to `max`.
- */
-export function assertRange(
-  values: Readonly<Record<string, number>>,
-  min: number,
-  max: number,
-  path = "",
-): void {
-  for (const [option, value] of Object.entries(values)) {
-    assertOption(
-      Number.isSafeInteger(value) && value >= min && value <= max,
-      "invalid_option",
-      path + option,
-      value,
-      min,
-      max,
-    );
-  }
 }
 
 /**
@@ -63,7 +40,3 @@ export function assertOptions(options: unknown, names: readonly string[], path =
     assertOption(names.includes(name), "unknown_option", path ? `${path}.${name}` : name, names);
   }
 }
-
-/** Asserts that `clock` is a clock, by one of its members: its type has the others. */
-export const assertClock = (clock: Clock | null): void =>
-  assertOption(typeof clock?.after === "function", "invalid_option", "clock", clock);

@@ -1,0 +1,55 @@
+import type { Fields } from "../events.js";
+import { assertOption, assertOptions } from "../texts/assert.js";
+
+/** Options whose defaults have been applied. */
+export type Complete<Options> = {
+  readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined>;
+};
+
+/**
+ * The default of an option, the check of its value, and the limits of a number. A row may depend on
+ * the options of the rows above it.
+ */
+export type OptionTable<Options> = {
+  readonly [Name in keyof Options]-?: (
+    above: Options,
+    given: Options[Name] | undefined,
+  ) => readonly [
+    byDefault: Options[Name] | undefined,
+    check: (value: Options[Name], min: number, max: number) => unknown,
+    min?: number,
+    max?: number,
+  ];
+};
+
+export const isFunction = (value: unknown): boolean => typeof value === "function";
+
+export const hasMethods =
+  (...names: readonly string[]) =>
+  (value: unknown): boolean =>
+    names.every((name) => isFunction((Object(value) as Fields)[name]));
+
+/**
+ * Returns the options with their defaults, checked in the order of the table.
+ *
+ * @param path the option that has these as members; default none
+ * @throws ReceiverConfigError `unknown_option`, `invalid_option`
+ */
+export function readOptions<Options>(
+  options: object,
+  table: OptionTable<Options>,
+  path = "",
+): Options {
+  // First, because a misspelt option would otherwise be reported as a missing one.
+  assertOptions(options, Object.keys(table), path);
+  const resolved: Record<string, unknown> = {};
+  for (const [name, row] of Object.entries(table as unknown as OptionTable<Fields>)) {
+    const { [name]: given } = options as Fields;
+    const [byDefault, check, min, max] = row(resolved, given);
+    const value = given === undefined ? byDefault : given;
+    const ok = check(value, min as number, max as number);
+    assertOption(ok, "invalid_option", path ? `${path}.${name}` : name, value, min, max);
+    resolved[name] = value;
+  }
+  return resolved as Options;
+}
