@@ -1,18 +1,31 @@
 import {
   assertOptions,
-  ReceiverConfigError,
+  assertValid,
   type ClaimRequest,
   type ClaimResult,
   type CompleteResult,
   type DeliveryStore,
+  type StoreCall,
 } from "@svc-webhooks/core";
-import { checkServer } from "./check.js";
-import { connect, type Connection, type RedisClient } from "./connection.js";
+import { checkServer } from "./health/check.js";
+import { connect, type RedisClient } from "./connect.js";
+import type { Connection } from "./connection.js";
 import * as scripts from "./scripts.js";
 
 export interface RedisStoreOptions {
   /** Prefix of the store's keys. Default `"svc-webhooks:"`. Errors: `invalid_option`. */
   readonly prefix?: string | undefined;
+}
+
+/** The result of {@link redisStore}. */
+export interface RedisStore extends DeliveryStore {
+  /**
+   * Resolves to what endangers records, one sentence each: a replica, rights, the clock, eviction, no
+   * persistence. Rejects if Redis is unreachable.
+   *
+   * @param call default: a signal that is aborted after 5 s
+   */
+  check(call?: StoreCall): Promise<readonly string[]>;
 }
 
 /**
@@ -25,8 +38,8 @@ export interface RedisStoreOptions {
  *
  * @param client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster),
  *   or your own `Connection` to a server that runs Lua scripts
- * @throws ReceiverConfigError `invalid_option` if `client` is none of these, or `prefix` is not a
- *   string; `unknown_option`
+ * @throws ReceiverConfigError `invalid_option` if `client` is none of these, such as the result of its
+ *   `multi()`, or `prefix` is not a string; `unknown_option`
  *
  * @example
  * ```ts
@@ -48,29 +61,35 @@ export interface RedisStoreOptions {
 export function redisStore(
   client: RedisClient | Connection,
   options: RedisStoreOptions = {},
-): DeliveryStore {
+): RedisStore {
   assertOptions(options, ["prefix"]);
   const { prefix = "svc-webhooks:" } = options;
-  if (typeof prefix !== "string") {
-    throw new ReceiverConfigError("invalid_option", "prefix", "`prefix` must be a string.");
-  }
+  assertValid(typeof prefix === "string", "prefix", "`prefix` must be a string.");
   const connection = connect(client);
-  const call = (script: scripts.Script, key: string, args: readonly string[] = []) =>
-    connection.run(script, [`${prefix}${key}`], args);
+  const run = (
+    script: scripts.Script,
+    key: string,
+    call: StoreCall,
+    args: readonly string[] = [],
+  ) => connection.run(script, [`${prefix}${key}`], args, call);
   return {
     shared: true,
-    claim: async (key, request) =>
-      claimResult(
-        await call(scripts.claim, key, [...times(request), ...(request.takeParked ? ["1"] : [])]),
-      ),
-    complete: async (key, request) =>
+    async claim(key, request, call) {
+      const args = [...times(request), ...(request.takeParked ? ["1"] : [])];
+      return claimResult(await run(scripts.claim, key, call, args));
+    },
+    complete: async (key, request, call) =>
       // The script returns nothing else.
-      String(await call(scripts.complete, key, withLineage(request))) as CompleteResult,
-    release: async (key, request) =>
-      Number(await call(scripts.release, key, [...withLineage(request), request.to])) === 1,
-    extend: async (key, request) => Number(await call(scripts.extend, key, times(request))) === 1,
-    forget: async (key) => Number(await call(scripts.forget, key)) === 1,
-    check: () => checkServer(connection, `${prefix}check`),
+      String(await run(scripts.complete, key, call, withLineage(request))) as CompleteResult,
+    async release(key, request, call) {
+      const args = [...withLineage(request), request.to];
+      return Number(await run(scripts.release, key, call, args)) === 1;
+    },
+    extend: async (key, request, call) =>
+      Number(await run(scripts.extend, key, call, times(request))) === 1,
+    forget: async (key, call) => Number(await run(scripts.forget, key, call)) === 1,
+    check: (call = { signal: AbortSignal.timeout(5_000) }) =>
+      checkServer(connection, `${prefix}check`, call),
   };
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { messageOf } from "./health/replica.js";
 
 /** A Lua script, and the hash by which a server that has run it knows it. */
 export interface Script {
@@ -110,3 +111,9 @@ local written = redis.pcall('DEL', KEYS[1])
 local now = string.format('%d ', time[1] * 1000 + math.floor(time[2] / 1000))
 return now .. (type(written) == 'table' and written.err or '')
 `);
+
+/** Sends a script in full if the server does not know its hash. */
+export const ifUnknown =
+  (sendInFull: () => Promise<unknown>, leaveReplica: (error: unknown) => never) =>
+  (error: unknown): Promise<unknown> =>
+    messageOf(error).startsWith("NOSCRIPT") ? sendInFull() : leaveReplica(error);

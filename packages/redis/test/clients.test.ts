@@ -1,3 +1,4 @@
+import { until } from "@svc-webhooks/kit/until";
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -98,7 +99,7 @@ describeWithRedis("on a real server", () => {
       close();
       const isClosed = /Connection is closed|The Redis client is not connected/;
       await expect(claim("1")).rejects.toThrow(isClosed);
-      await expect(store.check?.(call)).rejects.toThrow(isClosed);
+      await expect(store.check()).rejects.toThrow(isClosed);
       const on = { "*": () => expect.unreachable() };
       const { receiver } = observedReceiver({ name: "billing", store, on });
       const outcome = await receiver.receive(await signed());
@@ -122,7 +123,7 @@ describeWithRedis("on a real server", () => {
       expect(await store.complete("1", claim, call)).toBe("owner");
       expect(await store.complete("1", claim, call)).toBe("already");
       expect(await store.forget("1", call)).toBe(true);
-      expect(await store.check?.(call)).not.toContainEqual(expect.stringContaining("NOPERM"));
+      expect(await store.check()).not.toContainEqual(expect.stringContaining("NOPERM"));
     });
 
     test("a client reconnects when a replica rejects writes, at most once in 5 s, and works after a promotion", async () => {
@@ -144,11 +145,11 @@ describeWithRedis("on a real server", () => {
       let before = await connections();
       for (const waitMs of [0, 5_000]) {
         now += waitMs;
-        await vi.waitUntil(isRejected);
+        await until(isRejected, "the replica rejects writes");
         // Waits for the new connection.
-        await vi.waitUntil(async () => (await connections()) === before + 1);
+        await until(async () => (await connections()) === before + 1, "the client reconnects");
         before += 1;
-        await vi.waitUntil(isRejected);
+        await until(isRejected, "the replica rejects writes");
         now += 4_999;
         for (let index = 0; index < 20; index += 1) {
           expect(await rejection(index % 2 === 0 ? store : other)).toContain("READONLY");
@@ -185,24 +186,36 @@ describeWithRedis("on a real server", () => {
       ])("reports %s", async (_what, settings, problems) => {
         await configure(settings);
         const { store } = await connected(kind);
-        expect(await store.check?.(call)).toEqual(problems);
+        expect(await store.check()).toEqual(problems);
       });
 
       test("reports a replica", async () => {
         await configure();
         await demote();
         const { store } = await connected(kind);
-        expect(await store.check?.(call)).toEqual([
+        expect(await store.check()).toEqual([
           "This server is a replica and rejects writes, so every new delivery gets 503. Connect to the primary, at an address that follows it.",
         ]);
       });
 
       test("reports that CONFIG is forbidden", async () => {
         const { store } = await restricted(kind, "~* +@all -config");
-        expect(await store.check?.(call)).toEqual([
-          expect.stringMatching(/^Eviction and persistence could not be checked: NOPERM/),
+        expect(await store.check()).toEqual([
+          expect.stringMatching(
+            /^Eviction and persistence could not be checked: NOPERM.+ The README of .+ lists the ACL\.$/,
+          ),
         ]);
       });
+
+      test.each(["~* +ping +info", "~* +info +eval +evalsha", "~* +info +eval +evalsha +time"])(
+        "reports that the rights %s are not sufficient",
+        async (rights) => {
+          const { store } = await restricted(kind, rights);
+          expect(await store.check()).toEqual([
+            expect.stringMatching(/^The user lacks rights, .+ The README of .+ lists the ACL\.$/),
+          ]);
+        },
+      );
     });
   });
 

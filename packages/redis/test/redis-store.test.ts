@@ -16,6 +16,18 @@ test.each<unknown>([undefined, null, "redis://localhost", 6379, {}, () => {}])(
   },
 );
 
+test("rejects transactions, which have the commands of clients", () => {
+  const transactions = [
+    new Redis({ lazyConnect: true }).multi(),
+    new Redis5({ lazyConnect: true }).pipeline(),
+    createClient().multi(),
+    createCluster({ rootNodes: [] }).multi(),
+  ];
+  for (const transaction of transactions) {
+    expect(() => redisStore(transaction as unknown as RedisClient)).toThrow("must be an ioredis");
+  }
+});
+
 test.each<[unknown, string, string]>([
   [{ prefix: null }, "invalid_option", "prefix"],
   [{ prefix: 1 }, "invalid_option", "prefix"],
@@ -91,7 +103,9 @@ test("a user's Connection receives each script with its keys and arguments as st
     sha1: expect.stringMatching(/^[0-9a-f]{40}$/),
     source: expect.stringContaining("redis.call"),
   };
-  expect(calls).toMatchObject([[script, ["a:1"], ["token", "30000", "604800000"]]]);
+  expect(calls).toMatchObject([
+    [script, ["a:1"], ["token", "30000", "604800000"], { signal: call.signal }],
+  ]);
 });
 
 test.each([null, undefined, "", "OK", 1])("the reply %j to a claim is an error", async (reply) => {
@@ -107,7 +121,7 @@ test.each([
   ["equal", 0, []],
 ])("check() compares the clocks: %s", async (_name, driftMs, problems) => {
   const store = redisStore(replying(String(Date.now() + driftMs)));
-  expect(await store.check?.(call)).toEqual(problems);
+  expect(await store.check()).toEqual(problems);
 });
 
 test("recognises a replica of Redis 6.2, which wraps the error of a script, and reports it", async () => {
@@ -122,10 +136,11 @@ test("recognises a replica of Redis 6.2, which wraps the error of a script, and 
     evalSha: refuse,
     eval: refuse,
     sendCommand: async (words: readonly string[]) => commands.push(words),
+    on: () => {},
   } as RedisClient);
   await expect(store.claim("1", claimBy("a"), call)).rejects.toThrow("READONLY");
   expect(commands).toEqual([["QUIT"]]);
 
   const replica = redisStore(replying(`${Date.now()} ${refusal}`));
-  expect(await replica.check?.(call)).toEqual([expect.stringContaining("is a replica")]);
+  expect(await replica.check(call)).toEqual([expect.stringContaining("is a replica")]);
 });

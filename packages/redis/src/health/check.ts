@@ -1,8 +1,15 @@
-import type { Connection } from "./connection.js";
-import { isReadOnly } from "./replica.js";
-import { probe } from "./scripts.js";
+import type { StoreCall } from "@svc-webhooks/core";
+import type { Connection } from "../connection.js";
+import { isReadOnly, messageOf } from "./replica.js";
+import { probe } from "../scripts.js";
 
 const toleratedDriftMs = 1_000;
+
+const rightsText = "The README of @svc-webhooks/redis lists the ACL.";
+
+/** Redis 6.2 and 7.0 have other words for a command in a script. */
+const isForbidden = (message: string): boolean =>
+  /NOPERM|can't run this command|ACL failure/.test(message);
 
 /**
  * Lists the server settings that endanger records, one sentence each. `key` must have no record.
@@ -10,9 +17,19 @@ const toleratedDriftMs = 1_000;
 export async function checkServer(
   { run, setting }: Connection,
   key: string,
+  call: StoreCall,
 ): Promise<readonly string[]> {
   const problems: string[] = [];
-  const [now, ...refusal] = String(await run(probe, [key], [])).split(" ");
+  const reply = await run(probe, [key], [], call).catch((error: unknown) => {
+    if (isForbidden(messageOf(error))) return messageOf(error);
+    throw error;
+  });
+  const [now, ...refusal] = String(reply).split(" ");
+  if (isForbidden(String(reply))) {
+    return [
+      `The user lacks rights, so every new delivery gets 503: ${String(reply).replace(/\.$/, "")}. ${rightsText}`,
+    ];
+  }
   if (isReadOnly(refusal.join(" "))) {
     problems.push(
       "This server is a replica and rejects writes, so every new delivery gets 503. Connect to the primary, at an address that follows it.",
@@ -36,8 +53,10 @@ export async function checkServer(
       problems.push("Nothing is persisted, so a restart loses all records. Set appendonly to yes.");
     }
   } catch (error) {
-    const reason = (error as Error | undefined)?.message ?? error;
-    problems.push(`Eviction and persistence could not be checked: ${String(reason)}`);
+    const reason = String((error as Error | undefined)?.message ?? error);
+    problems.push(
+      `Eviction and persistence could not be checked: ${reason}${isForbidden(reason) ? `. ${rightsText}` : ""}`,
+    );
   }
   return problems;
 }

@@ -1,0 +1,140 @@
+import { WebhookError } from "@svc-webhooks/core";
+import { leave } from "./leave.js";
+
+/** A connection of a client: the only one, or the one to a node of a cluster. */
+export interface Link {
+  /** The object by which the client knows it. */
+  readonly id: object;
+  /** Whether the server has accepted the connection, even if it has not sent anything yet. */
+  readonly isOpen: () => boolean;
+  /** Sends a command that servers execute in any state. */
+  readonly ask: () => Promise<unknown>;
+  readonly reconnect: () => void;
+}
+
+export interface SilenceWatch {
+  /** Watches a call that was sent. `onError` replaces its error; `onEnd` runs before it. */
+  readonly over: (
+    reply: Promise<unknown>,
+    onError: (error: unknown) => unknown,
+    onEnd?: () => void,
+  ) => Promise<unknown>;
+  /** Returns the error of a call that is not sent, because no connection is ready. */
+  readonly notConnected: (status?: string) => WebhookError;
+}
+
+/** A sign of life that a connection owes. */
+interface Question {
+  ticks: number;
+  /** Whether the client has rejected it by itself, for example because its queue is full. */
+  isUnsent: boolean;
+}
+
+/** The calls that were sent between two ticks: counters, because a timer or a listener costs more than sending a call. */
+interface Batch {
+  pending: number;
+  ticks: number;
+}
+
+const tickMs = 250;
+/**
+ * At least 1.5 s. Ticks are the client's time: a process that was blocked has one, however long it was,
+ * and reads what has arrived before the next.
+ */
+const patience = 7;
+
+/**
+ * Leaves connections that have silently stopped responding, which a client with its defaults uses until
+ * the kernel gives up, after minutes or never.
+ *
+ * When a call has had no reply for 1.5 s, or is rejected because no connection is ready, every open
+ * connection is asked for a sign of life, and those that do not give one for 1.5 s are left. This depends
+ * neither on the deadline of a call, which the receiver's clock measures, nor on a second call.
+ */
+export function watchSilence(links: () => readonly Link[]): SilenceWatch {
+  let batch: Batch | undefined;
+  /** Those with pending calls, the oldest first. */
+  let batches: Batch[] = [];
+  const asked = new Map<object, Question>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const openLinks = () => links().filter(({ isOpen }) => isOpen());
+
+  const start = () => {
+    timer ??= setInterval(tick, tickMs).unref();
+  };
+
+  const begin = () => {
+    batch = { pending: 0, ticks: 0 };
+    batches.push(batch);
+    start();
+    return batch;
+  };
+
+  const tick = () => {
+    batch = undefined;
+    batches = batches.filter(({ pending }) => pending > 0);
+    for (const one of batches) one.ticks += 1;
+    if (asked.size > 0) judge();
+    else if ((batches[0]?.ticks ?? 0) >= patience) askAll();
+    if (batches.length > 0 || asked.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+
+  const judge = () => {
+    const open = new Map(openLinks().map((link) => [link.id, link]));
+    for (const [id, question] of asked) {
+      const link = open.get(id);
+      question.ticks += 1;
+      if (!link || (question.ticks >= patience && leave(id, link.reconnect))) asked.delete(id);
+      else if (question.isUnsent) send(link, question);
+    }
+  };
+
+  const askAll = () => {
+    for (const one of batches) one.ticks = 0;
+    for (const link of openLinks()) {
+      if (asked.has(link.id)) continue;
+      const question = { ticks: 0, isUnsent: false };
+      asked.set(link.id, question);
+      send(link, question);
+    }
+    if (asked.size > 0) start();
+  };
+
+  const send = ({ id, isOpen, ask }: Link, question: Question) => {
+    question.isUnsent = false;
+    const answered = () => void (asked.get(id) === question && asked.delete(id));
+    ask().then(answered, () => {
+      if (isOpen()) question.isUnsent = true;
+      else answered();
+    });
+  };
+
+  return {
+    over(reply, onError, onEnd) {
+      const sentIn = batch ?? begin();
+      sentIn.pending += 1;
+      // One promise for everything, because each costs time in every call.
+      return reply.then(
+        (value) => {
+          sentIn.pending -= 1;
+          // In a cluster, it may be the reply of another node.
+          if (asked.size > 0 && links().length === 1) asked.clear();
+          onEnd?.();
+          return value;
+        },
+        (error: unknown) => {
+          sentIn.pending -= 1;
+          onEnd?.();
+          return onError(error);
+        },
+      );
+    },
+    notConnected(status = "") {
+      askAll();
+      return new WebhookError("not_sent", `The Redis client is not connected${status}.`);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import type { Connection } from "./connection.js";
+import { leaver } from "./health/replica.js";
+import { ifUnknown } from "./scripts.js";
+import { watchSilence, type Link } from "./health/silence.js";
+
+/** The members of ioredis 5 and 6 that the store uses: `Redis` (also with Sentinel) and `Cluster`. */
+export interface IoredisClient extends IoredisNode {
+  connect(): Promise<unknown>;
+  evalsha(sha1: string, keys: number, ...rest: string[]): Promise<unknown>;
+  eval(source: string, keys: number, ...rest: string[]): Promise<unknown>;
+  /** Only in clusters. */
+  nodes?(role: "master"): readonly IoredisNode[];
+  /** Not in clusters. */
+  readonly stream?: { readonly writable: boolean };
+}
+
+/** One connection of ioredis. */
+export interface IoredisNode {
+  readonly status: string;
+  disconnect(reconnect?: boolean): void;
+  call(command: string, ...rest: string[]): Promise<unknown>;
+}
+
+export function overIoredis(client: IoredisClient): Connection {
+  const silence = watchSilence(() => (client.nodes?.("master") ?? [client]).map(linkOf));
+  // A connection that is being left is `ready` until it is closed, and calls would wait for the next one.
+  const isReady = () => client.status === "ready" && client.stream?.writable !== false;
+  const ready = async () => {
+    // With `lazyConnect` nothing else connects the client.
+    if (client.status === "wait") await client.connect();
+    if (!isReady()) throw silence.notConnected(` (${client.status})`);
+  };
+  const leaveReplica = leaver(client, isReady, () => client.disconnect(true));
+  /** The keys of pending calls. */
+  const pending = new Set<string>();
+  const watch = (key: string, reply: Promise<unknown>, onError: (error: unknown) => unknown) => {
+    pending.add(key);
+    return silence.over(reply, onError, () => pending.delete(key));
+  };
+  return {
+    run({ source, sha1 }, keys, args) {
+      const [key = ""] = keys;
+      const inFull = () =>
+        watch(key, client.eval(source, keys.length, ...keys, ...args), leaveReplica);
+      const send = () =>
+        watch(
+          key,
+          client.evalsha(sha1, keys.length, ...keys, ...args),
+          ifUnknown(inFull, leaveReplica),
+        );
+      // ioredis sends pending calls again when it has reconnected. A release of a pending claim joins them,
+      // or the claim would be granted to nobody.
+      return isReady() || pending.has(key) ? send() : ready().then(send);
+    },
+    async setting(name) {
+      await ready();
+      // `[name, value]`, or `{ [name]: value }` with `replyMapping: "resp3"` of ioredis 6.
+      const reply = (await client.call("CONFIG", "GET", name)) as readonly string[];
+      return Object.values(reply).at(-1);
+    },
+  };
+}
+
+const linkOf = (node: IoredisNode): Link => ({
+  id: node,
+  // `connect` is the state of a connection whose server has not replied yet.
+  isOpen: () => node.status === "ready" || node.status === "connect",
+  ask: () => node.call("TIME"),
+  // ioredis ends the stream, and destroys it after its `disconnectTimeout`.
+  reconnect: () => node.disconnect(true),
+});

@@ -1,0 +1,127 @@
+import type { Connection } from "./connection.js";
+import { leaver } from "./health/replica.js";
+import { ifUnknown } from "./scripts.js";
+import { watchSilence, type Link } from "./health/silence.js";
+
+/** The members of node-redis 5 and 6 that the store uses: clients, clusters and Sentinel clients. */
+export interface NodeRedisClient {
+  readonly isOpen: boolean;
+  /** In clusters since node-redis 6. */
+  readonly isReady?: boolean;
+  evalSha(sha1: string, options: NodeRedisScriptOptions): Promise<unknown>;
+  eval(source: string, options: NodeRedisScriptOptions): Promise<unknown>;
+  configGet?(name: string): Promise<unknown>;
+  /** Only in clusters. */
+  readonly masters?: readonly { readonly client?: NodeRedisNode | undefined }[];
+}
+
+/** One connection of node-redis. */
+export interface NodeRedisNode {
+  readonly isOpen: boolean;
+  readonly isReady: boolean;
+  sendCommand(words: readonly string[]): Promise<unknown>;
+  connect(): Promise<unknown>;
+  destroy(): void;
+  on(event: "connect" | "ready" | "reconnecting", listener: () => void): unknown;
+}
+
+/** The members that only Sentinel clients have. */
+interface NodeRedisSentinel extends NodeRedisClient {
+  sendCommand(isReadonly: boolean, words: readonly string[]): Promise<unknown>;
+  /** Calls the function with the connection to the primary. */
+  _execute(isReadonly: boolean, work: (node: NodeRedisNode) => Promise<unknown>): Promise<unknown>;
+}
+
+export interface NodeRedisScriptOptions {
+  keys: string[];
+  arguments: string[];
+}
+
+export function overNodeRedis(client: NodeRedisClient): Connection {
+  const isReady = () => client.isReady ?? client.isOpen;
+  const silence = watchSilence(linksOf(client, isReady));
+  const leaveReplica = leaver(client, isReady, () => {
+    // The server closes the connection, and the client reconnects as after a broken connection. Unlike
+    // `destroy`, this does not reject pending commands.
+    const leaving = client.masters
+      ? // In a cluster, other connections to a replica get MOVED, which the client follows by itself.
+        client.masters.map((master) => master.client?.sendCommand(["READWRITE"]))
+      : // Sentinel clients reconnect by themselves.
+        isNode(client)
+        ? [client.sendCommand(["QUIT"])]
+        : [];
+    for (const command of leaving) command?.catch(() => {});
+  });
+  return {
+    run({ source, sha1 }, keys, args) {
+      if (!isReady()) return Promise.reject(silence.notConnected());
+      const options = { keys: [...keys], arguments: [...args] };
+      const inFull = () => silence.over(client.eval(source, options), leaveReplica);
+      return silence.over(client.evalSha(sha1, options), ifUnknown(inFull, leaveReplica));
+    },
+    async setting(name) {
+      if (!isReady()) throw silence.notConnected();
+      if (!client.configGet) throw new Error("A node-redis cluster has no configGet.");
+      return ((await client.configGet(name)) as Readonly<Record<string, string>>)[name];
+    },
+  };
+}
+
+const isSentinel = (client: object): client is NodeRedisSentinel => "getMasterNode" in client;
+
+/** The parameters of `sendCommand` differ between the kinds of clients. */
+const isNode = (client: NodeRedisClient): client is NodeRedisClient & NodeRedisNode =>
+  "sendCommand" in client && !client.masters && !isSentinel(client);
+
+function linksOf(client: NodeRedisClient, isReady: () => boolean): () => readonly Link[] {
+  if (isSentinel(client)) {
+    const link = {
+      id: client,
+      isOpen: isReady,
+      ask: () => client.sendCommand(false, ["TIME"]),
+      reconnect() {
+        // The client finds the primary again, and sends pending commands to it.
+        client["_execute"](false, async (node) => node.destroy()).catch(() => {});
+      },
+    };
+    return () => [link];
+  }
+  // Now, because it follows the state of the connection from here on.
+  if (isNode(client)) linkOf(client);
+  return () =>
+    isNode(client)
+      ? [linkOf(client)]
+      : (client.masters ?? []).flatMap(({ client: node }) => (node ? linkOf(node) : []));
+}
+
+/** One each, because stores can share a client. */
+const links = new WeakMap<NodeRedisNode, Link>();
+
+function linkOf(node: NodeRedisNode): Link {
+  const known = links.get(node);
+  if (known) return known;
+  /** Whether the server has accepted the connection and has not replied yet. */
+  let isGreeting = false;
+  node.on("connect", () => (isGreeting = true));
+  node.on("ready", () => (isGreeting = false));
+  node.on("reconnecting", () => (isGreeting = false));
+  const connect = () => {
+    // Fails if the application has called it meanwhile.
+    node.connect().catch(() => {});
+  };
+  const link = {
+    id: node,
+    isOpen: () => node.isOpen && (node.isReady || isGreeting),
+    ask: () => node.sendCommand(["TIME"]),
+    reconnect() {
+      const wasReady = node.isReady;
+      isGreeting = false;
+      node.destroy();
+      if (wasReady) connect();
+      // The attempt that was destroyed must end first, or it would continue next to the new one.
+      else setImmediate(connect);
+    },
+  };
+  links.set(node, link);
+  return link;
+}
