@@ -1,12 +1,18 @@
--- The records of svc-webhooks, version 1. Running this again changes nothing. migrate() runs it too.
+-- The records of svc-webhooks, version 2. Running this again changes nothing. migrate() runs it too.
 -- Blank lines separate the statements. A function keeps its name and its meaning once it is published:
 -- processes of the previous version still call it.
+--
+-- No name is resolved through the caller's search_path, in which other roles may create functions, operators
+-- and types (CVE-2018-1058): each function sets its own, and everything outside of a body is qualified.
 
-create schema if not exists svc_webhooks;
+-- "if not exists" would need the right to create schemas in the database, even if this one exists.
+do $$ begin
+  if pg_catalog.to_regnamespace('svc_webhooks') is null then create schema svc_webhooks; end if;
+end $$;
 
 create table if not exists svc_webhooks.versions (
   version integer primary key,
-  applied_at timestamptz not null default now()
+  applied_at pg_catalog.timestamptz not null default pg_catalog.now()
 );
 
 -- state: r running, f failed, p parked, d done. Columns that every done record has come first; the others
@@ -14,30 +20,45 @@ create table if not exists svc_webhooks.versions (
 -- than 10 % of it is free; a fillfactor above 90 lets new claims use what was cleaned.
 create table if not exists svc_webhooks.deliveries (
   fence bigint,
-  lease_ends_at timestamptz,
-  expires_at timestamptz not null,
-  key uuid primary key,
-  lineage text,
+  lease_ends_at pg_catalog.timestamptz,
+  expires_at pg_catalog.timestamptz not null,
+  key pg_catalog.uuid primary key,
+  lineage pg_catalog.text,
   run integer,
   purge_hour integer not null,
-  state "char" not null check (state in ('r', 'f', 'p', 'd')),
-  token text
-) with (fillfactor = 95, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
+  state pg_catalog."char" not null
+    check (state operator(pg_catalog.=) any (array['r', 'f', 'p', 'd']::pg_catalog."char"[])),
+  token pg_catalog.text
+) with (fillfactor = 95, autovacuum_vacuum_scale_factor = 0.02);
+
+do $$ begin
+  alter table svc_webhooks.deliveries set (autovacuum_vacuum_insert_scale_factor = 0.05);
+-- PostgreSQL 12 does not have it.
+exception when invalid_parameter_value then null;
+end $$;
 
 -- Whole hours: a claim, its completion and its renewals rarely change them, so that these updates stay in
 -- the table's page and need no entry in any index.
 create index if not exists deliveries_purge_hour on svc_webhooks.deliveries (purge_hour);
 
+-- The index of the primary key, if a restore that was interrupted has left it out: without it, each of two
+-- concurrent claims inserts a record.
+create unique index if not exists deliveries_pkey on svc_webhooks.deliveries (key);
+
 -- The hour since 1970 after which a record that expires at this time can be removed.
-create or replace function svc_webhooks.hour_1(at timestamptz) returns integer
-language sql stable parallel safe as $$ select ceil(extract(epoch from at) / 3600)::integer $$;
+create or replace function svc_webhooks.hour_1(at pg_catalog.timestamptz) returns integer
+language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+begin
+  return ceil(extract(epoch from at) / 3600);
+end $$;
 
 -- Every parameter and result is a text, so that no driver's types matter. With a lock_timeout, a process that
 -- is frozen in a transaction does not hold the connections of the others. Returns
 -- c<fence> <run> claimed | b<milliseconds of the lease that are left> busy | d<lineage> done | p<lineage> parked.
 create or replace function svc_webhooks.claim_1(
-  id text, owner text, lease_ms text, retain_ms text, by_lineage text, take_parked text, durable text
-) returns text language plpgsql set lock_timeout = '1s' as $$
+  id pg_catalog.text, owner pg_catalog.text, lease_ms pg_catalog.text, retain_ms pg_catalog.text,
+  by_lineage pg_catalog.text, take_parked pg_catalog.text, durable pg_catalog.text
+) returns pg_catalog.text language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '1s' as $$
 declare
   its_key uuid := id::uuid;
   lease interval := lease_ms::float8 * interval '1 millisecond';
@@ -91,13 +112,14 @@ begin
   -- A claim that a crash of the server forgets lets another run start, and only one of the two can finish.
   if durable = '' then perform set_config('synchronous_commit', 'off', true); end if;
   -- Two records per claim on average. Last, because it waits for no lock and must not make others wait.
-  if random() < 0.02 then perform svc_webhooks.purge_1('100'); end if;
+  if random() < 0.02 then perform svc_webhooks.purge_1('100'::text); end if;
   return format('c%s %s', r.fence, r.run);
 end $$;
 
 -- Returns owner, late, restored or already: which record it found.
-create or replace function svc_webhooks.complete_1(id text, owner text, retain_ms text, by_lineage text)
-returns text language plpgsql set lock_timeout = '1s' as $$
+create or replace function svc_webhooks.complete_1(
+  id pg_catalog.text, owner pg_catalog.text, retain_ms pg_catalog.text, by_lineage pg_catalog.text
+) returns pg_catalog.text language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '1s' as $$
 declare
   its_key uuid := id::uuid;
   expiry timestamptz := clock_timestamp() + retain_ms::float8 * interval '1 millisecond';
@@ -126,7 +148,8 @@ end $$;
 
 -- Completes the run with this fence, in the caller's transaction. Returns the run's token. Raises SVC01
 -- if it does not own the record, so that nothing of the transaction can be committed.
-create or replace function svc_webhooks.finish_1(id text, its_fence text) returns text language plpgsql as $$
+create or replace function svc_webhooks.finish_1(id pg_catalog.text, its_fence pg_catalog.text)
+returns pg_catalog.text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   r svc_webhooks.deliveries%rowtype;
 begin
@@ -149,8 +172,8 @@ end $$;
 
 -- Releases the claim as failed, parked or unused. Returns 1 if the token owned the record, otherwise 0.
 create or replace function svc_webhooks.release_1(
-  id text, owner text, retain_ms text, by_lineage text, become text
-) returns text language plpgsql as $$
+  id pg_catalog.text, owner pg_catalog.text, retain_ms pg_catalog.text, by_lineage pg_catalog.text, become pg_catalog.text
+) returns pg_catalog.text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   at timestamptz := clock_timestamp();
   expiry timestamptz := at + retain_ms::float8 * interval '1 millisecond';
@@ -165,8 +188,8 @@ begin
 end $$;
 
 -- Renews the lease. Returns 1 if the token owned the record, otherwise 0.
-create or replace function svc_webhooks.extend_1(id text, owner text, lease_ms text)
-returns text language plpgsql as $$
+create or replace function svc_webhooks.extend_1(id pg_catalog.text, owner pg_catalog.text, lease_ms pg_catalog.text)
+returns pg_catalog.text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   at timestamptz := clock_timestamp();
   lease_end timestamptz := at + lease_ms::float8 * interval '1 millisecond';
@@ -179,8 +202,8 @@ begin
 end $$;
 
 -- Returns 1 if there was a record without a live lease, otherwise 0.
-create or replace function svc_webhooks.forget_1(id text) returns text
-language plpgsql set lock_timeout = '1s' as $$
+create or replace function svc_webhooks.forget_1(id pg_catalog.text) returns pg_catalog.text
+language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '1s' as $$
 declare
   at timestamptz := clock_timestamp();
 begin
@@ -190,7 +213,8 @@ begin
 end $$;
 
 -- Removes records whose hour has passed, at most this many. Returns how many.
-create or replace function svc_webhooks.purge_1(at_most text) returns text language plpgsql as $$
+create or replace function svc_webhooks.purge_1(at_most pg_catalog.text) returns pg_catalog.text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   -- In the statement it would be computed for each record, of which the index then finds none.
   this_hour integer := floor(extract(epoch from clock_timestamp()) / 3600);
@@ -205,4 +229,4 @@ begin
   return removed;
 end $$;
 
-insert into svc_webhooks.versions (version) values (1) on conflict do nothing;
+insert into svc_webhooks.versions (version) values (2) on conflict do nothing;

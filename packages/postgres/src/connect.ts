@@ -6,27 +6,48 @@ import { overPostgresJs, type PostgresJs } from "./drivers/postgres-js.js";
 /** What the store and `migrate` accept. */
 export type PostgresClient = PgPool | PostgresJs | Database<unknown>;
 
-const has = (value: object, ...members: readonly string[]) =>
+const has = (value: unknown, ...members: readonly string[]): boolean =>
+  ((typeof value === "object" && value !== null) || typeof value === "function") &&
   members.every((member) => member in value);
+
+/**
+ * The database over a driver of which the store reaches each connection; undefined for any other client.
+ *
+ * @throws ReceiverConfigError `invalid_option` if `client` is one connection of a driver: the transactions
+ *   of deliveries that are processed at the same time would mix
+ */
+export function driverOf(client: unknown): Database<unknown> | undefined {
+  // Others that copy its interface have no `subscribe`, and queries of another kind.
+  if (has(client, "begin", "unsafe", "subscribe")) return overPostgresJs(client as PostgresJs);
+  if (has(client, "unsafe", "release") || has(client, "unsafe", "savepoint")) {
+    throw invalid(
+      "`db` is a single connection of postgres.js (reserved, or of a transaction), whose transactions would mix. Pass `sql` itself: postgres(connectionString).",
+    );
+  }
+  if (has(client, "connect", "totalCount")) return overPg(client as PgPool);
+  // A client of pg, also one that a pool has lent. PGlite is not one.
+  if (has(client, "connect", "query")) {
+    throw invalid(
+      "`db` is a single client of pg, whose transactions would mix. Pass a Pool: new Pool({ connectionString }).",
+    );
+  }
+  return undefined;
+}
 
 /** @throws ReceiverConfigError `invalid_option` if `client` is none of these */
 export function connect(client: PostgresClient): Database<unknown> {
-  // JavaScript callers may pass anything.
-  const given: unknown = client;
-  if ((typeof given === "object" && given !== null) || typeof given === "function") {
-    if (has(given, "begin", "unsafe")) return overPostgresJs(client as PostgresJs);
-    if (has(given, "connect", "totalCount")) return overPg(client as PgPool);
-    const wrapper = wrapperOf(given);
-    if (wrapper) throw invalid(wrapper);
-    if (has(given, "query", "transaction")) return client as Database<unknown>;
-  }
+  const wrapper = wrapperOf(client);
+  if (wrapper) throw invalid(wrapper);
+  const driver = driverOf(client);
+  if (driver) return driver;
+  if (has(client, "query", "transaction")) return client as Database<unknown>;
   throw invalid("`db` must be a Pool of pg, the sql of postgres.js or a Database.");
 }
 
-/** The text for a client that needs to be wrapped or replaced. */
-function wrapperOf(client: object): string | undefined {
+/** The text for a client that needs to be wrapped. */
+function wrapperOf(client: PostgresClient): string | undefined {
   if (has(client, "executeQuery", "selectFrom")) {
-    return "`db` is a Kysely instance. Wrap it: fromKysely(db, CompiledQuery).";
+    return "`db` is a Kysely instance. Wrap it: fromKysely(db, CompiledQuery, pool), without `pool` if it is not over pg.";
   }
   if (has(client, "execute", "transaction")) {
     return "`db` is a Drizzle database. Wrap it: fromDrizzle(db, sql).";
@@ -34,10 +55,9 @@ function wrapperOf(client: object): string | undefined {
   if (has(client, "exec", "waitReady")) {
     return "`db` is a PGlite. Wrap it: fromPglite(db).";
   }
-  if (has(client, "connect", "query")) {
-    return "`db` is a single client of pg, whose transactions would mix. Pass a Pool: new Pool({ connectionString }).";
-  }
   return undefined;
 }
 
-const invalid = (text: string) => new ReceiverConfigError("invalid_option", "db", text);
+/** The error of a client that the store does not accept. */
+export const invalid = (text: string): ReceiverConfigError =>
+  new ReceiverConfigError("invalid_option", "db", text);

@@ -1,4 +1,4 @@
-import { ReceiverConfigError, WebhookError, type StoreCall } from "@svc-webhooks/core";
+import { assertValid, WebhookError, type StoreCall } from "@svc-webhooks/core";
 
 /** A row as drivers return it. The store reads one column, `reply`, which is a text. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -7,8 +7,8 @@ export type Row = Readonly<Record<string, unknown>>;
  * Runs one statement, with `$1`, `$2`, … for the values, and resolves to its rows. Rejects with the
  * database's error, or an error whose `cause` is it. Must not be part of anybody's transaction.
  *
- * @param call given by the receiver: stop waiting for a connection when its signal is aborted. Throw a
- *   `WebhookError` `not_sent` if the statement has not left the process
+ * @param call given by the receiver. When its signal is aborted, stop waiting for a connection and throw a
+ *   `WebhookError` `not_sent`, or close the connection that does not reply
  */
 export type Query = (
   text: string,
@@ -46,23 +46,36 @@ export interface Database<Tx> {
   ): Promise<Result>;
   /** For `check()`: problems of the client's settings, one sentence each. */
   problems?(): readonly string[];
+  /** How many connections the client may have. Default 10. */
+  readonly connections?: number | undefined;
 }
 
 export interface TransactionOptions {
   /**
    * A statement without parameters. Run it first in the transaction, if possible together with `begin`.
    * It identifies the transaction, sets how long the server lets it be idle, and returns the transaction's
-   * id as `reply`, for `select txid_status($1)` after the commit. A `Database` that does not read it cannot
+   * id as `reply`, for `select pg_catalog.txid_status($1)` after the commit. A `Database` that does not read it cannot
    * notice that `work` has ended the transaction.
    */
   readonly first: string;
   /** That time, in milliseconds, for clients that limit transactions themselves. */
   readonly idleTimeoutMs: number;
+  /**
+   * Whether `query` runs one statement, the last of the transaction, which raises an error instead of letting
+   * the commit follow. Then its values are hexadecimal digits, numbers and spaces, and it may be sent in one
+   * message with the commit.
+   */
+  readonly endsWithQuery?: boolean | undefined;
+  /**
+   * Aborted when the server has not replied in time to `first` or to the end of the transaction, or the lease has
+   * ended during `work`: close its connection, which may have stopped responding.
+   */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Of a `Database` around another one that does not pass its options on. */
 export const plain: TransactionOptions = {
-  first: "select txid_current()::text as reply",
+  first: "select pg_catalog.txid_current()::pg_catalog.text as reply",
   idleTimeoutMs: 0,
 };
 
@@ -72,13 +85,30 @@ export const plain: TransactionOptions = {
  * @param run hexadecimal digits and a number
  */
 export const firstStatement = (idleMs: number, run = ""): string =>
-  `select set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), set_config('svc_webhooks.run', '${run}', true), txid_current()::text as reply`;
+  `select pg_catalog.set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), pg_catalog.set_config('svc_webhooks.run', '${run}', true), pg_catalog.txid_current()::pg_catalog.text as reply, pg_catalog.pg_backend_pid() as pid`;
+
+/** A setting that does not exist: to read it is an error. */
+const ended = "svc_webhooks.ended_by_work";
+
+/**
+ * A statement of two parameters, which fails unless its transaction is that of `firstStatement`, whose run is
+ * the third: `work` may have ended it.
+ */
+export const unlessEnded = (statement: string): string =>
+  statement.replace(
+    /^select (.*) as reply$/s,
+    (_all, reply) =>
+      `select case when pg_catalog.current_setting('svc_webhooks.run', true) operator(pg_catalog.=) $3::pg_catalog.text then ${reply} else pg_catalog.current_setting('${ended}') end as reply`,
+  );
+
+/** Whether that statement has failed for this reason. */
+export const isEndedByWork = (message: unknown): boolean => String(message).includes(ended);
 
 /** @throws ReceiverConfigError `invalid_option` unless `argument` has this method */
 export function assertMethod(argument: unknown, method: string, text: string): void {
   // JavaScript callers may pass anything.
   const found: unknown = (Object(argument) as Readonly<Record<string, unknown>>)[method];
-  if (typeof found !== "function") throw new ReceiverConfigError("invalid_option", "db", text);
+  assertValid(typeof found === "function", "db", text);
 }
 
 /**
@@ -88,7 +118,10 @@ export function assertMethod(argument: unknown, method: string, text: string): v
  * @param id what `first` has returned
  */
 export async function assertCommitted(query: Query, id: string): Promise<void> {
-  const rows = await query("select txid_status($1::bigint)::text as reply", [id]);
+  const rows = await query(
+    "select pg_catalog.txid_status($1::pg_catalog.int8)::pg_catalog.text as reply",
+    [id],
+  );
   if (replyOf(rows) !== "committed") throw rolledBack();
 }
 

@@ -1,5 +1,6 @@
 import { WebhookError } from "@svc-webhooks/core";
-import { defaultSchema, type Schema } from "./schema.js";
+import { isEndedByWork } from "./database.js";
+import { defaultSchema, type Schema } from "./schema/schema.js";
 
 /**
  * `transaction` throws it, code `transaction_lost`, if this run does not own the delivery any more: another
@@ -41,15 +42,18 @@ const withCode = (error: unknown, ...codes: readonly string[]): DatabaseError | 
 export const isTransient = (error: unknown): boolean =>
   withCode(error, "40001", "40P01") !== undefined;
 
+export const isLockTimeout = (error: unknown): boolean => withCode(error, "55P03") !== undefined;
+
 /** The error of one of the store's own statements, with its cause and fix where they are known. */
 export function explained(error: unknown, schema: Pick<Schema, "name">): unknown {
-  for (const { codes, as, text } of explanations) {
-    const found = withCode(error, ...codes);
-    if (!found) continue;
-    const message = text(String(found.message), schema.name);
-    return as === "transaction_lost"
+  // The outermost: a statement that is refused has the failure of an earlier one as its cause.
+  for (const found of chain(error)) {
+    const explanation = explanations.find(({ codes }) => codes.includes(String(found.code)));
+    if (!explanation) continue;
+    const message = explanation.text(String(found.message), schema.name);
+    return explanation.as === "transaction_lost"
       ? new TransactionLost(message, { cause: error })
-      : new WebhookError(as, message, { cause: error });
+      : new WebhookError(explanation.as, message, { cause: error });
   }
   return error;
 }
@@ -83,13 +87,14 @@ const explanations: readonly Explanation[] = [
   {
     codes: ["25006"],
     as: "read_only",
-    text: (message) => `This server rejects writes (${message}): connect to the primary.`,
+    text: (message) =>
+      `This server rejects writes (${message}): connect to the primary, or set default_transaction_read_only of the role or database to off.`,
   },
   {
     codes: ["25P02"],
     as: "transaction_aborted",
     text: () =>
-      "A statement of `work` failed and its error was caught, so PostgreSQL commits nothing. Let the error reject `work`, or use a savepoint.",
+      "A statement of `work` failed, and its error was caught or not awaited, so PostgreSQL commits nothing. Let the error reject `work`, or use a savepoint.",
   },
 ];
 
@@ -101,6 +106,7 @@ export const migrateText = (schema: string): string =>
 
 /** The error of `work` while it held a connection. */
 export function explainedWork(error: unknown): unknown {
+  if (withCode(error, "25P02")) return explained(error, { name: defaultSchema });
   if (!isPoolTimeout(error)) return error;
   return new WebhookError(
     "pool_timeout",
@@ -109,16 +115,43 @@ export function explainedWork(error: unknown): unknown {
   );
 }
 
+/** The error of a completion whose transaction the handler has not awaited. */
+export function notAwaited(failure: { readonly error: unknown } | undefined): WebhookError {
+  if (!failure) {
+    return new WebhookError(
+      "handler_failed",
+      "The handler returned while its `transaction` was open. Await or return its promise.",
+    );
+  }
+  const { error } = failure;
+  const { message } = chain(error).at(-1) ?? { message: error };
+  return new WebhookError(
+    "handler_failed",
+    `The handler did not await \`transaction\`, which failed: ${String(message)}. Await or return its promise.`,
+    { cause: error },
+  );
+}
+
+/** Whether the store's last statement found that `work` has ended its transaction. */
+export const isEnded = (error: unknown): boolean =>
+  chain(error).some(({ message }) => isEndedByWork(message));
+
 /** The text of pg-pool, for a caller that has waited for longer than `connectionTimeoutMillis`. */
 export const isPoolTimeout = (error: unknown): boolean =>
   chain(error).some(({ message }) => message === "timeout exceeded when trying to connect");
 
-/** The error of a call that found no connection. */
-export const notSent = (error: unknown): WebhookError =>
+export const isNotSent = (error: unknown): boolean =>
+  error instanceof WebhookError && error.code === "not_sent";
+
+/** The error of a call that found no connection, with what is wrong with the client's settings. */
+export const notSent = (error: unknown, problems: readonly string[] = []): WebhookError =>
   new WebhookError(
     "not_sent",
-    isPoolTimeout(error)
-      ? "No connection of the pool became free within connectionTimeoutMillis: raise its `max`, or a handler uses the pool inside `transaction`."
-      : `No connection to PostgreSQL: ${String((error as Error | undefined)?.message || error)}`,
+    [
+      isPoolTimeout(error)
+        ? "No connection of the pool became free within connectionTimeoutMillis: PostgreSQL has stopped responding, a handler uses the pool inside `transaction`, or its `max` is too low."
+        : `No connection to PostgreSQL: ${String((error as Error | undefined)?.message || error)}`,
+      ...problems,
+    ].join(" "),
     { cause: error },
   );

@@ -1,15 +1,12 @@
 export { postgresStore } from "./postgres-store.js";
-export type {
-  PostgresStore,
-  PostgresStoreOptions,
-  RunIdentity,
-  Statement,
-} from "./postgres-store.js";
+export type { PostgresStore, PostgresStoreOptions } from "./postgres-store.js";
+export type { RunIdentity, Statement } from "./run-identity.js";
 export { migrate } from "./migrate.js";
 export type { MigrateOptions } from "./migrate.js";
 export { TransactionLost } from "./errors.js";
 export type { PostgresClient } from "./connect.js";
 export type { Database, Query, Row, TransactionOptions } from "./database.js";
+export { closableSockets } from "./drivers/closable-sockets.js";
 export { fromDrizzle } from "./drivers/drizzle.js";
 export type { Drizzle, DrizzleQueries } from "./drivers/drizzle.js";
 export { fromKysely } from "./drivers/kysely.js";

@@ -1,8 +1,16 @@
-import { assertOptions } from "@svc-webhooks/core";
+import { assertOptions, WebhookError } from "@svc-webhooks/core";
 import { connect, type PostgresClient } from "./connect.js";
+import {
+  contents,
+  foreignIn,
+  missingIn,
+  openIn,
+  relationIn,
+  type Contents,
+} from "./schema/contents.js";
 import { firstStatement, replyOf, type Query } from "./database.js";
-import { explained, isTransient } from "./errors.js";
-import { creationOf, schemaOf, version } from "./schema.js";
+import { explained, isLockTimeout, isTransient } from "./errors.js";
+import { creationOf, schemaOf, version } from "./schema/schema.js";
 
 export interface MigrateOptions {
   /** As that of the store. Default `"svc_webhooks"`. Errors: `invalid_option`. */
@@ -10,16 +18,19 @@ export interface MigrateOptions {
 }
 
 /**
- * Creates or updates the schema. Call it when you deploy, or whenever a process starts: if there is nothing
- * to do, it only reads. Of concurrent calls one applies, and the others wait for it. Changes only
- * add, so that processes of the previous version keep running.
+ * Creates or updates the schema, and restores functions, tables and indexes that were dropped. Call it when
+ * you deploy, or whenever a process starts: if there is nothing to do, it only reads. Of concurrent calls one
+ * applies, and the others wait for it. Functions keep their names and their meaning, so that processes of the
+ * previous version keep running.
  *
- * The role needs the right to create a schema in the database, but only if something is applied.
+ * If something is applied, the role must own the schema, or may create schemas in the database if there is none.
  *
  * @returns whether it has changed the database
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
- * @throws WebhookError `permission_denied`, `read_only`, `not_sent`, and the database's other errors. Nothing
- *   was changed then
+ * @throws WebhookError `schema_taken`: under a name of the store's, the schema contains a table of another tool, a
+ *   table or function of a role that does not own the schema, or a function with other parameters; or it is of a
+ *   newer version and incomplete; `lock_timeout`: another session has held a lock for 10 s; `permission_denied`,
+ *   `read_only`, `not_sent`, and the database's other errors. Nothing was changed then
  *
  * @example
  * ```ts
@@ -40,22 +51,33 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   const database = connect(db);
 
   const isCurrent = async (query: Query): Promise<boolean> => {
-    const tables = await query(
-      "select count(*)::text as reply from pg_tables where schemaname = $1 and tablename = 'versions'",
-      [name],
-    );
-    if (replyOf(tables) !== "1") return false;
+    const found = JSON.parse(
+      replyOf(await query(`select ${contents}::pg_catalog.text as reply`, [name])),
+    ) as Contents;
+    const foreign = foreignIn(found, name);
+    if (foreign.length > 0) throw new WebhookError("schema_taken", foreign.join(" "));
+    if (!relationIn(found, "versions")) return false;
     const newest = await query(
-      `select coalesce(max(version), 0)::text as reply from "${name}".versions`,
+      `select coalesce(pg_catalog.max(version)::pg_catalog.text, '0') as reply from "${name}".versions`,
       [],
     );
-    return Number(replyOf(newest)) >= version;
+    const applied = replyOf(newest);
+    const outdated = [...missingIn(found), ...openIn(found)];
+    if (outdated.length === 0) return Number(applied) >= version;
+    // Replacing its functions could undo what the newer version has changed in them.
+    if (!(Number(applied) <= version)) {
+      throw new WebhookError(
+        "schema_taken",
+        `The schema "${name}" is of version ${applied}, which this package does not know, and has no ${outdated.join(", ")}. Run \`migrate\` of the newer package. If the table "versions" belongs to another tool, choose another \`schema\`, the same for \`migrate\` and \`postgresStore\`.`,
+      );
+    }
+    return false;
   };
 
   const apply = () =>
     database.transaction(
       async (_tx, query) => {
-        await query("select pg_advisory_xact_lock(hashtextextended($1, 0))::text", [lockOf(name)]);
+        await query(lock, [lockName(name)]);
         if (await isCurrent(query)) return false;
         for (const statement of creationOf(schema)) await query(statement, []);
         return true;
@@ -71,8 +93,19 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
       throw error;
     });
   } catch (error) {
-    throw explained(error, schema);
+    throw isLockTimeout(error) ? locked(name, error) : explained(error, schema);
   }
 }
 
-const lockOf = (schema: string) => `svc-webhooks schema ${schema}`;
+const lockName = (schema: string) => `svc-webhooks schema ${schema}`;
+
+const locked = (schema: string, cause: unknown) =>
+  new WebhookError(
+    "lock_timeout",
+    `Another session has held a lock that \`migrate\` needs for 10 s: on a table in "${schema}", or the advisory lock hashtextextended('${lockName(schema)}', 0). Find the session in pg_locks and end it, then run \`migrate\` again.`,
+    { cause },
+  );
+
+/** Waits until no other `migrate` is running. Calls of the store wait behind one that waits for a table. */
+const lock =
+  "select pg_catalog.set_config('lock_timeout', '10s', true), pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1::pg_catalog.text, 0::pg_catalog.int8))::pg_catalog.text";

@@ -1,26 +1,26 @@
-import { createHash } from "node:crypto";
 import {
   assertOptions,
-  ReceiverConfigError,
-  WebhookError,
-  type ClaimResult,
+  assertValid,
   type CompleteResult,
   type DeliveryStore,
   type StoreCall,
 } from "@svc-webhooks/core";
-import { checkServer } from "./check.js";
+import { createCalls } from "./store/calls.js";
+import { checkServer } from "./schema/check.js";
 import { connect, type PostgresClient } from "./connect.js";
-import { firstStatement, replyOf, type Database } from "./database.js";
-import { nextTurn } from "./drivers/gate.js";
+import type { Database } from "./database.js";
 import type { ClientOf, PgPool } from "./drivers/node-postgres.js";
 import type { PostgresJs, TxOf } from "./drivers/postgres-js.js";
-import { explained, explainedWork, isTransient } from "./errors.js";
-import { schemaOf } from "./schema.js";
+import type { RunIdentity, Statement } from "./run-identity.js";
+import { isNotSent, notAwaited } from "./errors.js";
+import { schemaOf } from "./schema/schema.js";
+import { createTransactions } from "./store/transactions.js";
+import { claimResult, encoded, uuid } from "./store/wire.js";
 
 export interface PostgresStoreOptions {
   /**
-   * The schema of the store's table and functions: 1 to 63 characters of `a-z`, `0-9` and `_`. Default
-   * `"svc_webhooks"`. Errors: `invalid_option`.
+   * The schema of the store's table and functions: 1 to 63 characters of `a-z`, `0-9` and `_`, the first not a
+   * digit; not `information_schema` or `pg_…`. Default `"svc_webhooks"`. Errors: `invalid_option`.
    */
   readonly schema?: string | undefined;
   /**
@@ -31,24 +31,13 @@ export interface PostgresStoreOptions {
   readonly durableClaims?: boolean | undefined;
 }
 
-/** The members of a handler's context that identify its run. */
-export interface RunIdentity {
-  readonly idempotencyKey: string;
-  readonly fence?: number | undefined;
-}
-
-/** A statement for a client of yours: `tx.query(text, values)`. */
-export interface Statement {
-  readonly text: string;
-  readonly values: string[];
-}
-
 export interface PostgresStore<Tx> extends DeliveryStore {
   /**
    * Runs `work` in a transaction in which the delivery becomes done too, so that its effects and its
    * completion are committed together or not at all: exactly once. Call it once per run, as the last step
-   * of a handler, and return or await its promise; do what is slow or remote before it. `work` uses `tx` for everything that belongs to
-   * the transaction, and must not use the pool.
+   * of a handler, and return or await its promise: if it is open when the handler ends, or has failed without
+   * being awaited, the run fails (`handler_failed`), and the process continues. Do what is slow or remote before it. `work` uses `tx` for
+   * everything that belongs to the transaction, and must not use the pool.
    *
    * @returns what `work` resolves to, once it is committed
    * @throws TransactionLost `transaction_lost`: this run does not own the delivery any more. Nothing was
@@ -57,7 +46,9 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    *   `onStoreError` is `"process"`
    * @throws WebhookError `transaction_ended`: `work` has ended the transaction itself, or has
    *   sent a statement after its end; `transaction_aborted`: `work` caught the error of a statement; `pool_timeout`: `work` waited for a
-   *   connection of the pool; `not_sent`: no connection; `schema_missing`, `permission_denied`, `read_only`
+   *   connection of the pool; `not_sent`: no connection; `no_reply`: the server has not
+   *   replied to the begin within 5 s, or to the end of the transaction for a lease, or a lease has ended during
+   *   `work`; `schema_missing`, `permission_denied`, `read_only`
    * @throws ReceiverConfigError `invalid_option`: `context` is not that of a handler
    * @throws what `work` rejects with, or the database at the commit. Nothing was written, except if the
    *   connection was lost during the commit; then the next attempt finds the truth
@@ -89,14 +80,14 @@ export interface PostgresStore<Tx> extends DeliveryStore {
 }
 
 /**
- * Keeps records in PostgreSQL 12 or newer (tested: 15 and 18), shared by all processes that use the same schema. One statement per call,
+ * Keeps records in PostgreSQL 12 or newer (tested: 12 to 18), shared by all processes that use the same schema. One statement per call,
  * timed by the server's clock; safe behind PgBouncer in transaction mode. You own the client: create and
  * close it. Create the schema first, with `migrate(db)` or the package's `schema.sql`.
  *
  * With {@link PostgresStore.transaction}, a handler's writes to the same database happen exactly once.
  *
- * @param db a `Pool` of pg, the `sql` of postgres.js, or a `Database`: `fromDrizzle`, `fromKysely`,
- *   `fromPglite`, or your own
+ * @param db a `Pool` of pg, the `sql` of postgres.js (created with `closableSockets`), or a `Database`:
+ *   `fromDrizzle`, `fromKysely`, `fromPglite`, or your own
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *
  * @example
@@ -141,53 +132,22 @@ export function postgresStore(
 ): PostgresStore<unknown> {
   assertOptions(options, ["schema", "durableClaims"]);
   const { durableClaims = false } = options;
-  if (typeof durableClaims !== "boolean") {
-    throw new ReceiverConfigError(
-      "invalid_option",
-      "durableClaims",
-      "`durableClaims` must be a boolean.",
-    );
-  }
+  assertValid(
+    typeof durableClaims === "boolean",
+    "durableClaims",
+    "`durableClaims` must be a boolean.",
+  );
   const schema = schemaOf(options.schema);
   const database = connect(db);
-  /** The keys and tokens of runs that `transaction` has finished. Their `complete` needs no statement. */
-  const finished = new Set<string>();
-  /** The transactions that have begun, by key: a handler may not have awaited its own. */
-  const open = new Map<string, Promise<unknown>>();
-  /** The longest lease of a claim: how long the others wait for a process that is frozen. */
-  let idleTimeoutMs = 0;
-
-  const explainedCall = (error: unknown) => explained(error, schema);
-
-  const call = async (text: string, values: readonly string[], storeCall?: StoreCall) => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return replyOf(await database.query(text, values, storeCall));
-      } catch (error) {
-        // Of databases whose default isolation is stricter than "read committed".
-        if (!isTransient(error) || attempt === attempts) throw explainedCall(error);
-      }
-    }
-  };
-
-  const finish = (context: RunIdentity): Statement => {
-    // JavaScript callers may pass anything, and a copy of the context lacks its getters.
-    const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
-    if (typeof idempotencyKey !== "string") throw notAContext();
-    if (fence === undefined) {
-      const text =
-        'The context has no fence, so this run cannot complete the delivery: the store was unavailable, and `onStoreError` is "process".';
-      throw Object.assign(new TypeError(text), { code: "not_claimed" });
-    }
-    if (!Number.isSafeInteger(fence)) throw notAContext();
-    return { text: schema.finish, values: [uuid(idempotencyKey), String(fence)] };
-  };
+  const { call, assertNotCongested, explainedCall } = createCalls(database, schema);
+  const transactions = createTransactions(database, schema, explainedCall);
 
   return {
     shared: true,
 
     async claim(key, { token, leaseMs, retainMs, lineage, takeParked }, storeCall) {
-      idleTimeoutMs = Math.max(idleTimeoutMs, leaseMs);
+      assertNotCongested();
+      transactions.noteLease(leaseMs);
       const values = [
         uuid(key),
         encoded(token),
@@ -197,13 +157,18 @@ export function postgresStore(
         takeParked ? "1" : "",
         durableClaims ? "1" : "",
       ];
-      return claimResult(await call(schema.claim, values, storeCall));
+      const result = claimResult(await call(schema.claim, values, storeCall));
+      if (result.status === "claimed") transactions.addRun(key, encoded(token), result.fence);
+      return result;
     },
 
     async complete(key, { token, retainMs, lineage }, storeCall) {
       const owner = encoded(token);
-      await endOf(open.get(key));
-      if (finished.delete(runOf(key, owner))) return "owner";
+      for (const { own } of transactions.runOf(key, owner)?.transactions ?? []) {
+        const { failure, isAwaited } = own();
+        if (!failure || !isAwaited) throw notAwaited(failure);
+      }
+      if (transactions.endRun(key, owner)) return "owner";
       const values = [uuid(key), owner, String(retainMs), encoded(lineage)];
       // The function returns nothing else.
       return (await call(schema.complete, values, storeCall)) as CompleteResult;
@@ -211,157 +176,45 @@ export function postgresStore(
 
     async release(key, { token, retainMs, lineage, to }, storeCall) {
       const owner = encoded(token);
-      if (finished.delete(runOf(key, owner))) return false;
+      if (transactions.endRun(key, owner)) return false;
       const values = [uuid(key), owner, String(retainMs), encoded(lineage), to];
       return (await call(schema.release, values, storeCall)) === "1";
     },
 
     async extend(key, { token, leaseMs }, storeCall) {
       const owner = encoded(token);
+      const run = transactions.runOf(key, owner);
+      const extended = call(schema.extend, [uuid(key), owner, String(leaseMs)], storeCall);
       const isExtended =
-        (await call(schema.extend, [uuid(key), owner, String(leaseMs)], storeCall)) === "1";
-      // Its transaction may have been committed meanwhile. The run still owns what it did.
-      return isExtended || finished.has(runOf(key, owner));
+        (await extended.catch((error: unknown) => {
+          if (isNotSent(error))
+            for (const { limit } of run?.transactions ?? []) limit?.noteFullPool();
+          throw error;
+        })) === "1";
+      for (const { own, limit } of run?.transactions ?? []) {
+        if (isExtended) limit?.renew();
+        // It may have been committed meanwhile. The run still owns what it did.
+        else if (limit?.isEnding) await own().settled();
+      }
+      return isExtended || run?.isFinished === true;
     },
 
     forget: async (key, storeCall) => (await call(schema.forget, [uuid(key)], storeCall)) === "1",
 
-    async transaction(context, work) {
-      const { text, values } = finish(context);
-      if (typeof work !== "function") {
-        throw new ReceiverConfigError(
-          "invalid_option",
-          "work",
-          "`work` must be a function: store.transaction(context, (tx) => …).",
-        );
-      }
-      const run = values.join(" ");
-      const idleMs = idleTimeoutMs || 30_000;
-      let finishing = "";
-      let isMarked = false;
-      const result = database.transaction(
-        async (tx, query) => {
-          const effects = await rejecting(explainedWork, () => work(tx));
-          // `work` may have ended the transaction: then its setting is gone, and nothing is completed.
-          const unlessEnded = " where current_setting('svc_webhooks.run', true) = $3::text";
-          const rows = await rejecting(explainedCall, () =>
-            isMarked ? query(text + unlessEnded, [...values, run]) : query(text, values),
-          );
-          if (rows.length === 0) throw endedByWork();
-          finishing = runOf(context.idempotencyKey, replyOf(rows));
-          // Before the commit: the reply to a concurrent `extend` may arrive first.
-          finished.add(finishing);
-          // Completions of another store do not arrive here.
-          if (finished.size > 10_000) finished.delete(String(finished.values().next().value));
-          return effects;
-        },
-        {
-          get first() {
-            isMarked = true;
-            return firstStatement(idleMs, run);
-          },
-          idleTimeoutMs: idleMs,
-        },
-      );
-      open.set(context.idempotencyKey, result);
-      try {
-        return await result;
-      } catch (error) {
-        finished.delete(finishing);
-        throw error;
-      } finally {
-        if (open.get(context.idempotencyKey) === result) open.delete(context.idempotencyKey);
-      }
-    },
-
-    finish,
+    transaction: transactions.begin,
+    finish: transactions.finish,
 
     async purge(purgeOptions = {}) {
       assertOptions(purgeOptions, ["limit"]);
       const { limit = 1_000 } = purgeOptions;
-      if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000_000) {
-        throw new ReceiverConfigError(
-          "invalid_option",
-          "limit",
-          "`limit` must be a whole number from 1 to 1,000,000.",
-        );
-      }
+      assertValid(
+        Number.isSafeInteger(limit) && limit >= 1 && limit <= 1_000_000,
+        "limit",
+        "`limit` must be a whole number from 1 to 1,000,000.",
+      );
       return Number(await call(schema.purge, [String(limit)]));
     },
 
     check: (storeCall) => checkServer(database, schema, storeCall),
   };
-}
-
-/** Runs a step, whose error becomes another one. */
-async function rejecting<Result>(
-  as: (error: unknown) => unknown,
-  step: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await step();
-  } catch (error) {
-    throw as(error);
-  }
-}
-
-const notAContext = () =>
-  new ReceiverConfigError(
-    "invalid_option",
-    "context",
-    "Pass the handler's own `context`, not a copy of it: store.transaction(context, (tx) => …).",
-  );
-
-/**
- * Awaits a transaction that its handler did not, so that nothing is completed without it. If it has
- * failed, Node ends the process for its unhandled rejection before the sender gets a 200.
- */
-async function endOf(transaction: Promise<unknown> | undefined): Promise<void> {
-  try {
-    await transaction;
-  } catch (error) {
-    await nextTurn();
-    throw error;
-  }
-}
-
-const endedByWork = () =>
-  new WebhookError(
-    "transaction_ended",
-    "`work` has ended its transaction with `commit` or `rollback`. What it committed stays, and the delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back.",
-  );
-
-/** Of a call that fails because another one changed the record. */
-const attempts = 10;
-
-/** The key of the record. Receivers' keys are 32 hex digits; others are hashed to that. */
-function uuid(key: string): string {
-  if (/^[0-9a-f]{32}$/.test(key)) return key;
-  return createHash("sha256").update(key).digest("hex").slice(0, 32);
-}
-
-const runOf = (key: string, owner: string): string => `${key} ${owner}`;
-
-/** A text of PostgreSQL cannot contain NUL. Receivers' tokens and lineages are unchanged. */
-const encoded = (text = ""): string => (/^[\w-]*$/.test(text) ? text : JSON.stringify(text));
-
-const decoded = (text: string): string =>
-  text.startsWith('"') ? (JSON.parse(text) as string) : text;
-
-function claimResult(reply: string): ClaimResult {
-  const rest = reply.slice(1);
-  switch (reply.charAt(0)) {
-    case "c": {
-      const [fence, run] = rest.split(" ");
-      return { status: "claimed", fence: Number(fence), run: Number(run) };
-    }
-    case "b":
-      return { status: "busy", leaseLeftMs: Number(rest) };
-    case "d":
-      return { status: "done", lineage: decoded(rest) || undefined };
-    case "p":
-      return { status: "parked", lineage: decoded(rest) || undefined };
-    default:
-      throw new Error(`PostgreSQL returned ${JSON.stringify(reply.slice(0, 50))} for a claim.`);
-  }
 }

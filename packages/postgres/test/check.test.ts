@@ -1,10 +1,20 @@
 import { clientKinds, pg, pglite } from "@svc-webhooks/kit/postgres-clients";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
-import { migrate, postgresStore, type Database } from "@svc-webhooks/postgres";
+import { closableSockets, migrate, postgresStore, type Database } from "@svc-webhooks/postgres";
 import { Pool } from "pg";
+import postgres from "postgres";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { claimed, insert, key, newDelivery, prepare, receiverOver, useServer } from "./support.js";
+import {
+  claimed,
+  insert,
+  key,
+  newDelivery,
+  prepare,
+  receiverOver,
+  toVersion1,
+  useServer,
+} from "./support.js";
 
 /** Rights that the README lists. */
 const grants = `
@@ -38,7 +48,7 @@ describeWithPostgres("check", () => {
   );
 
   test.each<[string, string, string]>([
-    ["a server that rejects writes", "-c default_transaction_read_only=on", "rejects writes"],
+    ["a server that rejects writes", "-c default_transaction_read_only=on", "Set it to off"],
     [
       "commits that do not wait for the disk",
       "-c synchronous_commit=off",
@@ -58,6 +68,21 @@ describeWithPostgres("check", () => {
     ]);
   });
 
+  test("reports postgres.js that reads types, during which a closed connection ends the process", async () => {
+    const sql = postgres(server().connectionString, { ...closableSockets, max: 2 });
+    onTestFinished(() => sql.end({ timeout: 1 }));
+    await migrate(sql);
+    expect(await postgresStore(sql).check()).toEqual([
+      expect.stringContaining("`fetch_types: false`"),
+    ]);
+  });
+
+  test("reports the schema of the application's own tables", async () => {
+    expect(await postgresStore(open(), { schema: "public" }).check()).toContainEqual(
+      expect.stringMatching(/in "public".* Choose another `schema`/),
+    );
+  });
+
   test("reports a missing schema with the command that creates it, and so does a delivery", async () => {
     const pool = open();
     await pool.query("drop schema if exists svc_webhooks cascade");
@@ -75,13 +100,80 @@ describeWithPostgres("check", () => {
     ]);
   });
 
-  test("reports a table that is missing", async () => {
+  test.each([
+    ["table deliveries", "drop table lacking.deliveries cascade"],
+    ["table versions", "drop table lacking.versions"],
+    ["index deliveries_purge_hour", "drop index lacking.deliveries_purge_hour"],
+    ["index deliveries_pkey", "alter table lacking.deliveries drop constraint deliveries_pkey"],
+  ])("reports a missing %s", async (missing, statement) => {
     const pool = open();
-    await migrate(pool, { schema: "tableless" });
-    await pool.query("drop table tableless.deliveries cascade");
-    expect(await postgresStore(pool, { schema: "tableless" }).check()).toEqual([
-      expect.stringContaining('"tableless" has no table deliveries'),
+    await migrate(pool, { schema: "lacking" });
+    await pool.query(statement);
+    const store = postgresStore(pool, { schema: "lacking" });
+    expect(await store.check()).toEqual([
+      expect.stringMatching(`^The schema "lacking" has no (.*, )?${missing}[,:]`),
     ]);
+    expect(await migrate(pool, { schema: "lacking" })).toBe(true);
+    expect(await store.check()).toEqual([]);
+  });
+
+  test("reports a table of another tool", async () => {
+    const pool = open();
+    await pool.query("create schema other; create table other.deliveries (id int)");
+    expect(await postgresStore(pool, { schema: "other" }).check()).toEqual([
+      expect.stringMatching(
+        /^The table "deliveries" in the schema "other" is not that of this store: .* Choose another `schema`/,
+      ),
+    ]);
+  });
+
+  test.each([
+    [
+      "alter function svc_webhooks.claim_1 owner to stranger",
+      "svc_webhooks.claim_1(text,text,text,text,text,text,text) of stranger",
+    ],
+    [
+      "alter table svc_webhooks.deliveries owner to stranger",
+      "svc_webhooks.deliveries of stranger",
+    ],
+    [
+      "create function svc_webhooks.forget_1(a text, b text default '') returns text language sql as 'select a'",
+      "svc_webhooks.forget_1(text,text), which this store does not use",
+    ],
+  ])(
+    "and migrate report what makes calls of the store run something else: %s",
+    async (statement, text) => {
+      const pool = open();
+      await pool.query("drop schema if exists svc_webhooks cascade; drop role if exists stranger");
+      await pool.query("create role stranger");
+      await migrate(pool);
+      await pool.query(statement);
+      onTestFinished(async () => {
+        await pool.query("drop schema svc_webhooks cascade; drop role stranger");
+      });
+      expect(await postgresStore(pool).check()).toEqual([expect.stringContaining(text)]);
+      await expect(migrate(pool)).rejects.toMatchObject({
+        code: "schema_taken",
+        message: expect.stringContaining(text),
+      });
+    },
+  );
+
+  test("reports a schema of version 1 with the command that replaces its functions, which still work", async () => {
+    const pool = open();
+    await migrate(pool);
+    await pool.query(toVersion1);
+    const store = postgresStore(pool);
+    expect(await store.check()).toEqual([
+      expect.stringMatching(
+        /^The schema "svc_webhooks" is of version 1: claim_1, .* search_path.* Run `await migrate\(db\)`/,
+      ),
+    ]);
+    await store.forget(key, call);
+    await store.transaction(await claimed(store), async () => {});
+    expect(await store.claim(key, claimBy("b"), call)).toMatchObject({ status: "done" });
+    expect(await migrate(pool)).toBe(true);
+    expect(await store.check()).toEqual([]);
   });
 
   test("reports a schema of another version", async () => {
@@ -97,28 +189,14 @@ describeWithPostgres("check", () => {
   });
 
   test("reports the difference of the clocks", async () => {
-    const ahead = JSON.stringify({
-      now: Date.now() + 5_000,
-      replica: false,
-      readOnly: "off",
-      fsync: "on",
-      synchronousCommit: "on",
-      functions: [
-        "claim_1",
-        "complete_1",
-        "release_1",
-        "extend_1",
-        "forget_1",
-        "finish_1",
-        "purge_1",
-        "hour_1",
-      ],
-      tables: 1,
-      version: "PostgreSQL 15",
-      denied: [],
-    });
+    const pool = open();
+    await migrate(pool);
     const database: Database<unknown> = {
-      query: async () => [{ reply: ahead }],
+      async query(text, values) {
+        const { rows } = await pool.query<{ reply: string }>(text, [...values]);
+        const found = JSON.parse(rows[0]?.reply ?? "") as object;
+        return [{ reply: JSON.stringify({ ...found, now: Date.now() + 5_000 }) }];
+      },
       transaction: () => Promise.reject(new Error("unused")),
     };
     expect(await postgresStore(database).check()).toEqual([
@@ -188,7 +266,7 @@ describeWithPostgres("check of a server without fsync", () => {
 });
 
 test("check of PGlite finds nothing to report", async () => {
-  const client = pglite.open();
+  const client = await pglite.open();
   onTestFinished(client.close);
   await client.migrate();
   expect(await client.store.check()).toEqual([]);

@@ -1,13 +1,20 @@
-import { codeOf } from "@svc-webhooks/core";
+import { codeOf, type DeliveryStore } from "@svc-webhooks/core";
 import {
+  closableSockets,
   fromDrizzle,
   fromKysely,
   migrate,
   postgresStore,
   type PostgresStore,
+  type RunIdentity,
 } from "@svc-webhooks/postgres";
 import { gate } from "@svc-webhooks/kit/gate";
-import { clientKinds, pg, type TestStore } from "@svc-webhooks/kit/postgres-clients";
+import {
+  clientKinds,
+  pg,
+  type ClientKind,
+  type TestStore,
+} from "@svc-webhooks/kit/postgres-clients";
 import {
   describeWithPgBouncer,
   describeWithPostgres,
@@ -17,7 +24,10 @@ import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { until } from "@svc-webhooks/kit/until";
 import { sql as drizzleSql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
+import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";
 import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { Client, Pool } from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -27,6 +37,7 @@ import {
   effects,
   insert,
   key,
+  keyOf,
   newDelivery,
   prepare,
   receiverOver,
@@ -48,7 +59,7 @@ describeWithPostgres("an open transaction", () => {
   let observer: TestStore;
   beforeAll(async () => {
     observer = pg.open(server().connectionString);
-  }, 60_000);
+  });
   afterAll(() => observer?.close());
 
   describe.each(clientKinds)("over $name", ({ open }) => {
@@ -169,6 +180,49 @@ describeWithPostgres("an open transaction", () => {
       expect(codes()).not.toContain("duplicate");
     });
 
+    /** Makes the commits wait. */
+    const locked = async () => {
+      const lock = new Client(server().connectionString);
+      onTestFinished(() => lock.end());
+      await lock.connect();
+      await lock.query("select pg_advisory_lock(7)");
+      await client.query(commitThatWaits, []);
+      return lock;
+    };
+
+    const untilCommitWaits = () =>
+      until(async () => {
+        const [row] = await observer.query(
+          "select count(*)::text from pg_stat_activity where wait_event = 'advisory'",
+          [],
+        );
+        return row?.["count"] === "1";
+      }, "the commit waits");
+
+    test("is committed without a statement that work sends meanwhile, and nothing is logged", async () => {
+      closing();
+      const lock = await locked();
+      const committing = gate();
+      let late: Promise<unknown> | undefined;
+      const { receive, lines } = receiverOver(client, (context) =>
+        client.store.transaction(context, async (tx) => {
+          late = committing.opened.then(() => client.queryIn(tx, insert, ["late"]));
+          late.catch(() => {});
+          await client.queryIn(tx, insert, ["a"]);
+        }),
+      );
+      const result = receive(newDelivery());
+      await untilCommitWaits();
+      committing.open();
+      const error: unknown = await late?.catch((reason: unknown) => reason);
+      // Drizzle wraps it.
+      expect([error, (error as Error).cause].map(codeOf)).toContain("transaction_ended");
+      await lock.query("select pg_advisory_unlock(7)");
+      expect((await result).code).toBe("processed");
+      expect(await effects(observer)).toEqual(["a"]);
+      expect(lines).toEqual([]);
+    });
+
     test.each<[string, (proxy: TcpProxy, unlock: () => Promise<unknown>) => Promise<unknown>]>([
       [
         "ended by the server",
@@ -199,16 +253,12 @@ describeWithPostgres("an open transaction", () => {
     ])("has its effects once if its commit is %s", async (_name, interfere) => {
       const proxy = await tcpProxy(server().port);
       const proxied = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`);
-      const lock = new Client(server().connectionString);
+      const lock = await locked();
       onTestFinished(async () => {
-        await lock.end();
         await client.close();
         await proxied.close();
         await proxy.close();
       });
-      await lock.connect();
-      await lock.query("select pg_advisory_lock(7)");
-      await client.query(commitThatWaits, []);
       const { receive } = receiverOver(proxied, (context) =>
         proxied.store.transaction(context, (tx) =>
           proxied.queryIn(tx, insert, [`run ${context.run}`]),
@@ -216,13 +266,7 @@ describeWithPostgres("an open transaction", () => {
       );
       const delivery = newDelivery();
       const first = receive(delivery);
-      await until(async () => {
-        const [row] = await observer.query(
-          "select count(*)::text from pg_stat_activity where wait_event = 'advisory'",
-          [],
-        );
-        return row?.["count"] === "1";
-      }, "the commit waits");
+      await untilCommitWaits();
       await interfere(proxy, () => lock.query("select pg_advisory_unlock(7)"));
       expect((await first).code).toBe("handler_failed");
       await until(async () => (await receive(delivery)).status === 200, "the delivery is accepted");
@@ -290,11 +334,13 @@ describeWithPostgres("a pool whose connections are all in transactions", () => {
       const pool = new Pool({
         connectionString: server().connectionString,
         max: 1,
-        connectionTimeoutMillis: 100,
+        idleTimeoutMillis: 0,
       });
       onTestFinished(() => pool.end());
       const store = over(pool);
       await migrate(pool);
+      // Not before: a busy machine may take longer to connect.
+      pool.options.connectionTimeoutMillis = 100;
       await pool.query("truncate svc_webhooks.deliveries");
       const context = await claimed(store);
       await expect(store.transaction(context, () => pool.query("select 1"))).rejects.toMatchObject({
@@ -376,6 +422,34 @@ describeWithPostgres("a server that is gone", () => {
   });
 });
 
+describeWithPostgres("a call that is given up while its connection is being opened", () => {
+  const server = useServer();
+
+  test.each(clientKinds)("leaves the connection usable: $name", async ({ open }) => {
+    const proxy = await tcpProxy(server().port);
+    const client = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`);
+    const direct = pg.open(server().connectionString);
+    onTestFinished(async () => {
+      await client.close();
+      await direct.close();
+      await proxy.close();
+    });
+    await prepare(direct);
+    await proxy.set("hold");
+    const deadlines = Array.from({ length: 10 }, () => new AbortController());
+    const claims = deadlines.map(async ({ signal }, index) =>
+      client.store.claim(keyOf(index), claimBy("late"), { signal }),
+    );
+    const results = Promise.allSettled(claims);
+    await until(() => proxy.accepted() === 10, "all connections are being opened");
+    for (const deadline of deadlines) deadline.abort();
+    await proxy.set("none");
+    await results;
+    expect(await client.store.claim(key, claimBy("a"), call)).toMatchObject({ status: "claimed" });
+    expect(await statesOf(direct)).toEqual(["r"]);
+  });
+});
+
 describeWithPgBouncer("an idle transaction behind PgBouncer", () => {
   const server = useServer();
 
@@ -400,4 +474,392 @@ describeWithPgBouncer("an idle transaction behind PgBouncer", () => {
     );
     expect(await effects(client)).toEqual(["b"]);
   });
+});
+
+/** A server that ends each connection with the bytes that open it, as one that is shut down may. */
+async function closingServer(): Promise<number> {
+  const message = (type: string, body: Buffer) => {
+    const head = Buffer.alloc(5, type);
+    head.writeInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  };
+  const opened = [message("R", Buffer.alloc(4)), message("Z", Buffer.from("I"))];
+  const fatal = message("E", Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0"));
+  const listener = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end(Buffer.concat([...opened, fatal])));
+  });
+  onTestFinished(() => void listener.close());
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  return (listener.address() as AddressInfo).port;
+}
+
+describe("a connection that is ended by the bytes that open it", () => {
+  test.each(["pg", "Drizzle over pg"])(
+    "rejects the call, and its error has a listener: %s",
+    async (name) => {
+      const port = await closingServer();
+      const kind = clientKinds.find((one) => one.name === name);
+      const client = kind?.open(`postgres://x@127.0.0.1:${port}/x`) as TestStore;
+      onTestFinished(() => client.close());
+      await expect(client.store.claim(key, claimBy("a"), call)).rejects.toBeInstanceOf(Error);
+      const context = { idempotencyKey: key, fence: 1 };
+      await expect(client.store.transaction(context, async () => {})).rejects.toBeInstanceOf(Error);
+    },
+  );
+});
+
+/** Resolves to the error of a claim, if it is not granted. It is aborted if no reply can come. */
+async function claimError(store: DeliveryStore, proxy: TcpProxy, index = 0): Promise<unknown> {
+  const deadline = new AbortController();
+  const lost = proxy.lost();
+  let isSettled = false;
+  const claim = Promise.resolve(
+    store.claim(keyOf(index), claimBy("late"), { signal: deadline.signal }),
+  ).finally(() => (isSettled = true));
+  const error = claim.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  await until(() => isSettled || proxy.lost() > lost, "it is settled, or no reply can come");
+  if (isSettled) return error;
+  deadline.abort();
+  return "no reply";
+}
+
+/** The errors of deliveries that arrive one after the other. */
+async function claimUntilGranted(store: DeliveryStore, proxy: TcpProxy) {
+  const errors: unknown[] = [];
+  while (errors.length < 20) {
+    const error = await claimError(store, proxy, errors.length);
+    if (!error) break;
+    errors.push(error);
+  }
+  return errors;
+}
+
+/** Resolves to the errors of a claim, and of the next one once all silent connections are closed. */
+async function errorsAroundLeaving(store: DeliveryStore, proxy: TcpProxy) {
+  const first = await claimError(store, proxy);
+  await until(() => proxy.abandoned() === 0, "the client has closed all of them");
+  return [first, await claimError(store, proxy, 1)];
+}
+
+describeWithPostgres("connections that have stopped responding", () => {
+  const server = useServer();
+
+  const proxied = async (open: ClientKind["open"]) => {
+    const proxy = await tcpProxy(server().port);
+    const client = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`);
+    onTestFinished(async () => {
+      // Those that are kept end with it.
+      await proxy.close();
+      await client.close();
+    });
+    await prepare(client);
+    return { proxy, client };
+  };
+
+  /** Opens all connections of a client, and silences them. */
+  const abandonAll = async (client: TestStore, proxy: TcpProxy) => {
+    await Promise.all(Array.from({ length: 10 }, () => client.query("select pg_sleep(0.1)", [])));
+    expect(proxy.abandon()).toBe(10);
+  };
+
+  test.each(clientKinds)("are all left after one deadline: $name", async ({ open }) => {
+    const { proxy, client } = await proxied(open);
+    await abandonAll(client, proxy);
+    expect(await errorsAroundLeaving(client.store, proxy)).toEqual(["no reply", undefined]);
+  });
+
+  test.each(
+    clientKinds.flatMap(({ name, open }) => [
+      { name, open, statement: "end", during: false },
+      { name, open, statement: "statement", during: true },
+    ]),
+  )(
+    "are left in transactions whose $statement has no reply for a lease: $name",
+    async ({ name, open, during }) => {
+      const { proxy, client } = await proxied(open);
+      const works = Array.from({ length: 10 }, () => gate());
+      const abandoned = gate();
+      const contexts: RunIdentity[] = [];
+      for (const index of works.keys()) {
+        contexts.push(await claimed(client.store, { key: keyOf(index), leaseMs: 2_000 }));
+      }
+      const transactions = works.map(async (begun, index) => {
+        await client.store.transaction(contexts[index] as RunIdentity, async (tx) => {
+          await client.queryIn(tx, insert, ["a"]);
+          begun.open();
+          await abandoned.opened;
+          if (during) await client.queryIn(tx, insert, ["b"]);
+        });
+      });
+      const results = Promise.allSettled(transactions);
+      await Promise.all(works.map((begun) => begun.opened));
+      proxy.abandon();
+      abandoned.open();
+      const reasons = (await results).map((result) =>
+        result.status === "rejected" ? (codeOf(result.reason) ?? "closed") : "committed",
+      );
+      expect(reasons).toContain("no_reply");
+      // With postgres.js, the first one also closes the connections of the others.
+      const codes = /postgres\.js/.test(name) ? ["no_reply", "closed"] : ["no_reply"];
+      expect(codes).toEqual(expect.arrayContaining(reasons));
+      // Its connections are free again, and those of the server are gone.
+      expect(await claimUntilGranted(client.store, proxy)).toEqual([]);
+      expect(await effects(client)).toEqual([]);
+    },
+  );
+
+  test("are not those of a transaction whose lease is renewed", async () => {
+    const { client } = await proxied(pg.open);
+    const context = await claimed(client.store, { leaseMs: 1_000 });
+    const work = { isSlow: true };
+    const result = client.store.transaction(context, async (tx) => {
+      await client.queryIn(tx, insert, ["a"]);
+      await client.queryIn(tx, "select pg_sleep(3)");
+      work.isSlow = false;
+    });
+    result.catch(() => (work.isSlow = false));
+    while (work.isSlow) await client.store.extend(key, { ...claimBy("a"), leaseMs: 1_000 }, call);
+    await result;
+    expect(await effects(client)).toEqual(["a"]);
+  });
+
+  test("are not those of slow transactions that hold the whole pool, so that no lease can be renewed", async () => {
+    const pool = new Pool({ connectionString: server().connectionString, max: 2 });
+    onTestFinished(() => pool.end());
+    const observer = pg.open(server().connectionString);
+    onTestFinished(() => observer.close());
+    await prepare(observer);
+    const store = postgresStore(pool);
+    const keys = [keyOf(1), keyOf(2)];
+    const contexts = [];
+    for (const one of keys) contexts.push(await claimed(store, { key: one, leaseMs: 1_000 }));
+    pool.options.connectionTimeoutMillis = 100;
+    const work = { isSlow: true };
+    const results = Promise.all(
+      contexts.map((context, index) =>
+        store.transaction(context, async (tx) => {
+          await tx.query(insert, [String(index)]);
+          await tx.query("select pg_sleep(4)");
+        }),
+      ),
+    ).finally(() => (work.isSlow = false));
+    results.catch(() => {});
+    const refusals: unknown[] = [];
+    while (work.isSlow) {
+      for (const one of keys) {
+        const extended = async () => store.extend(one, { ...claimBy("a"), leaseMs: 1_000 }, call);
+        await extended().catch((error: unknown) => refusals.push(codeOf(error)));
+      }
+    }
+    await results;
+    expect(refusals.length).toBeGreaterThan(0);
+    expect(new Set(refusals)).toEqual(new Set(["not_sent"]));
+    expect(new Set(await effects(observer))).toEqual(new Set(["0", "1"]));
+  });
+
+  test("are not those of the application's transactions that begin while one of Kysely finds no connection", async () => {
+    const proxy = await tcpProxy(server().port);
+    const connectionString = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+    const pool = new Pool({ connectionString, max: 1 });
+    const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
+    onTestFinished(async () => {
+      await db.destroy();
+      await proxy.close();
+    });
+    const store = postgresStore(fromKysely(db, CompiledQuery, pool));
+    await migrate(pool);
+    await pool.query("truncate svc_webhooks.deliveries");
+    const context = await claimed(store);
+    const listeners = pool.listenerCount("acquire");
+    const holder = await pool.connect();
+    // Before that of the store, so that it is lent the connection first.
+    const application = db.transaction().execute(async () => "committed");
+    const waiting = store.transaction(context, async () => {});
+    await proxy.set("hold");
+    holder.release();
+    await expect(waiting).rejects.toMatchObject({
+      code: "no_reply",
+      message: expect.stringContaining("has not begun"),
+    });
+    await proxy.set("none");
+    expect(await application).toBe("committed");
+    expect(pool.listenerCount("acquire")).toBe(listeners);
+  });
+
+  const kept: readonly (readonly [string, ClientKind["open"], string])[] = [
+    [
+      "postgres.js",
+      (connectionString) => {
+        const sql = postgres(connectionString, { max: 10, fetch_types: false, onnotice: () => {} });
+        return {
+          store: postgresStore(sql) as PostgresStore<unknown>,
+          query: async (text, values) => sql.unsafe(text, [...values]),
+          queryIn: () => Promise.reject(new Error("not used")),
+          migrate: () => migrate(sql),
+          close: () => sql.end({ timeout: 1 }),
+        };
+      },
+      "{ ...closableSockets, fetch_types: false }",
+    ],
+    [
+      "Kysely",
+      (connectionString) => {
+        const pool = new Pool({ connectionString, max: 10, connectionTimeoutMillis: 5_000 });
+        pool
+          .on("error", () => {})
+          .on("connect", (client) => {
+            client.on("error", () => {});
+            // As recommended, once all are open: opening them may take longer on a busy machine.
+            if (pool.totalCount === 10) pool.options.connectionTimeoutMillis = 1_000;
+          });
+        const db = fromKysely(
+          new Kysely<object>({ dialect: new PostgresDialect({ pool }) }),
+          CompiledQuery,
+        );
+        return {
+          store: postgresStore(db),
+          query: db.query,
+          queryIn: () => Promise.reject(new Error("not used")),
+          migrate: () => migrate(db),
+          close: () => pool.end(),
+        };
+      },
+      "fromKysely(db, CompiledQuery, pool)",
+    ],
+  ];
+
+  test.each(kept)(
+    "are kept by %s without the option that check and the error name",
+    async (_name, open, option) => {
+      const { proxy, client } = await proxied(open);
+      expect(await client.store.check()).toContainEqual(expect.stringContaining(option));
+      await abandonAll(client, proxy);
+      const errors = await claimUntilGranted(client.store, proxy);
+      expect(errors[10]).toMatchObject({
+        code: "not_sent",
+        message: expect.stringContaining(option),
+      });
+    },
+  );
+
+  test.each(kept)(
+    "are named with that option by the first lines of %s",
+    async (_name, open, option) => {
+      const { proxy, client } = await proxied(open);
+      await abandonAll(client, proxy);
+      const { receive, lines } = receiverOver(client, async () => {});
+      // Two of them find no connection.
+      await Promise.all(Array.from({ length: 12 }, () => receive(newDelivery())));
+      await receive(newDelivery());
+      expect(lines.length).toBeLessThanOrEqual(2);
+      expect(lines.join("\n")).toContain(option);
+    },
+  );
+
+  /** Starts slow statements of the application. Returns a function that counts those that still run. */
+  const startSlow = async (query: TestStore["query"], count: number) => {
+    const direct = pg.open(server().connectionString);
+    onTestFinished(async () => {
+      await direct.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where query = $1",
+        [slow],
+      );
+      await direct.close();
+    });
+    const slow = `select pg_sleep(600) as slow_${(slowCount += 1)}`;
+    let failed = 0;
+    for (let index = 0; index < count; index += 1) query(slow, []).catch(() => (failed += 1));
+    await until(async () => {
+      const running = await direct.query("select from pg_stat_activity where query = $1", [slow]);
+      return running.length === count;
+    }, "the slow statements run");
+    return () => count - failed;
+  };
+  let slowCount = 0;
+
+  test.each(clientKinds)(
+    "are left without a slow statement of the application: $name",
+    async ({ open }) => {
+      const { proxy, client } = await proxied(open);
+      const running = await startSlow(client.query, 1);
+      await Promise.all(Array.from({ length: 9 }, () => client.query("select pg_sleep(0.1)", [])));
+      expect(proxy.abandon({ kept: 1 })).toBe(9);
+      expect(await errorsAroundLeaving(client.store, proxy)).toEqual(["no reply", undefined]);
+      expect(running()).toBe(1);
+    },
+  );
+
+  test.each(clientKinds.filter(({ name }) => / over /.test(name)))(
+    "are left by transactions whose begin has no reply: $name",
+    async ({ open }) => {
+      const { proxy, client } = await proxied(open);
+      await abandonAll(client, proxy);
+      const begins = Array.from({ length: 10 }, () => {
+        const limit = new AbortController();
+        const options = { first: "select 1", idleTimeoutMs: 0, signal: limit.signal };
+        const result = Promise.allSettled([client.database?.transaction(async () => {}, options)]);
+        return { limit, result };
+      });
+      const lost = 10 * "Q\0\0\0\nbegin\0".length;
+      await until(() => proxy.lost() >= lost, "all begins were sent");
+      for (const { limit } of begins) limit.abort();
+      await Promise.all(begins.map(({ result }) => result));
+      expect(await claimUntilGranted(client.store, proxy)).toEqual([]);
+    },
+  );
+
+  test("keeps slow statements of postgres.js, for one of which a transaction waits", async () => {
+    const sql = postgres(server().connectionString, {
+      ...closableSockets,
+      fetch_types: false,
+      max: 3,
+    });
+    onTestFinished(() => sql.end({ timeout: 1 }));
+    const database = fromDrizzle(drizzleOverPostgresJs(sql), drizzleSql);
+    const running = await startSlow(database.query, 3);
+    const limit = new AbortController();
+    const transaction = database.transaction(async () => {}, {
+      first: "select",
+      idleTimeoutMs: 0,
+      signal: limit.signal,
+    });
+    transaction.catch(() => {});
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    limit.abort();
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    expect(running()).toBe(3);
+  });
+
+  test.each([
+    ...clientKinds,
+    ...kept.map(([name, open]) => ({ name: `${name} without the option`, open })),
+  ])(
+    "that are only slow execute at most 20 of the claims whose deadline has passed: $name",
+    async ({ open }) => {
+      const { proxy, client } = await proxied(open);
+      await proxy.set("hold");
+      for (let index = 0; index < 100; index += 1) {
+        const deadline = new AbortController();
+        const late = { signal: deadline.signal };
+        const claim = Promise.resolve(client.store.claim(keyOf(index), claimBy("late"), late));
+        claim.catch(() => {});
+        for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+        deadline.abort();
+      }
+      await proxy.set("none");
+      await until(async () => {
+        const claim = client.store.claim(keyOf(100), claimBy("a"), call);
+        return Promise.resolve(claim).then(
+          () => true,
+          () => false,
+        );
+      }, "a claim is granted");
+      expect((await statesOf(client)).length).toBeLessThanOrEqual(21);
+    },
+  );
 });

@@ -1,3 +1,4 @@
+import { sized } from "@svc-webhooks/kit/sized";
 import { clientKinds, pooledClientKinds, type TestStore } from "@svc-webhooks/kit/postgres-clients";
 import {
   describeWithPgBouncer,
@@ -9,6 +10,7 @@ import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { claimed, effects, insert, keyOf, prepare, useServer } from "./support.js";
 
+const keyCount = sized(24, 200);
 const racers = Array.from({ length: 8 }, (_value, index) => `racer-${index}`);
 
 /** A stricter isolation makes the server refuse what it would otherwise let wait. */
@@ -21,7 +23,7 @@ function races(kind: string, open: () => TestStore): void {
     });
     afterAll(() => client?.close());
 
-    test("of 8 claims for each of 200 keys one owns it, and each transaction commits", async () => {
+    test(`of 8 claims for each of ${keyCount} keys one owns it, and each transaction commits`, async () => {
       const { store } = client;
       const owners: string[] = [];
       const race = async (key: string) => {
@@ -42,7 +44,7 @@ function races(kind: string, open: () => TestStore): void {
           expect(await store.complete(key, request, call)).toBe("owner");
         }
       };
-      const keys = Array.from({ length: 200 }, (_value, index) => keyOf(index));
+      const keys = Array.from({ length: keyCount }, (_value, index) => keyOf(index));
       for (let index = 0; index < keys.length; index += 4) {
         await Promise.all(keys.slice(index, index + 4).map(race));
       }

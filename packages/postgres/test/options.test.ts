@@ -27,7 +27,7 @@ test.each<[string, unknown, string]>([
   ["a text", "postgres://localhost", "`db` must be a Pool of pg"],
   ["an object", {}, "`db` must be a Pool of pg"],
   ["a function", () => {}, "`db` must be a Pool of pg"],
-  ["Kysely", kysely, "fromKysely(db, CompiledQuery)"],
+  ["Kysely", kysely, "fromKysely(db, CompiledQuery, pool)"],
   ["Drizzle over pg", drizzleOverPg(pool), "fromDrizzle(db, sql)"],
   ["Drizzle over postgres.js", drizzleOverPostgresJs(sql), "fromDrizzle(db, sql)"],
   ["PGlite", new PGlite(), "fromPglite(db)"],
@@ -39,6 +39,12 @@ test.each<[string, unknown, string]>([
   expect(() => postgresStore(db)).toThrow(invalid);
   expect(() => postgresStore(db)).toThrow(fix);
   await expect(migrate(db)).rejects.toEqual(invalid);
+});
+
+test("refuses Drizzle over a single client, whose transactions would mix", () => {
+  const build = () => fromDrizzle(drizzleOverPg(new Client()), drizzleSql);
+  expect(build).toThrow(expect.objectContaining({ code: "invalid_option", option: "db" }));
+  expect(build).toThrow("Pass a Pool");
 });
 
 test.each<[string, PostgresClient]>([
@@ -61,6 +67,8 @@ test.each<[unknown, string, string]>([
   [{ schema: 'a"; drop schema public; --' }, "invalid_option", "schema"],
   [{ schema: "a\n" }, "invalid_option", "schema"],
   [{ schema: "a".repeat(64) }, "invalid_option", "schema"],
+  [{ schema: "pg_x" }, "invalid_option", "schema"],
+  [{ schema: "information_schema" }, "invalid_option", "schema"],
   [{ schema: null }, "invalid_option", "schema"],
   [{ schema: 1 }, "invalid_option", "schema"],
   [{ durableClaims: "yes" }, "invalid_option", "durableClaims"],
@@ -96,7 +104,9 @@ test("adds one listener to a pool, however often it is passed", async () => {
   const shared = new Pool({ host: "127.0.0.1", port: 1 });
   for (let count = 0; count < 20; count += 1) {
     postgresStore(shared);
+    postgresStore(fromDrizzle(drizzleOverPg(shared), drizzleSql));
     await migrate(shared).catch(() => {});
   }
   expect(shared.listenerCount("error")).toBe(1);
+  expect(shared.listenerCount("connect")).toBe(1);
 });

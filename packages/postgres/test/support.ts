@@ -1,3 +1,7 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { TestStore } from "@svc-webhooks/kit/postgres-clients";
 import { postgresServer, type PostgresServer } from "@svc-webhooks/kit/postgres-server";
 import {
@@ -14,7 +18,7 @@ import { afterAll, beforeAll } from "vitest";
 /** A server for the tests of a `describe`. */
 export function useServer(settings?: Readonly<Record<string, string>>): () => PostgresServer {
   let server: PostgresServer;
-  beforeAll(async () => (server = await postgresServer(settings)), 60_000);
+  beforeAll(async () => (server = await postgresServer(settings)));
   afterAll(() => server?.close());
   return () => server;
 }
@@ -82,3 +86,35 @@ export const receiverOver = (
     on: { "*": (_event, context) => run(context) },
     ...options,
   });
+
+export const schemaFile: string = fileURLToPath(new URL("../schema.sql", import.meta.url));
+
+const folders = "/usr/lib/postgresql";
+const newest = existsSync(folders)
+  ? readdirSync(folders).toSorted((a, b) => Number(b) - Number(a))[0]
+  : undefined;
+const psql = newest ? `${folders}/${newest}/bin/psql` : "psql";
+
+/** Applies `schema.sql` with psql. */
+export const applyFile = (connectionString: string): Promise<unknown> =>
+  promisify(execFile)(psql, [connectionString, "-q", "-v", "ON_ERROR_STOP=1", "-f", schemaFile]);
+
+/** Everything in a schema: columns, indexes, constraints, settings, functions, versions. */
+export const contents = (schema: string): string => `
+  select 'column' as kind, attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull as what
+    from pg_attribute where attrelid in (select oid from pg_class where relnamespace = '${schema}'::regnamespace) and attnum > 0
+  union all select 'table', relname || ' ' || relkind::text || ' ' || coalesce(reloptions::text, '')
+    from pg_class where relnamespace = '${schema}'::regnamespace
+  union all select 'constraint', pg_get_constraintdef(oid) from pg_constraint where connamespace = '${schema}'::regnamespace
+  union all select 'function', pg_get_functiondef(oid) from pg_proc where pronamespace = '${schema}'::regnamespace
+  union all select 'version', version::text from ${schema}.versions
+  order by 1, 2`;
+
+/** Makes the schema one of version 1, whose functions did not set their `search_path`. */
+export const toVersion1 = `
+  do $$ declare f regprocedure; begin
+    for f in select oid from pg_proc where pronamespace = 'svc_webhooks'::regnamespace loop
+      execute format('alter function %s reset search_path', f);
+    end loop;
+  end $$;
+  update svc_webhooks.versions set version = 1`;

@@ -25,11 +25,11 @@ import {
 const takeOver = (client: TestStore) =>
   client.query("update svc_webhooks.deliveries set token = 'other', fence = fence + 1", []);
 
-function transactionsOver(kind: string, open: () => TestStore): void {
+function transactionsOver(kind: string, open: () => TestStore | Promise<TestStore>): void {
   describe(`a transaction over ${kind}`, () => {
     let client: TestStore;
-    beforeAll(() => {
-      client = open();
+    beforeAll(async () => {
+      client = await open();
     });
     beforeEach(() => prepare(client));
     afterAll(() => client?.close());
@@ -125,19 +125,20 @@ function transactionsOver(kind: string, open: () => TestStore): void {
       expect(await client.store.release(key, { ...claimBy("a"), to: "failed" }, call)).toBe(true);
     });
 
-    test.each([["rollback"], ["rollback", "begin"]])(
-      "that work ends itself with %s %s completes nothing",
-      async (...statements) => {
-        const context = await claimed(client.store);
-        const result = client.store.transaction(context, async (tx) => {
-          await client.queryIn(tx, insert, ["a"]);
-          for (const one of statements) await client.queryIn(tx, one);
-        });
-        await expect(result).rejects.toBeInstanceOf(Error);
-        expect(await effects(client)).toEqual([]);
-        expect(await statesOf(client)).toEqual(["r"]);
-      },
-    );
+    test.each([
+      ["rollback"],
+      ["rollback", "begin"],
+      ["rollback", "begin", "insert into effects values ('b')"],
+    ])("that work ends itself with %s %s %s completes nothing", async (...statements) => {
+      const context = await claimed(client.store);
+      const result = client.store.transaction(context, async (tx) => {
+        await client.queryIn(tx, insert, ["a"]);
+        for (const one of statements) await client.queryIn(tx, one);
+      });
+      await expect(result).rejects.toBeInstanceOf(Error);
+      expect(await effects(client)).toEqual([]);
+      expect(await statesOf(client)).toEqual(["r"]);
+    });
 
     test("that work commits itself does not complete the delivery", async () => {
       const context = await claimed(client.store);

@@ -6,11 +6,10 @@ import {
   type Database,
   type Query,
   type Row,
-  type TransactionOptions,
 } from "../database.js";
-import { closing, outliving, type Gate } from "./gate.js";
-import { guardedClient, survive, type PgClient, type PgPool } from "./node-postgres.js";
-import { guardedTx, type PostgresJsTx } from "./postgres-js.js";
+import { driverOf, invalid } from "../connect.js";
+import { withMethods } from "./gate.js";
+import type { PgClient } from "./node-postgres.js";
 
 /** The members of Drizzle's PostgreSQL databases that the store uses. */
 export interface Drizzle<Tx extends DrizzleQueries<Sql>, Sql> extends DrizzleQueries<Sql> {
@@ -21,8 +20,14 @@ export interface DrizzleQueries<Sql> {
   execute(query: Sql): PromiseLike<unknown>;
 }
 
+/** The part of a database that sends its statements, which Drizzle's types omit. */
+interface Session<Tx> {
+  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>;
+}
+
 /**
- * Drizzle on PostgreSQL, over any of its drivers that has interactive transactions.
+ * Drizzle on PostgreSQL, over any of its drivers that has interactive transactions. Over pg and
+ * postgres.js, the store sends its own statements through the driver: Drizzle does not log them.
  *
  * @param sql of the `drizzle-orm` package
  * @throws ReceiverConfigError `invalid_option`
@@ -46,6 +51,60 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
   const usage = "`fromDrizzle(db, sql)` takes a Drizzle database and the `sql` of drizzle-orm.";
   assertMethod(db, "execute", usage);
   assertMethod(sql, "raw", usage);
+  if ("rollback" in db) {
+    throw invalid(
+      "`db` is a transaction of Drizzle, in which other transactions cannot begin. Pass the database itself.",
+    );
+  }
+  const { $client, session } = db as { readonly $client?: unknown; readonly session?: Session<Tx> };
+  const driver = driverOf($client);
+  if (!driver || !session) return overAnyDriver(db, sql);
+  return {
+    ...driver,
+    transaction: (work, options) =>
+      driver.transaction((client, query) => {
+        let isInside = false;
+        const sending = sessionOver(session, client as object, () => isInside);
+        return sending.transaction(async (tx) => {
+          isInside = true;
+          try {
+            return await work(tx, query);
+          } finally {
+            isInside = false;
+          }
+        });
+      }, options),
+  };
+}
+
+/** A session whose transactions run in that of `client`: its own `begin`, `commit` and `rollback` are not sent. */
+function sessionOver<Tx>(
+  session: Session<Tx>,
+  client: object,
+  isInside: () => boolean,
+): Session<Tx> {
+  const bounded =
+    "unsafe" in client
+      ? { begin: <Result>(run: (tx: object) => Result) => run(client) }
+      : withMethods(client as Pick<PgClient, "query">, {
+          query: (...args) =>
+            isInside() || !isEnd(args[0])
+              ? (client as PgClient).query(...(args as [string]))
+              : Promise.resolve({ rows: [] }),
+        });
+  return Object.create(session, { client: { value: bounded } }) as Session<Tx>;
+}
+
+const isEnd = (statement: unknown): boolean =>
+  /^(begin|commit|rollback)$/.test(
+    (statement as { readonly text?: string } | undefined)?.text ?? "",
+  );
+
+/** Drivers whose connections the store cannot reach. */
+function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
+  db: Drizzle<Tx, Sql>,
+  sql: (strings: TemplateStringsArray, ...values: unknown[]) => Sql,
+): Database<Tx> {
   const queryOver =
     (on: DrizzleQueries<Sql>): Query =>
     async (text, values) => {
@@ -59,68 +118,20 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
           ...numbers.map((number) => values[Number(number) - 1]),
         ),
       );
-      // postgres.js returns the rows, all other drivers an object that has them.
+      // Some drivers return the rows, others an object that has them.
       return Array.isArray(result) ? result : (result as { readonly rows: readonly Row[] }).rows;
     };
-  const { $client } = db as { readonly $client?: unknown };
-  if (isPool($client)) $client.on("connect", survive);
   return {
     query: queryOver(db),
-    async transaction<Result>(
-      work: (tx: Tx, query: Query) => Promise<Result>,
-      { first }: TransactionOptions = plain,
-    ): Promise<Result> {
+    async transaction(work, { first } = plain) {
       let id = "";
-      const result = await outliving<Tx, Result>(
-        (run) => db.transaction(run),
-        async (tx, gate) => {
-          const query = queryOver(tx);
-          id = replyOf(await query(first, []));
-          const unguarded = guard(tx, gate);
-          return work(
-            tx,
-            closing(gate, (...args) => unguarded(() => query(...args))),
-          );
-        },
-      );
+      const result = await db.transaction(async (tx) => {
+        const query = queryOver(tx);
+        id = replyOf(await query(first, []));
+        return work(tx, query);
+      });
       await assertCommitted(queryOver(db), id);
       return result;
     },
   };
 }
-
-const isPool = (client: unknown): client is PgPool =>
-  typeof client === "object" && client !== null && "totalCount" in client;
-
-/**
- * Guards the statements of a transaction, except those that the returned function sends. Drizzle's types
- * omit the session, through which it sends them.
- */
-function guard(tx: object, gate: Gate): <Result>(send: () => Result) => Result {
-  const session = (tx as { readonly session?: { client: object } }).session;
-  const client = session?.client;
-  if (!client) return (send) => send();
-  let [others, own] = [client, client];
-  if ("unsafe" in client) {
-    others = guardedTx(client as PostgresJsTx, gate);
-    own = guardedTx(client as PostgresJsTx, gate, () => !gate.isLost);
-  } else if ("release" in client) {
-    const pgClient = client as PgClient;
-    survive(pgClient);
-    // Drizzle ends the transaction through the same session.
-    const mayRun = (statement: unknown) => gate.isOpen || isEnd(statement);
-    others = guardedClient(pgClient, mayRun, gate, () => pgClient.release());
-  }
-  session.client = others;
-  return (send) => {
-    session.client = own;
-    try {
-      return send();
-    } finally {
-      session.client = others;
-    }
-  };
-}
-
-const isEnd = (statement: unknown): boolean =>
-  /^(commit|rollback)$/.test((statement as { readonly text?: string } | undefined)?.text ?? "");

@@ -9,32 +9,52 @@ export interface Gate {
   isLost: boolean;
   /** Whether one of its statements was not sent. */
   hasRefused: boolean;
+  /** Its queries that are sent when they are awaited. */
+  readonly lazy: Set<LazyQuery>;
 }
 
-export const newGate = (): Gate => ({ isOpen: true, isLost: false, hasRefused: false });
+/** A query of postgres.js. */
+export interface LazyQuery {
+  /** Whether it is sent. */
+  readonly executed?: boolean;
+  /** Whether it is a part of another one. */
+  readonly fragment?: boolean;
+}
+
+export const newGate = (): Gate => ({
+  isOpen: true,
+  isLost: false,
+  hasRefused: false,
+  lazy: new Set(),
+});
 
 /** Returns the error of a statement that was not sent. */
 export function refuse(gate: Gate): WebhookError {
   gate.hasRefused = true;
   return new WebhookError(
     "transaction_ended",
-    "The statement was not sent: its transaction had ended, or its connection was lost. Await every statement in `work`.",
+    "A statement was not sent: it was not awaited, its transaction had ended or was being committed, or its connection was lost. Await every statement in `work`.",
   );
 }
 
-/** The store's own statements, which are the last of a transaction. */
+/** The store's own statements, which are the last of a transaction. Rejects if `work` has created others. */
 export const closing =
   (gate: Gate, query: Query): Query =>
-  (...args) => {
+  async (...args) => {
     gate.isOpen = false;
+    for (const { executed, fragment } of gate.lazy) if (!executed && !fragment) throw refuse(gate);
     return query(...args);
   };
 
 /** Rejects instead of a commit without a statement that `work` did not await. */
-export async function unlessRefused<Result>(gate: Gate, work: Promise<Result>): Promise<Result> {
+export async function unlessRefused<Result>(
+  gate: Gate,
+  work: Promise<Result>,
+  isCommitted = () => false,
+): Promise<Result> {
   try {
     const result = await work;
-    if (gate.hasRefused) throw refuse(gate);
+    if (gate.hasRefused && !isCommitted()) throw refuse(gate);
     return result;
   } finally {
     gate.isOpen = false;

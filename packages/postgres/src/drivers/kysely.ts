@@ -1,3 +1,4 @@
+import { driverOf, invalid } from "../connect.js";
 import {
   assertCommitted,
   assertMethod,
@@ -7,7 +8,8 @@ import {
   type Query,
   type Row,
 } from "../database.js";
-import { closing, newGate, refuse, unlessRefused } from "./gate.js";
+import { closing, newGate, nextTurn, refuse, unlessRefused } from "./gate.js";
+import { beginningIn, closeClient, type PgPool } from "./node-postgres.js";
 
 /** The members of Kysely that the store uses. */
 export interface Kysely<
@@ -28,10 +30,11 @@ interface Pluggable {
 }
 
 /**
- * Kysely on PostgreSQL. Over pg, add listeners to the pool yourself, which Kysely does not do: without
- * them, a lost connection can end the process.
+ * Kysely on PostgreSQL. Without `pool`, the store cannot close connections that have stopped responding, and
+ * a lost connection can end the process, because Kysely does not listen for its error.
  *
  * @param CompiledQuery of the `kysely` package
+ * @param pool the one of Kysely's dialect, if it is over pg. The store's own statements use it directly
  * @throws ReceiverConfigError `invalid_option`
  *
  * @example
@@ -41,31 +44,53 @@ interface Pluggable {
  * import { Pool } from "pg";
  *
  * const pool = new Pool({ connectionTimeoutMillis: 1_000 });
- * pool.on("error", () => {});
- * pool.on("connect", (client) => client.on("error", () => {}));
  * const db = new Kysely<{ contacts: { id: string } }>({ dialect: new PostgresDialect({ pool }) });
  *
- * export const store = postgresStore(fromKysely(db, CompiledQuery));
+ * export const store = postgresStore(fromKysely(db, CompiledQuery, pool));
  * ```
  */
 export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
   db: Kysely<Tx, Compiled>,
   CompiledQuery: { raw(text: string, values?: unknown[]): Compiled },
+  pool?: PgPool,
 ): Database<Tx> {
-  const usage = "`fromKysely(db, CompiledQuery)` takes a Kysely and the `CompiledQuery` of kysely.";
+  const usage =
+    "`fromKysely(db, CompiledQuery, pool)` takes a Kysely, the `CompiledQuery` of kysely and, over pg, the pool.";
   assertMethod(db, "executeQuery", usage);
   assertMethod(CompiledQuery, "raw", usage);
+  if ("isTransaction" in db && db.isTransaction) {
+    throw invalid(
+      "`db` is a transaction of Kysely, in which other transactions cannot begin. Pass the Kysely itself.",
+    );
+  }
   const queryOver =
     (on: KyselyQueries<Compiled>): Query =>
     async (text, values) =>
       (await on.executeQuery(CompiledQuery.raw(text, [...values]))).rows as readonly Row[];
+  const driver = pool && driverOf(pool);
+  let hasOwnConnections = false;
+  const query = driver?.query ?? queryOver(db);
   return {
-    query: queryOver(db),
-    async transaction(work, { first } = plain) {
+    problems: () => [
+      "Kysely does not show its connections, so the store cannot close those that have stopped responding. Pass the pool too: fromKysely(db, CompiledQuery, pool).",
+    ],
+    ...driver,
+    query,
+    async transaction(work, { first, signal } = plain) {
       let id = "";
+      let close = pool ? beginningIn(pool) : () => {};
+      signal?.addEventListener("abort", () => close());
       const result = await db.transaction().execute(async (tx) => {
-        const query = queryOver(tx);
-        id = replyOf(await query(first, []));
+        const queryIn = queryOver(tx);
+        const begun = await queryIn(first, []);
+        id = replyOf(begun);
+        const pid = begun[0]?.["pid"];
+        // `migrate` has other statements first.
+        if (pid !== undefined && !hasOwnConnections) {
+          await assertOwnConnection(queryOver(db), queryIn, pid);
+          hasOwnConnections = true;
+        }
+        close = () => pool && closeClient(pool, pid);
         const gate = newGate();
         // After the end, Kysely refuses statements itself.
         const guard = {
@@ -75,11 +100,31 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
           },
           transformResult: async <Rows>(rows: { readonly result: Rows }) => rows.result,
         };
-        return unlessRefused(gate, work(tx.withPlugin(guard) as Tx, closing(gate, query)));
+        return unlessRefused(gate, work(tx.withPlugin(guard) as Tx, closing(gate, queryIn)));
       });
       // Statements that were compiled before are not guarded.
-      await assertCommitted(queryOver(db), id);
+      await assertCommitted(query, id);
       return result;
     },
   };
+}
+
+/**
+ * Throws if statements outside of a transaction are sent on its connection, on which other transactions begin too.
+ * Such a connection has replied to the probe before it replies to a statement of the transaction that was sent later.
+ */
+async function assertOwnConnection(outside: Query, inside: Query, pid: unknown): Promise<void> {
+  let isShared = false;
+  const probe = async () => {
+    const rows = await outside("select pg_catalog.pg_backend_pid()::pg_catalog.text as reply", []);
+    isShared = replyOf(rows) === String(pid);
+  };
+  // A pool without another connection replies after the transaction.
+  probe().catch(() => {});
+  await nextTurn();
+  await inside("select 1", []);
+  if (!isShared) return;
+  throw invalid(
+    "`db` is a Kysely over one connection, which all transactions would share. Give its dialect a pool.",
+  );
 }

@@ -1,29 +1,44 @@
 import { WebhookError, type StoreCall } from "@svc-webhooks/core";
-import { plain, queryOver, rolledBack, type Database } from "../database.js";
+import { plain, queryOver, rolledBack, type Database, type Query, type Row } from "../database.js";
 import { notSent } from "../errors.js";
-import { closing, newGate, refuse, unlessRefused, withMethods, type Gate } from "./gate.js";
+import {
+  closing,
+  newGate,
+  nextTurn,
+  refuse,
+  unlessRefused,
+  withMethods,
+  type Gate,
+} from "./gate.js";
 
 /** The members of a `Pool` of pg 8 that the store uses. */
 export interface PgPool {
   readonly totalCount: number;
-  readonly options: { readonly connectionTimeoutMillis?: number | undefined };
+  readonly idleCount: number;
+  readonly options: {
+    readonly connectionTimeoutMillis?: number | undefined;
+    readonly max?: number | undefined;
+  };
   connect(): Promise<PgClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
-  on(event: "connect", listener: (client: PgClient) => void): unknown;
+  on(event: "connect" | "acquire" | "remove", listener: (client: PgClient) => void): unknown;
   // oxlint-disable-next-line typescript/no-unsafe-function-type -- as in Node's types
   listeners(event: "error"): readonly Function[];
 }
 
+interface PgResult {
+  readonly rows: readonly unknown[];
+  readonly command: string;
+}
+
 /** The members of a client of pg 8 that the store uses. */
 export interface PgClient {
-  query(
-    text: string,
-    values?: string[],
-  ): Promise<{ readonly rows: readonly unknown[]; readonly command: string }>;
+  query(text: string, values?: string[]): Promise<PgResult>;
   on(event: "error", listener: (error: Error) => void): unknown;
   off(event: "error", listener: (error: Error) => void): unknown;
   // oxlint-disable-next-line typescript/no-unsafe-function-type -- as in Node's types
   listeners(event: "error"): readonly Function[];
+  end(): Promise<void>;
   release(error?: boolean): void;
 }
 
@@ -38,58 +53,163 @@ export type ClientOf<Pool> = Pool extends {
 /** Without a listener, an `error` event ends the process. The query that needs the connection rejects. */
 const ignore: (error: Error) => void = () => {};
 
-/** Adds such a listener, once. */
-export function survive(client: PgClient | PgPool): void {
+/** Adds such a listener, unless there is one. */
+function survive(client: PgClient | PgPool): void {
   if (!client.listeners("error").includes(ignore)) client.on("error", ignore);
 }
 
-/** A client for the code in a transaction. */
-export const guardedClient = <Client extends PgClient>(
-  client: Client,
-  mayRun: (statement: unknown) => boolean,
-  gate: Gate,
-  release: () => void,
-): Client =>
-  withMethods(client, {
+/** The number of times that pools have lent a client. */
+let lendings = 0;
+
+/** The clients that each pool has opened or lent since a store was built over it, with the newest lending. */
+const clientsOf = new WeakMap<PgPool, Map<PgClient, number>>();
+
+function adopt(pool: PgPool): void {
+  if (clientsOf.has(pool)) return;
+  const clients = new Map<PgClient, number>();
+  clientsOf.set(pool, clients);
+  // Idle connections that die are removed from the pool.
+  survive(pool);
+  pool.on("connect", (client) => {
+    // Before `connect` resolves: the bytes that open a connection may also end it.
+    survive(client);
+    clients.set(client, lendings);
+  });
+  pool.on("acquire", (client) => clients.set(client, (lendings += 1)));
+  pool.on("remove", (client) => clients.delete(client));
+}
+
+/** Closes the connection to the server's process with this number. Behind a pooler, the numbers differ. */
+export function closeClient(pool: PgPool, pid: unknown): void {
+  for (const client of clientsOf.get(pool)?.keys() ?? []) {
+    if ((client as { readonly processID?: unknown }).processID === pid) close(client);
+  }
+}
+
+/** How much longer a `begin` is waited for, once its transaction has been given up. */
+const graceMs = 2_000;
+
+/**
+ * Returns a function that closes the client which the pool has lent since then, and which still waits for the reply
+ * to `begin`. The clients of other transactions, which have begun meanwhile, have their reply before `graceMs`.
+ */
+export function beginningIn(pool: PgPool): () => void {
+  const before = lendings;
+  return () => {
+    const beginning = [...(clientsOf.get(pool) ?? [])]
+      .filter(([client, lending]) => lending > before && activeQuery(client)?.text === "begin")
+      .toSorted(([, one], [, other]) => one - other)
+      .map(([client]) => [client, activeQuery(client)] as const);
+    setTimeout(() => {
+      const found = beginning.find(
+        ([client, query]) => !closed.has(client) && activeQuery(client) === query,
+      );
+      if (found) close(found[0]);
+    }, graceMs);
+  };
+}
+
+function activeQuery(client: PgClient): { readonly text?: string } | null | undefined {
+  const internals = client as unknown as Readonly<Record<string, { text?: string } | null>>;
+  // The public name is deprecated, and warns where there is the other one.
+  return internals["_activeQuery" in client ? "_activeQuery" : "activeQuery"];
+}
+
+const closed = new WeakSet<PgClient>();
+
+/** Closes a connection without waiting for the server, even if no statement is pending. */
+function close(client: PgClient): void {
+  closed.add(client);
+  client.query("select 1").catch(ignore);
+  client.end().catch(ignore);
+}
+
+/** The statement with its values, which are hexadecimal digits, numbers and spaces, as texts. */
+const withValues = (text: string, values: readonly string[]): string =>
+  text.replaceAll(/\$(\d+)/g, (_all, number) => `'${values[Number(number) - 1]}'`);
+
+/** A client for the code in a transaction, the number of its statements that are pending, and their failures. */
+function guardedClient(client: PgClient, gate: Gate) {
+  let pending = 0;
+  let failure: { readonly error: unknown } | undefined;
+  /** The server refuses all statements after one that has failed, which is their cause. */
+  const noteFailure = (error: unknown) => {
+    const refusal = Object(error) as { readonly code?: unknown; cause?: unknown };
+    if (refusal.code !== "25P02") failure ??= { error };
+    else if (failure) refusal.cause ??= failure.error;
+  };
+  const settle = () => (pending -= 1);
+  const fail = (error: unknown) => {
+    settle();
+    noteFailure(error);
+  };
+  const guarded = withMethods(client, {
     query(...args) {
-      if (mayRun(args[0])) return (client.query as (...given: unknown[]) => unknown)(...args);
+      if (gate.isOpen) {
+        // Those with callbacks, and cursors, stay pending.
+        pending += 1;
+        const result = client.query(...(args as [string])) as Promise<unknown> | undefined;
+        if (isPromise(result)) result.then(settle, fail);
+        return result;
+      }
       const error = refuse(gate);
       const callback = args.at(-1);
       return typeof callback === "function" ? void callback(error) : Promise.reject(error);
     },
-    release,
+    release() {
+      throw new TypeError("The store releases the client of a transaction.");
+    },
   });
+  return { guarded, pending: () => pending, noteFailure };
+}
 
-const refuseRelease = () => {
-  throw new TypeError("The store releases the client of a transaction.");
-};
+const isPromise = (result: unknown): result is Promise<unknown> =>
+  typeof (result as PromiseLike<unknown> | undefined)?.then === "function";
 
 export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>> {
-  // Idle connections that die are removed from the pool.
-  survive(pool);
+  adopt(pool);
+  /** How many statements of the store have had a reply. */
+  let replies = 0;
 
-  const checkOut = async (call?: StoreCall) => {
-    let client: PgClient;
+  const closeIdle = async () => {
+    const client = await pool.connect();
+    close(client);
+    client.release(true);
+  };
+
+  /** Runs a statement, and closes its connection when it has no reply by its deadline. */
+  const runOn = async <Result>(
+    client: PgClient,
+    signal: AbortSignal | undefined,
+    run: () => Promise<Result>,
+  ) => {
+    const repliesBefore = replies;
+    const onAbort = () => {
+      close(client);
+      // If nothing arrives at all, connections that are idle are probably dead too.
+      for (let idle = replies === repliesBefore ? pool.idleCount : 0; idle > 0; idle -= 1) {
+        closeIdle().catch(ignore);
+      }
+    };
+    signal?.addEventListener("abort", onAbort);
     try {
-      client = await pool.connect();
+      const result = await run();
+      replies += 1;
+      return result;
     } catch (error) {
-      throw notSent(error);
+      if (isRefusal(error)) replies += 1;
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
     }
-    if (call?.signal.aborted) {
-      client.release();
-      throw new WebhookError("not_sent", "No connection to PostgreSQL became free in time.");
-    }
-    // The pool does not listen while a client is checked out.
-    survive(client);
-    return client;
   };
 
   return {
     async query(text, values, call) {
-      const client = await checkOut(call);
+      const client = await checkOut(pool, call);
       let isUsable = true;
       try {
-        return await queryOver(client)(text, values);
+        return await runOn(client, call?.signal, () => queryOver(client)(text, values));
       } catch (error) {
         isUsable = isRefusal(error);
         throw error;
@@ -99,10 +219,29 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       }
     },
 
-    async transaction(work, { first } = plain) {
-      const client = await checkOut();
+    async transaction(work, { first, signal, endsWithQuery } = plain) {
+      const client = await checkOut(pool, signal && { signal });
       const gate = newGate();
-      const query = closing(gate, queryOver(client));
+      // `ClientOf` is what the pool's `connect` resolves to.
+      const { guarded, pending, noteFailure } = guardedClient(client, gate);
+      /** The commit's tag. */
+      let command: string | undefined;
+      const separately = closing(gate, queryOver(client));
+      const complete: Query = async (text, values) => {
+        // Statements that `work` has not awaited may fail, or be followed by others: see `unlessRefused`.
+        if (endsWithQuery) await nextTurn();
+        if (!endsWithQuery || pending() > 0) return separately(text, values);
+        gate.isOpen = false;
+        const message = `${withValues(text, values)}; commit`;
+        const results = (await client.query(message)) as unknown as readonly PgResult[];
+        command = results[1]?.command;
+        return results[0]?.rows as readonly Row[];
+      };
+      const query: Query = (...args) =>
+        complete(...args).catch((error: unknown) => {
+          noteFailure(error);
+          throw error;
+        });
       let isUsable = false;
       let onLost = ignore;
       const lost = new Promise<never>((_resolve, reject) => (onLost = reject));
@@ -110,14 +249,13 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       client.on("error", onLost);
       try {
         // One round trip.
-        await client.query(`begin; ${first}`);
+        await runOn(client, signal, () => client.query(`begin; ${first}`));
+        signal?.addEventListener("abort", () => close(client));
         try {
-          // `ClientOf` is what the pool's `connect` resolves to.
-          const tx = guardedClient(client, () => gate.isOpen, gate, refuseRelease);
           // The server may end the transaction of a `work` that never settles.
-          const ended = Promise.race([work(tx as ClientOf<Pool>, query), lost]);
-          const result = await unlessRefused(gate, ended);
-          const { command } = await client.query("commit");
+          const ended = Promise.race([work(guarded as ClientOf<Pool>, query), lost]);
+          const result = await unlessRefused(gate, ended, () => command !== undefined);
+          command ??= (await client.query("commit")).command;
           if (command !== "COMMIT") throw rolledBack();
           isUsable = true;
           return result;
@@ -135,6 +273,8 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       }
     },
 
+    connections: pool.options.max,
+
     problems: () =>
       pool.options.connectionTimeoutMillis
         ? []
@@ -142,6 +282,23 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
             "The pool has no connectionTimeoutMillis, so calls that find no free connection wait without end. Set it to 1000.",
           ],
   };
+}
+
+/** @throws WebhookError `not_sent` (as a rejection) if no connection becomes free in time */
+async function checkOut(pool: PgPool, call?: Pick<StoreCall, "signal">): Promise<PgClient> {
+  let client: PgClient;
+  try {
+    client = await pool.connect();
+  } catch (error) {
+    throw notSent(error);
+  }
+  if (call?.signal.aborted) {
+    client.release();
+    throw new WebhookError("not_sent", "No connection to PostgreSQL became free in time.");
+  }
+  // The pool does not listen while a client is checked out, and this one may be older than the store.
+  survive(client);
+  return client;
 }
 
 /** Whether the server refused a statement and keeps the connection. Drivers' own errors have no severity. */

@@ -8,11 +8,25 @@ import {
   type TransactionOptions,
 } from "../database.js";
 import { notSent } from "../errors.js";
-import { closing, nextTurn, outliving, refuse, unlessLate, type Gate } from "./gate.js";
+import { areClosable, unansweredSince } from "./closable-sockets.js";
+import {
+  closing,
+  nextTurn,
+  outliving,
+  refuse,
+  unlessLate,
+  type Gate,
+  type LazyQuery,
+} from "./gate.js";
 
 /** The members of `sql` of postgres.js 3 that the store uses. */
 export interface PostgresJs {
-  readonly options: { readonly prepare?: boolean | undefined };
+  readonly options: {
+    readonly prepare?: boolean | undefined;
+    readonly max?: number | undefined;
+    readonly socket?: unknown;
+    readonly fetch_types?: boolean | undefined;
+  };
   unsafe: PostgresJsUnsafe;
   // oxlint-disable-next-line typescript/no-explicit-any -- its two overloads, for any transaction
   begin(work: (tx: any) => any): Promise<any>;
@@ -24,13 +38,19 @@ type PostgresJsUnsafe = (
   options?: { prepare?: boolean },
 ) => PostgresJsQuery;
 
-interface PostgresJsQuery extends PromiseLike<readonly unknown[]> {
-  cancel(): unknown;
+type PostgresJsQuery = PromiseLike<readonly unknown[]>;
+
+/** The members of a query that the types of postgres.js omit. */
+interface Internals {
+  /** The connection that it was sent on. */
+  readonly state?: unknown;
+  /** Whether no earlier query on that connection is waiting for its reply. */
+  readonly active?: boolean;
+  strings: readonly string[];
+  args: readonly unknown[];
 }
 
-/** Its types omit the connection that a query was sent on. */
-const wasSent = (query: PostgresJsQuery & { readonly state?: unknown }): boolean =>
-  Boolean(query.state);
+const ignore = () => {};
 
 /** What `sql.begin` passes to its function. It also has an overload with options. */
 export type TxOf<Sql> = Sql extends {
@@ -47,22 +67,50 @@ export type TxOf<Sql> = Sql extends {
 export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<Sql>> {
   // With `prepare: false`, for PgBouncer, the user does not want named statements.
   const options = { prepare: sql.options.prepare !== false };
+
+  /** Closes dead connections, and if nothing arrives at all, those that are idle: they are probably dead too. */
+  const closeDead = async (find: ReturnType<typeof unansweredSince>) => {
+    const { dead, others } = find();
+    const findProbed = unansweredSince(sql.options, { among: others });
+    for (let sent = 0; sent < others.length; sent += 1) {
+      // It is sent on an idle connection if there is one.
+      const probe = sql.unsafe("select 1");
+      probe.then(ignore, ignore);
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      if (!(probe as unknown as Internals).active) break;
+    }
+    // They are written.
+    await nextTurn();
+    for (const one of [...dead, ...findProbed().dead]) one.destroy();
+  };
+
   const queryOver =
     (on: Pick<PostgresJs, "unsafe">): Query =>
     async (text, values, call) => {
       const query = on.unsafe(text, [...values], values.length > 0 ? options : {});
-      const cancel = () => {
-        // It waits for a connection: one that was sent is left to end.
-        if (!wasSent(query)) query.cancel();
-      };
-      call?.signal.addEventListener("abort", cancel);
+      const internals = query as unknown as Internals;
+      const find = unansweredSince(sql.options);
+      let onAbort = ignore;
+      const late = new Promise<never>((_resolve, reject) => {
+        onAbort = () => {
+          // Behind a statement of the application, it may only be waiting.
+          if (internals.active) void closeDead(find);
+          if (internals.state) return;
+          // It waits for a connection. If it was cancelled while its connection is being opened, postgres.js
+          // would never use that one: what it sends does nothing.
+          internals.strings = ["select 1"];
+          internals.args = [];
+          reject(new Error("no connection became free in time"));
+        };
+      });
+      call?.signal.addEventListener("abort", onAbort);
       try {
-        return (await query) as readonly Row[];
+        return (await Promise.race([query, late])) as readonly Row[];
       } catch (error) {
-        if (wasSent(query)) throw error;
+        if (internals.state) throw error;
         throw notSent(error);
       } finally {
-        call?.signal.removeEventListener("abort", cancel);
+        call?.signal.removeEventListener("abort", onAbort);
       }
     };
 
@@ -70,23 +118,49 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
     query: queryOver(sql),
     async transaction<Result>(
       work: (tx: TxOf<Sql>, query: Query) => Promise<Result>,
-      { first }: TransactionOptions = plain,
+      { first, signal }: TransactionOptions = plain,
     ): Promise<Result> {
+      let find = unansweredSince(sql.options);
+      const sending = () => (find = unansweredSince(sql.options, { isMine: true }));
+      signal?.addEventListener("abort", () => void closeDead(find));
       let begun: PromiseLike<readonly unknown[]> = Promise.resolve([]);
       const result = await outliving<PostgresJsTx, Result>(
         (run) => sql.begin(run),
         async (tx, gate) => {
           // Sent together with the first statement of `work`.
           begun = tx.unsafe(first);
-          begun.then(undefined, () => {});
+          begun.then(undefined, ignore);
           const own = guardedTx(tx, gate, () => !gate.isLost);
-          const query: Query = async (text, values) =>
-            (await own.unsafe(text, [...values], options)) as readonly Row[];
-          return work(guardedTx(tx, gate) as TxOf<Sql>, closing(gate, query));
+          sending();
+          const query: Query = async (text, values) => {
+            sending();
+            return (await own.unsafe(text, [...values], options)) as readonly Row[];
+          };
+          const mayRun = () => {
+            sending();
+            return gate.isOpen && !gate.isLost;
+          };
+          const guarded = guardedTx(tx, gate, mayRun) as TxOf<Sql>;
+          // postgres.js sends the rollback itself.
+          return work(guarded, closing(gate, query)).finally(sending);
         },
       );
       await assertCommitted(queryOver(sql), replyOf((await begun) as readonly Row[]));
       return result;
+    },
+
+    connections: sql.options.max,
+
+    problems() {
+      if (!areClosable(sql.options)) {
+        return [
+          "postgres.js keeps connections that have stopped responding. Create it with `closableSockets` of @svc-webhooks/postgres, so that the store can close them: postgres(connectionString, { ...closableSockets, fetch_types: false }).",
+        ];
+      }
+      if (sql.options.fetch_types === false) return [];
+      return [
+        "postgres.js 3.4 can end the process if a connection is closed while it reads the database's array types. Create it with `fetch_types: false`; arrays are then texts.",
+      ];
     },
   };
 }
@@ -110,13 +184,14 @@ export function guardedTx<Tx extends PostgresJsTx>(
   let hasFailed = false;
   /** Fragments and identifiers are not queries. */
   const guarded = <Result>(result: Result): Result => {
-    const query = result as { handler?: unknown } & PromiseLike<unknown> & {
-        reject(error: unknown): void;
-      };
+    const query = result as { handler?: unknown } & LazyQuery &
+      PromiseLike<unknown> & { reject(error: unknown): void };
     if (typeof query?.handler !== "function") return result;
     const send = query.handler as (query: unknown) => void;
+    gate.lazy.add(query);
     // Called when the query is awaited.
     query.handler = async () => {
+      gate.lazy.delete(query);
       // The connection may have been lost: its event comes after the error of the statement.
       if (hasFailed) await nextTurn();
       if (!mayRun()) return query.reject(refuse(gate));

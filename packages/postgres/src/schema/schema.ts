@@ -1,11 +1,11 @@
-import { ReceiverConfigError } from "@svc-webhooks/core";
-import file from "../schema.sql?raw";
+import { assertValid } from "@svc-webhooks/core";
+import file from "../../schema.sql?raw";
 
 /** The schema's name in the file. */
 export const defaultSchema = "svc_webhooks";
 
 /** The version that `schema.sql` creates. */
-export const version = 1;
+export const version = 2;
 
 /** A schema's statements. All values are texts. */
 export interface Schema {
@@ -22,22 +22,30 @@ export interface Schema {
 /** How many parameters each function has. */
 const functions = { claim: 7, complete: 4, release: 5, extend: 3, forget: 1, finish: 2, purge: 1 };
 
-/** The names of the functions that this version needs. */
-export const functionNames: readonly string[] = [...Object.keys(functions), "hour"].map(
-  (name) => `${name}_1`,
-);
+/** The functions that this version needs, with the OIDs of the types of their parameters: text, timestamptz. */
+export const signatures: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(functions).map(([name, size]) => [`${name}_1`, Array(size).fill(25).join(" ")]),
+  ),
+  hour_1: "1184",
+};
+
+export const functionNames: readonly string[] = Object.keys(signatures);
 
 /** @throws ReceiverConfigError `invalid_option` */
 export function schemaOf(name: string = defaultSchema): Schema {
-  if (typeof name !== "string" || !/^[a-z_][a-z0-9_]{0,62}$/.test(name)) {
-    throw new ReceiverConfigError(
-      "invalid_option",
-      "schema",
-      "`schema` must be 1 to 63 characters of a-z, 0-9 and _, and start with a letter or _.",
-    );
-  }
+  assertValid(
+    typeof name === "string" && /^[a-z_][a-z0-9_]{0,62}$/.test(name),
+    "schema",
+    "`schema` must be 1 to 63 characters of a-z, 0-9 and _, and start with a letter or _.",
+  );
+  assertValid(
+    !/^(?:pg_|information_schema$)/.test(name),
+    "schema",
+    "`schema` must not be information_schema or start with pg_: these names are PostgreSQL's own.",
+  );
   const calls = Object.entries(functions).map(([called, size]) => {
-    const parameters = Array.from({ length: size }, (_, index) => `$${index + 1}::text`);
+    const parameters = Array.from({ length: size }, (_, index) => `$${index + 1}::pg_catalog.text`);
     return [called, `select "${name}".${called}_1(${parameters.join(", ")}) as reply`];
   });
   return { name, ...(Object.fromEntries(calls) as Omit<Schema, "name">) };

@@ -1,0 +1,108 @@
+import { connect, type Socket } from "node:net";
+
+/** The options of postgres.js that decide where a socket connects to. */
+interface Target {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  readonly path?: string | false;
+  readonly ssl?: unknown;
+  readonly target_session_attrs?: string | null;
+}
+
+/** The members of a socket that are used. The package's types must not need those of Node. */
+interface Connection {
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  destroy(): unknown;
+}
+
+interface Opened {
+  /** How much had been written to each when the last bytes arrived on it; not known behind TLS. */
+  readonly sockets: Map<Connection, number>;
+  /** The index of the host to which the next socket connects. */
+  next: number;
+}
+
+/** The sockets of each client, by its options. */
+const opened = new WeakMap<object, Opened>();
+
+function socket(options: Target): Socket {
+  const all = opened.get(options) ?? { sockets: new Map(), next: 0 };
+  opened.set(options, all);
+  const { host, port, path, ssl: isEncrypted, target_session_attrs: isChoosy } = options;
+  const index = all.next % host.length;
+  const at = { host: host[index] ?? "localhost", port: port[index] ?? 5432 };
+  const one = path ? connect(path) : connect(at);
+  const tryNext = () => (all.next = index + 1);
+  one.once("error", tryNext).once("connect", () => {
+    one.off("error", tryNext);
+    // postgres.js itself leaves a server that does not have these attributes.
+    all.next = isChoosy ? index + 1 : 0;
+  });
+  all.sockets.set(one, Infinity);
+  if (!isEncrypted) one.on("data", () => all.sockets.set(one, one.bytesWritten));
+  one.once("close", () => all.sockets.delete(one));
+  // postgres.js reads them for TLS and for its errors.
+  return Object.assign(one, at);
+}
+
+/**
+ * Options for postgres.js that let the store close connections which have stopped responding. Without
+ * them, such a connection is used until the operating system gives it up, which can take a quarter of an
+ * hour. Use them with `fetch_types: false`: postgres.js can end the process when a connection is closed while
+ * it reads the database's types. Arrays are then texts.
+ *
+ * @example
+ * ```ts
+ * import { closableSockets, postgresStore } from "@svc-webhooks/postgres";
+ * import postgres from "postgres";
+ *
+ * const sql = postgres("postgres://localhost/app", { ...closableSockets, fetch_types: false });
+ *
+ * export const store = postgresStore(sql);
+ * ```
+ */
+export const closableSockets: {
+  /** Opens a connection to the server that the other options name. */
+  readonly socket: (options: Target) => object;
+} = { socket };
+
+/** Whether the client with these options was created with `closableSockets`. */
+export const areClosable = (options: { readonly socket?: unknown }): boolean =>
+  options.socket === socket;
+
+/**
+ * Returns a function that finds the connections on which something was sent since, but nothing has arrived. Its
+ * `others` are the other ones if it has found one and nothing has arrived on any.
+ *
+ * @param isMine whether none of these can be waiting for the reply to an earlier statement of the application.
+ *   Otherwise those that are waiting are left out: they may be healthy, and slow
+ */
+export function unansweredSince(
+  options: object,
+  {
+    among,
+    isMine = false,
+  }: { readonly among?: readonly Connection[]; readonly isMine?: boolean } = {},
+): () => { readonly dead: readonly Connection[]; readonly others: readonly Connection[] } {
+  const sockets = opened.get(options)?.sockets ?? new Map<Connection, number>();
+  const before = (among ?? [...sockets.keys()])
+    // While a connection is being opened, `connect_timeout` limits it.
+    .filter(({ bytesRead }) => bytesRead > 0)
+    .map((one) => {
+      const { bytesRead, bytesWritten } = one;
+      const isWaiting = bytesWritten > (sockets.get(one) ?? Infinity);
+      return { one, bytesRead, bytesWritten, isSpared: !isMine && isWaiting };
+    });
+  return () => {
+    const silent = before.filter(({ one, bytesRead }) => one.bytesRead === bytesRead);
+    const isDead = ({ one, bytesWritten, isSpared }: (typeof before)[number]) =>
+      one.bytesWritten > bytesWritten && !isSpared;
+    const dead = silent.filter(isDead).map(({ one }) => one);
+    const areAll = dead.length > 0 && silent.length === before.length;
+    return {
+      dead,
+      others: areAll ? silent.map(({ one }) => one).filter((one) => !dead.includes(one)) : [],
+    };
+  };
+}

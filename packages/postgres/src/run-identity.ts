@@ -1,0 +1,11 @@
+/** The members of a handler's context that identify its run. */
+export interface RunIdentity {
+  readonly idempotencyKey: string;
+  readonly fence?: number | undefined;
+}
+
+/** A statement for a client of yours: `tx.query(text, values)`. */
+export interface Statement {
+  readonly text: string;
+  readonly values: string[];
+}

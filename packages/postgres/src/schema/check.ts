@@ -1,0 +1,100 @@
+import type { StoreCall } from "@svc-webhooks/core";
+import { contents, foreignIn, missingIn, namespace, openIn, type Contents } from "./contents.js";
+import { replyOf, type Database } from "../database.js";
+import { migrateText } from "../errors.js";
+import type { Schema } from "./schema.js";
+
+/** What one statement reads, as JSON. */
+interface Facts {
+  readonly now: number;
+  readonly replica: boolean;
+  readonly readOnly: string;
+  readonly fsync: string;
+  readonly version: string;
+  readonly synchronousCommit: string;
+  readonly contents: Contents;
+  readonly denied: readonly string[];
+}
+
+const facts = `select pg_catalog.json_build_object(
+  'now', extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000,
+  'replica', pg_catalog.pg_is_in_recovery(),
+  'readOnly', pg_catalog.current_setting('default_transaction_read_only'),
+  'fsync', pg_catalog.current_setting('fsync'),
+  'version', pg_catalog.version(),
+  'synchronousCommit', pg_catalog.current_setting('synchronous_commit'),
+  'contents', ${contents},
+  'denied', (select coalesce(pg_catalog.json_agg(what), '[]') from (
+    select 'usage of the schema' as what where not pg_catalog.has_schema_privilege(${namespace}, 'usage')
+    union all select pg_catalog.concat(want, ' on ', c.relname) from pg_catalog.pg_class c,
+      pg_catalog.unnest(array['select', 'insert', 'update', 'delete']) want
+      where c.relnamespace operator(pg_catalog.=) ${namespace}
+        and (c.relname operator(pg_catalog.=) 'deliveries'
+          or c.relname operator(pg_catalog.=) 'versions' and want operator(pg_catalog.=) 'select')
+        and not pg_catalog.has_table_privilege(c.oid, want)
+    union all select pg_catalog.concat('execute on ', p.proname) from pg_catalog.pg_proc p
+      where p.pronamespace operator(pg_catalog.=) ${namespace}
+        and not pg_catalog.has_function_privilege(p.oid, 'execute')
+  ) rights)
+)::pg_catalog.text as reply`;
+
+const toleratedDriftMs = 1_000;
+
+/** Lists what endangers records or transactions, one sentence each. */
+export async function checkServer(
+  database: Database<unknown>,
+  { name }: Schema,
+  call?: StoreCall,
+): Promise<readonly string[]> {
+  const problems: string[] = [...(database.problems?.() ?? [])];
+  if (name === "public") {
+    problems.push(
+      'The store\'s tables are in "public", among those of your application. Choose another `schema`, the same for `migrate` and `postgresStore`.',
+    );
+  }
+  const found = JSON.parse(replyOf(await database.query(facts, [name], call))) as Facts;
+  const missing = missingIn(found.contents);
+  const open = openIn(found.contents);
+  const foreign = foreignIn(found.contents, name);
+  problems.push(...foreign);
+  if (foreign.length === 0 && missing.length > 0) {
+    problems.push(
+      found.contents.functions.length > 0
+        ? `The schema "${name}" has no ${missing.join(", ")}: it is of another version. ${migrateText(name)}`
+        : `The database has no schema "${name}" of this store. ${migrateText(name)}`,
+    );
+  }
+  if (open.length > 0) {
+    problems.push(
+      `The schema "${name}" is of version 1: ${open.join(", ")} resolve names through the caller's search_path, so that a role that may create functions in it can act with the rights of this one. ${migrateText(name)}`,
+    );
+  }
+  if (found.denied.length > 0) {
+    problems.push(`The role lacks ${found.denied.join(", ")} in "${name}". Grant it.`);
+  }
+  if (found.replica || found.readOnly === "on") {
+    problems.push(
+      found.replica
+        ? "This server is a replica, which rejects writes, so every new delivery gets 503. Connect to the primary."
+        : "default_transaction_read_only is on, so every new delivery gets 503. Set it to off for the role or the database.",
+    );
+  }
+  // PGlite reports it as off, and writes files as its environment does.
+  if (found.fsync === "off" && !found.version.includes("PGlite")) {
+    problems.push(
+      "fsync is off, so a crash of the machine can destroy the database. Set it to on.",
+    );
+  }
+  if (found.synchronousCommit === "off") {
+    problems.push(
+      "synchronous_commit is off, so a crash of the server can forget acknowledged events with their effects. Set it to on.",
+    );
+  }
+  const driftMs = Math.abs(found.now - Date.now());
+  if (driftMs > toleratedDriftMs) {
+    problems.push(
+      `The server's clock differs from this machine's by ${Math.round(driftMs / 1_000)} s. Synchronise both.`,
+    );
+  }
+  return problems;
+}

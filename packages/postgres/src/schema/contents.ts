@@ -1,0 +1,121 @@
+import { functionNames, signatures } from "./schema.js";
+
+/** What a schema holds under the store's names. */
+export interface Contents {
+  readonly functions: readonly (Found & {
+    /** The OIDs of its parameters' types. */
+    readonly types: string;
+    /** Whether it sets its own `search_path`. Those of version 1 did not. */
+    readonly isPinned: boolean;
+  })[];
+  /** Tables and indexes. */
+  readonly relations: readonly (Found & { readonly columns: readonly string[] })[];
+}
+
+interface Found {
+  readonly name: string;
+  /** How messages name it. */
+  readonly shown: string;
+  /** Its owner, unless that owns the schema too, is a superuser or is the current role. */
+  readonly stranger: string | null;
+}
+
+/** The columns that the functions use. Later versions may add others. */
+const tables: Readonly<Record<string, readonly string[]>> = {
+  versions: ["version", "applied_at"],
+  deliveries: [
+    "fence",
+    "lease_ends_at",
+    "expires_at",
+    "key",
+    "lineage",
+    "run",
+    "purge_hour",
+    "state",
+    "token",
+  ],
+};
+
+const indexes = ["deliveries_pkey", "deliveries_purge_hour"];
+
+/** The schema `$1`, or null. */
+export const namespace: string =
+  "(select pg_catalog.to_regnamespace(pg_catalog.quote_ident($1::pg_catalog.text))::pg_catalog.oid)";
+
+/** An expression for those with these names in a catalog, whose columns have this prefix, as JSON. */
+const found = (
+  [catalog, prefix, shown]: readonly string[],
+  names: readonly string[],
+  members: string,
+) => `(select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('name', c.${prefix}name,
+    'shown', c.oid::pg_catalog.${shown}, 'stranger', (select r.rolname from pg_catalog.pg_roles r, pg_catalog.pg_namespace n
+      where r.oid operator(pg_catalog.=) c.${prefix}owner and n.oid operator(pg_catalog.=) ${namespace} and not r.rolsuper
+        and r.oid operator(pg_catalog.<>) n.nspowner and r.rolname operator(pg_catalog.<>) current_user),
+    ${members})), '[]')
+  from pg_catalog.${catalog} c where c.${prefix}namespace operator(pg_catalog.=) ${namespace}
+    and c.${prefix}name operator(pg_catalog.=) any (array['${names.join("','")}']::pg_catalog.name[]))`;
+
+const functionsFound = found(
+  ["pg_proc", "pro", "regprocedure"],
+  functionNames,
+  `'types', c.proargtypes::pg_catalog.text,
+    'isPinned', coalesce('search_path=pg_catalog, pg_temp' operator(pg_catalog.=) any (c.proconfig), false)`,
+);
+
+const relationsFound = found(
+  ["pg_class", "rel", "regclass"],
+  [...Object.keys(tables), ...indexes],
+  `'columns', (select coalesce(pg_catalog.json_agg(a.attname), '[]') from pg_catalog.pg_attribute a
+      where a.attrelid operator(pg_catalog.=) c.oid)`,
+);
+
+/** An expression for the `Contents` of the schema `$1`, as JSON. Every role may read them. */
+export const contents: string = `pg_catalog.json_build_object('functions', ${functionsFound}, 'relations', ${relationsFound})`;
+
+const functionIn = ({ functions }: Contents, name: string) =>
+  functions.find((one) => one.name === name && one.types === signatures[name]);
+
+export const relationIn = ({ relations }: Contents, name: string): Found | undefined =>
+  relations.find((one) => one.name === name);
+
+/** What this version needs and the schema lacks. */
+export const missingIn = (all: Contents): readonly string[] => [
+  ...functionNames.filter((name) => !functionIn(all, name)),
+  ...Object.keys(tables)
+    .filter((name) => !relationIn(all, name))
+    .map((name) => `table ${name}`),
+  ...indexes.filter((name) => !relationIn(all, name)).map((name) => `index ${name}`),
+];
+
+/** The functions that resolve names through the caller's `search_path`. */
+export const openIn = (all: Contents): readonly string[] =>
+  functionNames.filter((name) => functionIn(all, name)?.isPinned === false);
+
+/** What the schema holds under the store's names and does not belong to it, as texts for an operator. */
+export function foreignIn({ functions, relations }: Contents, schema: string): readonly string[] {
+  const problems: string[] = [];
+  const ofTables = relations.filter(({ name }) => name in tables);
+  for (const { name, columns } of ofTables) {
+    const lacking = tables[name]?.filter((column) => !columns.includes(column)) ?? [];
+    if (lacking.length > 0) {
+      problems.push(
+        `The table "${name}" in the schema "${schema}" is not that of this store: it has no column ${lacking.join(", ")}. Choose another \`schema\`, the same for \`migrate\` and \`postgresStore\`.`,
+      );
+    }
+  }
+  const strangers = [...functions, ...ofTables].flatMap(({ shown, stranger }) =>
+    stranger === null ? [] : `${shown} of ${stranger}`,
+  );
+  if (strangers.length > 0) {
+    problems.push(
+      `The schema "${schema}" holds ${strangers.join(", ")}. This role does not own the schema, and can change what the store runs. If you trust it, make the owner of the schema their owner; otherwise drop them and run \`migrate\` again.`,
+    );
+  }
+  const overloads = functions.filter(({ name, types }) => types !== signatures[name]);
+  if (overloads.length > 0) {
+    problems.push(
+      `The schema "${schema}" holds ${overloads.map(({ shown }) => shown).join(", ")}, which this store does not use, and which can make its calls ambiguous. Drop it.`,
+    );
+  }
+  return problems;
+}

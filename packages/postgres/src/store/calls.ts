@@ -1,0 +1,71 @@
+import { WebhookError, type StoreCall } from "@svc-webhooks/core";
+import { replyOf, type Database } from "../database.js";
+import type { Schema } from "../schema/schema.js";
+import { explained, isPoolTimeout, isTransient, notSent } from "../errors.js";
+
+/** The store's calls of one statement each. */
+export interface Calls {
+  /** Resolves to the reply. */
+  readonly call: (
+    text: string,
+    values: readonly string[],
+    storeCall?: StoreCall,
+  ) => Promise<string>;
+  /** Throws `not_sent` if a claim would wait behind calls that nobody waits for, as many as there are connections. */
+  readonly assertNotCongested: () => void;
+  /** Returns the error that states the cause of a statement's error. */
+  readonly explainedCall: (error: unknown) => unknown;
+}
+
+export function createCalls(database: Database<unknown>, schema: Schema): Calls {
+  /** The calls that are pending, some of them after their deadline. */
+  const pendingCalls = new Set<{ readonly deadline: StoreCall | undefined }>();
+
+  const explainedCall = (error: unknown) => {
+    // Those that have stopped responding may hold all of the pool.
+    const problems = isPoolTimeout(error) ? (database.problems?.() ?? []) : [];
+    return problems.length > 0 ? notSent(error, problems) : explained(error, schema);
+  };
+
+  const call = async (text: string, values: readonly string[], storeCall?: StoreCall) => {
+    const own = { deadline: storeCall };
+    pendingCalls.add(own);
+    try {
+      return await retried(text, values, storeCall);
+    } finally {
+      pendingCalls.delete(own);
+    }
+  };
+
+  const retried = async (text: string, values: readonly string[], storeCall?: StoreCall) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return replyOf(await database.query(text, values, storeCall));
+      } catch (error) {
+        // Of databases whose default isolation is stricter than "read committed".
+        if (!isTransient(error) || attempt === attempts) throw explainedCall(error);
+      }
+    }
+  };
+
+  const assertNotCongested = () => {
+    const { connections = 10 } = database;
+    if (pendingCalls.size < connections) return;
+    const overdue = [...pendingCalls].filter(({ deadline }) => deadline?.signal.aborted);
+    if (overdue.length >= connections) throw congested(database);
+  };
+
+  return { call, assertNotCongested, explainedCall };
+}
+
+const congested = (database: Database<unknown>) =>
+  new WebhookError(
+    "not_sent",
+    [
+      "PostgreSQL has not replied in time to as many calls as there are connections: no claim is sent until one of them ends.",
+      ...(database.problems?.() ?? []),
+    ].join(" "),
+  );
+
+/** Of a call that fails because another one changed the record. */
+const attempts = 10;

@@ -1,0 +1,110 @@
+import { WebhookError } from "@svc-webhooks/core";
+
+/** How long a transaction may take to begin: one connection and one round trip. */
+const beginMs = 5_000;
+
+/** How many leases `work` may take while its lease is not renewed because the pool has no connection. */
+const mostLeases = 10;
+
+/**
+ * Limits how long a transaction waits for the server's replies, and keeps its connection without a lease.
+ *
+ * - **begin**: `beginMs`, then the signal is aborted.
+ * - **work**: its statements are the application's, so only its lease is watched. Each renewal starts the lease
+ *   again. When it ends, the signal is aborted, unless a renewal found no connection: then the pool may be full of
+ *   transactions that are as healthy as this one, and it gets another lease, `mostLeases` in all.
+ * - **end**: a lease, then the signal is aborted.
+ */
+export class ReplyLimit {
+  readonly leaseMs: number;
+  readonly #controller = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #isWorking = false;
+  #isPoolFull = false;
+  #leasesLeft = mostLeases;
+  /** Whether it is being completed and committed. */
+  isEnding = false;
+
+  /** Begins it. */
+  constructor(leaseMs: number) {
+    this.leaseMs = leaseMs;
+    this.#after(beginMs, () => this.#controller.abort(notBegun()));
+  }
+
+  /** Aborted when the time has passed. Its reason is a `WebhookError` `no_reply`. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Throws if the time has passed. */
+  startWork(): void {
+    this.signal.throwIfAborted();
+    this.#isWorking = true;
+    this.#startLease();
+  }
+
+  /** The lease was renewed. */
+  renew(): void {
+    this.#leasesLeft = mostLeases;
+    if (this.#isWorking) this.#startLease();
+  }
+
+  /** The lease could not be renewed, because the pool had no connection. */
+  noteFullPool(): void {
+    this.#isPoolFull = true;
+  }
+
+  /** Throws if the time has passed. */
+  startEnd(): void {
+    this.signal.throwIfAborted();
+    this.#isWorking = false;
+    this.isEnding = true;
+    this.#after(this.leaseMs, () => this.#controller.abort(noReply(this.leaseMs)));
+  }
+
+  /** Settles like `work`, or rejects when the time has passed. */
+  over<Result>(work: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.signal.addEventListener("abort", () => reject(this.signal.reason as Error));
+      work.then(resolve, reject).finally(() => {
+        this.#isWorking = false;
+        clearTimeout(this.#timer);
+      });
+    });
+  }
+
+  #startLease(): void {
+    this.#isPoolFull = false;
+    this.#leasesLeft -= 1;
+    this.#after(this.leaseMs, () => {
+      // A process that was frozen reads first what has arrived meanwhile.
+      this.#after(1_000, () => {
+        if (this.#isPoolFull && this.#leasesLeft > 0) this.#startLease();
+        else this.#controller.abort(leaseEnded());
+      });
+    });
+  }
+
+  #after(ms: number, run: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(run, ms);
+  }
+}
+
+const notBegun = () =>
+  new WebhookError(
+    "no_reply",
+    `The transaction has not begun within ${beginMs / 1_000} s: no connection of the pool became free, or PostgreSQL has not replied. Nothing of it is committed. Let the error reject the handler.`,
+  );
+
+const noReply = (ms: number) =>
+  new WebhookError(
+    "no_reply",
+    `PostgreSQL has not replied to the end of the transaction within ${ms / 1_000} s, so its connection was closed. Let the error reject the handler: the next attempt finds out whether it was committed.`,
+  );
+
+const leaseEnded = () =>
+  new WebhookError(
+    "no_reply",
+    "The lease ended while `work` ran and could not be renewed: PostgreSQL has probably stopped responding. The connection was closed, and nothing of the transaction is committed. Let the error reject the handler.",
+  );

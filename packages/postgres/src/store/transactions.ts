@@ -1,0 +1,175 @@
+import { assertValid, ReceiverConfigError, WebhookError } from "@svc-webhooks/core";
+import { firstStatement, unlessEnded, type Database } from "../database.js";
+import { explainedWork, isEnded } from "../errors.js";
+import { NotedPromise } from "./noted-promise.js";
+import { ReplyLimit } from "./reply-limit.js";
+import type { RunIdentity, Statement } from "../run-identity.js";
+import type { Schema } from "../schema/schema.js";
+import { uuid } from "./wire.js";
+
+interface Transaction {
+  readonly own: () => NotedPromise<unknown>;
+  /** Undefined until it begins. */
+  limit?: ReplyLimit;
+}
+
+/** A run that this store has claimed, until it is completed or released. */
+interface Run {
+  /** Its transactions that are open, or that have failed before anything awaited them. */
+  readonly transactions: Set<Transaction>;
+  /** Whether a transaction has completed it, so that `complete` needs no statement. */
+  isFinished: boolean;
+}
+
+/** The runs that a store has claimed, and the transactions of their handlers. */
+export interface Transactions {
+  readonly begin: <Result>(
+    context: RunIdentity,
+    work: (tx: unknown) => Promise<Result>,
+  ) => Promise<Result>;
+  readonly finish: (context: RunIdentity) => Statement;
+  /** A claim is requested with this lease. */
+  readonly noteLease: (leaseMs: number) => void;
+  readonly addRun: (key: string, owner: string, fence: number) => void;
+  readonly runOf: (key: string, owner: string) => Run | undefined;
+  /** Forgets a run that is completed or released. Returns whether a transaction has completed it. */
+  readonly endRun: (key: string, owner: string) => boolean;
+}
+
+export function createTransactions(
+  database: Database<unknown>,
+  schema: Schema,
+  explainedCall: (error: unknown) => unknown,
+): Transactions {
+  // Two runs of one key can be in this process: one has lost its lease. A context has the fence of its run, and
+  // the store's calls have its owner.
+  const fences = new Map<string, number>();
+  const runs = new Map<string, Run>();
+  /** The longest lease of a claim: how long the others wait for a process that is frozen. */
+  let idleTimeoutMs = 0;
+
+  const finish = (context: RunIdentity): Statement => {
+    // JavaScript callers may pass anything, and a copy of the context lacks its getters.
+    const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
+    if (typeof idempotencyKey !== "string") throw notAContext();
+    if (fence === undefined) {
+      const text =
+        'The context has no fence, so this run cannot complete the delivery: the store was unavailable, and `onStoreError` is "process".';
+      throw Object.assign(new TypeError(text), { code: "not_claimed" });
+    }
+    if (!Number.isSafeInteger(fence)) throw notAContext();
+    return { text: schema.finish, values: [uuid(idempotencyKey), String(fence)] };
+  };
+
+  const transact = async <Result>(
+    context: RunIdentity,
+    work: (tx: unknown) => Promise<Result>,
+    run: Run | undefined,
+    transaction: Transaction,
+  ): Promise<Result> => {
+    const { text, values } = finish(context);
+    assertValid(
+      typeof work === "function",
+      "work",
+      "`work` must be a function: store.transaction(context, (tx) => ...).",
+    );
+    const limit = (transaction.limit = new ReplyLimit(idleTimeoutMs || 30_000));
+    const mark = values.join(" ");
+    let isMarked = false;
+    let hasFinished = false;
+    const pending = database.transaction(
+      async (tx, query) => {
+        limit.startWork();
+        const effects = await rejecting(explainedWork, () => work(tx));
+        limit.startEnd();
+        await rejecting(
+          (error) => (isEnded(error) ? endedByWork() : explainedCall(error)),
+          () => (isMarked ? query(unlessEnded(text), [...values, mark]) : query(text, values)),
+        );
+        // Before the commit: the reply to a concurrent `extend` may arrive first.
+        hasFinished = true;
+        if (run) run.isFinished = true;
+        return effects;
+      },
+      {
+        get first() {
+          isMarked = true;
+          return firstStatement(limit.leaseMs, mark);
+        },
+        idleTimeoutMs: limit.leaseMs,
+        endsWithQuery: true,
+        signal: limit.signal,
+      },
+    );
+    try {
+      return await limit.over(pending);
+    } catch (error) {
+      // A second transaction of the run fails, and the first one has still finished it.
+      if (run && hasFinished) run.isFinished = false;
+      throw error;
+    }
+  };
+
+  return {
+    begin<Result>(context: RunIdentity, work: (tx: unknown) => Promise<Result>) {
+      const { idempotencyKey = "", fence = 0 } = Object(context) as Partial<RunIdentity>;
+      const run = runs.get(named(idempotencyKey, fence));
+      const transaction: Transaction = { own: () => result };
+      run?.transactions.add(transaction);
+      const forget = () => run?.transactions.delete(transaction);
+      const result = new NotedPromise<Result>((resolve, reject) => {
+        const ended = transact(context, work, run, transaction);
+        ended.then(forget, (error) => {
+          if (result.isAwaited) forget();
+          // `complete` refuses the run, so the rejection need not end the process.
+          else if (run) result.failWith(error);
+        });
+        ended.then(resolve, reject);
+      });
+      return result;
+    },
+    finish,
+    noteLease(leaseMs) {
+      idleTimeoutMs = Math.max(idleTimeoutMs, leaseMs);
+    },
+    addRun(key, owner, fence) {
+      fences.set(named(key, owner), fence);
+      runs.set(named(key, fence), { transactions: new Set(), isFinished: false });
+    },
+    runOf: (key, owner) => runs.get(named(key, fences.get(named(key, owner)))),
+    endRun(key, owner) {
+      const name = named(key, fences.get(named(key, owner)));
+      const isFinished = runs.get(name)?.isFinished === true;
+      runs.delete(name);
+      fences.delete(named(key, owner));
+      return isFinished;
+    },
+  };
+}
+
+const named = (key: string, owner: string | number | undefined): string => `${key} ${owner}`;
+
+/** Runs a step, whose error becomes another one. */
+async function rejecting<Result>(
+  as: (error: unknown) => unknown,
+  step: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await step();
+  } catch (error) {
+    throw as(error);
+  }
+}
+
+const notAContext = () =>
+  new ReceiverConfigError(
+    "invalid_option",
+    "context",
+    "Pass the handler's own `context`, not a copy of it: store.transaction(context, (tx) => ...).",
+  );
+
+const endedByWork = () =>
+  new WebhookError(
+    "transaction_ended",
+    "`work` has ended its transaction with `commit` or `rollback`. What it committed stays, and the delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back.",
+  );

@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import type { ClaimResult } from "@svc-webhooks/core";
+
+/* Values of the contract as the texts that the functions of `schema.sql` take and return. */
+
+/** The key of the record. Receivers' keys are 32 hex digits; others are hashed to that. */
+export function uuid(key: string): string {
+  if (/^[0-9a-f]{32}$/.test(key)) return key;
+  return createHash("sha256").update(key).digest("hex").slice(0, 32);
+}
+
+/** A text of PostgreSQL cannot contain NUL. Receivers' tokens and lineages are unchanged. */
+export const encoded = (text = ""): string => (/^[\w-]*$/.test(text) ? text : JSON.stringify(text));
+
+const decoded = (text: string): string =>
+  text.startsWith('"') ? (JSON.parse(text) as string) : text;
+
+export function claimResult(reply: string): ClaimResult {
+  const rest = reply.slice(1);
+  switch (reply.charAt(0)) {
+    case "c": {
+      const [fence, run] = rest.split(" ");
+      return { status: "claimed", fence: Number(fence), run: Number(run) };
+    }
+    case "b":
+      return { status: "busy", leaseLeftMs: Number(rest) };
+    case "d":
+      return { status: "done", lineage: decoded(rest) || undefined };
+    case "p":
+      return { status: "parked", lineage: decoded(rest) || undefined };
+    default:
+      throw new Error(`PostgreSQL returned ${JSON.stringify(reply.slice(0, 50))} for a claim.`);
+  }
+}
