@@ -1,4 +1,4 @@
-import { assertOptions, ReceiverConfigError, type DeliveryStore } from "@svc-webhooks/core";
+import { assertOptions, assertValid, type DeliveryStore } from "@svc-webhooks/core";
 import type { DeliveryRecords } from "./records.js";
 
 type Calls = Pick<
@@ -80,13 +80,17 @@ export function durableObjectStore<Id>(
 ): DeliveryStore {
   assertOptions(options, ["shards"]);
   const { shards = 16 } = options;
-  if (!Number.isInteger(shards) || shards < 1 || shards > 1_024) {
-    throw invalid("shards", "`shards` must be a whole number from 1 to 1024.");
-  }
+  assertValid(
+    Number.isInteger(shards) && shards >= 1 && shards <= 1_024,
+    "shards",
+    "`shards` must be a whole number from 1 to 1024.",
+  );
   // JavaScript callers may pass anything; `env.X` is undefined if wrangler.jsonc does not bind X.
-  if (typeof (namespace as Partial<typeof namespace> | undefined)?.idFromName !== "function") {
-    throw invalid("namespace", "`namespace` must be a Durable Object binding of wrangler.jsonc.");
-  }
+  assertValid(
+    typeof (namespace as Partial<typeof namespace> | undefined)?.idFromName === "function",
+    "namespace",
+    "`namespace` must be a Durable Object binding of wrangler.jsonc.",
+  );
   const shard = (index: number) => namespace.get(namespace.idFromName(`shard ${index}`));
   // The value, not its promise: a Worker must not await a promise of another request.
   let agreed: number | undefined;
@@ -112,6 +116,3 @@ export function durableObjectStore<Id>(
     forget: async (key) => (await shardOf(key)).forget(key),
   };
 }
-
-const invalid = (option: string, text: string) =>
-  new ReceiverConfigError("invalid_option", option, text);

@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
 import type { MiniflareOptions } from "miniflare";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { dial, requestHead } from "@svc-webhooks/kit/clients";
+import { until } from "@svc-webhooks/kit/until";
 import { signed } from "@svc-webhooks/kit/deliveries";
 import { bundled } from "@svc-webhooks/kit/launch";
 import { codeOf, signedInit } from "@svc-webhooks/kit/web";
@@ -27,10 +28,8 @@ test.each<[string, Partial<MiniflareOptions>]>([
     const { origin } = await start(bindings);
     const response = await fetch(`${origin}/webhooks`, await signedInit());
     expect(await codeOf(response)).toBe("handler_timeout");
-    await vi.waitFor(
-      async () => expect(await (await fetch(`${origin}/finished`)).json()).toBe(true),
-      { timeout: 5_000 },
-    );
+    const hasFinished = async () => (await (await fetch(`${origin}/finished`)).json()) === true;
+    await until(hasFinished, "the handler finishes");
   },
 );
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { BodyError, type DeadlineCall } from "@svc-webhooks/core";
+import { BodyError, type DeadlineCall, type MaybePromise } from "@svc-webhooks/core";
 import getRawBody from "raw-body";
 import { frameworkFix } from "./framework-fix.js";
 
@@ -22,8 +22,8 @@ export interface Reading {
  * `req.rawBody`, otherwise those of the stream if nothing has read it, even if `req.body` is set.
  *
  * @param limit in bytes; reading stops as soon as more have arrived
- * @param call what a receiver passes to its body reader: once `call.signal` is aborted, the reading
- *   ends and what was read is released; default: never
+ * @param call what a receiver passes to its body reader: once `call.signal` is aborted, or if it
+ *   is already, the reading ends and what was read is released; default: never
  * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for
  *   every 64 bytes), `aborted` (the client disconnected, or the signal), `body_unavailable`
  *
@@ -46,22 +46,28 @@ export interface Reading {
  * }).listen(3000);
  * ```
  */
-export function readRawBody(
+export async function readRawBody(
   request: IncomingMessage,
   limit: number,
   call?: DeadlineCall,
 ): Promise<Uint8Array> {
+  // It emits no event any more.
+  if (call?.signal.aborted) throw new BodyError("aborted");
   const reading: Reading = {};
   call?.signal.addEventListener("abort", () => reading.stop?.(), { once: true });
   return readBody(request, limit, reading);
 }
 
-/** {@link readRawBody}, stopped without a signal: creating and watching one took 4.7 µs per request. */
-export async function readBody(
+/**
+ * {@link readRawBody}, stopped without a signal: creating and watching one took 4.7 µs per request. Bytes
+ * that are known already are returned, and what prevents the reading is thrown: an `async` function would
+ * add a promise to each request.
+ */
+export function readBody(
   request: IncomingMessage,
   limit: number,
   reading: Reading,
-): Promise<Uint8Array> {
+): MaybePromise<Uint8Array> {
   const { body, rawBody, aborted }: TouchedRequest = request;
   if (isBytes(body)) return body;
   if (isBytes(rawBody)) return rawBody;
@@ -76,7 +82,7 @@ export async function readBody(
 /**
  * Reads with raw-body, which receives a guard instead of the request. Without the guard, raw-body
  * lists every piece (1,000,000 chunks of one byte took 400 MiB), throws in its `end` listener if a
- * piece was text, and never calls back for a request that is closed early.
+ * piece was text, and never settles for a request that is closed early.
  */
 function readStream(
   request: IncomingMessage,
@@ -84,48 +90,49 @@ function readStream(
   reading: Reading,
 ): Promise<Uint8Array> {
   if (request.readableEncoding) throw new BodyError("body_unavailable", notBytes(""));
-  return new Promise((resolve, reject) => {
-    // raw-body removes its listeners before it calls back; after that nothing is forwarded.
-    const listeners: Record<string, ((value?: unknown) => void) | undefined> = {};
-    let pieces = 0;
-    let bytes = 0;
-    const take = (chunk: unknown) => {
-      if (!isBytes(chunk)) return fail(new BodyError("body_unavailable", notBytes(chunk)));
-      pieces += 1;
-      bytes += chunk.length;
-      if (pieces > 1024 + bytes / 64) fail(new BodyError("body_too_large"));
-      else listeners["data"]?.(chunk);
-    };
-    const fail = (error: unknown) => listeners["error"]?.(error);
-    const end = () => {
-      // A request of `node:http2` ends when its stream is reset.
-      if ((request as TouchedRequest).aborted) return abort();
-      try {
-        listeners["end"]?.();
-      } catch (error) {
-        // There was not enough memory to join the pieces.
-        fail(error);
-      }
-    };
-    const abort = () => {
-      if (listeners["error"]) fail(new BodyError("aborted"));
-    };
-    reading.stop = abort;
-    const guard = {
-      on: (name: string, listener: () => void) => (listeners[name] = listener),
-      removeListener: (name: string) => (listeners[name] = undefined),
-      unpipe() {},
-    };
-    // raw-body uses only these three methods of a stream.
-    getRawBody(guard as unknown as NodeJS.ReadableStream, { limit }, (error, body) => {
-      if (!error) return resolve(body);
-      // The rest is read and discarded; otherwise the connection could not be reused.
-      request.off("data", take);
-      reject(error.type === "entity.too.large" ? new BodyError("body_too_large") : error);
-    });
-    request.on("data", take).once("end", end).once("error", abort).once("close", abort);
-    // Middleware may have paused it.
-    request.resume();
+  // raw-body adds its listeners immediately, and removes them before it settles; after that nothing is
+  // forwarded.
+  const listeners: Record<string, ((value?: unknown) => void) | undefined> = {};
+  const guard = {
+    on: (name: string, listener: () => void) => (listeners[name] = listener),
+    removeListener: (name: string) => (listeners[name] = undefined),
+    unpipe() {},
+  };
+  const fail = (error: unknown) => listeners["error"]?.(error);
+  const abort = () => {
+    if (listeners["error"]) fail(new BodyError("aborted"));
+  };
+  reading.stop = abort;
+  let pieces = 0;
+  let bytes = 0;
+  const take = (chunk: unknown) => {
+    if (!listeners["data"]) return;
+    if (!isBytes(chunk)) return fail(new BodyError("body_unavailable", notBytes(chunk)));
+    pieces += 1;
+    bytes += chunk.length;
+    if (pieces > 1024 + bytes / 64) fail(new BodyError("body_too_large"));
+    else listeners["data"](chunk);
+  };
+  const end = () => {
+    // A request of `node:http2` ends when its stream is reset.
+    if ((request as TouchedRequest).aborted) return abort();
+    try {
+      listeners["end"]?.();
+    } catch (error) {
+      // There was not enough memory to join the pieces.
+      fail(error);
+    }
+  };
+  // raw-body uses only these three methods of a stream.
+  const body = getRawBody(guard as unknown as NodeJS.ReadableStream, { limit });
+  // `once` would make a wrapper for each; all of them do nothing after the end.
+  request.on("data", take).on("end", end).on("error", abort).on("close", abort);
+  // Middleware may have paused it.
+  request.resume();
+  return body.catch((error: Error & { readonly type?: string }) => {
+    // The rest is read and discarded; otherwise the connection could not be reused.
+    request.off("data", take);
+    throw error.type === "entity.too.large" ? new BodyError("body_too_large") : error;
   });
 }
 

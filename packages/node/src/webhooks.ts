@@ -4,7 +4,7 @@ import {
   answer,
   assertOptions,
   assertReceiver,
-  ReceiverConfigError,
+  assertValid,
   type Outcome,
   type Receiver,
 } from "@svc-webhooks/core";
@@ -53,19 +53,20 @@ export function webhooks(
   assertReceiver(receiver);
   assertOptions(options, ["fix"]);
   const { fix = "let the receiver read the request first" } = options;
-  if (typeof fix !== "string") {
-    throw new ReceiverConfigError("invalid_option", "fix", "`fix` must be a string.");
-  }
+  assertValid(typeof fix === "string", "fix", "`fix` must be a string.");
   return async (request, response) => {
-    if (typeof request?.on !== "function") {
-      const text = "`request` must be a raw one of node:http, and `response` too.";
-      throw new ReceiverConfigError("invalid_option", "request", text);
-    }
+    assertValid(
+      typeof request?.on === "function",
+      "request",
+      "`request` must be a raw one of node:http, and `response` too.",
+    );
     const reading: Reading = {};
+    // Read once: it is a getter.
+    const { headers } = request;
     try {
       const outcome = await receiver.receive({
         method: request.method ?? "",
-        headers: (name) => request.headers[name],
+        headers: (name) => headers[name],
         body: (limit) => readBody(request, limit, reading),
         fix,
       });
@@ -92,14 +93,15 @@ function send(response: ServerResponse, outcome: Outcome, framing: Record<string
   if (response.headersSent || response.destroyed) return;
   // Built for each response: a wrapped receiver may change any part of an outcome.
   const { status, headers, body } = answer(outcome);
-  // The small object comes first: spreading `headers` before a literal took 0.8 µs, after it 0.1 µs.
   framing["Content-Length"] = String(Buffer.byteLength(body));
-  response.writeHead(status, { ...framing, ...headers }).end(body);
+  // Node walks over the object that a spread makes more slowly.
+  response.writeHead(status, Object.assign(framing, headers)).end(body);
 }
 
 /**
  * Ends what waits for the rest of a body: on HTTP/2 the stream, on HTTP/1 the connection of a late
- * body. Elsewhere on HTTP/1 the rest is read and discarded, so the connection can be reused.
+ * body. Elsewhere on HTTP/1 the rest is read and discarded, so the connection can be reused; the server's
+ * `requestTimeout` ends a body that does not.
  */
 function stopWaiting(request: IncomingMessage, response: ServerResponse, isLate: boolean): void {
   const { stream } = request as IncomingMessage & Partial<Http2Request>;

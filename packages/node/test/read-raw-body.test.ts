@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import type { DeadlineCall } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { dial, requestHead, send } from "@svc-webhooks/kit/clients";
@@ -17,6 +18,7 @@ interface Reading {
   readonly body?: string;
   readonly chunked?: boolean;
   readonly limit?: number;
+  readonly call?: DeadlineCall;
 }
 
 /** The text that was read, or the error's code and hint. */
@@ -27,11 +29,12 @@ const resultOf = (reading: Promise<Uint8Array>): Promise<unknown> =>
   );
 
 /** Sends a request to a real server and returns the result of reading it. */
-async function read({ touch, body = "0123456789", chunked = false, limit = 100 }: Reading = {}) {
+async function read(reading: Reading = {}) {
+  const { touch, body = "0123456789", chunked = false, limit = 100, call } = reading;
   const result = gate<unknown>();
   const port = await listen(async (request, response) => {
     await touch?.(request);
-    result.open(await resultOf(readRawBody(request, limit)));
+    result.open(await resultOf(readRawBody(request, limit, call)));
     response.end();
   });
   const sent = send(port, { headers: {}, body: Buffer.from(body) }, { chunked });
@@ -180,6 +183,13 @@ test.each<[string, string, number, (request: Readable, deadline: AbortController
   expect(pieces.filter((piece) => piece.deref() !== undefined)).toEqual([]);
   // The request and the promise stay referenced, as by a keep-alive connection and a report.
   expect([request.readableLength, reading]).toEqual([0, expect.any(Promise)]);
+});
+
+test.each<[string, Touch]>([
+  ["to be read", () => {}],
+  ["that middleware kept", consumes({ rawBody: bytes("0123456789") })],
+])("returns no body %s if the signal is aborted already", async (_which, touch) => {
+  expect(await read({ touch, call: { signal: AbortSignal.abort() } })).toEqual(aborted);
 });
 
 describe("rejects with body_unavailable and the cause", () => {

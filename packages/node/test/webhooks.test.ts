@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { webhooks } from "@svc-webhooks/node";
 import { fakeClock } from "@svc-webhooks/testing";
@@ -31,6 +34,18 @@ test("ignores a signature in the trailers of a request", async () => {
     `${body.length.toString(16)}\r\n${String(body)}\r\n0\r\nx-svc-signature: ${signature}\r\n\r\n`,
   );
   expect(await client.response).toMatch(/^HTTP\/1.1 401 [^]*"signature_missing"/);
+});
+
+test("responds to a body without an end, which the server's requestTimeout cuts", async () => {
+  const limits = { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 100 };
+  const server = createServer(limits, webhooks(observedReceiver().receiver));
+  server.listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const client = dial((server.address() as AddressInfo).port);
+  client.write(requestHead(unsigned("", { "transfer-encoding": "chunked" }).headers));
+  client.write("1\r\nx\r\n");
+  expect(await client.closed).toMatch(/^HTTP\/1.1 401 [^]*"signature_missing"/);
 });
 
 test.each([
