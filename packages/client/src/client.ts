@@ -1,22 +1,20 @@
-import { checkDomain, checkEmail, checkEndpoint, pathId } from "./checks.js";
-import { refused, type Call } from "./http/prepare.js";
-import { responsePromise, type ResponsePromise } from "./http/promise.js";
+import { checkDomain, checkEmail, checkEndpoint, pathId } from "./http/checks.js";
+import { checkRequest, type Call } from "./http/prepare.js";
 import { send, type Sent } from "./http/send.js";
 import {
+  check,
   resolveOptions,
   type ClientOptions,
+  type Connection,
   type KeyedRequestOptions,
   type RedeliverOptions,
   type RequestOptions,
   type RotateOptions,
 } from "./options.js";
 import { list, type List } from "./pages.js";
-import {
-  redeliverFailed,
-  type BulkRedelivery,
-  type BulkRedeliveryOptions,
-} from "./recipes/redeliver-failed.js";
-import { waitForSend, type WaitOptions } from "./recipes/wait-for-send.js";
+import type { BulkRedelivery, BulkRedeliveryOptions, WaitOptions } from "./recipes.js";
+import { redeliverFailed } from "./recipes/redeliver-failed.js";
+import { waitForSend } from "./recipes/wait-for-send.js";
 import type {
   AcceptedSend,
   Domain,
@@ -30,6 +28,7 @@ import type {
   WebhookEventQuery,
   WebhookEventType,
 } from "./resources.js";
+import { responsePromise, type ResponsePromise } from "./response-promise.js";
 
 /** A request that the client has no operation for. */
 export type CustomCall = Pick<Call, "query" | "body">;
@@ -100,6 +99,7 @@ export interface Client {
   /**
    * Makes any other request to the same service: `client.request("GET", "/v1/sends/send_1")`. With an
    * `idempotencyKey`, also a POST is repeated after a lost response. No key is made for it.
+   * A member of the third argument besides `query` and `body` is a ClientConfigError `invalid_option`.
    */
   readonly request: <Result>(
     method: Call["method"],
@@ -132,16 +132,7 @@ export interface Client {
 export function createClient(options: ClientOptions = {}): Client {
   const connection = resolveOptions(options);
 
-  /** Calls `make` late, so that its errors too are rejections. */
-  const request = <Result>(
-    make: () => Call,
-    given: KeyedRequestOptions = {},
-    resultOf = ({ value }: Sent) => value as Result,
-  ): ResponsePromise<Result> => {
-    const sending = async () => send(connection, make(), given);
-    return responsePromise(sending(), resultOf);
-  };
-
+  const request = requester(connection);
   const client: Client = {
     emails: {
       send: (email, given) =>
@@ -238,8 +229,15 @@ export function createClient(options: ClientOptions = {}): Client {
     },
     request: (method, path, call, given) =>
       request(() => {
-        if (!/^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))[^/?#\\\s]*)+$/i.test(path))
-          throw refused("path", "`path` must begin with a slash. Pass the query as `query`.");
+        checkRequest(
+          /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))[^/?#\\\s]*)+$/i.test(path),
+          "`path` must begin with a slash. Pass the query as `query`.",
+        );
+        for (const name of Object.keys({ ...call }))
+          check(
+            ["query", "body"].includes(name),
+            `The option \`${name}\` must be in the fourth argument.`,
+          );
         return { ...call, method, path, key: "optional", mayBeEmpty: true };
       }, given),
   };
@@ -247,3 +245,15 @@ export function createClient(options: ClientOptions = {}): Client {
 }
 
 const endpointPath = (id: string) => `/v1/webhook-endpoints/${pathId("webhook_endpoint_id", id)}`;
+
+/** Calls `make` late, so that its errors too are rejections. */
+const requester =
+  (connection: Connection) =>
+  <Result>(
+    make: () => Call,
+    given: KeyedRequestOptions = {},
+    resultOf = ({ value }: Sent) => value as Result,
+  ): ResponsePromise<Result> => {
+    const sending = async () => send(connection, make(), given);
+    return responsePromise(sending(), resultOf);
+  };

@@ -3,28 +3,35 @@ import type { Open } from "./resources.js";
 /** Marks the errors of each copy of this package: an app may load it as ESM and as CommonJS. */
 const brand = Symbol.for("svc-webhooks.client.error");
 
-/** Why a request failed. The service may use further codes; `http_<status>` stands for a response without one. */
-export type ErrorCode = Open<
+/**
+ * The class of each known code, as the interface document or this client ties them. The service may respond with
+ * a known code and another status: the class follows the status.
+ */
+export interface ErrorsByCode {
   // The interface document.
-  | "authentication_required"
-  | "missing_idempotency_key"
-  | "invalid_request"
-  | "rate_limited"
+  readonly authentication_required: AuthenticationError;
+  readonly missing_idempotency_key: InvalidRequestError;
+  readonly invalid_request: InvalidRequestError;
+  readonly rate_limited: RateLimitError;
   // Assumed, as in the sandbox.
-  | "not_found"
-  | "conflict"
-  | "idempotency_conflict"
-  | "idempotency_in_progress"
+  readonly not_found: NotFoundError;
+  readonly conflict: ConflictError;
+  readonly idempotency_conflict: ConflictError;
+  readonly idempotency_in_progress: ConflictError;
   // This client.
-  | "invalid_option"
-  | "not_reached"
-  | "connection_failed"
-  | "attempt_timeout"
-  | "deadline_exceeded"
-  | "aborted"
-  | "invalid_response"
-  | "redirected"
->;
+  readonly invalid_option: ClientConfigError;
+  readonly not_reached: SvcError;
+  readonly connection_failed: ConnectionError;
+  readonly attempt_timeout: TimeoutError;
+  readonly deadline_exceeded: TimeoutError;
+  readonly aborted: AbortedError;
+  readonly invalid_response: InvalidResponseError;
+  readonly response_too_large: InvalidResponseError;
+  readonly redirected: InvalidResponseError;
+}
+
+/** Why a request failed. The service may use further codes; `http_<status>` stands for a response without one. */
+export type ErrorCode = Open<keyof ErrorsByCode>;
 
 export interface ErrorFacts {
   readonly code: ErrorCode;
@@ -64,7 +71,7 @@ export class SvcError extends Error {
   constructor({ message, cause, headers, ...facts }: ErrorFacts) {
     super(message, cause ? { cause } : {});
     for (const [name, fact] of Object.entries({ attempts: 0, ...facts }))
-      if (fact !== undefined) Object.assign(this, { [name]: fact });
+      if (fact !== undefined) (this as Record<string, unknown>)[name] = fact;
     // Not enumerable: they would fill the terminal.
     Object.defineProperties(this, { headers: { value: headers }, [brand]: { value: true } });
   }
@@ -129,10 +136,38 @@ export class AbortedError extends SvcError {
   override readonly name = "AbortError";
 }
 
-/** The response is not what the interface describes. Code `invalid_response` or `redirected`. */
+/** The response is not what the interface describes. Code `invalid_response`, `response_too_large` or `redirected`. */
 export class InvalidResponseError extends SvcError {
   override readonly name = "InvalidResponseError";
 }
+
+/**
+ * An error by its code: a `switch` on `code` narrows to the class. The tie is the interface document's, and codes
+ * that this version does not know reach `default`, so an error becomes one by an assertion of its type.
+ *
+ * @example
+ * ```ts
+ * import { isSvcError, type KnownError } from "@svc-webhooks/client";
+ *
+ * export function pauseMs(error: unknown): number | undefined {
+ *   if (!isSvcError(error)) throw error;
+ *   const known = error as KnownError;
+ *   switch (known.code) {
+ *     case "rate_limited":
+ *       return known.retryAfterMs;
+ *     case "deadline_exceeded":
+ *       return 0;
+ *     default:
+ *       throw error;
+ *   }
+ * }
+ * ```
+ */
+export type KnownError =
+  | {
+      readonly [Code in keyof ErrorsByCode]: ErrorsByCode[Code] & { readonly code: Code };
+    }[keyof ErrorsByCode]
+  | (ApiError & { readonly code: `http_${number}` });
 
 /**
  * Whether `value` is an error of this client, also of another copy of this package.
@@ -147,11 +182,18 @@ export class InvalidResponseError extends SvcError {
 export const isSvcError = (value: unknown): value is SvcError =>
   (Object(value) as { readonly [brand]?: true })[brand] === true;
 
-/** The class of a response with an error. */
-export const errorClass = (status: number): typeof ApiError =>
-  status >= 500 ? ServerError : (classes[status] ?? ApiError);
+/** The way in which a request failed without an error of the service. */
+export type ErrorKind = "connection" | "timeout" | "aborted" | "response";
 
-const classes: Readonly<Record<number, typeof ApiError>> = {
+/** The class of a failed request. Without a kind, it is that of the status. */
+export const errorClass = (kind: ErrorKind | undefined, status = 0): typeof SvcError =>
+  classes[kind ?? status] ?? (status < 500 ? ApiError : ServerError);
+
+const classes: Readonly<Record<ErrorKind | number, typeof SvcError>> = {
+  connection: ConnectionError,
+  timeout: TimeoutError,
+  aborted: AbortedError,
+  response: InvalidResponseError,
   400: InvalidRequestError,
   401: AuthenticationError,
   404: NotFoundError,

@@ -1,5 +1,6 @@
 export { createClient } from "./client.js";
 export type { Client, CustomCall } from "./client.js";
+export type { ClientClock } from "./clock.js";
 export {
   AbortedError,
   ApiError,
@@ -16,11 +17,8 @@ export {
   SvcError,
   TimeoutError,
 } from "./errors.js";
-export type { ErrorCode, ErrorFacts } from "./errors.js";
-export type { ClientClock } from "./http/clock.js";
-export type { AttemptNote, RequestNote, ResponseNote } from "./http/notes.js";
-export type { ResponsePromise } from "./http/promise.js";
-export type { RawResponse } from "./http/send.js";
+export type { ErrorCode, ErrorFacts, ErrorsByCode, KnownError } from "./errors.js";
+export type { AttemptNote, RequestNote, ResponseNote } from "./notes.js";
 export type {
   ClientOptions,
   KeyedRequestOptions,
@@ -33,7 +31,8 @@ export type {
   BulkRedelivery,
   BulkRedeliveryOptions,
   BulkRedeliveryProgress,
-} from "./recipes/redeliver-failed.js";
-export type { WaitOptions } from "./recipes/wait-for-send.js";
+  WaitOptions,
+} from "./recipes.js";
 export type * from "./resources.js";
+export type { RawResponse, ResponsePromise } from "./response-promise.js";
 export type { MaskedSecret } from "./secret.js";

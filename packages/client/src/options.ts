@@ -1,6 +1,6 @@
-import { ClientConfigError } from "./errors.js";
-import { longestTimer, systemClock, type ClientClock } from "./http/clock.js";
-import type { RequestNote, ResponseNote } from "./http/notes.js";
+import { longestTimer, systemClock, type ClientClock } from "./clock.js";
+import { ClientConfigError, type ErrorFacts, type SvcError } from "./errors.js";
+import type { RequestNote, ResponseNote } from "./notes.js";
 
 export interface ClientOptions {
   /** Default: the environment variable `SVC_API_KEY`. */
@@ -18,6 +18,12 @@ export interface ClientOptions {
   readonly attemptTimeoutMs?: number | undefined;
   /** Attempts after the first one, those that the service asks for included: 0 to 100. Default 2. */
   readonly maxRetries?: number | undefined;
+  /**
+   * Bytes of a response body, decompressed: 1 to 2^31 − 1. Default 1,048,576. No more is read. A success that
+   * has more rejects with an InvalidResponseError `response_too_large`, although the request was processed; an
+   * error keeps its class and code.
+   */
+  readonly maxResponseBytes?: number | undefined;
   /**
    * Called before each attempt, and not awaited. It may add headers such as `traceparent`, and sees no API
    * key. What it throws is ignored, so that a request does not depend on tracing.
@@ -39,6 +45,8 @@ export interface RequestOptions {
   readonly attemptTimeoutMs?: number | undefined;
   /** Attempts after the first one. Default: the client's. */
   readonly maxRetries?: number | undefined;
+  /** Bytes of a response body. Default: the client's. */
+  readonly maxResponseBytes?: number | undefined;
 }
 
 /** The last argument of what may carry an idempotency key. */
@@ -70,6 +78,7 @@ export interface Limits {
   readonly deadlineMs: number;
   readonly attemptTimeoutMs: number;
   readonly maxRetries: number;
+  readonly maxResponseBytes: number;
 }
 
 /** The options with their defaults. */
@@ -97,17 +106,15 @@ export function resolveOptions(options: ClientOptions): Connection {
     clock = systemClock,
   } = options;
   for (const [name, value] of Object.entries({ fetch, onRequest, onResponse }))
-    check(typeof value === "function", name, `\`${name}\` must be a function.`);
+    check(typeof value === "function", `\`${name}\` must be a function.`);
   check(
     typeof apiKey === "string" && /^[!-~]+$/.test(apiKey),
-    "apiKey",
-    "`apiKey`, or the environment variable SVC_API_KEY, must be an API key without white space.",
+    "`apiKey`, or the variable SVC_API_KEY, must be an API key without white space.",
   );
   const [, url] = /^(https?:\/\/[^\s/?#@]+(?:\/[^\s/?#]+)*)\/*$/i.exec(baseUrl ?? "") ?? [];
   check(
     url !== undefined && URL.canParse(url) && !url.endsWith("/v1"),
-    "baseUrl",
-    "`baseUrl`, or the environment variable SVC_BASE_URL, must be the URL before /v1 and no more, such as http://127.0.0.1:4010.",
+    "`baseUrl`, or the variable SVC_BASE_URL, must be the URL before /v1, such as http://127.0.0.1:4010.",
   );
   const limits = resolveLimits(options);
   return { apiKey, baseUrl: url, fetch, onRequest, onResponse, clock, ...limits };
@@ -118,21 +125,24 @@ const ranges = {
   deadlineMs: [1, longestTimer, 60_000],
   attemptTimeoutMs: [1, longestTimer, 10_000],
   maxRetries: [0, 100, 2],
+  maxResponseBytes: [1, longestTimer, 1_048_576],
 } as const;
 
 /** @throws ClientConfigError `invalid_option` */
 export function resolveLimits(given: RequestOptions, base: Partial<Limits> = {}): Limits {
-  const entries = Object.entries(ranges) as [keyof Limits, readonly [number, number, number]][];
-  const limits = entries.map(([name, [min, max, initial]]) => {
+  const limits: Partial<Record<keyof Limits, number>> = {};
+  for (const [name, [min, max, initial]] of Object.entries(ranges) as [
+    keyof Limits,
+    readonly [number, number, number],
+  ][]) {
     const value = given[name] ?? base[name] ?? initial;
     check(
       typeof value === "number" && value >= min && value <= max,
-      name,
       `\`${name}\` must be a number from ${min} to ${max}.`,
     );
-    return [name, value];
-  });
-  return Object.fromEntries(limits) as Limits;
+    limits[name] = value;
+  }
+  return limits as Limits;
 }
 
 /**
@@ -144,24 +154,29 @@ export function checkNames(options: object, others: readonly string[]): void {
   for (const name of Object.keys(options))
     check(
       known.includes(name),
-      name,
       `There is no option \`${name}\`. The options are ${known.join(", ")}.`,
     );
 }
 
 /** An empty variable counts as not set. Workers have no environment, and Deno may deny it. */
 function fromEnvironment(name: string): string | undefined {
-  const { process } = globalThis as {
-    readonly process?: { readonly env?: Record<string, string> };
-  };
+  type Global = { readonly process?: { readonly env?: Record<string, string> } };
   try {
-    return process?.env?.[name] || undefined;
+    return (globalThis as Global).process?.env?.[name];
   } catch {
     return undefined;
   }
 }
 
-/** @throws ClientConfigError `invalid_option` if `ok` is false */
-export function check(ok: boolean, param: string, message: string): asserts ok {
-  if (!ok) throw new ClientConfigError({ code: "invalid_option", message, param });
+/**
+ * @param message names the parameter first, in backticks
+ * @throws ClientConfigError `invalid_option` if `ok` is false
+ */
+export function check(
+  ok: boolean,
+  message: string,
+  type: new (facts: ErrorFacts) => SvcError = ClientConfigError,
+  code = "invalid_option",
+): asserts ok {
+  if (!ok) throw new type({ code, message, param: message.split("`")[1] });
 }

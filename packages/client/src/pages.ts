@@ -30,10 +30,9 @@ export function list<Item>(
       seen.add(after);
       after = page.next_cursor;
       // Before anything is done a second time.
-      if (after !== undefined && seen.has(after))
-        throw invalid("The list has no end: it repeats a cursor.");
+      if (after && seen.has(after)) throw invalid("The list repeats a cursor.");
       yield page;
-    } while (after !== undefined);
+    } while (after);
   }
   async function* items(): AsyncGenerator<Item, void, undefined> {
     for await (const { data } of pages()) yield* data;
@@ -47,10 +46,14 @@ function asPage<Item>(body: unknown): Page<Item> {
     data,
     has_more: hasMore,
     next_cursor: next,
-  } = (Array.isArray(body) ? { data: body } : body) as Readonly<Record<string, unknown>>;
-  if (!Array.isArray(data)) throw invalid("The response is not a list: it has no `data`.");
-  const cursor = hasMore !== false && (next ?? "") !== "" ? String(next) : undefined;
-  return { data, has_more: cursor !== undefined, next_cursor: cursor };
+  } = (Array.isArray(body) ? { data: body } : body) as {
+    readonly data?: unknown;
+    readonly has_more?: unknown;
+    readonly next_cursor?: string | number;
+  };
+  if (!Array.isArray(data) || data.includes(null)) throw invalid("The response has no `data`.");
+  const isMore = hasMore !== false && !!next;
+  return { data, has_more: isMore, next_cursor: isMore ? String(next) : undefined };
 }
 
 const invalid = (message: string) =>

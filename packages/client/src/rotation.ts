@@ -1,4 +1,4 @@
-import { isText } from "./checks.js";
+import { isText } from "./http/checks.js";
 import { check, type RequestOptions, type RotateOptions } from "./options.js";
 import type { MaskedSecret } from "./secret.js";
 
@@ -89,13 +89,11 @@ export function rotatingSecrets({
     Array.isArray(secrets) &&
       secrets.length > 0 &&
       secrets.every((one) => isText(one?.id) && isText(one.key)),
-    "secrets",
     "`secrets` must contain the current secret: `{ id, key }`, `key` from `reveal()`.",
   );
-  check(typeof save === "function", "save", "`save` must be a function.");
+  check(typeof save === "function", "`save` must be a function.");
   check(
     typeof overlapMs === "number" && overlapMs >= 0,
-    "overlapMs",
     "`overlapMs` must be a number of 0 or more.",
   );
   // A database has null for it, which a receiver refuses.

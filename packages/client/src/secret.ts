@@ -14,6 +14,7 @@ const masked = () => "[object Secret]" as const;
 export function maskedSecret(text: string): MaskedSecret {
   const wrapped = { reveal: () => text, toString: masked, toJSON: masked };
   // Other platforms show functions, which contain no text.
-  Object.defineProperty(wrapped, Symbol.for("nodejs.util.inspect.custom"), { value: masked });
-  return wrapped;
+  return Object.defineProperty(wrapped, Symbol.for("nodejs.util.inspect.custom"), {
+    value: masked,
+  });
 }

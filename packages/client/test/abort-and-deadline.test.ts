@@ -156,7 +156,7 @@ test("a signal that lives long keeps nothing of 20,000 requests", async () => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   // 35 bytes of each: a listener has more than a hundred.
   expect(Number(stdout)).toBeLessThan(700_000);
-}, 30_000);
+});
 
 describe("a time limit", () => {
   test.for<[string, ClientOptions, ClientOptions, object]>([

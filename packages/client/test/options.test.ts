@@ -12,10 +12,9 @@ const baseUrl = "http://127.0.0.1:4010";
 
 afterEach(() => void vi.unstubAllEnvs());
 
-const noKey =
-  "`apiKey`, or the environment variable SVC_API_KEY, must be an API key without white space.";
+const noKey = "`apiKey`, or the variable SVC_API_KEY, must be an API key without white space.";
 const noUrl =
-  "`baseUrl`, or the environment variable SVC_BASE_URL, must be the URL before /v1 and no more, such as http://127.0.0.1:4010.";
+  "`baseUrl`, or the variable SVC_BASE_URL, must be the URL before /v1, such as http://127.0.0.1:4010.";
 
 describe("createClient refuses", () => {
   test.for<[string, object, string]>([
@@ -56,10 +55,15 @@ describe("createClient refuses", () => {
       { apiKey, baseUrl, maxRetries: Number.NaN },
       "`maxRetries` must be a number from 0 to 100.",
     ],
+    ...[0, 2 ** 31, "5"].map((maxResponseBytes): [string, object, string] => [
+      "maxResponseBytes",
+      { apiKey, baseUrl, maxResponseBytes },
+      "`maxResponseBytes` must be a number from 1 to 2147483647.",
+    ]),
     [
       "retries",
       { apiKey, baseUrl, retries: 3 },
-      "There is no option `retries`. The options are apiKey, baseUrl, fetch, onRequest, onResponse, clock, deadlineMs, attemptTimeoutMs, maxRetries.",
+      "There is no option `retries`. The options are apiKey, baseUrl, fetch, onRequest, onResponse, clock, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
     ],
   ])("an invalid `%s`: %j", ([param, options, message]) => {
     const create = () => createClient(options);
@@ -141,6 +145,25 @@ describe.each(Object.entries(withOptions))("%s refuses", (name, call) => {
   });
 });
 
+test.for<[string, object]>([
+  ["maxRetries", { body: {}, maxRetries: 0, maxResponseBytes: 5_000_000 }],
+  ["idempotencyKey", { idempotencyKey: "order-1042" }],
+  ["mayRepeat", { mayRepeat: true }],
+  // A text in place of the object.
+  ["0", "order-1042" as unknown as object],
+])("request refuses %s next to query and body", async ([param, call]) => {
+  const { client, notes } = await against((_request, response) => response.end("{}"));
+  const error = await errorOf(client.request("POST", "/v1/x", call));
+  expect(error).toBeInstanceOf(ClientConfigError);
+  expect(error).toMatchObject({
+    code: "invalid_option",
+    param,
+    message: `The option \`${param}\` must be in the fourth argument.`,
+    attempts: 0,
+  });
+  expect(notes).toEqual([]);
+});
+
 test.each([null, undefined])(
   "an idempotency key that is %s is one that is missing",
   async (key) => {
@@ -208,7 +231,7 @@ describe("a documented limit is checked before a request is made", () => {
     client.emails.send({ ...email, ...changes });
   const endpoint = (changes: object) => (client: Client) =>
     client.webhookEndpoints.create({ url: "http://a.test", event_types: ["a"], ...changes });
-  const text = "An email needs `html`, `text` or both.";
+  const text = "An email needs `text`, `html` or both.";
   const to = "`to` must be an array of at least one address.";
   const types = "`event_types` must be an array of at least one event type.";
 
@@ -225,24 +248,24 @@ describe("a documented limit is checked before a request is made", () => {
     [
       "domain_name",
       (client) => client.domains.create(null as never),
-      "`domain_name` must be a name such as mail.example.com.",
+      "`domain_name` must be a domain name.",
     ],
     ["url", endpoint({ url: undefined }), "`url` must be a URL."],
     ["event_types", endpoint({ event_types: [] }), types],
     ["event_types", endpoint({ event_types: "email.sent" }), types],
-    ["send_id", (client) => client.sends.get(".."), "`send_id` must be an id, not `..`."],
-    ["send_id", (client) => client.sends.waitFor(""), "`send_id` must be an id, not ``."],
+    ["send_id", (client) => client.sends.get(".."), "`send_id` must be an id."],
+    ["send_id", (client) => client.sends.waitFor(""), "`send_id` must be an id."],
     [
       "event_id",
       (client) => client.webhookEvents.redeliver(undefined as never),
-      "`event_id` must be an id, not `undefined`.",
+      "`event_id` must be an id.",
     ],
     // The halves of a surrogate pair, of which UTF-8 has no form.
     ...["\ud800", "send_\udfff"].map(
       (id): [string, (client: Client) => Promise<unknown>, string] => [
         "send_id",
         (client) => client.sends.get(id),
-        `\`send_id\` must be an id, not \`${id}\`.`,
+        `\`send_id\` must be an id.`,
       ],
     ),
     // An object or a number is often a mistake for one of its properties, and each run has another one.
@@ -256,7 +279,7 @@ describe("a documented limit is checked before a request is made", () => {
     [
       "body",
       ({ request }) => request("GET", "/v1/webhook-events", { body: { limit: 1 } }),
-      "A GET request has no body. Use `query`.",
+      "`body` is not sent with GET. Use `query`.",
     ],
   ])("%s", async ([param, call, message]) => {
     const { client, notes } = await against(() => {});

@@ -82,7 +82,7 @@ describe("waitFor", () => {
     const error = await errorOf(client.sends.waitFor("send_1", { until: awaited }));
     expect(error).toBeInstanceOf(SvcError);
     expect(error).toMatchObject({ name: "SvcError", code: "not_reached" });
-    expect(error.message).toBe(`The send is ${statuses.at(-1)}, and not as \`until\` states.`);
+    expect(error.message).toBe(`The send is ${statuses.at(-1)}: \`until\` is not reached.`);
     expect(notes).toHaveLength(statuses.length);
   });
 
@@ -107,12 +107,22 @@ describe("waitFor", () => {
     ["a long text", "x".repeat(100_000)],
     ["the API key", apiKey],
     ["a number", 5],
+    ["an object", { toString: 1, valueOf: 1 }],
   ])("does not repeat a status that is %s", async ([, status]) => {
     const { client } = await against((_request, response) =>
       response.writeHead(200, json).end(JSON.stringify({ send_id: "send_1", status })),
     );
     const error = await errorOf(client.sends.waitFor("send_1", { deadlineMs: 5_000 }));
-    expect(error.message).toBe("The send is unknown, and not as `until` states.");
+    expect(error.message).toBe("The send is unknown: `until` is not reached.");
+  });
+
+  test.for(["x", 5, {}, [null], [5]])("waits whatever the history is: %j", async (history) => {
+    const statuses = ["sent", "delivered"];
+    const { client } = await against((_request, response) => {
+      const send = { send_id: "send_1", status: statuses.shift(), history };
+      response.writeHead(200, json).end(JSON.stringify(send));
+    });
+    expect((await client.sends.waitFor("send_1")).status).toBe("delivered");
   });
 
   test.for([0, 2 ** 31, Number.NaN, "5"])("refuses a deadline of %s", async (deadlineMs) => {
@@ -127,7 +137,7 @@ describe("waitFor", () => {
     const error = await errorOf(client.sends.waitFor("send_1", { deadlineMs: 30_000 }));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ code: "deadline_exceeded" });
-    expect(error.message).toBe("The send is delayed, and not as `until` states.");
+    expect(error.message).toBe("The send is delayed: `until` is not reached.");
     expect(pauses.slice(0, 3)).toEqual([250, 375, 562.5]);
     expect([Math.max(...pauses), pauses.length]).toEqual([5_000, 12]);
     expect(pauses.reduce((sum, pause) => sum + pause)).toBe(30_000);
@@ -195,7 +205,7 @@ describe("redeliverFailed", () => {
     const { client } = await against(() => {});
     const options = { webhook_endpoint_id: "we_1", dry_run: true };
     expect((await errorOf(client.webhookEvents.redeliverFailed(options))).message).toBe(
-      "There is no option `dry_run`. The options are webhook_endpoint_id, dryRun, max, onProgress, signal, deadlineMs, attemptTimeoutMs, maxRetries.",
+      "There is no option `dry_run`. The options are webhook_endpoint_id, dryRun, max, onProgress, signal, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
     );
   });
 

@@ -1,4 +1,5 @@
 import type { RequestListener, ServerResponse } from "node:http";
+import { gzipSync } from "node:zlib";
 import { listen } from "@svc-webhooks/kit/servers";
 import { describe, expect, test } from "vitest";
 import type { Client, ClientOptions, SvcError } from "../src/index.js";
@@ -43,6 +44,57 @@ const textOf = ({ message }: SvcError) => message.replace(/ \(GET .*$/, "");
 
 const unexpected = { name: "InvalidResponseError", code: "invalid_response" };
 const dropped = { name: "ConnectionError", code: "connection_failed" };
+
+describe("a response that is larger than maxResponseBytes", () => {
+  /** Writes until the client has closed the connection. */
+  const endless =
+    (status: number, start: string): Respond =>
+    (response) => {
+      response.writeHead(status, json).write(start);
+      const more = () => {
+        while (!response.destroyed && response.write(" ".repeat(65_536)));
+      };
+      response.on("drain", more);
+      more();
+    };
+
+  test("is refused after 1 MiB by default, and is not requested again", async () => {
+    const { error, notes } = await get(endless(200, '{"send_id":"send_1"}'));
+    expect(error).toMatchObject({
+      name: "InvalidResponseError",
+      code: "response_too_large",
+      status: 200,
+    });
+    expect(textOf(error)).toBe(
+      "The response has more than 1048576 bytes. The request was processed. Raise `maxResponseBytes`.",
+    );
+    expect(notes).toHaveLength(1);
+  });
+
+  test("has one byte more than it may have", async () => {
+    const text = JSON.stringify({ send_id: "send_1", subject: "Grüße" });
+    const bytes = Buffer.byteLength(text);
+    const { client } = await against((_request, response) => response.end(text));
+    const read = (maxResponseBytes: number) => client.sends.get("send_1", { maxResponseBytes });
+    expect(await read(bytes)).toEqual(JSON.parse(text));
+    expect(await errorOf(read(bytes - 1))).toMatchObject({ code: "response_too_large" });
+  });
+
+  test("is measured after it is decompressed", async () => {
+    const packed = gzipSync(`{"send_id":"send_1"}${" ".repeat(2_000_000)}`);
+    const { error } = await get((response) =>
+      response.writeHead(200, { ...json, "content-encoding": "gzip" }).end(packed),
+    );
+    expect(error).toMatchObject({ code: "response_too_large" });
+  });
+
+  test("has the class of its status and its start in the message if it is an error", async () => {
+    const { error, notes } = await get(endless(503, "Too busy"));
+    expect(error).toMatchObject({ name: "ServerError", code: "http_503", attempts: 3 });
+    expect(textOf(error)).toBe('The response is unexpected: "Too busy".');
+    expect(notes.map(({ status }) => status)).toEqual([503, 503, 503]);
+  });
+});
 
 describe("a response that is not what the interface describes", () => {
   test.for<[string, Respond, object, RegExp]>([

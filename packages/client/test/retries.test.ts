@@ -33,7 +33,7 @@ describe("an email is sent once, and its request repeated", () => {
     ["a reset connection", [["reset"]], backoff],
     ["a refused connection", [["refused"]], backoff],
     ["an attempt that times out", [["timeout"]], backoff],
-    ["a response that is lost", [["answer_lost"]], backoff],
+    ["a response that is lost", [["response_lost"]], backoff],
     ["409 idempotency_in_progress", inProgress, [...backoff, about(1_000, 500)]],
   ])("after %s", async ([, faults, expected]) => {
     // The attempts that follow must not time out on a busy machine.
@@ -91,7 +91,7 @@ const faults: Readonly<Record<string, object>> = {
   status: { code: "service_unavailable" },
   reset: { code: "connection_failed" },
   timeout: { code: "attempt_timeout" },
-  answer_lost: { code: "connection_failed" },
+  response_lost: { code: "connection_failed" },
 };
 
 describe.for(Object.entries(operations))("%s", ([target, call]) => {
@@ -126,7 +126,7 @@ test("a rotation is repeated after a lost response if the caller allows it", asy
   const opened = await open();
   const ids = await prepare(opened);
   const target = "POST /v1/webhook-endpoints/{webhook_endpoint_id}:rotate-secret";
-  await opened.fault("answer_lost", { target });
+  await opened.fault("response_lost", { target });
   const rotating = opened.client.webhookEndpoints.rotateSecret(ids.endpoint, { repeat: true });
   const { response, result } = await rotating.withResponse();
   expect([response.attempts, opened.pauses]).toEqual([2, backoff]);

@@ -168,7 +168,7 @@ test.each<[string, Gateway]>([
 ])("a rotation whose response %s is repeated, and no event is lost", async (how, gateway) => {
   const { rotate, load, settled, fault, secrets, saved } = await start("immediate");
   await load(5);
-  if (how === "is lost") await fault("answer_lost");
+  if (how === "is lost") await fault("response_lost");
   let responses = 0;
   await rotate(async (response) => {
     responses += 1;

@@ -33,7 +33,11 @@ function expectNoSecret(text: string) {
     expect(text).not.toContain(secret);
 }
 
-const secrets = `${apiKey} Bearer ${apiKey}; ${signingSecret}`;
+/** Signing secrets may have any printable ASCII characters. */
+const punctuated = [".", ",", "'", '"', "`", ";", "{", apiKey].map(
+  (mark) => `whsec_a${mark}${signingSecret.slice(6)}`,
+);
+const secrets = `${apiKey} Bearer ${apiKey}; ${signingSecret} ${punctuated.join(" ")}`;
 const escaped = Array.from(
   secrets,
   (character) => `\\u00${Buffer.from(character).toString("hex")}`,

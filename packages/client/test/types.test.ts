@@ -1,7 +1,9 @@
 import type { Secret as ReceiverSecret } from "@svc-webhooks/core";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import {
+  ApiError,
   createClient,
+  isSvcError,
   RateLimitError,
   SvcError,
   type AcceptedSend,
@@ -9,6 +11,10 @@ import {
   type ClientOptions,
   type EmailRequest,
   type ErrorCode,
+  type ErrorsByCode,
+  type KnownError,
+  type NotFoundError,
+  type TimeoutError,
   type Page,
   type ResponsePromise,
   type MaskedSecret,
@@ -139,6 +145,41 @@ test("an error of any class has the same facts", () => {
   expectTypeOf<SvcError["headers"]>().toEqualTypeOf<Headers | undefined>();
   const error = new RateLimitError({ code: "rate_limited", message: "Wait." });
   expect(facts(error)).toBe(error);
+});
+
+test("a switch on the code of a known error narrows to its class", () => {
+  const pauseOf = (error: unknown): number => {
+    if (!isSvcError(error)) return -1;
+    const known = error as KnownError;
+    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- a caller matches what it handles
+    switch (known.code) {
+      case "rate_limited":
+        expectTypeOf(known).toExtend<RateLimitError>();
+        // @ts-expect-error It is of another class.
+        known satisfies NotFoundError;
+        return known.retryAfterMs ?? 0;
+      case "attempt_timeout":
+      case "deadline_exceeded":
+        expectTypeOf(known).toExtend<TimeoutError>();
+        return 1;
+      // @ts-expect-error Misspelt.
+      case "connection_fails":
+        return 2;
+      default:
+        expectTypeOf(known).toExtend<SvcError>();
+        return 3;
+    }
+  };
+  expectTypeOf<ErrorsByCode["deadline_exceeded"]>().toEqualTypeOf<TimeoutError>();
+  // The table has all codes, and each class is an error's.
+  expectTypeOf<keyof ErrorsByCode>().toExtend<ErrorCode>();
+  expectTypeOf<ErrorsByCode[keyof ErrorsByCode]>().toExtend<SvcError>();
+  const message = "Refused.";
+  const errors = [
+    new RateLimitError({ code: "rate_limited", retryAfterMs: 7, message }),
+    new ApiError({ code: "quota_exceeded", message }),
+  ];
+  expect(errors.map(pauseOf)).toEqual([7, 3]);
 });
 
 test("the global `fetch` is an option", () => {

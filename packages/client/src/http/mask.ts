@@ -1,6 +1,10 @@
-/** Replaces the API key, which a proxy or an injected `fetch` may repeat, and signing secrets. */
+/**
+ * Replaces the API key, which a proxy or an injected `fetch` may repeat, and signing secrets, with the
+ * punctuation that follows them.
+ */
 export const mask = (text: string, apiKey: string): string =>
-  text.replaceAll(apiKey, "[API key]").replaceAll(/whsec_[\w+/=-]+/g, "[secret]");
+  // A secret may contain the key.
+  text.replaceAll(/whsec_[!-~]+/g, "[secret]").replaceAll(apiKey, "[API key]");
 
 /** Nothing that a server writes may fill a log, write to a terminal, or contain the key. */
 export const oneLine = (text: string, apiKey: string, length: number): string | undefined =>

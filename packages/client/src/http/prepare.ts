@@ -47,30 +47,29 @@ export function prepare(
   call: Call,
   options: KeyedRequestOptions,
 ): PreparedRequest {
-  const { query, body, key, mayRepeat } = call;
+  const { query = {}, body, key, mayRepeat } = call;
   const method = call.method.toUpperCase();
   checkNames(options, key ? ["signal", "idempotencyKey"] : ["signal"]);
   const limits = resolveLimits(options, connection);
   const { signal } = options;
-  check(!signal || signal instanceof AbortSignal, "signal", "`signal` must be an AbortSignal.");
+  check(!signal || signal instanceof AbortSignal, "`signal` must be an AbortSignal.");
   const idempotencyKey =
     options.idempotencyKey ?? (key === "always" ? crypto.randomUUID() : undefined);
-  if (idempotencyKey !== undefined && !isKey(idempotencyKey))
-    throw refused(
-      "idempotencyKey",
-      "`idempotencyKey` must be printable ASCII text without spaces around it.",
-    );
-  if (body !== undefined && method === "GET")
-    throw refused("body", "A GET request has no body. Use `query`.");
+  checkRequest(
+    idempotencyKey === undefined ||
+      (typeof idempotencyKey === "string" && /^[!-~]([ -~]*[!-~])?$/.test(idempotencyKey)),
+    "`idempotencyKey` must be printable ASCII text without spaces around it.",
+  );
+  checkRequest(body === undefined || method !== "GET", "`body` is not sent with GET. Use `query`.");
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries({ ...query }))
-    if ((value ?? undefined) !== undefined) search.set(name, String(value));
+  for (const [name, value] of Object.entries(query))
+    if (value != null) search.set(name, String(value));
   return {
     ...limits,
     method,
-    path: search.size === 0 ? call.path : `${call.path}?${String(search)}`,
+    path: call.path + (search.size ? `?${String(search)}` : ""),
     // Once, so that all attempts have the same bytes.
-    body: body === undefined ? null : serialised(body),
+    body: serialised(body),
     call,
     idempotencyKey,
     isRepeatable: mayRepeat || idempotencyKey !== undefined || !/^P(OST|ATCH)$/.test(method),
@@ -79,16 +78,19 @@ export function prepare(
   };
 }
 
-const isKey = (value: unknown) => typeof value === "string" && /^[!-~]([ -~]*[!-~])?$/.test(value);
-
-function serialised(body: unknown): string {
+function serialised(body: unknown): string | null {
   try {
-    return JSON.stringify(body);
+    return JSON.stringify(body) ?? null;
   } catch (error) {
-    throw refused("body", `The body cannot be written as JSON: ${String(error)}.`);
+    checkRequest(false, `\`body\` must be a JSON value: ${String(error)}.`);
   }
 }
 
-/** The error of a request that is not made. */
-export const refused = (param: string, message: string): InvalidRequestError =>
-  new InvalidRequestError({ code: "invalid_request", message, param });
+/**
+ * Checks as {@link check} does.
+ *
+ * @throws InvalidRequestError if `ok` is false: the request is not made
+ */
+export function checkRequest(ok: boolean, message: string): asserts ok {
+  check(ok, message, InvalidRequestError, "invalid_request");
+}

@@ -1,15 +1,14 @@
-import { errorClass, InvalidResponseError } from "../errors.js";
 import { maskedSecret } from "../secret.js";
 import type { Received } from "./attempt.js";
 import type { Failure } from "./failure.js";
 import { mask, oneLine } from "./mask.js";
-import type { Call } from "./prepare.js";
+import type { PreparedRequest } from "./prepare.js";
 import { retryAfterMs } from "./retry.js";
 
 /** Reads a response: the value of a success, or the error in any of the three shapes of A-11. */
 export function readResponse(
-  { status, headers, text }: Received,
-  { mayBeEmpty, result }: Call,
+  { status, headers, text, isTooLarge }: Received,
+  { call: { mayBeEmpty, result }, maxResponseBytes }: PreparedRequest,
   apiKey: string,
   now: number,
 ): { readonly value: unknown } | { readonly failure: Failure } {
@@ -17,31 +16,33 @@ export function readResponse(
   const body = Object(json) as Readonly<Record<string, unknown>>;
   const { error: nested } = body;
   // Nested; the members of the other two shapes are those of the body.
-  const error = (typeof nested === "object" && nested ? nested : body) as typeof body;
+  const error = (Object(nested) === nested ? nested : body) as typeof body;
   const shown = (value: unknown) =>
     typeof value === "string" ? oneLine(value, apiKey, 1_000) : undefined;
   const common = { status, headers, requestId: shown(requestIdOf(headers)) };
   const invalid = (code: string, message: string, isLost = false) => ({
-    failure: { type: InvalidResponseError, facts: { ...common, code, message }, isLost },
+    failure: { kind: "response" as const, facts: { ...common, code, message }, isLost },
   });
   const excerpt = oneLine(mask(text, apiKey).slice(0, 10_000).replaceAll(markup, " "), apiKey, 100);
   const unexpected = `The response is ${excerpt ? `unexpected: "${excerpt}"` : "empty"}.`;
 
-  const location = shown(headers.get("location"));
-  if (status >= 300 && status <= 399 && location !== undefined)
-    return invalid(
-      "redirected",
-      `The service redirects to ${location}. The API key is not sent there: check the base URL.`,
-    );
-  if (status >= 200 && status <= 299) {
-    if (text === "" && mayBeEmpty) return { value: undefined };
-    if (result !== undefined && json !== undefined && !body[result])
+  if (status >= 200 && status < 300) {
+    if (isTooLarge)
+      return invalid(
+        "response_too_large",
+        `The response has more than ${maxResponseBytes} bytes. The request was processed. Raise \`maxResponseBytes\`.`,
+      );
+    if (!text && mayBeEmpty) return { value: undefined };
+    if (result && json !== undefined && !body[result])
       return invalid("invalid_response", `The response has no \`${result}\`.`);
-    if (typeof json === "object" && json !== null) return { value: json };
+    if (json === body) return { value: json };
     // JSON that is not whole was cut; anything else will be the same again.
     const isCut = json === undefined && /json/.test(headers.get("content-type") ?? "");
     return invalid("invalid_response", unexpected, isCut || text === "");
   }
+  const location = shown(headers.get("location"));
+  if (status < 400 && location)
+    return invalid("redirected", `The service redirects to ${location}. Check the base URL.`);
   const facts = {
     ...common,
     code: shown(error["code"]) ?? `http_${status}`,
@@ -49,7 +50,7 @@ export function readResponse(
     param: shown(error["param"]),
     retryAfterMs: retryAfterMs(status, headers, now),
   };
-  return { failure: { type: errorClass(status), facts } };
+  return { failure: { facts } };
 }
 
 /** That of a proxy's error page. */
@@ -62,7 +63,7 @@ export const requestIdOf = (headers: Headers): string | undefined =>
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text, (name, value: unknown) =>
-      /secret/.test(name) && typeof value === "string" ? maskedSecret(value) : value,
+      /secret/i.test(name) && typeof value === "string" ? maskedSecret(value) : value,
     );
   } catch {
     return undefined;

@@ -1,12 +1,12 @@
 import type { Failure } from "./failure.js";
 
-/** Milliseconds of the first pause. Each later one is twice as long, up to the longest. */
-const firstPause = 500;
-const longestPause = 8_000;
+/** Milliseconds of half the first pause. Each later one is twice as long, up to the longest. */
+const firstHalf = 250;
+const longestHalf = 4_000;
 
 /** The pause after attempt `attempt`: as long as the service asks, or half of it fixed, and a random part. */
 export function pauseMs(attempt: number, { facts }: Failure): number {
-  const half = Math.min(longestPause, firstPause * 2 ** (attempt - 1)) / 2;
+  const half = Math.min(longestHalf, firstHalf * 2 ** (attempt - 1));
   return (facts.retryAfterMs ?? half) + half * Math.random();
 }
 
@@ -30,11 +30,11 @@ export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boo
 export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {
   const value = headers.get("retry-after") ?? "";
   const sentAt = Date.parse(headers.get("date") ?? "") || now;
-  // `Date.parse` alone takes almost any text.
-  const at = /^[A-Z]/.test(value) ? Date.parse(value) : NaN;
   // A number also if the header is repeated: "5, 5".
-  const ms = Math.max(Number.parseFloat(value) * 1_000 || 0, at - sentAt || 0);
-  if (at > 0 || /^\d/.test(value)) return ms;
+  if (/^\d/.test(value)) return Number.parseFloat(value) * 1_000;
+  // `Date.parse` alone takes almost any text.
+  const at = /^[A-Z]/.test(value) && Date.parse(value);
+  if (at) return Math.max(0, at - sentAt);
   const reset = Number(headers.get("x-ratelimit-reset")) * 1_000;
   if (status !== 429 || !(reset > 0)) return undefined;
   // A time since the epoch, or from now.

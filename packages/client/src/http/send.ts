@@ -1,22 +1,12 @@
-import type { SvcError } from "../errors.js";
+import { errorClass, type SvcError } from "../errors.js";
+import type { AttemptNote } from "../notes.js";
 import type { Connection, KeyedRequestOptions } from "../options.js";
-import { abortion, makeAttempt, timeout, type AttemptLimit, type Received } from "./attempt.js";
+import type { RawResponse } from "../response-promise.js";
+import { abortion, makeAttempt, timeLimit, type AttemptLimit, type Received } from "./attempt.js";
 import type { Failure } from "./failure.js";
-import type { AttemptNote } from "./notes.js";
 import { prepare, type Call, type PreparedRequest } from "./prepare.js";
 import { readResponse, requestIdOf } from "./response.js";
 import { mayRetry, pauseMs } from "./retry.js";
-
-/** The response as it arrived. */
-export interface RawResponse {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly requestId: string | undefined;
-  /** Attempts that were made, the successful one included. */
-  readonly attempts: number;
-  /** The body. A function, so that no log shows the secret that it may contain. */
-  readonly text: () => string;
-}
 
 /** A success. */
 export interface Sent {
@@ -37,14 +27,14 @@ export async function send(
 ): Promise<Sent> {
   const { clock, onResponse } = connection;
   const request = prepare(connection, call, options);
-  const { idempotencyKey, signal } = request;
+  const { method, path, idempotencyKey, signal } = request;
   let last: SvcError | undefined;
   for (let attempt = 1; ; attempt += 1) {
     if (signal?.aborted) throw errorOf(abortion(signal), request, attempt - 1);
     const limit = limitOf(request, clock.now());
     // The process was suspended, for example.
-    if (limit.ms <= 0) throw errorOf(timeout(limit), request, attempt - 1, last);
-    const note = { method: request.method, path: request.path, attempt, idempotencyKey };
+    if (limit.ms <= 0) throw errorOf(limit.failure, request, attempt - 1, last);
+    const note = { method, path, attempt, idempotencyKey };
     const startedAt = performance.now();
     const { received, value, failure } = await tryOnce(connection, request, note, limit);
     const pause = failure && pauseBeforeRetry(failure, request, attempt, clock.now());
@@ -59,9 +49,8 @@ export async function send(
       }),
     );
     if (!failure) return { value, idempotencyKey, response: rawResponse(received, attempt) };
-    const error = errorOf(failure, request, attempt, last);
-    if (pause === undefined) throw error;
-    last = error;
+    last = errorOf(failure, request, attempt, last);
+    if (pause === undefined) throw last;
     await clock.sleep(pause, signal);
   }
 }
@@ -81,30 +70,30 @@ async function tryOnce(
   limit: AttemptLimit,
 ): Promise<Tried> {
   const { clock, onRequest, apiKey } = connection;
-  const { method, path, body, call, idempotencyKey, signal } = request;
+  const { method, body, idempotencyKey } = request;
   const noted = new Headers({ accept: "application/json" });
-  if (body !== null) noted.set("content-type", "application/json");
+  if (body) noted.set("content-type", "application/json");
   void quietly(() => onRequest({ ...note, headers: noted }));
   // A hook may keep its headers, so the keys are in a copy.
   const headers = new Headers(noted);
   headers.set("authorization", `Bearer ${apiKey}`);
-  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
+  if (idempotencyKey) headers.set("idempotency-key", idempotencyKey);
 
   const init: RequestInit = { method, headers, body, redirect: "manual" };
-  const made = await makeAttempt(connection, path, init, limit, signal);
+  const made = await makeAttempt(connection, init, limit, request);
   return made.failure
     ? made
-    : { ...made, ...readResponse(made.received, call, apiKey, clock.now()) };
+    : { ...made, ...readResponse(made.received, request, apiKey, clock.now()) };
 }
 
 function limitOf(
   { attemptTimeoutMs, deadline, deadlineMs }: PreparedRequest,
   now: number,
 ): AttemptLimit {
-  const ms = Math.min(attemptTimeoutMs, deadline - now);
-  return ms < attemptTimeoutMs
-    ? { ms, code: "deadline_exceeded", of: deadlineMs }
-    : { ms, code: "attempt_timeout", of: ms };
+  const left = deadline - now;
+  return left < attemptTimeoutMs
+    ? timeLimit(left, "deadline_exceeded", deadlineMs)
+    : timeLimit(attemptTimeoutMs, "attempt_timeout", attemptTimeoutMs);
 }
 
 /** The pause before the next attempt, if there is one. */
@@ -121,16 +110,27 @@ function pauseBeforeRetry(
 }
 
 function errorOf(
-  { type, facts }: Failure,
+  { kind, facts }: Failure,
   { method, path, idempotencyKey }: PreparedRequest,
   attempts: number,
   last?: SvcError,
 ): SvcError {
-  const made = attempts > 1 ? `${attempts} attempts` : undefined;
-  const context = [`${method} ${path}`, facts.status, facts.code, facts.requestId, made];
-  const message = `${facts.message} (${context.filter((part) => part !== undefined).join(", ")})`;
+  const context = [
+    `${method} ${path}`,
+    facts.status,
+    facts.code,
+    facts.requestId,
+    attempts > 1 && `${attempts} attempts`,
+  ];
+  const message = `${facts.message} (${context.filter(Boolean).join(", ")})`;
   const cause = facts.code === "deadline_exceeded" ? last : facts.cause;
-  return new type({ ...facts, message, cause, attempts, idempotencyKey });
+  return new (errorClass(kind, facts.status))({
+    ...facts,
+    message,
+    cause,
+    attempts,
+    idempotencyKey,
+  });
 }
 
 const rawResponse = ({ status, headers, text }: Received, attempts: number): RawResponse => ({

@@ -1,36 +1,9 @@
-import { pathId } from "../checks.js";
 import { ApiError, ConnectionError, InvalidResponseError, type SvcError } from "../errors.js";
+import { pathId } from "../http/checks.js";
 import { check, checkNames, type RedeliverOptions, type RequestOptions } from "../options.js";
 import type { List } from "../pages.js";
+import type { BulkRedelivery, BulkRedeliveryOptions } from "../recipes.js";
 import type { WebhookEvent, WebhookEventQuery } from "../resources.js";
-
-/** What became of the failed deliveries so far. */
-export interface BulkRedelivery {
-  /** Requests that were accepted; with `dryRun` those that would be made. */
-  readonly redelivered: number;
-  /** Deliveries that cannot be redelivered (409): another attempt is running, or has succeeded. */
-  readonly skipped: number;
-  /** Requests that failed otherwise. */
-  readonly failed: number;
-}
-
-export interface BulkRedeliveryProgress extends BulkRedelivery {
-  /** The delivery that was handled last. */
-  readonly event: WebhookEvent;
-  /** Why its request failed. */
-  readonly error?: SvcError;
-}
-
-/** `deadlineMs` is that of each request. */
-export interface BulkRedeliveryOptions extends RequestOptions {
-  readonly webhook_endpoint_id: string;
-  /** Counts, and changes nothing. Default false. */
-  readonly dryRun?: boolean | undefined;
-  /** Most failed deliveries to handle, 0 or more. Default: all. */
-  readonly max?: number | undefined;
-  /** Called and awaited after each failed delivery of the list. What it throws ends the work. */
-  readonly onProgress?: ((progress: BulkRedeliveryProgress) => void | Promise<void>) | undefined;
-}
 
 /** The operations that the work consists of. */
 interface Deliveries {
@@ -57,7 +30,7 @@ export async function redeliverFailed(
   // Without an endpoint the list has all deliveries.
   pathId("webhook_endpoint_id", webhook_endpoint_id);
   const counts = { redelivered: 0, skipped: 0, failed: 0 };
-  check(max >= 0, "max", "`max` must be a number of 0 or more.");
+  check(max >= 0, "`max` must be a number of 0 or more.");
   let left = max;
   let isEnded = false;
 

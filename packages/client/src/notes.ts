@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors.js";
+import type { ErrorCode } from "./errors.js";
 
 /** Which attempt of which request. */
 export interface AttemptNote {

@@ -1,4 +1,13 @@
-import type { RawResponse, Sent } from "./send.js";
+/** The response as it arrived. */
+export interface RawResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly requestId: string | undefined;
+  /** Attempts that were made, the successful one included. */
+  readonly attempts: number;
+  /** The body. A function, so that no log shows the secret that it may contain. */
+  readonly text: () => string;
+}
 
 /** The result of an operation, and on request also its response. */
 export interface ResponsePromise<Result> extends Promise<Result> {
@@ -7,7 +16,7 @@ export interface ResponsePromise<Result> extends Promise<Result> {
 }
 
 /** @param resultOf turns a success into the result of the operation */
-export function responsePromise<Result>(
+export function responsePromise<Sent extends { readonly response: RawResponse }, Result>(
   sending: Promise<Sent>,
   resultOf: (sent: Sent) => Result,
 ): ResponsePromise<Result> {
@@ -15,8 +24,7 @@ export function responsePromise<Result>(
   return Object.assign(result, {
     async withResponse() {
       // If it fails, this promise has the error too.
-      const [sent, made] = await Promise.all([sending, result]);
-      return { result: made, response: sent.response };
+      return { result: await result, response: (await sending).response };
     },
   });
 }
