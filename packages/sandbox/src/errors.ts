@@ -1,5 +1,3 @@
-import type { Settings } from "./assumptions.js";
-
 /** The codes of the interface document, then those that are assumed. */
 export type ErrorCode =
   | "authentication_required"
@@ -15,6 +13,7 @@ export type ErrorCode =
   | "conflict"
   | "forbidden"
   | "too_many_pending"
+  | "too_many_streams"
   | "service_unavailable"
   | "internal_error";
 
@@ -52,24 +51,9 @@ export const conflict = (message: string): ApiError => new ApiError(409, "confli
 export const notFound = (param: string, message: string): ApiError =>
   new ApiError(404, "not_found", message, { param });
 
-/** The body of an error response, in the shape of A-11. */
-export function errorBody(
-  { status, code, message, param }: ApiError,
-  requestId: string,
-  shape: Settings["errors.shape"],
-): { readonly type: string; readonly body: object } {
-  const facts = { code, message, ...(param === undefined ? {} : { param }), request_id: requestId };
-  switch (shape) {
-    case "nested":
-      return { type: "application/json", body: { error: facts } };
-    case "flat":
-      return { type: "application/json", body: facts };
-    case "problem": {
-      const { message: detail, ...rest } = facts;
-      return {
-        type: "application/problem+json",
-        body: { type: "about:blank", title: code.replaceAll("_", " "), status, detail, ...rest },
-      };
-    }
-  }
+/** The refusal that an error causes. One that is not an ApiError is a failure of the sandbox, and is logged. */
+export function asRefusal(error: unknown, log: (line: string) => void): ApiError {
+  if (error instanceof ApiError) return error;
+  log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  return new ApiError(500, "internal_error", "The sandbox failed. Its output has the reason.");
 }

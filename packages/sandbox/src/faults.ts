@@ -5,7 +5,7 @@ import type { State } from "./state/state.js";
 
 export const faultKinds: readonly FaultKind[] = [
   "status",
-  "answer_lost",
+  "response_lost",
   "refused",
   "timeout",
   "reset",

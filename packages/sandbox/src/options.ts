@@ -1,15 +1,18 @@
-import { assertOptions, ReceiverConfigError } from "@svc-webhooks/core";
-import type { AssumptionId } from "./assumptions.js";
-import type { ClockMode, ClockOptions } from "./clock.js";
+import { assertOptions, assertValid, ReceiverConfigError } from "@svc-webhooks/core";
+import type { AssumptionId } from "./assumptions/table.js";
+import type { ClockOptions } from "./clock.js";
+import type { ClockMode } from "./clock.js";
+import { lastTime } from "./lib/iso.js";
 import { systemLookup, type Lookup } from "./network/url-rule.js";
 import { messageOf } from "./errors.js";
-import { createLedger, type Ledger } from "./settings.js";
+import { createLedger, type Ledger } from "./assumptions/ledger.js";
 import { defaultLimits } from "./state/retention.js";
 
 export interface SandboxOptions {
   /**
    * `"real"` (default), `"manual"`: stands still until `clock.advance()`, or `"accelerated"`: 60 times as
-   * fast as real time, or `speed` times (more than 0, at most 1,000,000). `start` is in epoch milliseconds.
+   * fast as real time, or `speed` times (more than 0, at most 1,000,000). `start` is in epoch milliseconds, at
+   * most 253,402,214,400,000: the clock ends with the year 9999.
    * `advance` waits `patienceMs` of real time for a receiver: 1 to 600,000, 1,000 by default.
    *
    * A data file keeps its clock, and time never goes back. Without this option its mode continues. `"real"`
@@ -24,7 +27,7 @@ export interface SandboxOptions {
         readonly patienceMs?: number;
       }
     | undefined;
-  /** The SQLite file that keeps all state, created with mode 0600. Default: none, state is in memory. */
+  /** The SQLite file that keeps all state, with mode 0600. Default: none, state is in memory. */
   readonly data?: string | undefined;
   /**
    * Values of assumptions by their id: `{ "A-06": "reject" }`. A-04 also takes a map from occasions to
@@ -32,7 +35,7 @@ export interface SandboxOptions {
    * in the data file, which keeps those that were chosen over HTTP.
    */
   readonly assumptions?: Readonly<Partial<Record<AssumptionId, unknown>>> | undefined;
-  /** Makes ids and secrets repeatable. Default: random. */
+  /** Makes ids and secrets repeatable; each start on one data file has its own. Default: random. */
   readonly seed?: number | undefined;
   /** An SMTP server on loopback that also receives each email: `smtp://127.0.0.1:1025`. Default: none. */
   readonly smtp?: string | undefined;
@@ -97,21 +100,21 @@ export function resolveOptions(options: SandboxOptions): ResolvedOptions {
     lookup = systemLookup,
     log = toStderr,
   } = options;
-  check(data === undefined || isText(data), "data", "`data` must be the path of a file.");
-  check(
+  assertValid(data === undefined || isText(data), "data", "`data` must be the path of a file.");
+  assertValid(
     Array.isArray(allowHosts) && allowHosts.every(isText),
     "allowHosts",
     "`allowHosts` must be a list of host names.",
   );
-  check(typeof lookup === "function", "lookup", "`lookup` must be a function.");
-  check(typeof log === "function", "log", "`log` must be a function.");
+  assertValid(typeof lookup === "function", "lookup", "`lookup` must be a function.");
+  assertValid(typeof log === "function", "log", "`log` must be a function.");
   for (const [name, value, min] of [
     ["seed", seed ?? 0, 0],
     ["maxDeliveries", maxDeliveries, 1],
     ["maxBytes", maxBytes, 1],
   ] as const) {
     const isNumber = Number.isSafeInteger(value) && value >= min;
-    check(isNumber, name, `\`${name}\` must be a whole number of ${min} or more.`);
+    assertValid(isNumber, name, `\`${name}\` must be a whole number of ${min} or more.`);
   }
   return {
     clock: clockFrom(options.clock),
@@ -132,31 +135,27 @@ const toStderr = (line: string) => void process.stderr.write(`svc-webhooks sandb
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
 
-function check(ok: boolean, option: string, text: string): asserts ok {
-  if (!ok) throw new ReceiverConfigError("invalid_option", option, text);
-}
-
 function clockFrom(clock: SandboxOptions["clock"]): ClockOptions | undefined {
   if (clock === undefined) return undefined;
   const options = typeof clock === "string" ? { mode: clock } : clock;
   assertOptions(options, ["mode", "speed", "start", "patienceMs"], "clock");
-  check(
+  assertValid(
     clockModes.has(options.mode),
     "clock",
     '`clock` must be "real", "manual" or "accelerated", or an object with one of them as its `mode`.',
   );
   const { speed = 1, start = 0, patienceMs = 1 } = options;
-  check(
+  assertValid(
     speed > 0 && speed <= 1_000_000,
     "clock.speed",
     "`clock.speed` must be a number from 0 to 1,000,000, but not 0.",
   );
-  check(
-    start >= 0 && start <= 8.64e15,
+  assertValid(
+    start >= 0 && start <= lastTime,
     "clock.start",
-    "`clock.start` must be a time in epoch milliseconds.",
+    "`clock.start` must be a time in epoch milliseconds of at most 253402214400000.",
   );
-  check(
+  assertValid(
     patienceMs >= 1 && patienceMs <= 600_000,
     "clock.patienceMs",
     "`clock.patienceMs` must be a number of milliseconds from 1 to 600,000.",
@@ -169,7 +168,7 @@ function smtpFrom(smtp: string | undefined): SmtpServer | undefined {
   if (smtp === undefined) return undefined;
   const [, host = "", port = ""] =
     /^smtp:\/\/(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})\/?$/.exec(smtp) ?? [];
-  check(
+  assertValid(
     host !== "" && Number(port) > 0 && Number(port) < 65_536,
     "smtp",
     "`smtp` must have the form smtp://127.0.0.1:1025: a server on this machine with its port, without credentials or TLS. Start one here, such as Mailpit.",

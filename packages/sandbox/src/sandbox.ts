@@ -1,23 +1,26 @@
-import { ReceiverConfigError } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core";
 import { createApi, type Reply } from "./http/api.js";
-import { listen, type Listening, type ServerContext } from "./http/server.js";
-import { createClock, type Scheduler, type SandboxClock } from "./clock.js";
-import { createControl } from "./control/routes.js";
+import { createServers, type Listening } from "./http/server.js";
+import type { SandboxClock, Scheduler } from "./clock.js";
+import { createClock } from "./clock/create-clock.js";
 import { createEngine } from "./delivery/engine.js";
+import { raise } from "./delivery/raise.js";
 import { createFaults } from "./faults.js";
 import { createIds } from "./lib/ids.js";
 import { createRelay } from "./mail/relay.js";
 import { inProcess, type Handler } from "./network/in-process.js";
 import { networkTransport, type Transport } from "./network/transport.js";
 import { allowedAddresses, checkUrl } from "./network/url-rule.js";
-import { openApiDocument } from "./openapi.js";
+import { openApiDocument } from "./openapi/document.js";
 import { resolveOptions, type ResolvedOptions, type SandboxOptions } from "./options.js";
 import { continueSend } from "./service/sends.js";
 import type { Service } from "./service/service.js";
-import type { AssumptionState } from "./settings.js";
+import { createSite } from "./site.js";
+import type { AssumptionState } from "./assumptions/ledger.js";
 import { noJournal } from "./state/journal.js";
+import { newestTime } from "./state/newest-time.js";
 import { createRetention } from "./state/retention.js";
-import { sqliteJournal } from "./state/sqlite-journal.js";
+import { sqliteJournal, unusable } from "./state/sqlite-journal.js";
 import { createState, type ChangeListener } from "./state/state.js";
 import type { World } from "./world.js";
 
@@ -81,13 +84,17 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       for (const listener of listeners) listener(kind, id);
     },
     afterCommit: (written) => retention.committed(written),
+    onTakenBack(kind, id) {
+      const delivery = kind === "delivery" ? state.deliveries.get(id) : undefined;
+      if (delivery) engine.takenBack(delivery);
+    },
     onError: (error) => log(`the data file could not be written: ${String(error)}`),
   });
   const retention = createRetention(state, limits);
-  // A seeded sequence continues differently after a restart: its ids would be those of older records.
+  // A seeded sequence is another one after each start: its ids would be those of older records.
   const starts = Number(state.settings.get("starts")?.value ?? 0);
   state.settings.put({ id: "starts", value: starts + 1 });
-  const ids = createIds(resolved.seed === undefined ? undefined : resolved.seed + starts);
+  const ids = createIds(resolved.seed === undefined ? undefined : `${resolved.seed} ${starts}`);
   const clock = createClock(resolved.clock);
   const world: World = { state, ledger, clock, ids, faults: createFaults(state, ids), log };
 
@@ -102,6 +109,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const service: Service = {
     ...world,
     engine,
+    raise(happening) {
+      for (const delivery of raise(world, happening)) engine.start(delivery);
+    },
     relay: relay.send,
     async refuseUrl(text) {
       const checked = checkUrl(text, rule());
@@ -111,10 +121,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return "unresolved" in found ? found.unresolved : undefined;
     },
   };
-  resume(service, resolved, assumptions);
+  try {
+    resume(service, resolved, assumptions);
+  } catch (error) {
+    clock.close();
+    state.close();
+    throw resolved.data === undefined ? error : unusable(resolved.data, error);
+  }
 
   const api = createApi(service, retention);
-  const control = createControl({
+  const site = createSite({
     service,
     restoreAssumptions,
     retention,
@@ -128,11 +144,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     if (pathname === "/v1" || pathname.startsWith("/v1/")) return api(request);
     if (pathname === "/openapi.json" && /^(?:GET|HEAD)$/.test(request.method))
       return { response: Response.json(openApiDocument(ledger)) };
-    return { response: await control.fetch(request) };
+    return { response: await site.fetch(request) };
   };
 
-  const context: ServerContext = { handle, allowHosts, refuse: control.refuse };
-  const servers = new Set<Listening>();
+  const servers = createServers({ handle, allowHosts, refuse: site.refuse }, ports);
   let closed: Promise<void> | undefined;
   const assertOpen = () => {
     if (closed) throw new Error("The sandbox is closed. Create another one.");
@@ -140,9 +155,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const closeAll = async () => {
     engine.close();
     clock.close();
-    control.close();
+    site.close();
     relay.close();
-    await Promise.all(Array.from(servers, (server) => server.close()));
+    await servers.close();
+    saveClock(service);
     state.close();
   };
 
@@ -150,62 +166,23 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     fetch: async (request) => {
       assertOpen();
       const reply = await handle(request);
-      if ("response" in reply) return reply.response;
-      if (reply.lost === "silent") await aborted(request.signal);
-      throw new TypeError("fetch failed", {
-        cause: Object.assign(new Error("A fault closed the connection."), { code: "ECONNRESET" }),
-      });
+      return "response" in reply ? reply.response : await failedFetch(request, reply.lost);
     },
-    async listen(port = 4010) {
+    listen: async (port = 4010) => {
       assertOpen();
-      const server = await listen(context, port);
-      ports.add(server.port);
-      const served = {
-        ...server,
-        async close() {
-          await server.close();
-          servers.delete(served);
-          ports.delete(server.port);
-        },
-      };
-      servers.add(served);
-      return served;
+      return servers.listen(port);
     },
     deliverTo(handler) {
-      if (handler !== undefined && typeof handler !== "function") {
-        throw new ReceiverConfigError(
-          "invalid_option",
-          "handler",
-          "`deliverTo` needs a function from a Request to a Response. Register a URL as an endpoint instead.",
-        );
-      }
+      assertValid(
+        handler === undefined || typeof handler === "function",
+        "handler",
+        "`deliverTo` needs a function from a Request to a Response. Register a URL as an endpoint instead.",
+      );
       transport = handler ? inProcess(handler) : network;
     },
-    clock: {
-      get mode() {
-        return clock.mode;
-      },
-      get offsetMs() {
-        return clock.offsetMs;
-      },
-      get nextDue() {
-        return clock.nextDue;
-      },
-      now: clock.now,
-      async advance(ms) {
-        await clock.advance(ms);
-        saveClock(service);
-        state.commit();
-      },
-      async advanceToNext() {
-        const item = await clock.advanceToNext();
-        saveClock(service);
-        state.commit();
-        return item;
-      },
-    },
+    clock: savedClock(service),
     assumptions: () => ledger.list(),
-    reset: control.reset,
+    reset: site.reset,
     close: () => (closed ??= closeAll()),
   };
 }
@@ -220,7 +197,7 @@ function resume(
   const saved = state.settings.get("clock")?.value as ReturnType<Scheduler["state"]> | undefined;
   if (saved) {
     const { mode, speed } = clock;
-    clock.restore(saved);
+    clock.restore(saved, newestTime(state));
     if (chosen === undefined) noteClock(service, data);
     else {
       clock.setMode(mode, speed);
@@ -228,8 +205,12 @@ function resume(
     }
   }
   for (const { id, value } of state.settings.all()) {
+    if (!id.startsWith("A-")) continue;
+    const choice = ledger.choose(id, value);
+    // Older versions kept API keys (A-23).
+    if (choice.saved !== value) state.settings.put({ id, value: choice.saved });
     // What this start asks for wins.
-    if (id.startsWith("A-") && assumptions[id] === undefined) ledger.set(id, value);
+    if (assumptions[id] === undefined) choice.select();
   }
   for (const call of state.calls.all()) {
     // Its response was never sent.
@@ -253,9 +234,45 @@ function noteClock({ clock, log }: Service, data = ""): void {
     );
 }
 
+/** The clock of users, whose every move is saved. */
+const savedClock = (service: Service): SandboxClock => {
+  const { clock, state } = service;
+  return {
+    get mode() {
+      return clock.mode;
+    },
+    get offsetMs() {
+      return clock.offsetMs;
+    },
+    get nextDue() {
+      return clock.nextDue;
+    },
+    now: clock.now,
+    async advance(ms) {
+      await clock.advance(ms);
+      saveClock(service);
+      state.commit();
+    },
+    async advanceToNext() {
+      const item = await clock.advanceToNext();
+      saveClock(service);
+      state.commit();
+      return item;
+    },
+  };
+};
+
 function saveClock({ state, clock }: Service): void {
   state.settings.put({ id: "clock", value: clock.state() });
   state.commitSoon();
+}
+
+/** Fails as the global `fetch` does when the connection is lost. */
+async function failedFetch({ signal }: Request, lost: "closed" | "silent"): Promise<never> {
+  if (lost === "silent") await aborted(signal);
+  throw new TypeError("fetch failed", {
+    cause: Object.assign(new Error("A fault closed the connection."), { code: "ECONNRESET" }),
+  });
 }
 
 const aborted = (signal: AbortSignal) =>

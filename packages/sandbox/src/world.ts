@@ -1,7 +1,7 @@
 import type { Scheduler } from "./clock.js";
 import type { Faults } from "./faults.js";
 import type { Ids } from "./lib/ids.js";
-import type { Ledger } from "./settings.js";
+import type { Ledger } from "./assumptions/ledger.js";
 import type { State } from "./state/state.js";
 
 /** What everything in the sandbox works with. */

@@ -1,7 +1,7 @@
 import { copyFileSync } from "node:fs";
 import { verify } from "@svc-webhooks/core";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { hmac, newFile, open, receiver, type Opened, type Respond } from "./support.js";
 
 /** A sandbox with one delivery, whose first attempt met `statuses`. */
@@ -24,7 +24,7 @@ async function delivered(statuses: Respond, options: SandboxOptions = {}) {
 }
 
 describe("POST deliveries/{id}", () => {
-  it("/run-now makes the next attempt now", async () => {
+  test("/run-now makes the next attempt now", async () => {
     const { control, id, settle, state } = await delivered([500, 200]);
     const { status, body } = await control(`POST deliveries/${id}/run-now`);
     expect([status, body.id, body.state]).toEqual([202, id, "pending"]);
@@ -35,7 +35,7 @@ describe("POST deliveries/{id}", () => {
     });
   });
 
-  it("/skip leaves an attempt out, and ends the delivery after the last one", async () => {
+  test("/skip leaves an attempt out, and ends the delivery after the last one", async () => {
     const { control, id, got } = await delivered(500);
     const states: unknown[] = [];
     for (let n = 0; n < 4; n += 1) {
@@ -51,7 +51,7 @@ describe("POST deliveries/{id}", () => {
     expect(got).toHaveLength(1);
   });
 
-  it("/redeliver makes one more attempt with the same bytes and ids", async () => {
+  test("/redeliver makes one more attempt with the same bytes and ids", async () => {
     const { control, id, settle, got } = await delivered([500, 200], {
       assumptions: { "A-04": { "send.sent": "email.sent" }, "A-09": "none" },
     });
@@ -61,7 +61,7 @@ describe("POST deliveries/{id}", () => {
     expect(got[1]?.body.equals(got[0]?.body ?? Buffer.alloc(0))).toBe(true);
   });
 
-  it.each([
+  test.each([
     ["redeliver", "A-17"],
     ["run-now", "No attempt is waiting"],
     ["skip", "No attempt is waiting"],
@@ -74,11 +74,11 @@ describe("POST deliveries/{id}", () => {
 });
 
 describe("POST deliveries/{id}/send", () => {
-  it("sends copies concurrently or in turn, whatever A-17 allows, with a mark", async () => {
+  test("sends copies concurrently or in turn, whatever A-17 allows, with a mark", async () => {
     const { control, id, settle, got, state } = await delivered([200]);
     const { status, body } = await control(`POST deliveries/${id}/send`, {
       times: 3,
-      at_once: true,
+      concurrent: true,
     });
     expect([status, body.attempts, body.delivery.id]).toEqual([202, 3, id]);
     await settle();
@@ -88,11 +88,11 @@ describe("POST deliveries/{id}/send", () => {
     expect(new Set(got.map((one) => one.body.toString())).size).toBe(1);
     expect((await state()).attempts.map(({ trigger }: { trigger: string }) => trigger)).toEqual([
       "event",
-      ...Array(4).fill("by_hand"),
+      ...Array(4).fill("manual"),
     ]);
   });
 
-  it.each([
+  test.each([
     ["a text", "edited: é"],
     ["{text}", { text: "edited: é" }],
     ["{base64}", { base64: Buffer.from("edited: é").toString("base64") }],
@@ -109,7 +109,7 @@ describe("POST deliveries/{id}/send", () => {
       edited: true,
       call_id: before.call_id,
       source_event_id: before.source_event_id,
-      attempts: [{ n: 1, trigger: "by_hand", status: 200 }],
+      attempts: [{ n: 1, trigger: "manual", status: 200 }],
     });
     expect(copy.event_id).not.toBe(before.event_id);
     expect(copy.delivery_id).toBe(copy.id);
@@ -121,7 +121,7 @@ describe("POST deliveries/{id}/send", () => {
     expect(await verify(arrived?.body ?? "", signature, secret)).toMatchObject({ ok: true });
   });
 
-  it("never retries an edited delivery, nor continues it after a restart", async () => {
+  test("never retries an edited delivery, nor continues it after a restart", async () => {
     const data = newFile();
     const first = await delivered([200, 500], { data });
     const { body } = await first.control(`POST deliveries/${first.id}/send`, { body: "edited" });
@@ -153,7 +153,7 @@ describe("POST deliveries/{id}/send", () => {
     ["reserialised", (body, signature, genuine) => signature === genuine && body.includes("\n")],
   ];
 
-  it.each(tampers)("sends %s, which its attempt names", async (tamper, isSo) => {
+  test.each(tampers)("sends %s, which its attempt names", async (tamper, isSo) => {
     const { control, id, settle, got, secret, state } = await delivered([200]);
     await control(`POST deliveries/${id}/send`, { tamper });
     await settle();
@@ -168,7 +168,7 @@ describe("POST deliveries/{id}/send", () => {
     expect((await state()).attempts[1]).toMatchObject({ tamper });
   });
 
-  it("sends the previous secret's signature after a rotation, and refuses it before one", async () => {
+  test("sends the previous secret's signature after a rotation, and refuses it before one", async () => {
     const { control, id, settle, got, secret, endpointId } = await delivered([200]);
     const early = await control(`POST deliveries/${id}/send`, { tamper: "previous_secret" });
     expect([early.status, early.body.error.code]).toEqual([409, "conflict"]);
@@ -180,7 +180,7 @@ describe("POST deliveries/{id}/send", () => {
     expect(await verify(arrived?.body ?? "", signature, secret)).toMatchObject({ ok: true });
   });
 
-  it("sends nothing to an archived endpoint, and reserialises only JSON", async () => {
+  test("sends nothing to an archived endpoint, and reserialises only JSON", async () => {
     const { control, id, endpointId, got } = await delivered([200]);
     const reserialised = { body: "no JSON", tamper: "reserialised" };
     expect((await control(`POST deliveries/${id}/send`, reserialised)).status).toBe(400);
@@ -191,7 +191,7 @@ describe("POST deliveries/{id}/send", () => {
 });
 
 describe("POST deliveries/{id}/attempts/{n}/explain", () => {
-  it("names a known mistake, says same of the right value and unknown of another one", async () => {
+  test("names a known mistake, says same of the right value and unknown of another one", async () => {
     const { control, id, got, secret } = await delivered(401);
     const [first] = got;
     const parsed = JSON.stringify(JSON.parse(first?.body.toString() ?? ""));
@@ -209,7 +209,7 @@ describe("POST deliveries/{id}/attempts/{n}/explain", () => {
     });
   });
 
-  it("recognises the secret of another endpoint, also of an archived one", async () => {
+  test("recognises the secret of another endpoint, also of an archived one", async () => {
     const { control, register, id, got, url } = await delivered(401);
     const other = await register(url);
     await control(`POST endpoints/${other.id}/archive`);
@@ -218,7 +218,7 @@ describe("POST deliveries/{id}/attempts/{n}/explain", () => {
     expect(body).toMatchObject({ verdict: "known_mistake", mistake: { id: "other_secret" } });
   });
 
-  it("checks the old secret after a rotation, and names the new one for earlier attempts the same", async () => {
+  test("checks the old secret after a rotation, and names the new one for earlier attempts the same", async () => {
     const { control, id, endpointId, got, secret, settle } = await delivered(500);
     const { body: rotated } = await control(`POST endpoints/${endpointId}/rotate-secret`);
     await control(`POST deliveries/${id}/run-now`);
@@ -237,7 +237,7 @@ describe("POST deliveries/{id}/attempts/{n}/explain", () => {
     expect(signature.secret_hint).toBe(`…${secret.slice(-4)}`);
   });
 
-  it("computes with the decoded key under A-20=base64", async () => {
+  test("computes with the decoded key under A-20=base64", async () => {
     const { control, id, got, secret } = await delivered(401, {
       assumptions: { "A-20": "base64", "A-04": { "send.sent": "email.sent" } },
     });
@@ -253,7 +253,7 @@ describe("POST deliveries/{id}/attempts/{n}/explain", () => {
 });
 
 describe("POST test-email", () => {
-  it("is accepted as by the interface, and appears in the timeline as a call", async () => {
+  test("is accepted as by the interface, and appears in the timeline as a call", async () => {
     const sandbox = await open();
     const { status, body } = await sandbox.control("POST test-email", { subject: "Hello" });
     expect(status).toBe(202);
@@ -271,7 +271,7 @@ describe("POST test-email", () => {
     expect((await sandbox.call(`GET /v1/sends/${body.send_id}`)).body.status).toBe("delivered");
   });
 
-  it.each([
+  test.each([
     [{ scenario: "bounced" }, "bounced"],
     [{ to: "failed@example.test" }, "failed"],
     [{ to: ["a@b.test", "delayed@example.test"] }, "delayed"],
@@ -285,7 +285,7 @@ describe("POST test-email", () => {
 });
 
 describe("POST clock", () => {
-  it("advances, goes to the next due item and names it, and changes the mode", async () => {
+  test("advances, goes to the next due item and names it, and changes the mode", async () => {
     const { control, id } = await delivered(500);
     const start = (await control("GET clock")).body;
     const next = await control("POST clock", { to: "next" });
@@ -304,13 +304,13 @@ describe("POST clock", () => {
     });
   });
 
-  it("adds an offset to a real clock", async () => {
+  test("adds an offset to a real clock", async () => {
     const { control } = await open({ clock: "real" });
     const { body } = await control("POST clock", { advance_ms: 60_000 });
     expect(body).toMatchObject({ mode: "real", offset_ms: 60_000 });
   });
 
-  it("cannot leave the years that have four digits", async () => {
+  test("cannot leave the years that have four digits", async () => {
     const { control } = await open({ clock: { mode: "manual", start: Date.UTC(9999, 0) } });
     expect((await control("POST clock", { advance_ms: 10 * 365 * 86_400_000 })).status).toBe(400);
     expect((await control("GET overview")).status).toBe(200);
@@ -318,7 +318,7 @@ describe("POST clock", () => {
 });
 
 describe("POST endpoints and domains", () => {
-  it("registers an endpoint as the interface does, rotates its secret and archives it", async () => {
+  test("registers an endpoint as the interface does, rotates its secret and archives it", async () => {
     const { control, call } = await open();
     const request = { url: "http://localhost:1/", event_types: ["email.sent"] };
     const { status, body } = await control("POST endpoints", request);
@@ -339,14 +339,14 @@ describe("POST endpoints and domains", () => {
     ).toEqual(["/v1/webhook-endpoints"]);
   });
 
-  it("archives without a body under A-22=204", async () => {
+  test("archives without a body under A-22=204", async () => {
     const { control, endpoint } = await open({ assumptions: { "A-22": "204" } });
     const { id } = await endpoint("http://localhost:1/");
     const { status, text } = await control(`POST endpoints/${id}/archive`);
     expect([status, text]).toEqual([204, ""]);
   });
 
-  it("verifies a domain, or forces the outcome, and raises the event below a call", async () => {
+  test("verifies a domain, or forces the outcome, and raises the event below a call", async () => {
     const { control, call, settle } = await open();
     const { domain_id: id } = (await call("POST /v1/domains", { domain_name: "a.test" })).body;
     expect((await control(`POST domains/${id}/force`, { outcome: "failed" })).body.status).toBe(
@@ -361,7 +361,7 @@ describe("POST endpoints and domains", () => {
     ]);
   });
 
-  it("acts on what belongs to another account (A-23)", async () => {
+  test("acts on what belongs to another account (A-23)", async () => {
     const { control, endpoint } = await open({ assumptions: { "A-23": "per-key" } });
     const { id } = await endpoint("http://localhost:1/");
     expect((await control(`POST endpoints/${id}/archive`)).body.status).toBe("archived");
@@ -369,7 +369,7 @@ describe("POST endpoints and domains", () => {
 });
 
 describe("POST faults", () => {
-  it("orders failures of a route, shows who used them, and cancels the rest", async () => {
+  test("orders failures of a route, shows who used them, and cancels the rest", async () => {
     const { control, send, call } = await open();
     const made = await control("POST faults", {
       target: "POST /v1/emails",
@@ -398,7 +398,7 @@ describe("POST faults", () => {
     expect((await call("GET /v1/webhook-events")).status).toBe(200);
   });
 
-  it("keeps at most 1,000 faults, and forgets the oldest finished one first", async () => {
+  test("keeps at most 1,000 faults, and forgets the oldest finished one first", async () => {
     const { control, sandbox } = await open();
     const fault = { target: "POST /v1/emails", kind: "reset" };
     // In process: a thousand requests take seconds over HTTP.
@@ -417,7 +417,7 @@ describe("POST faults", () => {
 });
 
 describe("POST assumptions and reset", () => {
-  it("selects another value, which a restart keeps", async () => {
+  test("selects another value, which a restart keeps", async () => {
     const data = newFile();
     const first = await open({ data });
     const { status, body } = await first.control("POST assumptions/A-06", { value: "reject" });
@@ -438,13 +438,13 @@ describe("POST assumptions and reset", () => {
     expect(list.data[5].value).toBe("reject");
   });
 
-  it("can undo a limit (A-24) that is smaller than its own request", async () => {
+  test("can undo a limit (A-24) that is smaller than its own request", async () => {
     const { control } = await open();
     await control("POST assumptions/A-24", { value: "1B" });
     expect((await control("POST assumptions/A-24", { value: "1MiB" })).status).toBe(200);
   });
 
-  it("removes everything, and restores the assumptions of the start", async () => {
+  test("removes everything, and restores the assumptions of the start", async () => {
     const data = newFile();
     const options = { data, assumptions: { "A-09": "none" } };
     const first = await open(options);
@@ -473,7 +473,7 @@ describe("POST assumptions and reset", () => {
     expect(restarted.clock.now >= after.clock.now).toBe(true);
   });
 
-  it("is what sandbox.reset() does", async () => {
+  test("is what sandbox.reset() does", async () => {
     const { sandbox, control, send } = await open();
     await send();
     const { epoch } = (await control("GET overview")).body;
@@ -513,7 +513,7 @@ describe("every action", () => {
     ],
   ];
 
-  it.each(journalled)("is in the file before its response: %s", async (route, body, count) => {
+  test.each(journalled)("is in the file before its response: %s", async (route, body, count) => {
     const [file, copy] = [newFile(), newFile()];
     const first = await open({ data: file });
     expect((await first.control(route, body)).status).toBeLessThan(300);
@@ -528,7 +528,7 @@ describe("every action", () => {
     ["deliveries/{id}/send", { times: 101 }, "times"],
     ["deliveries/{id}/send", { times: 0 }, "times"],
     ["deliveries/{id}/send", { times: 1.5 }, "times"],
-    ["deliveries/{id}/send", { at_once: "yes" }, "at_once"],
+    ["deliveries/{id}/send", { concurrent: "yes" }, "concurrent"],
     ["deliveries/{id}/send", { tamper: "other" }, "tamper"],
     ["deliveries/{id}/send", { body: 5 }, "body"],
     ["deliveries/{id}/send", { body: { base64: "*" } }, "body.base64"],
@@ -560,7 +560,7 @@ describe("every action", () => {
     ["assumptions/A-06", {}, "value"],
   ] as const;
 
-  it("refuses what it cannot use with the member's name, and changes nothing", async () => {
+  test("refuses what it cannot use with the member's name, and changes nothing", async () => {
     const { control, call, id } = await delivered(401);
     const { domain_id: domain } = (await call("POST /v1/domains", { domain_name: "a.test" })).body;
     const watched = async () => {
@@ -582,7 +582,7 @@ describe("every action", () => {
     expect(await watched()).toBe(before);
   });
 
-  it.each([
+  test.each([
     "deliveries/dlv_x/run-now",
     "endpoints/we_x/archive",
     "domains/dom_x/verify",
@@ -593,7 +593,7 @@ describe("every action", () => {
     expect((await control(`POST ${path}`)).status).toBe(404);
   });
 
-  it.each([
+  test.each([
     [
       "clock",
       { advance_msec: 1 },
@@ -606,13 +606,13 @@ describe("every action", () => {
     expect((await control(`POST ${path}`, body)).body.error.message).toBe(message);
   });
 
-  it("is 404 for an endpoint or an assumption that does not exist", async () => {
+  test("is 404 for an endpoint or an assumption that does not exist", async () => {
     const { control } = await open();
     expect((await control("POST faults", { target: "we_x", kind: "reset" })).status).toBe(404);
     expect((await control("POST assumptions/A-99", { value: "x" })).status).toBe(404);
   });
 
-  it.each([
+  test.each([
     ["POST", "overview", "GET"],
     ["DELETE", "timeline", "GET"],
     ["GET", "reset", "POST"],
@@ -627,7 +627,7 @@ describe("every action", () => {
     });
   });
 
-  it.each([
+  test.each([
     [{ "content-type": "text/plain" }, '{"mode": "real"}', 415],
     [{ "content-type": "application/x-www-form-urlencoded" }, "mode=real", 415],
     [{ "content-type": "application/json" }, "{", 400],
@@ -642,7 +642,7 @@ describe("every action", () => {
     });
   });
 
-  it.each([
+  test.each([
     ["flat", "application/json", { code: "not_found" }],
     ["problem", "application/problem+json", { code: "not_found", status: 404 }],
   ])("writes errors as A-11=%s", async (shape, type, expected) => {
@@ -652,7 +652,7 @@ describe("every action", () => {
     expect(body).toMatchObject(expected);
   });
 
-  it("needs no API key", async () => {
+  test("needs no API key", async () => {
     const { url } = await open();
     expect((await fetch(`${url}/_sandbox/overview`)).status).toBe(200);
     expect((await fetch(`${url}/_sandbox/test-email`, { method: "POST" })).status).toBe(202);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { describe, expect, it } from "vitest";
-import { curlCommand } from "../src/control/curl.js";
+import { describe, expect, test } from "vitest";
+import { curlCommand } from "../src/read/curl.js";
 import { receiver, open, type Received } from "./support.js";
 
 /** Runs it as a shell that a person uses, which has no limit for the length of a line. */
@@ -18,7 +18,7 @@ const sent = ({ headers }: Received) => {
 };
 
 describe("GET deliveries/{id}/attempts/{n}/curl", () => {
-  it("is a command that sends the same bytes, headers and signature", async () => {
+  test("is a command that sends the same bytes, headers and signature", async () => {
     const { control, endpoint, send, settle } = await open();
     const { url, got } = await receiver(200);
     const { secret } = await endpoint(`${url}?it's=[1-3]&x=$HOME`);
@@ -37,7 +37,7 @@ describe("GET deliveries/{id}/attempts/{n}/curl", () => {
     expect(again && sent(again)).toEqual(first && sent(first));
   });
 
-  it.each(["missing", "duplicate_header", "flipped_byte", "reserialised"])(
+  test.each(["missing", "duplicate_header", "flipped_byte", "reserialised"])(
     "repeats an attempt that was tampered with (%s)",
     async (tamper) => {
       const { control, endpoint, send, settle } = await open();
@@ -70,7 +70,7 @@ describe("a curl command", () => {
     ["a mebibyte", Buffer.alloc(1_048_576, "é")],
   ];
 
-  it.each(bodies)("reproduces a body with %s", async (_what, body) => {
+  test.each(bodies)("reproduces a body with %s", async (_what, body) => {
     const { url, got } = await receiver();
     const command = curlCommand({ url, headers: [["X-Empty", ""]], body });
     expect(command).not.toMatch(/[^\P{Cc}\n\t]/u);
@@ -79,7 +79,7 @@ describe("a curl command", () => {
     expect(got[0]?.headers["x-empty"]).toBe("");
   });
 
-  it("is refused for a header with a line break", () => {
+  test("is refused for a header with a line break", () => {
     const request = { url: "http://localhost/", headers: [["X", "a\r\nY: b"]] as const };
     expect(() => curlCommand({ ...request, body: Buffer.alloc(0) })).toThrow("line break");
   });

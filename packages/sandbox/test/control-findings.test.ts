@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { receiver, open, type Opened } from "./support.js";
 
 interface Case {
@@ -108,7 +108,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    code: "receiver_answers_4xx",
+    code: "receiver_responds_4xx",
     severity: "error",
     provoke: async (sandbox) =>
       sendTo(
@@ -161,7 +161,7 @@ const cases: readonly Case[] = [
     provoke: ({ call }) => call("POST /v1/emails", {}),
     remedy: async ({ call, send }, route) => {
       const { body } = await call(route);
-      expect(JSON.parse(body.answer.body.text).error.code).toBe("invalid_request");
+      expect(JSON.parse(body.response.body.text).error.code).toBe("invalid_request");
       await send();
     },
   },
@@ -183,7 +183,7 @@ const cases: readonly Case[] = [
 ];
 
 describe("a finding", () => {
-  it.each(cases)("$code ($severity) is made, and its remedy removes it", async (row) => {
+  test.each(cases)("$code ($severity) is made, and its remedy removes it", async (row) => {
     const sandbox = await open();
     const health = async () => (await sandbox.control("GET overview")).body.health;
     expect(await health()).toEqual([]);
@@ -201,7 +201,7 @@ describe("a finding", () => {
     expect((await health()).map(({ code }: { code: string }) => code)).not.toContain(row.code);
   });
 
-  it("names the code that the receiver gave, and the item", async () => {
+  test("names the code that the receiver gave, and the item", async () => {
     const sandbox = await open();
     const { url } = await receiver(401, { text: '{"error":{"code":"signature_mismatch"}}' });
     await sendTo(sandbox, url);
@@ -210,7 +210,7 @@ describe("a finding", () => {
     expect((await sandbox.control(`GET deliveries/${finding.item}`)).body.url).toBe(url);
   });
 
-  it("is not made of an attempt that was tampered with, or that a fault hit", async () => {
+  test("is not made of an attempt that was tampered with, or that a fault hit", async () => {
     const sandbox = await open({ assumptions: { "A-04": { "send.sent": "email.sent" } } });
     const { url } = await receiver([200, 401, 200]);
     const { id } = await sandbox.endpoint(url);
@@ -227,7 +227,7 @@ describe("a finding", () => {
     ]);
   });
 
-  it("is no error if another event of the same call was delivered", async () => {
+  test("is no error if another event of the same call was delivered", async () => {
     const sandbox = await open();
     await sandbox.control("POST endpoints", types((await receiver()).url, "email.delivered"));
     await sandbox.send();
@@ -237,7 +237,7 @@ describe("a finding", () => {
     ]);
   });
 
-  it("is one of at most five, worst first, receivers before others, one for each endpoint", async () => {
+  test("is one of at most five, worst first, receivers before others, one for each endpoint", async () => {
     const sandbox = await open();
     const { control, call, send, settle, endpoint } = sandbox;
     const urls = ["http://127.0.0.1:1/a", "http://127.0.0.1:1/b", (await receiver(404)).url];
@@ -255,7 +255,7 @@ describe("a finding", () => {
     expect(health.map(({ code }) => code)).toEqual([
       "receiver_refused_connection",
       "receiver_refused_connection",
-      "receiver_answers_4xx",
+      "receiver_responds_4xx",
       "wrong_base_url",
       "call_rejected",
     ]);

@@ -1,5 +1,5 @@
 import { listen } from "@svc-webhooks/kit/servers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { open, receiver, type Opened } from "./support.js";
 import { mailbox } from "./mailbox.js";
 
@@ -29,7 +29,7 @@ const cases: readonly Case[] = [
   },
   {
     what: "500 with a code",
-    code: "receiver_answers_5xx",
+    code: "receiver_responds_5xx",
     text: /responded with 500 handler_failed\.$/,
     url: async () => (await receiver(500, { text: '{"error":{"code":"handler_failed"}}' })).url,
   },
@@ -64,7 +64,7 @@ const cases: readonly Case[] = [
 ];
 
 describe("the finding of a receiver", () => {
-  it.each(cases)("states what happened: $what", async ({ code, text, url, assumptions = {} }) => {
+  test.each(cases)("states what happened: $what", async ({ code, text, url, assumptions = {} }) => {
     const sandbox = await open({ assumptions: { ...oneEvent, ...assumptions } });
     const target = await url(sandbox);
     await sandbox.endpoint(target);
@@ -80,7 +80,7 @@ describe("the finding of a receiver", () => {
     expect([status, body.ok]).toEqual([200, false]);
   });
 
-  it("reports a name that has no address", async () => {
+  test("reports a name that has no address", async () => {
     let isKnown = true;
     const sandbox = await open({
       assumptions: oneEvent,
@@ -97,7 +97,7 @@ describe("the finding of a receiver", () => {
     });
   });
 
-  it("comes before a domain event that no endpoint wants, which is no error", async () => {
+  test("comes before a domain event that no endpoint wants, which is no error", async () => {
     const emits = { "send.sent": "email.sent", "domain.verified": "domain.updated" };
     const sandbox = await open({ assumptions: { "A-04": emits, "A-09": "none" } });
     const { url } = await receiver(401);
@@ -105,13 +105,13 @@ describe("the finding of a receiver", () => {
     const { body } = await sandbox.call("POST /v1/domains", { domain_name: "example.test" });
     await sandbox.call(`POST /v1/domains/${body.domain_id}:verify`);
     const found = await health(sandbox);
-    expect(found[0]).toMatchObject({ code: "receiver_answers_4xx", severity: "error" });
+    expect(found[0]).toMatchObject({ code: "receiver_responds_4xx", severity: "error" });
     expect(found).toContainEqual(
       expect.objectContaining({ code: "type_not_subscribed", severity: "info" }),
     );
   });
 
-  it.each([
+  test.each([
     ["immediate", /since \d{4}-.+, attempts are signed with the new one \(A-19\)\.$/],
     ["pinned", /since \d{4}-.+, new deliveries are signed with the new one \(A-19\)\.$/],
     ["deferred:1h", /until \d{4}-.+, attempts are signed with the previous one \(A-19\)\.$/],
@@ -125,7 +125,7 @@ describe("the finding of a receiver", () => {
     expect((await health(sandbox))[0].text).not.toContain("rotated");
   });
 
-  it("has a remedy with the body of its request", async () => {
+  test("has a remedy with the body of its request", async () => {
     const sandbox = await open({ assumptions: { "A-04": { "send.sent": "email.sent" } } });
     await sandbox.endpoint((await receiver(401)).url);
     const [refused, waits] = await health(sandbox);
@@ -136,7 +136,7 @@ describe("the finding of a receiver", () => {
   });
 });
 
-it("a relay that fails is a finding until an email is passed on", async () => {
+test("a relay that fails is a finding until an email is passed on", async () => {
   let isFull = true;
   const { smtp } = await mailbox({
     onRcptTo: (_address, _session, callback) => callback(isFull ? new Error("full") : undefined),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { email, hmac, open, receiver, type Opened } from "./support.js";
 
 const ids = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
@@ -29,7 +29,7 @@ async function story(options: Parameters<typeof open>[0] = {}) {
 }
 
 describe("GET /", () => {
-  it("names the base URL, the page and the OpenAPI document", async () => {
+  test("names the base URL, the page and the OpenAPI document", async () => {
     const { url, call } = await open();
     const { status, text, headers } = await call("GET /");
     expect(status).toBe(200);
@@ -42,7 +42,7 @@ describe("GET /", () => {
 });
 
 describe("GET /_sandbox/", () => {
-  it("lists the control routes, and each of them exists", async () => {
+  test("lists the control routes, and each of them exists", async () => {
     const { call } = await open();
     const { data } = (await call("GET /_sandbox/")).body;
     expect(data).toContain("POST /_sandbox/deliveries/:id/attempts/:n/explain");
@@ -58,7 +58,7 @@ describe("GET /_sandbox/", () => {
 });
 
 describe("GET overview", () => {
-  it("counts calls and deliveries by state", async () => {
+  test("counts calls and deliveries by state", async () => {
     const { url, control } = await story();
     const { body } = await control("GET overview");
     expect(body).toMatchObject({
@@ -80,7 +80,7 @@ describe("GET overview", () => {
     expect(Date.parse(body.clock.next_due) - Date.parse(body.clock.now)).toBe(1_000);
   });
 
-  it("counts calls that were dropped, from the last reset on", async () => {
+  test("counts calls that were dropped, from the last reset on", async () => {
     const { send, settle, control } = await open({ maxDeliveries: 20 });
     for (let n = 0; n < 120; n += 1) await send();
     await settle();
@@ -91,7 +91,7 @@ describe("GET overview", () => {
 });
 
 describe("GET timeline", () => {
-  it("joins a call with its send, events, deliveries and attempts", async () => {
+  test("joins a call with its send, events, deliveries and attempts", async () => {
     const { call, accepted, endpointId, receiverUrl, failed } = await story();
     expect(call).toMatchObject({
       method: "POST",
@@ -122,7 +122,7 @@ describe("GET timeline", () => {
     });
   });
 
-  it("counts attempts by the schedule of A-09, and a redelivery as one of its own", async () => {
+  test("counts attempts by the schedule of A-09, and a redelivery as one of its own", async () => {
     const { control, settle, endpoint, send, sandbox } = await open({
       assumptions: { "A-09": "1s,1s" },
     });
@@ -140,7 +140,7 @@ describe("GET timeline", () => {
     expect(body.next).toMatchObject({ n: 4, of: 4 });
   });
 
-  it("has the X-SVC-Attempt of the next attempt, also after extra copies and before a redelivery", async () => {
+  test("has the X-SVC-Attempt of the next attempt, also after extra copies and before a redelivery", async () => {
     const { control, settle, clock, register, send } = await open();
     const { url: target, values } = await receiver(500);
     await register(target);
@@ -160,7 +160,7 @@ describe("GET timeline", () => {
     expect(values("x-svc-attempt")).toEqual(["1", "2", "3", "4", "5", "6", "7", "8"]);
   });
 
-  it.each([
+  test.each([
     ["no_endpoint", async () => {}],
     [
       "type_not_subscribed",
@@ -191,7 +191,7 @@ describe("GET timeline", () => {
     ]);
   });
 
-  it("shows a refused call with its code, and a replayed one with its send", async () => {
+  test("shows a refused call with its code, and a replayed one with its send", async () => {
     const { send, control } = await open();
     await send({ to: [] });
     await send({}, { "idempotency-key": "k" });
@@ -202,7 +202,7 @@ describe("GET timeline", () => {
     expect(second).toMatchObject({ replayed: true, send: { id: body.send_id } });
   });
 
-  it("pages from the newest to the oldest, also while new calls come in", async () => {
+  test("pages from the newest to the oldest, also while new calls come in", async () => {
     const { send, control } = await open();
     for (let n = 0; n < 7; n += 1) await send({ subject: `Receipt ${n}` });
     const seen: string[] = [];
@@ -217,7 +217,7 @@ describe("GET timeline", () => {
     expect(seen).toEqual([6, 5, 4, 3, 2, 1, 0].map((n) => `Receipt ${n}`));
   });
 
-  it("continues behind a call that was dropped meanwhile", async () => {
+  test("continues behind a call that was dropped meanwhile", async () => {
     const { send, control, settle, sandbox } = await open({ maxDeliveries: 20 });
     await send({ subject: "kept, because its course is not over" });
     await sandbox.fetch(new Request("http://sandbox.test/_sandbox/reset", { method: "POST" }));
@@ -260,7 +260,7 @@ describe("GET timeline", () => {
     ["state=&type=&endpoint_id=&q=", 2],
   ] as const;
 
-  it("filters by state, type, endpoint and text", async () => {
+  test("filters by state, type, endpoint and text", async () => {
     const { control, endpointId, accepted, failed } = await story();
     const found: [string, number][] = [];
     for (const [filter] of filters) {
@@ -277,7 +277,7 @@ describe("GET timeline", () => {
     expect(found).toEqual(filters.map((row) => [...row]));
   });
 
-  it.each(["state=lost", "limit=0", "limit=101", "before=x", "before=Y2FsbA"])(
+  test.each(["state=lost", "limit=0", "limit=101", "before=x", "before=Y2FsbA"])(
     "refuses %s",
     async (query) => {
       const { control } = await open();
@@ -289,17 +289,17 @@ describe("GET timeline", () => {
 });
 
 describe("the items", () => {
-  it("show a call with its request and response, the API key masked", async () => {
+  test("show a call with its request and response, the API key masked", async () => {
     const { call, control } = await story();
     const { body, text } = await control(`GET calls/${call.id}`);
     const headers = new Map(body.request.headers);
     expect(headers.get("authorization")).toBe("Bearer …cdef");
     expect(JSON.parse(body.request.body.text)).toMatchObject({ to: email.to });
-    expect(JSON.parse(body.answer.body.text)).toMatchObject({ status: "accepted" });
+    expect(JSON.parse(body.response.body.text)).toMatchObject({ status: "accepted" });
     expect(text).not.toContain("svc_live_0123");
   });
 
-  it("show a send with its history and sizes, and its mail alone", async () => {
+  test("show a send with its history and sizes, and its mail alone", async () => {
     const { accepted, call, url, control } = await story();
     const path = `/_sandbox/sends/${accepted.send_id}`;
     const { body } = await control(`GET sends/${accepted.send_id}`);
@@ -315,18 +315,31 @@ describe("the items", () => {
     expect(html.headers.get("content-security-policy")).toBe(
       "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
     );
+    expect(html.headers.get("x-dns-prefetch-control")).toBe("off");
     const text = await fetch(`${url}${path}/text`);
     expect(await text.text()).toBe("Thank you.");
     expect(text.headers.get("content-type")).toMatch(/^text\/plain/);
   });
 
-  it("show an event by its source id", async () => {
+  test("show the HTML of a mail without the elements that make a browser connect", async () => {
+    const { send, url, control } = await open();
+    const html = `<p>a<frames></p><IFRAME src=//evil.test>b</Iframe\n><frameset><frame src=//evil.test></frameset><Link rel=preconnect href=//evil.test><META http-equiv=refresh>`;
+    const { body } = await send({ html });
+    const shown = await fetch(`${url}/_sandbox/sends/${body.send_id}/html`);
+    expect(await shown.text()).toBe(
+      `<p>a<x-frames></p><x-IFRAME src=//evil.test>b</x-Iframe\n><x-frameset><x-frame src=//evil.test></x-frameset><x-Link rel=preconnect href=//evil.test><x-META http-equiv=refresh>`,
+    );
+    const whole = await control(`GET sends/${body.send_id}`);
+    expect(whole.body.html.bytes).toBe(Buffer.byteLength(html));
+  });
+
+  test("show an event by its source id", async () => {
     const { call, control, accepted } = await story();
     const { body } = await control(`GET events/${call.events[0].id}`);
     expect(body).toEqual({ ...call.events[0], call_id: call.id, send_id: accepted.send_id });
   });
 
-  it("find a delivery by its id, its current delivery id and its event id", async () => {
+  test("find a delivery by its id, its current delivery id and its event id", async () => {
     const {
       control,
       failed,
@@ -351,7 +364,7 @@ describe("the items", () => {
     });
   });
 
-  it("ask for a delivery id if several deliveries share an event id", async () => {
+  test("ask for a delivery id if several deliveries share an event id", async () => {
     const { control, endpoint, send, settle } = await open({
       assumptions: { "A-27": "shared" },
     });
@@ -365,7 +378,7 @@ describe("the items", () => {
     expect([status, body.error.param]).toEqual([400, "id"]);
   });
 
-  it("show an attempt with the bytes on the wire and the signature that they should have", async () => {
+  test("show an attempt with the bytes on the wire and the signature that they should have", async () => {
     const { control, failed, got, secret } = await story();
     const { body } = await control(`GET deliveries/${failed.id}/attempts/1`);
     const [arrived] = got;
@@ -373,7 +386,7 @@ describe("the items", () => {
     expect(body).toMatchObject({
       n: 1,
       request: { body: { text: arrived?.body.toString() } },
-      answer: { status: 503, body: { text: '{"error": {"code": "busy"}}' } },
+      response: { status: 503, body: { text: '{"error": {"code": "busy"}}' } },
       signature: {
         header: expected,
         expected,
@@ -387,7 +400,7 @@ describe("the items", () => {
     ).toEqual(body.request.headers);
   });
 
-  it("cut a body at 16 KiB of whole characters, and show all of it on request", async () => {
+  test("cut a body at 16 KiB of whole characters, and show all of it on request", async () => {
     const sandbox = await open();
     const text = `x${"é".repeat(20_000)}`;
     const { body } = await sandbox.call("POST /v1/emails", {
@@ -403,20 +416,20 @@ describe("the items", () => {
     expect(all).toMatchObject({ text, shown: 40_001, truncated: false, sha256: cut.sha256 });
   });
 
-  it("show bytes that are not UTF-8 as base64", async () => {
+  test("show bytes that are not UTF-8 as base64", async () => {
     const sandbox = await open();
     sandbox.sandbox.deliverTo(() => new Response(new Uint8Array([0xff, 0xfe])));
     await sandbox.endpoint("http://localhost:1/");
     await sandbox.send();
     await sandbox.settle();
     const [{ deliveries }] = (await sandbox.control("GET timeline")).body.data[0].events;
-    const { answer } = (await sandbox.control(`GET deliveries/${deliveries[0].id}/attempts/1`))
+    const { response } = (await sandbox.control(`GET deliveries/${deliveries[0].id}/attempts/1`))
       .body;
-    expect(answer.body).toMatchObject({ bytes: 2, base64: "//4=" });
-    expect(answer.body).not.toHaveProperty("text");
+    expect(response.body).toMatchObject({ bytes: 2, base64: "//4=" });
+    expect(response.body).not.toHaveProperty("text");
   });
 
-  it.each([
+  test.each([
     "calls/call_x",
     "sends/send_x",
     "sends/send_x/html",
@@ -434,7 +447,7 @@ describe("the items", () => {
 });
 
 describe("lists", () => {
-  it("are newest first, in the form of a page", async () => {
+  test("are newest first, in the form of a page", async () => {
     const { control, call, endpoint } = await open();
     const first = await endpoint("http://localhost:1/");
     const second = await endpoint("http://localhost:2/");
@@ -460,7 +473,7 @@ describe("lists", () => {
 });
 
 describe("secrets and API keys", () => {
-  it("are whole in no response, except the one that creates a secret", async () => {
+  test("are whole in no response, except the one that creates a secret", async () => {
     const story1 = await story({ assumptions: { "A-19": "pinned" } });
     const { control, endpointId, failed, accepted, sandbox } = story1;
     const rotated = await control(`POST endpoints/${endpointId}/rotate-secret`);

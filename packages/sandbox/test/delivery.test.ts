@@ -1,10 +1,15 @@
 import { createHash } from "node:crypto";
+import { DatabaseSync } from "@photostructure/sqlite";
 import { gate } from "@svc-webhooks/kit/gate";
 import { until } from "@svc-webhooks/kit/until";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createEngine } from "../src/delivery/engine.js";
+import type { EndpointRecord } from "../src/state/records.js";
+import { sqliteJournal } from "../src/state/sqlite-journal.js";
+import type { StateOptions } from "../src/state/state.js";
 import {
   hmac,
+  newFile,
   open,
   receiver,
   type Json,
@@ -200,8 +205,8 @@ describe("a receiver", () => {
   test("that responds with 1 MB has its response cut and marked", async () => {
     const run = await delivered((response) => response.end("x".repeat(1_000_000)));
     const path = `GET deliveries/${(await only(run)).id}/attempts/1?full=true`;
-    const { answer } = (await run.control(path)).body;
-    expect(answer.body).toMatchObject({ shown: 65_536, truncated: true });
+    const { response } = (await run.control(path)).body;
+    expect(response.body).toMatchObject({ shown: 65_536, truncated: true });
   });
 });
 
@@ -320,6 +325,90 @@ describe("run now and skip", () => {
   });
 });
 
+test("a delivery keeps its last 1,000 attempts, and counts the older ones", async () => {
+  const data = newFile();
+  const first = await open({ data });
+  first.sandbox.deliverTo(() => new Response("", { status: 500 }));
+  await first.register("http://localhost:9/");
+  await first.send();
+  await first.settle();
+  const { id } = await only(first);
+  for (let n = 0; n < 11; n += 1) {
+    const copies = { times: n < 10 ? 100 : 2, concurrent: true };
+    expect((await first.control(`POST deliveries/${id}/send`, copies)).status).toBe(202);
+    await first.settle();
+  }
+  const check = async ({ control, events, url }: Opened) => {
+    const { attempts, dropped_attempts } = (await control(`GET deliveries/${id}`)).body;
+    expect([attempts.length, attempts[0].n, attempts.at(-1).n, dropped_attempts]).toEqual([
+      1_000, 4, 1_003, 3,
+    ]);
+    expect((await events())[0].attempts).toBe(1_003);
+    const gone = await control(`GET deliveries/${id}/attempts/3`);
+    expect([gone.status, gone.body.error.message]).toEqual([
+      404,
+      "This delivery has the attempts 4 to 1003.",
+    ]);
+    for (const n of [4, 1_003])
+      expect((await control(`GET deliveries/${id}/attempts/${n}`)).body.n).toBe(n);
+    const page = async (query: string) =>
+      (await fetch(`${url}/?item=${id}${query}`, { headers: { accept: "text/html" } })).text();
+    for (const query of ["", "&from=1", "&attempt=3"]) {
+      const html = await page(query);
+      expect(html).toContain("3 older ones are not kept");
+      expect(html).toContain(query === "&from=1" ? ">950 later<" : ">950 earlier<");
+    }
+  };
+  await check(first);
+  await first.sandbox.close();
+  await check(await open({ clock: undefined, data }));
+});
+
+describe("a due time after the year 9999", () => {
+  const lists = ["/v1/webhook-events", "/", "/_sandbox/timeline", "/_sandbox/overview"];
+  const statuses = ({ url }: Opened) =>
+    Promise.all(
+      lists.map(async (path) => {
+        const headers = { authorization: "Bearer a", accept: "text/html" };
+        return (await fetch(url + path, { headers })).status;
+      }),
+    );
+  const next = async (opened: Opened) => (await only(opened)).next.at;
+  const last = "9999-12-31T00:00:00.000Z";
+
+  test("is its last day, whatever date a Retry-After has", async () => {
+    const options = { data: newFile(), assumptions: { "A-10": "honorRetryAfter" } };
+    const opened = await open(options);
+    // The last date that JavaScript has.
+    const headers = { "retry-after": "Sat, 13 Sep 275760 00:00:00 GMT" };
+    const { url } = await receiver((response) => response.writeHead(503, headers).end());
+    await opened.register(url);
+    await opened.send();
+    await opened.settle();
+    expect([await next(opened), await statuses(opened)]).toEqual([last, [200, 200, 200, 200]]);
+    expect(await act(opened, "skip")).toBe(202);
+    expect([await next(opened), await statuses(opened)]).toEqual([last, [200, 200, 200, 200]]);
+  });
+
+  test("in a data file is its last day too", async () => {
+    const data = newFile();
+    const first = await open({ data });
+    const { url } = await receiver(503);
+    await first.register(url);
+    await first.send();
+    await first.settle();
+    await first.sandbox.close();
+    const database = new DatabaseSync(data);
+    const set = "json_set(value, '$.nextAttemptAt', 8640000000005000)";
+    database.exec(`UPDATE record SET value = ${set} WHERE kind = 'delivery'`);
+    const time = "json_set(value, '$.at', 8640000000005000)";
+    database.exec(`UPDATE record SET value = ${time} WHERE kind = 'event'`);
+    database.close();
+    const second = await open({ clock: undefined, data });
+    expect([await next(second), await statuses(second)]).toEqual([last, [200, 200, 200, 200]]);
+  });
+});
+
 describe("archiving", () => {
   test("cancels a waiting retry", async () => {
     const run = await delivered(500);
@@ -370,53 +459,85 @@ test("a rotation in the middle of the retries signs the next attempts with the n
   );
 });
 
-describe("an error in the sandbox", () => {
-  /** An engine with a delivery whose first attempt got 500. */
-  async function engineWith(body: string) {
-    const world = newWorld();
-    const answer = { status: 500, headers: [], body: new Uint8Array(), bytes: 0, truncated: false };
-    const engine = createEngine(world, async () => ({ answer }));
-    const base = { account: "default", createdAt: 0 };
-    world.state.endpoints.put({
-      ...base,
-      id: "we_1",
-      url: "http://127.0.0.1:9/",
-      eventTypes: ["email.sent"],
-      subscriptions: {},
-      status: "active",
-      secret: "whsec_0",
-    });
-    const delivery = world.state.deliveries.put({
-      ...base,
-      id: "dlv_1",
-      seq: 1,
-      callId: "call_1",
-      eventId: "evt_1",
-      sourceEventId: "src_1",
-      endpointId: "we_1",
-      subscriptionId: "sub_1",
-      type: "email.sent",
-      deliveryId: "dlv_1",
-      state: "pending",
-      nextAttemptAt: 0,
-      trigger: "event",
-      retries: 0,
-      attempt: 0,
-      body: Buffer.from(body),
-      attempts: [],
-    });
-    engine.start(delivery);
-    await world.clock.advance(0);
-    return { ...world, engine, delivery };
-  }
+/** An engine with a delivery whose first attempt got 500. */
+async function engineWith(body: string, options?: StateOptions) {
+  const world = newWorld(options);
+  const response = { status: 500, headers: [], body: new Uint8Array(), bytes: 0, truncated: false };
+  const engine = createEngine(world, async () => ({ response }));
+  const base = { account: "default", createdAt: 0 };
+  world.state.endpoints.put({
+    ...base,
+    id: "we_1",
+    url: "http://127.0.0.1:9/",
+    eventTypes: ["email.sent"],
+    subscriptions: {},
+    status: "active",
+    secret: "whsec_0",
+  });
+  const delivery = world.state.deliveries.put({
+    ...base,
+    id: "dlv_1",
+    seq: 1,
+    callId: "call_1",
+    eventId: "evt_1",
+    sourceEventId: "src_1",
+    endpointId: "we_1",
+    subscriptionId: "sub_1",
+    type: "email.sent",
+    deliveryId: "dlv_1",
+    state: "pending",
+    nextAttemptAt: 0,
+    trigger: "event",
+    retries: 0,
+    attempt: 0,
+    body: Buffer.from(body),
+    attempts: [],
+  });
+  engine.start(delivery);
+  await world.clock.advance(0);
+  return { ...world, engine, delivery };
+}
 
+test("an order that cannot be written leaves the delivery and its next attempt as they were", async () => {
+  const journal = sqliteJournal(newFile());
+  let isFull = false;
+  const { engine, delivery, clock, state } = await engineWith("{}", {
+    journal: {
+      ...journal,
+      write(changes) {
+        if (isFull) throw new Error("The disk is full.");
+        journal.write(changes);
+      },
+    },
+    onTakenBack: () => engine.takenBack(delivery),
+  });
+  onTestFinished(() => state.close());
+  state.commit();
+  const before = { ...structuredClone(delivery), body: delivery.body };
+  for (const order of [
+    () => engine.runNow(delivery),
+    () => engine.redeliver(delivery),
+    () => engine.skip(delivery),
+    () => engine.cancel({ id: "we_1" } as EndpointRecord),
+  ]) {
+    isFull = true;
+    expect(() => state.transaction(order)).toThrow("could not be written");
+    isFull = false;
+    expect(state.deliveries.get("dlv_1")).toBe(delivery);
+    expect([delivery, clock.nextDue]).toEqual([before, 1_000]);
+  }
+  await clock.advance(1_000);
+  expect(delivery.attempts.map(({ trigger }) => trigger)).toEqual(["event", "retry"]);
+});
+
+describe("an error in the sandbox", () => {
   test("while a request is built is a failed attempt with its reason", async () => {
     const { engine, delivery, clock } = await engineWith("not JSON");
-    engine.sendByHand(delivery, { times: 1, atOnce: false, tamper: "reserialised" });
+    engine.sendManually(delivery, { times: 1, concurrent: false, tamper: "reserialised" });
     await clock.advance(0);
     expect(delivery.attempts).toMatchObject([
-      { attempt: 1, trigger: "event", answer: { status: 500 } },
-      { attempt: 2, trigger: "by_hand", error: { kind: "protocol" } },
+      { attempt: 1, trigger: "event", response: { status: 500 } },
+      { attempt: 2, trigger: "manual", error: { kind: "protocol" } },
     ]);
     expect(delivery.attempts[1]?.error?.text).toContain("JSON");
   });

@@ -25,7 +25,7 @@ describe("a fault of a route", () => {
   test.for([
     ["refused", 0],
     ["reset", 0],
-    ["answer_lost", 1],
+    ["response_lost", 1],
   ] as const)("of kind %s closes the connection, and %i sends exist", async ([kind, sends]) => {
     const opened = await open();
     await opened.fault(kind);
@@ -84,7 +84,7 @@ describe("a fault of an endpoint", () => {
     ["status", { status: 503 }, [503, undefined], 1],
     ["refused", {}, [undefined, "refused"], 1],
     ["reset", {}, [undefined, "reset"], 1],
-    ["answer_lost", {}, [undefined, "reset"], 2],
+    ["response_lost", {}, [undefined, "reset"], 2],
     ["timeout", {}, [undefined, "timeout"], 1],
     ["slow", { delay_ms: 20_000 }, [undefined, "timeout"], 1],
     ["slow", { delay_ms: 2_000 }, [200, undefined], 1],

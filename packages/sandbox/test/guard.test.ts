@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { lines, raw } from "./raw-request.js";
 import { open } from "./support.js";
 
@@ -16,7 +16,7 @@ describe("the host check", () => {
     ["GET", "/nothing"],
   ] as const;
 
-  it.each(paths)("refuses %s %s for another host", async (method, path) => {
+  test.each(paths)("refuses %s %s for another host", async (method, path) => {
     const { url } = await open();
     const response = await raw(url, method, path, { host: "evil.test" });
     expect(response.status).toBe(403);
@@ -40,7 +40,7 @@ describe("the host check", () => {
     [`user@127.0.0.1:${port}`, 403],
   ];
 
-  it("accepts the own names with the own port, and no other host", async () => {
+  test("accepts the own names with the own port, and no other host", async () => {
     const { url } = await open();
     const table = hosts(portOf(url));
     const found = await Promise.all(
@@ -51,7 +51,7 @@ describe("the host check", () => {
     expect(found).toEqual(expected);
   });
 
-  it("refuses a request without Host, and one with two", async () => {
+  test("refuses a request without Host, and one with two", async () => {
     const { url } = await open();
     const port = portOf(url);
     const own = `Host: 127.0.0.1:${port}`;
@@ -62,7 +62,7 @@ describe("the host check", () => {
     expect(await lines(port, "GET / HTTP/1.1", "Host: evil.test", own)).toContain("403");
   });
 
-  it("refuses a request line that names another host, which would pass as the own origin", async () => {
+  test("refuses a request line that names another host, which would pass as the own origin", async () => {
     const { url } = await open();
     const port = portOf(url);
     const own = [`Host: 127.0.0.1:${port}`, "Content-Length: 0"];
@@ -75,7 +75,7 @@ describe("the host check", () => {
     expect(await lines(port, `GET ${url}/ HTTP/1.1`, ...own)).toContain("200");
   });
 
-  it("serves the names of allowHosts, with and without a port", async () => {
+  test("serves the names of allowHosts, with and without a port", async () => {
     const { url } = await open({ allowHosts: ["sandbox.internal"] });
     const statuses = [
       "sandbox.internal",
@@ -86,13 +86,13 @@ describe("the host check", () => {
     expect(await Promise.all(statuses)).toEqual([200, 200, 403, 403]);
   });
 
-  it("does not apply in process", async () => {
+  test("does not apply in process", async () => {
     const { sandbox } = await open();
     const response = await sandbox.fetch(new Request("http://sandbox.test/_sandbox/overview"));
     expect(response.status).toBe(200);
   });
 
-  it("writes its error in the shape of A-11", async () => {
+  test("writes its error in the shape of A-11", async () => {
     const { url } = await open({ assumptions: { "A-11": "problem" } });
     const response = await raw(url, "GET", "/", { host: "evil.test" });
     expect(response.headers["content-type"]).toBe("application/problem+json");
@@ -111,7 +111,7 @@ describe("the check of actions", () => {
     { "sec-fetch-site": "none" },
   ];
 
-  it.each(foreign)("refuses every action with %o", async (headers) => {
+  test.each(foreign)("refuses every action with %o", async (headers) => {
     const { url, control } = await open();
     await control("POST test-email");
     const statuses = actions.map(
@@ -121,14 +121,14 @@ describe("the check of actions", () => {
     expect((await control("GET overview")).body.counts.calls).toBe(1);
   });
 
-  it("accepts the own origin, and a client that is not a browser", async () => {
+  test("accepts the own origin, and a client that is not a browser", async () => {
     const { url } = await open();
     const own = { origin: url, "sec-fetch-site": "same-origin" };
     expect((await raw(url, "POST", "/_sandbox/reset", own)).status).toBe(200);
     expect((await raw(url, "POST", "/_sandbox/reset", {})).status).toBe(200);
   });
 
-  it("refuses deliveries on every control route", async () => {
+  test("refuses deliveries on every control route", async () => {
     const { url } = await open();
     const headers = { "x-svc-delivery-id": "dlv_1" };
     expect((await raw(url, "GET", "/_sandbox/overview", headers)).status).toBe(403);
@@ -137,7 +137,7 @@ describe("the check of actions", () => {
 });
 
 describe("the headers of responses", () => {
-  it.each(["/", "/_sandbox/overview", "/_sandbox/nothing", "/_sandbox/stream"])(
+  test.each(["/", "/_sandbox/overview", "/_sandbox/nothing", "/_sandbox/stream"])(
     "isolate %s from other origins",
     async (path) => {
       const { url } = await open();
@@ -154,7 +154,7 @@ describe("the headers of responses", () => {
     },
   );
 
-  it("let no other origin's preflight pass", async () => {
+  test("let no other origin's preflight pass", async () => {
     const { url } = await open();
     const response = await raw(url, "OPTIONS", "/_sandbox/reset", {
       origin: url,

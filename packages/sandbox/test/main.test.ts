@@ -113,7 +113,7 @@ test("Ctrl-C does not wait for an attempt that hangs", async () => {
     hanging.closeAllConnections();
   });
   await once(hanging, "listening");
-  const { child, url, lines, exited } = await started();
+  const { child, url, lines, exited } = await started({ args: ["--set=A-10=timeout:1h"] });
   const post = (path: string, body: object) => fetch(url + path, posted(body));
   const { port } = hanging.address() as AddressInfo;
   await post("/v1/webhook-endpoints", {
@@ -122,10 +122,8 @@ test("Ctrl-C does not wait for an attempt that hangs", async () => {
   });
   await post("/v1/emails", { from: "a@a.test", to: ["b@b.test"], subject: "s", text: "t" });
   await called.opened;
-  const start = performance.now();
   child.kill("SIGINT");
   expect([await exited, lines]).toEqual([130, []]);
-  expect(performance.now() - start).toBeLessThan(500);
 });
 
 test("a second Ctrl-C ends a stop that takes long", async () => {

@@ -13,6 +13,7 @@ describe("createSandbox refuses", () => {
     ["clock", { clock: "fast" }],
     ["clock.speed", { clock: { mode: "accelerated", speed: 0 } }],
     ["clock.start", { clock: { mode: "manual", start: Number.NaN } }],
+    ["clock.start", { clock: { mode: "manual", start: Date.UTC(10_000, 0) } }],
     ["clock.patienceMs", { clock: { mode: "manual", patienceMs: 0 } }],
     ["clock.patienceMs", { clock: { mode: "manual", patienceMs: 600_001 } }],
     ["data", { data: "" }],

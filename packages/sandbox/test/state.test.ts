@@ -1,4 +1,5 @@
 import { copyFileSync, existsSync } from "node:fs";
+import { DatabaseSync } from "@photostructure/sqlite";
 import { until } from "@svc-webhooks/kit/until";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
@@ -124,6 +125,63 @@ describe("after a kill, the next process", () => {
     expect(new Set(ids).size).toBe(3);
   });
 
+  test("repeats no id and no secret of an earlier start with another seed", async () => {
+    const data = newFile();
+    const used = async (seed: number) => {
+      const opened = await open({ clock: undefined, data, seed });
+      const made = await opened.register("http://localhost:3001/");
+      const ids = [made.id, made.secret, (await opened.send()).body.send_id as string];
+      const kept = (await opened.control("GET endpoints")).body.data.length as number;
+      await opened.sandbox.close();
+      return { ids, kept };
+    };
+    const starts = [await used(5), await used(4), await used(3)];
+    expect(new Set(starts.flatMap(({ ids }) => ids)).size).toBe(9);
+    expect(starts.map(({ kept }) => kept)).toEqual([1, 2, 3]);
+  });
+
+  test("repeats the ids of a seed in a new file", async () => {
+    const idOf = async (options: SandboxOptions) =>
+      (await (await open({ seed: 7, ...options })).send()).body.send_id as string;
+    expect(await idOf({ data: newFile() })).toBe(await idOf({}));
+  });
+
+  const ages: Readonly<Record<string, (data: string) => unknown>> = {
+    "after it was stopped": async () => {},
+    "after it was killed": (data) => {
+      // A kill leaves the clock as it was saved at the start.
+      const database = new DatabaseSync(data);
+      const start = `json_set(value, '$.value.now', json_extract(value, '$.value.now') - 7200000)`;
+      database.exec(`UPDATE record SET value = ${start} WHERE id = 'clock'`);
+      database.close();
+    },
+  };
+
+  test.each(Object.entries(ages))(
+    "starts no earlier than its newest record %s, if the machine's clock was set back",
+    async (how, age) => {
+      const data = newFile();
+      const first = await open({ clock: "real", data });
+      await first.clock.advance(3_600_000);
+      await first.send();
+      await until(async () => (await first.sourceEvents()).length === 2, "both events are raised");
+      const newest = Math.max(...(await first.sourceEvents()).map(({ at }) => Date.parse(at)));
+      const stopped = first.clock.now();
+      await first.sandbox.close();
+      await age(data);
+      const database = new DatabaseSync(data);
+      // The machine's clock is behind the one that was saved.
+      const wall = `json_set(value, '$.value.wall', json_extract(value, '$.value.wall') + 7200000)`;
+      database.exec(`UPDATE record SET value = ${wall} WHERE id = 'clock'`);
+      database.close();
+      const second = await open({ clock: undefined, data });
+      const [now, call] = [second.clock.now(), (await second.calls())[0]];
+      expect(now).toBeGreaterThanOrEqual(how === "after it was stopped" ? stopped : newest);
+      expect(now).toBeLessThan(stopped + 600_000);
+      expect(call.at <= new Date(now).toISOString()).toBe(true);
+    },
+  );
+
   test("shows a call that was running as one without a response", async () => {
     const data = newFile();
     const first = await open({ data });
@@ -138,7 +196,7 @@ describe("after a kill, the next process", () => {
     expect((await sent).status).toBe(202);
   });
 
-  test("finds, at each moment, every send that was answered exactly once", async () => {
+  test("finds, at each moment, every send that was accepted exactly once", async () => {
     const data = newFile();
     const first = await open({ data });
     const { url } = await receiver((response) =>

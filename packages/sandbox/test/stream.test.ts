@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { until } from "@svc-webhooks/kit/until";
 import { createStream } from "../src/control/stream.js";
 import { open, type Opened } from "./support.js";
@@ -56,7 +56,7 @@ const sends = async ({ send, settle }: Opened, count: number) => {
 };
 
 describe("the stream", () => {
-  it("starts with the reconnection time and the position that overview has", async () => {
+  test("starts with the reconnection time and the position that overview has", async () => {
     const { url, control } = await open();
     const { body } = await control("GET overview");
     const { response, messages } = await listenTo(url);
@@ -64,7 +64,7 @@ describe("the stream", () => {
     expect(messages[0]).toMatchObject({ retry: "1000", id: `${body.epoch}-${body.seq}` });
   });
 
-  it("names each record that changes, with its call and the counts, and no content", async () => {
+  test("names each record that changes, with its call and the counts, and no content", async () => {
     const sandbox = await open();
     const stream = await listenTo(sandbox.url);
     const { body } = await sandbox.send({ subject: "A subject that is nowhere else" });
@@ -83,7 +83,7 @@ describe("the stream", () => {
     expect(JSON.stringify(stream.messages)).not.toMatch(/nowhere else|whsec_|svc_live/);
   });
 
-  it.each([
+  test.each([
     ["the clock", "POST clock", { mode: "real" }, { kind: "clock", id: "clock" }],
     [
       "an assumption",
@@ -99,7 +99,7 @@ describe("the stream", () => {
     expect(stream.changed()).toContainEqual(expected);
   });
 
-  it("resumes after Last-Event-ID with what was missed, and nothing else", async () => {
+  test("resumes after Last-Event-ID with what was missed, and nothing else", async () => {
     const sandbox = await open();
     const first = await listenTo(sandbox.url);
     await sends(sandbox, 1);
@@ -124,7 +124,7 @@ describe("the stream", () => {
     expect(second.changed().map(({ id }) => id)).toContain(body.send_id);
   });
 
-  it("takes the position from ?after= on the first connection", async () => {
+  test("takes the position from ?after= on the first connection", async () => {
     const sandbox = await open();
     const { epoch, seq } = (await sandbox.control("GET overview")).body;
     await sends(sandbox, 1);
@@ -137,7 +137,7 @@ describe("the stream", () => {
     expect(text).toContain('"kind":"call"');
   });
 
-  it.each([["0123456789ab-0"], ["nonsense"], [""], ["ffffffffffff-99999"]])(
+  test.each([["0123456789ab-0"], ["nonsense"], [""], ["ffffffffffff-99999"]])(
     "asks a client that comes from %j to read everything again",
     async (position) => {
       const { url } = await open();
@@ -147,7 +147,7 @@ describe("the stream", () => {
     },
   );
 
-  it("asks every client to read everything again after a reset", async () => {
+  test("asks every client to read everything again after a reset", async () => {
     const { url, control } = await open();
     const stream = await listenTo(url);
     const { epoch } = (await control("POST reset")).body;
@@ -155,7 +155,7 @@ describe("the stream", () => {
     expect(stream.lastId()).toMatch(new RegExp(`^${epoch}-`));
   });
 
-  it("asks a client that has missed more than 2,000 records to read everything again", async () => {
+  test("asks a client that has missed more than 2,000 records to read everything again", async () => {
     const sandbox = await open();
     const { epoch, seq } = (await sandbox.control("GET overview")).body;
     // Each send changes four records: the call, the send, and two events.
@@ -165,7 +165,7 @@ describe("the stream", () => {
     expect(stream.changes()).toEqual([]);
   });
 
-  it("sends at most ten messages a second, and all changes", async () => {
+  test("sends at most ten messages a second, and all changes", async () => {
     const sandbox = await open();
     const stream = await listenTo(sandbox.url);
     const startedAt = performance.now();
@@ -185,7 +185,7 @@ describe("the stream", () => {
     expect(changes.length - 1).toBeLessThanOrEqual(seconds * 10 + 1);
   });
 
-  it("ends when the sandbox closes, and does not delay it", async () => {
+  test("ends when the sandbox closes, and does not delay it", async () => {
     const { url, sandbox } = await open();
     const stream = await listenTo(url);
     await sandbox.close();
@@ -193,7 +193,7 @@ describe("the stream", () => {
     expect(stream.isEnded()).toBe(true);
   });
 
-  it("ends in process too when the sandbox closes", async () => {
+  test("ends in process too when the sandbox closes", async () => {
     const { sandbox } = await open();
     const stream = new Request("http://sandbox.test/_sandbox/stream");
     const reader = (await sandbox.fetch(stream)).body?.getReader();
@@ -203,7 +203,7 @@ describe("the stream", () => {
     expect(await rest).toMatchObject({ done: true });
   });
 
-  it("forgets the record first that has not changed for longest", async () => {
+  test("forgets the record first that has not changed for longest", async () => {
     const stream = createStream({ callOf: () => undefined, counts: () => ({}) });
     stream.note("call", "changes often");
     for (let n = 1; n < 2_000; n += 1) stream.note("call", `call_${n}`);
@@ -218,9 +218,56 @@ describe("the stream", () => {
   });
 });
 
+describe("many streams", () => {
+  test("share one message for each position", async () => {
+    let made = 0;
+    const counts = () => ({ made: (made += 1) });
+    const stream = createStream({ callOf: (_kind, id) => `of ${id} ${made}`, counts });
+    const readers = Array.from({ length: 20 }, () => stream.open(undefined).body?.getReader());
+    const read = () => Promise.all(readers.map(async (reader) => (await reader?.read())?.value));
+    await read();
+    stream.note("call", "call_1");
+    const [first, ...others] = await read();
+    expect(Buffer.from(first ?? []).toString()).toContain('"made":1');
+    expect(others).toEqual(Array(19).fill(first));
+    // The same bytes, not equal ones.
+    expect(new Set(others).add(first).size).toBe(1);
+    stream.close();
+  });
+
+  test("are refused beyond 100, until one ends", async () => {
+    const { sandbox, url } = await open();
+    const opened: AbortController[] = [];
+    const openOne = async () => {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const response = await fetch(`${url}/_sandbox/stream`, { signal });
+      const reader = response.body?.getReader();
+      if (response.ok) {
+        await reader?.read();
+        opened.push(controller);
+      } else await reader?.cancel();
+      return response;
+    };
+    while (opened.length < 100) expect((await openOne()).status).toBe(200);
+    const refused = await fetch(`${url}/_sandbox/stream`);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "2"]);
+    expect(await refused.json()).toMatchObject({
+      error: {
+        code: "too_many_streams",
+        message:
+          "100 streams of changes are open, and more are not served. Close some of the pages that show the sandbox.",
+      },
+    });
+    opened.pop()?.abort();
+    await until(async () => (await openOne()).ok, "a place is free");
+    await sandbox.close();
+  });
+});
+
 describe("a client that does not read", () => {
-  const unread = () => {
-    const stream = createStream({ callOf: () => undefined, counts: () => ({}), commentMs: 30 });
+  const unread = (commentMs: number) => {
+    const stream = createStream({ callOf: () => undefined, counts: () => ({}), commentMs });
     const reader = stream.open(undefined).body?.getReader();
     return {
       stream,
@@ -228,9 +275,9 @@ describe("a client that does not read", () => {
     };
   };
 
-  it("is cut, and a client that reads gets comments instead", async () => {
-    const slow = unread();
-    const fast = unread();
+  test("is cut, and a client that reads gets comments instead", async () => {
+    const slow = unread(30);
+    const fast = unread(30);
     await Promise.all([slow.read(), fast.read()]);
     for (let n = 0; n < 5; n += 1) {
       expect(await fast.read()).toBe(": \n\n");
@@ -242,8 +289,8 @@ describe("a client that does not read", () => {
     slow.stream.close();
   });
 
-  it("has at most one message waiting for it, which names a record once", async () => {
-    const { stream, read } = unread();
+  test("has at most one message waiting for it, which names a record once", async () => {
+    const { stream, read } = unread(600_000);
     await read();
     const waiting = read();
     for (let n = 0; n < 10_000; n += 1) stream.note("delivery", "dlv_1");

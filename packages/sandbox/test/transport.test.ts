@@ -4,9 +4,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { networkInterfaces } from "node:os";
 import { gate } from "@svc-webhooks/kit/gate";
 import { until } from "@svc-webhooks/kit/until";
-import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import {
-  type Answer,
+  type ReceivedResponse,
   type Failure,
   type NetworkTransportOptions,
   networkTransport,
@@ -59,14 +59,14 @@ function request(url: string, rest: Partial<OutgoingRequest> = {}): OutgoingRequ
   return { url, headers: [], body: encoder.encode("{}"), ...rest };
 }
 
-async function answerOf(
+async function responseOf(
   url: string,
   options: Partial<NetworkTransportOptions> = {},
   rest: Partial<OutgoingRequest> = {},
-): Promise<Answer> {
+): Promise<ReceivedResponse> {
   const sent = await transport(options)(request(url, rest), new AbortController().signal);
   if ("error" in sent) throw new Error(`${sent.error.kind}: ${sent.error.text}`);
-  return sent.answer;
+  return sent.response;
 }
 
 async function failureOf(
@@ -75,11 +75,11 @@ async function failureOf(
   rest: Partial<OutgoingRequest> = {},
 ): Promise<Failure> {
   const sent = await transport(options)(request(url, rest), new AbortController().signal);
-  if ("answer" in sent) throw new Error(`The receiver answered ${sent.answer.status}.`);
+  if ("response" in sent) throw new Error(`The receiver answered ${sent.response.status}.`);
   return sent.error;
 }
 
-const text = (answer: Answer): string => new TextDecoder().decode(answer.body);
+const text = (response: ReceivedResponse): string => new TextDecoder().decode(response.body);
 
 const address = (value: string): Address => ({
   address: value,
@@ -119,12 +119,12 @@ async function wire(rest: Partial<OutgoingRequest>, path = "/"): Promise<[number
     });
   });
   const port = portOf(await listening(server));
-  await answerOf(`http://localhost:${port}${path}`, resolver(["127.0.0.1"]), rest);
+  await responseOf(`http://localhost:${port}${path}`, resolver(["127.0.0.1"]), rest);
   return [port, await received.opened];
 }
 
 describe("the request", () => {
-  it("has the given headers in their order, case and number", async () => {
+  test("has the given headers in their order, case and number", async () => {
     const [port, bytes] = await wire(
       {
         headers: [
@@ -153,7 +153,7 @@ describe("the request", () => {
     );
   });
 
-  it("leaves out given headers that would contradict the connection", async () => {
+  test("leaves out given headers that would contradict the connection", async () => {
     const [port, bytes] = await wire({
       headers: [
         ["HOST", "example.com"],
@@ -169,7 +169,7 @@ describe("the request", () => {
     );
   });
 
-  it("carries the body byte for byte", async () => {
+  test("carries the body byte for byte", async () => {
     const body = Uint8Array.from({ length: 300_000 }, (_, index) => index % 251);
     const received = gate<Buffer | Promise<Buffer>>();
     const server = await listening(
@@ -178,11 +178,11 @@ describe("the request", () => {
         incoming.on("end", () => response.end());
       }),
     );
-    await answerOf(`http://127.0.0.1:${portOf(server)}/`, {}, { body });
+    await responseOf(`http://127.0.0.1:${portOf(server)}/`, {}, { body });
     expect((await received.opened).equals(body)).toBe(true);
   });
 
-  it("uses a new connection each time, although the receiver offers to keep it", async () => {
+  test("uses a new connection each time, although the receiver offers to keep it", async () => {
     const port = await rawServer((socket) =>
       socket.write("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n"),
     );
@@ -193,7 +193,7 @@ describe("the request", () => {
     expect(connectionCount).toBe(3);
   });
 
-  it.each([
+  test.each([
     ["a line break in a header", [["X-A", "1\r\nX-B: 2"]]],
     ["a header name with a space", [["X A", "1"]]],
     ["a header outside Latin-1", [["X-A", "→"]]],
@@ -207,14 +207,14 @@ describe("the request", () => {
   });
 });
 
-describe("the answer", () => {
-  it("has the status, all headers as they came, and the body", async () => {
+describe("the response", () => {
+  test("has the status, all headers as they came, and the body", async () => {
     const port = await rawServer((socket) =>
       socket.end(
         "HTTP/1.1 418 Short and Stout\r\nSet-Cookie: a\r\nx-B: 1\r\nSet-Cookie: b\r\nContent-Length: 4\r\n\r\nbody",
       ),
     );
-    expect(await answerOf(`http://127.0.0.1:${port}/`)).toEqual({
+    expect(await responseOf(`http://127.0.0.1:${port}/`)).toEqual({
       status: 418,
       headers: [
         ["Set-Cookie", "a"],
@@ -229,7 +229,7 @@ describe("the answer", () => {
   });
 
   const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-  it.each([
+  test.each([
     ["is ended by the close of the connection", `${ok}body`, 200, "body"],
     ["is chunked", `${chunked}2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n`, 200, "body"],
     ["is chunked with trailers", `${chunked}4\r\nbody\r\n0\r\nX-T: 1\r\n\r\n`, 200, "body"],
@@ -261,8 +261,8 @@ describe("the answer", () => {
     ],
   ])("is complete if it %s", async (_, bytes, status, body) => {
     const port = await rawServer((socket) => socket.end(bytes));
-    const answer = await answerOf(`http://127.0.0.1:${port}/`);
-    expect({ ...answer, body: text(answer) }).toMatchObject({
+    const response = await responseOf(`http://127.0.0.1:${port}/`);
+    expect({ ...response, body: text(response) }).toMatchObject({
       status,
       body,
       bytes: body.length,
@@ -271,7 +271,7 @@ describe("the answer", () => {
     expect(connectionCount).toBe(1);
   });
 
-  it("does not depend on the packets in which it arrives", async () => {
+  test("does not depend on the packets in which it arrives", async () => {
     const bytes = `${chunked}4\r\nbody\r\n0\r\n\r\n`;
     const port = await rawServer((socket) => {
       socket.setNoDelay(true);
@@ -281,30 +281,30 @@ describe("the answer", () => {
       };
       next();
     });
-    expect(text(await answerOf(`http://127.0.0.1:${port}/`))).toBe("body");
+    expect(text(await responseOf(`http://127.0.0.1:${port}/`))).toBe("body");
   });
 
-  it.each([
+  test.each([
     ["9 of 8 bytes arrived", "012345678", true],
     ["8 of 8 bytes arrived", "01234567", false],
   ])("is truncated after captureBytes: %s", async (_, body, truncated) => {
     const port = await rawServer((socket) => socket.end(ok + body));
-    const answer = await answerOf(`http://127.0.0.1:${port}/`, { captureBytes: 8 });
-    expect({ ...answer, body: text(answer) }).toMatchObject({
+    const response = await responseOf(`http://127.0.0.1:${port}/`, { captureBytes: 8 });
+    expect({ ...response, body: text(response) }).toMatchObject({
       body: "01234567",
       bytes: body.length,
       truncated,
     });
   });
 
-  it("keeps 65,536 bytes by default, and counts at least what it read", async () => {
+  test("keeps 65,536 bytes by default, and counts at least what it read", async () => {
     const port = await rawServer((socket) => socket.end(ok + "x".repeat(65_537)));
-    const answer = await answerOf(`http://127.0.0.1:${port}/`);
-    expect(answer.body.byteLength).toBe(65_536);
-    expect(answer).toMatchObject({ bytes: 65_537, truncated: true });
+    const response = await responseOf(`http://127.0.0.1:${port}/`);
+    expect(response.body.byteLength).toBe(65_536);
+    expect(response).toMatchObject({ bytes: 65_537, truncated: true });
   });
 
-  it.each([
+  test.each([
     ["the body has no end", ok + "x".repeat(9)],
     ["chunks have no end", `${chunked}9\r\n012345678\r\n`],
     [
@@ -314,12 +314,12 @@ describe("the answer", () => {
     ["the rest of a declared body stalls", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n01234567"],
   ])("does not await the rest after captureBytes if %s", async (_, bytes) => {
     const port = await rawServer((socket) => socket.write(bytes));
-    const answer = await answerOf(`http://127.0.0.1:${port}/`, { captureBytes: 8 });
-    expect(answer).toMatchObject({ status: 200, truncated: true });
-    expect(answer.body.byteLength).toBe(8);
+    const response = await responseOf(`http://127.0.0.1:${port}/`, { captureBytes: 8 });
+    expect(response).toMatchObject({ status: 200, truncated: true });
+    expect(response.body.byteLength).toBe(8);
   });
 
-  it.each([
+  test.each([
     ["closes the connection", "first bytes", (socket: Socket) => socket.end()],
     ["drops the connection", "first bytes", (socket: Socket) => socket.destroy()],
     ["drops the connection", "connection", (socket: Socket) => socket.destroy()],
@@ -339,14 +339,14 @@ describe("the answer", () => {
     const url = `http://127.0.0.1:${portOf(await listening(server))}/`;
     const body = new Uint8Array(8 * 1024 * 1024);
     for (let n = 0; n < 20; n += 1) {
-      const answer = await answerOf(url, {}, { body });
-      expect([answer.status, text(answer)]).toEqual([413, "body"]);
+      const response = await responseOf(url, {}, { body });
+      expect([response.status, text(response)]).toEqual([413, "body"]);
     }
   });
 });
 
 describe("a failure", () => {
-  it.each([
+  test.each([
     ["closes before it responds", "", "reset", "The connection was closed before a response came."],
     [
       "closes in the head",
@@ -415,7 +415,7 @@ describe("a failure", () => {
     expect(failure.text).toMatch(/^[A-Z].+\.$/);
   });
 
-  it("is a reset if the receiver resets the connection", async () => {
+  test("is a reset if the receiver resets the connection", async () => {
     const accepting = await listening(createServer((socket) => socket.resetAndDestroy()));
     expect(await failureOf(`http://127.0.0.1:${portOf(accepting)}/`)).toMatchObject({
       kind: "reset",
@@ -436,7 +436,7 @@ describe("a failure", () => {
     });
   });
 
-  it("is a reset if the receiver closes while a large body is being sent", async () => {
+  test("is a reset if the receiver closes while a large body is being sent", async () => {
     const port = await rawServer((socket) => socket.destroy());
     const body = new Uint8Array(8 * 1024 * 1024);
     expect(await failureOf(`http://127.0.0.1:${port}/`, {}, { body })).toMatchObject({
@@ -444,7 +444,7 @@ describe("a failure", () => {
     });
   });
 
-  it("names the port on which nothing listens", async () => {
+  test("names the port on which nothing listens", async () => {
     const server = await listening(createServer());
     const port = portOf(server);
     await new Promise((resolve) => server.close(resolve));
@@ -460,7 +460,7 @@ describe("a failure", () => {
     });
   });
 
-  it("is that of the first address if none accepts a connection", async () => {
+  test("is that of the first address if none accepts a connection", async () => {
     const server = await listening(createServer());
     const port = portOf(server);
     await new Promise((resolve) => server.close(resolve));
@@ -476,14 +476,14 @@ describe("a failure", () => {
     });
   });
 
-  it("is of kind dns if the name has no address", async () => {
+  test("is of kind dns if the name has no address", async () => {
     expect(await failureOf("http://name.test/", { lookup: async () => [] })).toEqual({
       kind: "dns",
       text: expect.stringContaining("The name name.test has no address. Use a loopback address"),
     });
   });
 
-  it.each([
+  test.each([
     ["loopback", "http://10.0.0.1/"],
     ["loopback", "http://name.test/"],
     ["loopback", "http://127.1/"],
@@ -495,7 +495,7 @@ describe("a failure", () => {
     expect(await failureOf(url, options)).toMatchObject({ kind: "url_refused" });
   });
 
-  it("is returned, not thrown, whatever an option throws", async () => {
+  test("is returned, not thrown, whatever an option throws", async () => {
     const broken = (): never => {
       throw new Error("broken");
     };
@@ -506,37 +506,37 @@ describe("a failure", () => {
 });
 
 describe("the connection", () => {
-  it("goes to the checked address, without a second look-up", async () => {
+  test("goes to the checked address, without a second look-up", async () => {
     const port = await rawServer((socket) => socket.end(ok));
     // The system cannot resolve this name: any other look-up would fail.
     const names = resolver(["127.0.0.1"], ["93.184.215.14"]);
-    const answer = await answerOf(`http://rebinding.test:${port}/`, names);
-    expect(answer.status).toBe(200);
+    const response = await responseOf(`http://rebinding.test:${port}/`, names);
+    expect(response.status).toBe(200);
     expect(names.calls).toEqual(["rebinding.test"]);
   });
 
-  it("is not made if the name was public at the check and became loopback afterwards", async () => {
+  test("is not made if the name was public at the check and became loopback afterwards", async () => {
     const port = await rawServer((socket) => socket.end(ok));
     const url = `http://rebinding.test:${port}/`;
     const names = resolver(["93.184.215.14"], ["127.0.0.1"]);
     expect(await failureOf(url, names)).toMatchObject({ kind: "url_refused" });
     expect([names.calls.length, connectionCount]).toEqual([1, 0]);
     // The next attempt is checked again.
-    expect((await answerOf(url, names)).status).toBe(200);
+    expect((await responseOf(url, names)).status).toBe(200);
     expect(names.calls).toHaveLength(2);
   });
 
-  it("is judged by the rule that holds at the attempt", async () => {
+  test("is judged by the rule that holds at the attempt", async () => {
     const port = await rawServer((socket) => socket.end(ok));
     let rule: UrlRule = "loopback";
     const send = transport({ rule: () => rule });
     const attempt = () => send(request(`http://127.0.0.1:${port}/`), new AbortController().signal);
-    expect(await attempt()).toHaveProperty("answer.status", 200);
+    expect(await attempt()).toHaveProperty("response.status", 200);
     rule = "strict";
     expect(await attempt()).toHaveProperty("error.kind", "url_refused");
   });
 
-  it("is not made to the sandbox itself", async () => {
+  test("is not made to the sandbox itself", async () => {
     const port = await rawServer((socket) => socket.end(ok));
     const isOwn = (own: string, ownPort: number): boolean =>
       own === "127.0.0.1" && ownPort === port;
@@ -550,14 +550,14 @@ describe("the connection", () => {
     expect(connectionCount).toBe(0);
   });
 
-  it("is made to the next address if the first one refuses it", async () => {
+  test("is made to the next address if the first one refuses it", async () => {
     const port = await rawServer((socket) => socket.end(ok));
     const names = resolver(["::1", "127.0.0.2", "127.0.0.1"]);
-    expect((await answerOf(`http://name.test:${port}/`, names)).status).toBe(200);
+    expect((await responseOf(`http://name.test:${port}/`, names)).status).toBe(200);
     expect(connectionCount).toBe(1);
   });
 
-  it("is not made to the next address once one was established", async () => {
+  test("is not made to the next address once one was established", async () => {
     const port = await rawServer((socket) => socket.end(ok));
     await listening(
       createServer((socket) => socket.destroy()),
@@ -572,17 +572,17 @@ describe("the connection", () => {
   const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
     list?.some((own) => own.address === "::1"),
   );
-  it.skipIf(!hasIpv6 && process.env["CI"] === undefined)("reaches an IPv6 address", async () => {
+  test.skipIf(!hasIpv6 && process.env["CI"] === undefined)("reaches an IPv6 address", async () => {
     const server = createHttpServer((incoming, response) => response.end(incoming.headers.host));
     const port = portOf(await listening(server, "::1"));
-    expect(text(await answerOf(`http://[::1]:${port}/`))).toBe(`[::1]:${port}`);
+    expect(text(await responseOf(`http://[::1]:${port}/`))).toBe(`[::1]:${port}`);
   });
 
-  it.each(["127.0.0.1", "::1"])("reaches a receiver of localhost on %s alone", async (host) => {
+  test.each(["127.0.0.1", "::1"])("reaches a receiver of localhost on %s alone", async (host) => {
     const port = await rawServer((socket) => socket.end(ok), host);
     const names = resolver();
-    expect((await answerOf(`http://localhost:${port}/`, names)).status).toBe(200);
-    expect((await answerOf(`http://app.localhost:${port}/`, names)).status).toBe(200);
+    expect((await responseOf(`http://localhost:${port}/`, names)).status).toBe(200);
+    expect((await responseOf(`http://app.localhost:${port}/`, names)).status).toBe(200);
     expect(names.calls).toEqual([]);
   });
 });
@@ -593,19 +593,19 @@ describe("TLS", () => {
     return portOf(await listening(server));
   }
 
-  it.each(["receiver.test", "127.0.0.1"])("delivers to a certificate for %s", async (host) => {
+  test.each(["receiver.test", "127.0.0.1"])("delivers to a certificate for %s", async (host) => {
     const names = resolver(["127.0.0.1"]);
     const server = createHttpsServer({ key, cert: valid }, (incoming, response) => {
       // The address has no server name (RFC 6066, section 3).
       response.end(String((incoming.socket as { servername?: unknown }).servername));
     });
     const url = `https://${host}:${portOf(await listening(server))}/`;
-    expect(text(await answerOf(url, { ca: valid, ...names }))).toBe(
+    expect(text(await responseOf(url, { ca: valid, ...names }))).toBe(
       host === "receiver.test" ? host : "false",
     );
   });
 
-  it.each([
+  test.each([
     ["self-signed", "receiver.test", valid, undefined, "The certificate is self-signed. To trust"],
     ["expired", "receiver.test", expired, expired, "The certificate has expired."],
     [
@@ -630,7 +630,7 @@ describe("TLS", () => {
     });
   });
 
-  it("refuses an untrusted certificate although NODE_TLS_REJECT_UNAUTHORIZED is 0", async () => {
+  test("refuses an untrusted certificate although NODE_TLS_REJECT_UNAUTHORIZED is 0", async () => {
     const before = process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
     process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
     onTestFinished(() => {
@@ -641,7 +641,7 @@ describe("TLS", () => {
     expect(await failureOf(url)).toMatchObject({ kind: "tls" });
   });
 
-  it("names a receiver that does not use TLS", async () => {
+  test("names a receiver that does not use TLS", async () => {
     const server = await listening(createHttpServer((_, response) => response.end()));
     expect(await failureOf(`https://127.0.0.1:${portOf(server)}/`)).toEqual({
       kind: "tls",
@@ -649,7 +649,7 @@ describe("TLS", () => {
     });
   });
 
-  it.each([
+  test.each([
     ["an old version", { maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" }, "protocol version"],
     [
       "a client certificate",
@@ -666,7 +666,7 @@ describe("TLS", () => {
     expect(failure.text).toMatch(/^The TLS connection failed \([^:\n]+\)\.$/);
   });
 
-  it("reports a connection that is closed during the handshake as a reset", async () => {
+  test("reports a connection that is closed during the handshake as a reset", async () => {
     const port = await rawServer((socket) => socket.end());
     expect(await failureOf(`https://127.0.0.1:${port}/`)).toEqual({
       kind: "reset",
@@ -674,15 +674,15 @@ describe("TLS", () => {
     });
   });
 
-  it("takes the response of a receiver that closes before it read the body", async () => {
+  test("takes the response of a receiver that closes before it read the body", async () => {
     const server = createHttpsServer({ key, cert: valid }, (incoming, response) => {
       response.writeHead(413, { connection: "close" }).end("body", () => incoming.destroy());
     });
     const url = `https://127.0.0.1:${portOf(await listening(server))}/`;
     const body = new Uint8Array(8 * 1024 * 1024);
     for (let n = 0; n < 10; n += 1) {
-      const answer = await answerOf(url, { ca: valid }, { body });
-      expect([answer.status, text(answer)]).toEqual([413, "body"]);
+      const response = await responseOf(url, { ca: valid }, { body });
+      expect([response.status, text(response)]).toEqual([413, "body"]);
     }
   });
 });
@@ -692,7 +692,7 @@ describe("an abort", () => {
     error: { kind: "timeout", text: "The attempt ended before the response was complete." },
   };
 
-  it.each([
+  test.each([
     ["before the response", ""],
     ["after a part of the head", "HTTP/1.1 200 OK\r\nX-"],
     ["after an informational response", "HTTP/1.1 103 Early Hints\r\n\r\n"],
@@ -708,7 +708,7 @@ describe("an abort", () => {
     expect(await sent).toEqual(stopped);
   });
 
-  it("ends the attempt in every turn of the event loop, without an unhandled error", async () => {
+  test("ends the attempt in every turn of the event loop, without an unhandled error", async () => {
     const port = await rawServer(() => {});
     for (const scheme of ["http", "https"]) {
       for (let turns = 0; turns < 30; turns += 1) {
@@ -721,7 +721,7 @@ describe("an abort", () => {
     }
   });
 
-  it("ends the attempt while the body is being sent", async () => {
+  test("ends the attempt while the body is being sent", async () => {
     const connected = gate<Socket>();
     const server = createServer((socket) => connected.open(socket.pause()));
     const port = portOf(await listening(server));
@@ -734,7 +734,7 @@ describe("an abort", () => {
     socket.resume();
   });
 
-  it("ends the attempt during the TLS handshake", async () => {
+  test("ends the attempt during the TLS handshake", async () => {
     const arrived = gate();
     const port = await rawServer(() => arrived.open());
     const controller = new AbortController();
@@ -744,7 +744,7 @@ describe("an abort", () => {
     expect(await sent).toEqual(stopped);
   });
 
-  it("ends a look-up that does not end, and nothing is sent if it ends later", async () => {
+  test("ends a look-up that does not end, and nothing is sent if it ends later", async () => {
     const port = await rawServer((socket) => socket.end(ok));
     const found = gate<readonly Address[]>();
     const called = gate();
@@ -759,11 +759,11 @@ describe("an abort", () => {
     expect(await sent).toEqual(stopped);
     found.open([address("127.0.0.1")]);
     // A later request arrives, so an earlier one would have arrived too.
-    await answerOf(`http://127.0.0.1:${port}/`);
+    await responseOf(`http://127.0.0.1:${port}/`);
     expect(connectionCount).toBe(1);
   });
 
-  it("ends the attempt at every moment between the look-up and the connection", async () => {
+  test("ends the attempt at every moment between the look-up and the connection", async () => {
     const port = await rawServer(() => {});
     for (let steps = 0; steps < 20; steps += 1) {
       const controller = new AbortController();
@@ -780,17 +780,17 @@ describe("an abort", () => {
     }
   });
 
-  it("before the attempt prevents it", async () => {
+  test("before the attempt prevents it", async () => {
     const port = await rawServer((socket) => socket.end(ok));
     const url = `http://127.0.0.1:${port}/`;
     expect(await transport()(request(url), AbortSignal.abort())).toEqual(stopped);
     const stalls = transport({ lookup: () => new Promise(() => {}) });
     expect(await stalls(request("http://name.test/"), AbortSignal.abort())).toEqual(stopped);
-    await answerOf(url);
+    await responseOf(url);
     expect(connectionCount).toBe(1);
   });
 
-  it("after the attempt changes nothing, and no listener stays on the signal", async () => {
+  test("after the attempt changes nothing, and no listener stays on the signal", async () => {
     const port = await rawServer((socket) => socket.end(ok));
     const { signal } = new AbortController();
     const listeners = { added: 0, removed: 0 };

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   allowedAddresses,
   checkUrl,
@@ -27,7 +27,7 @@ function parsed(text: string): URL {
 }
 
 describe("a URL that is judged without DNS", () => {
-  it.each([
+  test.each([
     "http://localhost:3000/webhooks",
     "https://localhost/",
     "http://localhost",
@@ -43,7 +43,7 @@ describe("a URL that is judged without DNS", () => {
     expect(refusal(text, "loopback")).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     "https://example.com/webhooks",
     "https://example.com:8443/",
     "https://xn--bcher-kva.example/",
@@ -53,7 +53,7 @@ describe("a URL that is judged without DNS", () => {
     expect(refusal(text, "strict")).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     ["", "not valid"],
     ["/webhooks", "not valid"],
     ["localhost:3000", "not valid"],
@@ -113,7 +113,7 @@ describe("a URL that is judged without DNS", () => {
     expect(refusal(text, "loopback")).toContain(reason);
   });
 
-  it.each([
+  test.each([
     ["http://example.com/", "does not use HTTPS"],
     ["http://localhost/", "does not use HTTPS"],
     ["https://localhost/", "this machine"],
@@ -127,7 +127,7 @@ describe("a URL that is judged without DNS", () => {
     expect(refusal(text, "strict")).toContain(reason);
   });
 
-  it("may have 2,048 characters, counted with percent-encoding", () => {
+  test("may have 2,048 characters, counted with percent-encoding", () => {
     const url = (length: number): string => "http://localhost/".padEnd(length, "a");
     expect(refusal(url(2_048), "loopback")).toBeUndefined();
     expect(refusal(url(2_049), "loopback")).toContain("2,048");
@@ -136,7 +136,7 @@ describe("a URL that is judged without DNS", () => {
     expect(refusal(`http://localhost/${"./".repeat(2_000)}`, "loopback")).toContain("2,048");
   });
 
-  it("is accepted again in its parsed form", () => {
+  test("is accepted again in its parsed form", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...rules),
@@ -150,7 +150,7 @@ describe("a URL that is judged without DNS", () => {
     );
   });
 
-  it("names the fix in every refusal", () => {
+  test("names the fix in every refusal", () => {
     for (const rule of rules) {
       for (const text of ["", "http://10.0.0.1/", "http://127.1/", "http://a@b/", "http://a/#"]) {
         expect(refusal(text, rule)).toMatch(/\. (?:Remove|Use|Write) .+\.$/);
@@ -221,36 +221,41 @@ const addresses: readonly [address: string, allowedBy: UrlRule | "none", words: 
 
 describe("an address", () => {
   for (const rule of rules) {
-    it.each(addresses)(`%s is judged by the ${rule} rule, written or resolved`, async (...row) => {
-      const [address, allowedBy, words] = row;
-      const text = `https://${address.includes(":") ? parsed(`http://[${address}]/`).host : address}/`;
-      const asName = await allowedAddresses(
-        parsed("https://name.test/"),
-        rule,
-        resolvesTo(address),
-        notOwn,
-      );
-      const asLiteral = await allowedAddresses(
-        parsed(text),
-        rule,
-        () => Promise.reject(new Error("A literal address is not looked up.")),
-        notOwn,
-      );
-      if (allowedBy === rule) {
-        expect(refusal(text, rule)).toBeUndefined();
-        expect(asName).toEqual({ addresses: [{ address, family: address.includes(":") ? 6 : 4 }] });
-        expect(asLiteral).toEqual(asName);
-      } else {
-        expect(refusal(text, rule)).toContain(` is ${words}`);
-        expect(asName).toEqual({
-          refused: expect.stringContaining(`${address}, which is ${words}`),
-        });
-        expect(asLiteral).toEqual({ refused: expect.stringContaining(` is ${words}`) });
-      }
-    });
+    test.each(addresses)(
+      `%s is judged by the ${rule} rule, written or resolved`,
+      async (...row) => {
+        const [address, allowedBy, words] = row;
+        const text = `https://${address.includes(":") ? parsed(`http://[${address}]/`).host : address}/`;
+        const asName = await allowedAddresses(
+          parsed("https://name.test/"),
+          rule,
+          resolvesTo(address),
+          notOwn,
+        );
+        const asLiteral = await allowedAddresses(
+          parsed(text),
+          rule,
+          () => Promise.reject(new Error("A literal address is not looked up.")),
+          notOwn,
+        );
+        if (allowedBy === rule) {
+          expect(refusal(text, rule)).toBeUndefined();
+          expect(asName).toEqual({
+            addresses: [{ address, family: address.includes(":") ? 6 : 4 }],
+          });
+          expect(asLiteral).toEqual(asName);
+        } else {
+          expect(refusal(text, rule)).toContain(` is ${words}`);
+          expect(asName).toEqual({
+            refused: expect.stringContaining(`${address}, which is ${words}`),
+          });
+          expect(asLiteral).toEqual({ refused: expect.stringContaining(` is ${words}`) });
+        }
+      },
+    );
   }
 
-  it.each(["fe80::1%eth0", "::1%lo", "127.1", "0x7f.0.0.1", "0177.0.0.1", "2130706433", "", "x"])(
+  test.each(["fe80::1%eth0", "::1%lo", "127.1", "0x7f.0.0.1", "0177.0.0.1", "2130706433", "", "x"])(
     "is refused if a resolver returns %j",
     async (address) => {
       for (const rule of rules) {
@@ -265,7 +270,7 @@ describe("an address", () => {
 describe("the addresses of a name", () => {
   const url = parsed("http://name.test:3000/");
 
-  it("are returned in the order of the resolver", async () => {
+  test("are returned in the order of the resolver", async () => {
     const found = await allowedAddresses(
       url,
       "loopback",
@@ -281,7 +286,7 @@ describe("the addresses of a name", () => {
     });
   });
 
-  it.each([
+  test.each([
     ["loopback", ["127.0.0.1", "10.0.0.1"]],
     ["loopback", ["10.0.0.1", "127.0.0.1"]],
     ["strict", ["93.184.215.14", "127.0.0.1"]],
@@ -292,7 +297,7 @@ describe("the addresses of a name", () => {
     );
   });
 
-  it.each([
+  test.each([
     ["rejects", () => Promise.reject(new Error("getaddrinfo ENOTFOUND name.test"))],
     ["finds none", resolvesTo()],
   ] satisfies [string, Lookup][])(
@@ -308,7 +313,7 @@ describe("the addresses of a name", () => {
     },
   );
 
-  it.each(["http://localhost/", "http://app.localhost:3000/", "https://LOCALHOST/"])(
+  test.each(["http://localhost/", "http://app.localhost:3000/", "https://LOCALHOST/"])(
     "are those of loopback without a look-up: %s",
     async (text) => {
       const lookup = () => Promise.reject(new Error("The name is not looked up."));
@@ -324,7 +329,7 @@ describe("the addresses of a name", () => {
     },
   );
 
-  it("include those of the sandbox only to be refused", async () => {
+  test("include those of the sandbox only to be refused", async () => {
     const own = (address: string, port: number): boolean => address === "::1" && port === 3000;
     const check = (text: string, ...list: string[]): Promise<object> =>
       allowedAddresses(parsed(text), "loopback", resolvesTo(...list), own);
@@ -335,7 +340,7 @@ describe("the addresses of a name", () => {
     expect(await check("http://[::1]:3001/")).toHaveProperty("addresses");
   });
 
-  it.each([
+  test.each([
     ["http://127.0.0.1/", 80],
     ["https://127.0.0.1/", 443],
     ["http://127.0.0.1:443/", 443],
@@ -348,7 +353,7 @@ describe("the addresses of a name", () => {
     expect(ports).toEqual([expected]);
   });
 
-  it("come from the system by default, where localhost is loopback", async () => {
+  test("come from the system by default, where localhost is loopback", async () => {
     const found = await allowedAddresses(
       parsed("http://localhost/"),
       "loopback",

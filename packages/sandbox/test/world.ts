@@ -1,15 +1,15 @@
 import { onTestFinished } from "vitest";
-import { createClock } from "../src/clock.js";
+import { createClock } from "../src/clock/create-clock.js";
 import { createFaults } from "../src/faults.js";
 import { createIds } from "../src/lib/ids.js";
-import { createLedger } from "../src/settings.js";
-import { createState } from "../src/state/state.js";
+import { createLedger } from "../src/assumptions/ledger.js";
+import { createState, type StateOptions } from "../src/state/state.js";
 import type { World } from "../src/world.js";
 
 /** What a unit works with, without the sandbox around it; on a manual clock that starts at 0. */
-export function newWorld(): World & { readonly lines: readonly string[] } {
+export function newWorld(options?: StateOptions): World & { readonly lines: readonly string[] } {
   const lines: string[] = [];
-  const [state, ids] = [createState(), createIds()];
+  const [state, ids] = [createState(options), createIds()];
   const clock = createClock({ mode: "manual", start: 0 });
   onTestFinished(() => clock.close());
   const faults = createFaults(state, ids);

@@ -1,117 +1,240 @@
 import type { z } from "zod";
-import { lastTime } from "../clock.js";
 import { conflict, invalid } from "../errors.js";
 import { slotsLeft } from "../faults.js";
+import { sharedAccount } from "../http/authenticate.js";
 import { validate } from "../http/validate.js";
+import { lastTime } from "../lib/iso.js";
+import { find, findAttempt, findDelivery } from "../read/queries.js";
+import { clockShape, deliveryShape, faultShape } from "../read/shapes.js";
+import { explainAttempt } from "../read/signature.js";
+import { endVerification, verifyDomain } from "../service/domains.js";
+import {
+  archiveEndpoint,
+  checkEndpoint,
+  registerEndpoint,
+  rotateSecret,
+} from "../service/endpoints.js";
 import { operations } from "../service/operations.js";
-import { sendFields } from "../service/resources.js";
-import { emailRequest } from "../service/schemas.js";
-import { acceptSend } from "../service/sends.js";
+import { domainResource, endpointResource, secretResource } from "../service/resources.js";
+import { endpointRequest } from "../service/schemas.js";
 import type { Service } from "../service/service.js";
-import type { AccountId, CallRecord, DeliveryRecord, FaultRecord } from "../state/records.js";
-import type { clockRequest, faultRequest, sendRequest, testEmailRequest } from "./requests.js";
-import { clockShape, deliveryShape } from "./shapes.js";
+import type { AccountId, CallRecord } from "../state/records.js";
+import type { Retention } from "../state/retention.js";
+import { sendManually, sendTestEmail } from "./manual-send.js";
+import { recorded } from "./record-call.js";
+import * as requests from "./requests.js";
 
-type Result = { readonly status: number; readonly body: unknown };
-
-/** Runs a public operation for an account, with all that it checks. */
-export async function perform(
-  service: Service,
-  id: string,
-  account: AccountId,
-  call: CallRecord,
-  input: { readonly params?: Readonly<Record<string, string>>; readonly body?: unknown },
-): Promise<Result> {
-  const operation = operations.find((one) => one.id === id);
-  if (!operation) throw new Error(`There is no operation ${id}.`);
-  const body = operation.request && validate(operation.request, input.body);
-  const { params = {} } = input;
-  const result = await operation.run(service, { account, params, body, query: {}, call });
-  return { status: result.status ?? operation.status, body: result.body };
+/** The sandbox, as actions change it. */
+export interface ControlContext {
+  readonly service: Service;
+  readonly saveClock: () => void;
+  /** Removes everything. Returns the epoch of the stream that begins. */
+  readonly reset: () => string;
+  readonly assertRoom: Retention["assertRoom"];
 }
 
-/** Sends a delivery on request; an edited body is sent as a delivery of its own. */
-export function sendByHand(
-  service: Service,
-  delivery: DeliveryRecord,
-  { times, at_once: atOnce, tamper, body }: z.output<typeof sendRequest>,
-): object {
-  const endpoint = service.state.endpoints.get(delivery.endpointId);
-  if (endpoint?.status !== "active")
-    throw conflict("The endpoint is archived, so nothing is delivered to it.");
-  if (tamper === "previous_secret" && endpoint.previous === undefined)
-    throw conflict("The endpoint has no previous secret. Rotate its secret first.");
-  if (tamper === "reserialised" && !isJson(body ?? delivery.body))
-    throw invalid("tamper", "The body is not JSON, so it cannot be serialised again.");
-  const sent = body === undefined ? delivery : edited(service, delivery, body);
-  service.engine.sendByHand(sent, { times, atOnce, tamper });
-  return { attempts: times, delivery: deliveryShape(service, sent) };
+interface ActionInput<Body> {
+  /** The values of the route's `:name`s. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: Body;
+  /** Creates the call as which the timeline shows the action. */
+  readonly call: (account: AccountId) => CallRecord;
 }
 
-function isJson(bytes: Uint8Array): boolean {
-  try {
-    JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return true;
-  } catch {
-    return false;
-  }
+interface Action<Schema extends z.ZodType = z.ZodType, Result = unknown> {
+  /** Below `/_sandbox/`. `:name` stands for a segment. */
+  readonly route: string;
+  readonly status: number;
+  /** The schema of the request's body. Without one, the body is not read. */
+  readonly schema?: Schema;
+  /** Returns the response; undefined for 204. @throws ApiError */
+  readonly act: (context: ControlContext, input: ActionInput<z.output<Schema>>) => Result;
 }
 
-function edited(
-  { state, ids, clock }: Service,
-  delivery: DeliveryRecord,
-  body: Uint8Array,
-): DeliveryRecord {
-  const id = ids.next("dlv");
-  const copy = state.deliveries.put({
-    ...delivery,
-    id,
-    seq: state.nextSeq(),
-    eventId: ids.next("evt"),
-    deliveryId: id,
-    createdAt: clock.now(),
-    // Until its attempt succeeds: no attempt is scheduled, so a restart must not find it pending.
-    state: "failed",
-    trigger: "by_hand",
-    nextAttemptAt: undefined,
-    resumeAt: undefined,
-    pinnedSecret: undefined,
-    retries: 0,
-    attempt: 0,
-    edited: true,
-    body,
-    attempts: [],
+const action = <Result, Schema extends z.ZodType = z.ZodUndefined>(
+  definition: Action<Schema, Result>,
+) => definition;
+
+/** What the page and tests can do: a JSON route each, and a form of the page each. */
+export const actions = {
+  explain: action({
+    route: "deliveries/:id/attempts/:n/explain",
+    status: 200,
+    schema: requests.explainRequest,
+    act({ service }, { params, body }) {
+      const { delivery, attempt } = findAttempt(service, params["id"], params["n"]);
+      return explainAttempt(service, delivery, attempt, body.value);
+    },
+  }),
+  "run-now": onDelivery("run-now", "runNow"),
+  skip: onDelivery("skip", "skip"),
+  redeliver: onDelivery("redeliver", "redeliver"),
+  send: action({
+    route: "deliveries/:id/send",
+    status: 202,
+    schema: requests.sendRequest,
+    act({ service, assertRoom }, { params, body }) {
+      if (body.body !== undefined) assertRoom();
+      return service.state.transaction(() =>
+        sendManually(service, findDelivery(service, params["id"]), body),
+      );
+    },
+  }),
+  "test-email": action({
+    route: "test-email",
+    status: 202,
+    schema: requests.testEmailRequest,
+    act({ service, assertRoom }, { body, call }) {
+      assertRoom();
+      return recorded(service, call(sharedAccount), 202, (made) =>
+        sendTestEmail(service, sharedAccount, made, body),
+      );
+    },
+  }),
+  clock: action({
+    route: "clock",
+    status: 200,
+    schema: requests.clockRequest,
+    async act({ service, saveClock }, { body }) {
+      const result = await changeClock(service, body);
+      saveClock();
+      return result;
+    },
+  }),
+  "create-endpoint": action({
+    route: "endpoints",
+    status: 201,
+    schema: endpointRequest,
+    async act({ service }, { body }) {
+      await checkEndpoint(service, body);
+      return service.state.transaction(() =>
+        secretResource(registerEndpoint(service, sharedAccount, body)),
+      );
+    },
+  }),
+  "rotate-secret": action({
+    route: "endpoints/:id/rotate-secret",
+    status: 200,
+    act({ service }, { params }) {
+      const endpoint = find(service.state.endpoints, params["id"], "endpoint");
+      return service.state.transaction(() => {
+        rotateSecret(service, endpoint);
+        return secretResource(endpoint);
+      });
+    },
+  }),
+  archive: action({
+    route: "endpoints/:id/archive",
+    status: 200,
+    act({ service }, { params }) {
+      const endpoint = find(service.state.endpoints, params["id"], "endpoint");
+      service.state.transaction(() => archiveEndpoint(service, endpoint));
+      return service.ledger.get("delete") === 204 ? undefined : endpointResource(endpoint);
+    },
+  }),
+  "verify-domain": action({
+    route: "domains/:id/verify",
+    status: 200,
+    act({ service }, { params, call }) {
+      const domain = find(service.state.domains, params["id"], "domain");
+      return recorded(service, call(domain.account), 200, ({ id }) =>
+        domainResource(verifyDomain(service, domain, id)),
+      );
+    },
+  }),
+  "force-domain": action({
+    route: "domains/:id/force",
+    status: 200,
+    schema: requests.outcomeRequest,
+    act({ service }, { params, body, call }) {
+      const domain = find(service.state.domains, params["id"], "domain");
+      return recorded(service, call(domain.account), 200, ({ id }) =>
+        domainResource(endVerification(service, domain, body.outcome, id)),
+      );
+    },
+  }),
+  "add-fault": action({
+    route: "faults",
+    status: 201,
+    schema: requests.faultRequest,
+    act: ({ service }, { body }) =>
+      service.state.transaction(() => faultShape(addFault(service, body))),
+  }),
+  "cancel-fault": action({
+    route: "faults/:id/cancel",
+    status: 200,
+    act: ({ service }, { params }) =>
+      service.state.transaction(() => faultShape(service.faults.cancel(params["id"] ?? ""))),
+  }),
+  "set-assumption": action({
+    route: "assumptions/:id",
+    status: 200,
+    schema: requests.assumptionRequest,
+    act({ service: { state, ledger } }, { params, body }) {
+      const { id, saved, select } = ledger.choose(params["id"] ?? "", body.value);
+      state.transaction(() => state.settings.put({ id, value: saved }));
+      return select();
+    },
+  }),
+  reset: action({
+    route: "reset",
+    status: 200,
+    act: ({ reset }) => ({ epoch: reset() }),
+  }),
+} as const;
+
+export type ActionName = keyof typeof actions;
+
+/** What an action returns, as JSON shows it. */
+export type ResultOf<Name extends ActionName> = Awaited<ReturnType<(typeof actions)[Name]["act"]>>;
+
+export const actionNames = Object.keys(actions) as readonly ActionName[];
+
+export const isAction = (name: string): name is ActionName => Object.hasOwn(actions, name);
+
+/** The path of an action's route. */
+export const pathOf = (name: ActionName, params: Readonly<Record<string, string>>): string =>
+  `/_sandbox/${actions[name].route.replaceAll(/:(\w+)/g, (_, key: string) => encodeURIComponent(params[key] ?? ""))}`;
+
+export interface ActionRequest extends Omit<ActionInput<unknown>, "body"> {
+  /** The body as it was sent, before its schema. */
+  readonly given?: unknown;
+}
+
+/** Runs an action. What it changed is in the data file when the promise resolves. */
+export type Perform = (
+  name: ActionName,
+  request: ActionRequest,
+) => Promise<{ readonly status: number; readonly result: unknown }>;
+
+export const createPerform =
+  (context: ControlContext): Perform =>
+  async (name, { given, ...input }) => {
+    const { status, schema, act }: Action = actions[name] as Action;
+    const body = schema && validate(schema, given);
+    const result = await act(context, { ...input, body });
+    context.service.state.commit();
+    return { status: result === undefined ? 204 : status, result };
+  };
+
+/** An action of the engine on one delivery. */
+function onDelivery(name: string, act: "runNow" | "skip" | "redeliver") {
+  return action({
+    route: `deliveries/:id/${name}`,
+    status: 202,
+    act: ({ service }, { params }) =>
+      service.state.transaction(() => {
+        const delivery = findDelivery(service, params["id"]);
+        service.engine[act](delivery);
+        return deliveryShape(service, delivery);
+      }),
   });
-  const event = state.events.get(delivery.sourceEventId);
-  if (event) {
-    event.deliveries.push(id);
-    state.events.put(event);
-  }
-  return copy;
 }
 
-/** Accepts an email as the public operation does. */
-export function sendTestEmail(
+async function changeClock(
   service: Service,
-  account: AccountId,
-  call: CallRecord,
-  { to = "ada@example.test", subject = "Test email", scenario }: z.output<typeof testEmailRequest>,
-): object {
-  const text = "This email was sent from the sandbox.";
-  const email = validate(emailRequest, {
-    from: "test@sandbox.test",
-    to: typeof to === "string" ? [to] : to,
-    subject,
-    text,
-    html: `<p>${text}</p>`,
-  });
-  return sendFields(acceptSend(service, account, call, email, scenario), "accepted");
-}
-
-export async function changeClock(
-  service: Service,
-  { advance_ms, mode, speed }: z.output<typeof clockRequest>,
-): Promise<object> {
+  { advance_ms, mode, speed }: z.output<typeof requests.clockRequest>,
+) {
   const { clock } = service;
   if (mode !== undefined) {
     clock.setMode(mode, speed);
@@ -127,10 +250,10 @@ export async function changeClock(
 /** Faults that are remembered, used or not. */
 const mostFaults = 1_000;
 
-export function addFault(
+function addFault(
   { state, faults }: Service,
-  { target, kind, times, status, retry_after, delay_ms }: z.output<typeof faultRequest>,
-): FaultRecord {
+  { target, kind, times, status, retry_after, delay_ms }: z.output<typeof requests.faultRequest>,
+) {
   if (!target.startsWith("we_") && !routes.has(target)) {
     throw invalid(
       "target",

@@ -1,24 +1,21 @@
-import { masked } from "../http/authenticate.js";
+import { keptRequest } from "../http/kept-request.js";
 import { ApiError } from "../errors.js";
 import type { Service } from "../service/service.js";
 import type { AccountId, CallRecord } from "../state/records.js";
-import { whole } from "./body.js";
+import { whole } from "../read/body.js";
 import { realNow } from "../lib/timers.js";
 
 /** A call of the timeline that nobody made through the interface. */
 export const newCall = (
-  { ids, clock }: Service,
-  request: Request,
+  { ids, clock, ledger }: Service,
+  request: Pick<Request, "method" | "url" | "headers">,
   account: AccountId,
   body?: Uint8Array,
 ): CallRecord => ({
   id: ids.next("call"),
   account,
   at: clock.now(),
-  method: request.method,
-  path: new URL(request.url).pathname,
-  idempotencyKey: undefined,
-  headers: Array.from(request.headers, ([name, value]) => [name, masked(name, value)] as const),
+  ...keptRequest(request, ledger.get("auth")),
   ...(body === undefined ? {} : { body: whole(body) }),
   status: 0,
   ms: 0,
@@ -26,26 +23,31 @@ export const newCall = (
 });
 
 /** Runs an action that raises events as a call of the timeline, below which they appear. */
-export async function recorded(
-  service: Service,
+export function recorded<Result>(
+  { state }: Service,
   call: CallRecord,
   status: number,
-  run: () => object | Promise<object>,
-): Promise<object> {
+  run: (call: CallRecord) => Result,
+): Result {
   const startedAt = realNow();
-  service.state.calls.put(call);
+  const finish = () => {
+    call.ms = Math.round(realNow() - startedAt);
+    state.noteCall(call);
+  };
   try {
-    const result = await run();
-    call.status = status;
-    const body = whole(new TextEncoder().encode(JSON.stringify(result)));
-    call.answer = { headers: [["content-type", "application/json"]], body };
-    return result;
+    return state.transaction(() => {
+      state.calls.put(call);
+      const result = run(call);
+      call.status = status;
+      const body = whole(new TextEncoder().encode(JSON.stringify(result)));
+      call.response = { headers: [["content-type", "application/json"]], body };
+      finish();
+      return result;
+    });
   } catch (error) {
     call.status = error instanceof ApiError ? error.status : 500;
     call.code = error instanceof ApiError ? error.code : "internal_error";
+    finish();
     throw error;
-  } finally {
-    call.ms = Math.round(realNow() - startedAt);
-    service.state.calls.put(call);
   }
 }

@@ -28,7 +28,7 @@ export const explainRequest = z.strictObject({ value: z.string().max(10_000) });
 
 export const sendRequest = z.strictObject({
   times: whole(1, 100).default(1),
-  at_once: z.boolean().default(false),
+  concurrent: z.boolean().default(false),
   tamper: z.enum(tampers).optional(),
   body: z
     .union(

@@ -1,144 +1,116 @@
-import { ApiError, notFound } from "../errors.js";
-import { errorResponse } from "../http/error-response.js";
-import { assertOwnRequest } from "../http/guard.js";
+import { Hono, type Context } from "hono";
+import { assertJson, parseJson, readBody } from "../http/read-body.js";
+import { validate } from "../http/validate.js";
+import * as lists from "../read/lists.js";
+import * as queries from "../read/queries.js";
+import { timelineQuery } from "../read/search.js";
+import * as shapes from "../read/shapes.js";
+import { wholeList } from "../service/pages.js";
 import type { Service } from "../service/service.js";
-import type { Retention } from "../state/retention.js";
-import type { ChangeListener } from "../state/state.js";
-import { callOf } from "../state/tally.js";
-import type { Stray } from "./findings.js";
-import { addInspector } from "../inspector/routes.js";
-import { countsOf, type Surroundings } from "./queries.js";
-import { controlRoutes } from "./app.js";
-import { createStream } from "./stream.js";
+import { actionNames, actions, type Perform } from "./actions.js";
+import { newCall } from "./record-call.js";
+import type { Stream } from "./stream.js";
 
-export interface ControlContext {
+export interface RouteContext {
   readonly service: Service;
-  readonly restoreAssumptions: () => void;
-  readonly retention: Pick<Retention, "dropped" | "assertRoom">;
-  readonly listeners: Set<ChangeListener>;
-  readonly saveClock: () => void;
-  /** The state is in a file. */
-  readonly isKept: boolean;
+  readonly stream: Stream;
+  readonly perform: Perform;
+  readonly surroundings: (request: Request) => queries.Surroundings;
 }
 
-/** Everything that is not the interface: for people, the page and tests. */
-export interface Control {
-  readonly fetch: (request: Request) => Promise<Response>;
-  /** The response to a request that was refused before it came here. */
-  readonly refuse: (error: ApiError) => Response;
-  readonly reset: () => void;
-  readonly close: () => void;
+/** A mail can run nothing, load nothing and go nowhere, even if it is opened outside a frame. */
+const mailPolicy =
+  "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
+
+/**
+ * A browser connects to the host of a frame, and to that of a `<link rel="preconnect">`, before or without
+ * asking the policy. A `<meta>` could add to the policy or to the headers.
+ */
+const withoutConnections = (html: string) =>
+  html.replaceAll(/<(\/?)(i?frame|link|meta)/gi, "<$1x-$2");
+
+/**
+ * The largest body of an action, in bytes. A smaller limit (A-24) is that of the interface: here it would refuse
+ * the request that undoes it.
+ */
+export const bodyLimit = ({ ledger }: Service): number => Math.max(1_048_576, ledger.get("limits"));
+
+/** The routes under `/_sandbox/`. */
+export function controlRoutes(context: RouteContext): Hono {
+  const { service, stream, perform, surroundings } = context;
+  const app = new Hono();
+
+  const get = (path: string, show: (c: Context) => object | Promise<object>) =>
+    app.get(`/_sandbox/${path}`, async (c) => c.json(await show(c)));
+
+  get("", () => ({
+    data: app.routes
+      .filter(({ path }) => path.startsWith("/_sandbox/"))
+      .map(({ method, path }) => `${method} ${path}`),
+  }));
+  get("overview", (c) => queries.overview(service, surroundings(c.req.raw)));
+  get("timeline", (c) => {
+    const given = Object.entries(c.req.query()).filter(([, value]) => value !== "");
+    return queries.timeline(service, validate(timelineQuery, Object.fromEntries(given)));
+  });
+  get("calls/:id", (c) => queries.callDetail(service, param(c, "id"), isFull(c)));
+  get("sends/:id", (c) => queries.sendDetail(service, param(c, "id"), isFull(c)));
+  get("events/:id", (c) => queries.eventDetail(service, param(c, "id")));
+  get("deliveries/:id", (c) => queries.deliveryDetail(service, param(c, "id"), isFull(c)));
+  get("deliveries/:id/attempts/:n", (c) =>
+    queries.attemptDetail(service, param(c, "id"), param(c, "n"), isFull(c)),
+  );
+  app.get("/_sandbox/deliveries/:id/attempts/:n/curl", (c) =>
+    c.text(queries.attemptCurl(service, param(c, "id"), param(c, "n"))),
+  );
+  app.get("/_sandbox/sends/:id/html", (c) =>
+    c.html(withoutConnections(queries.mailPart(service, param(c, "id"), "html")), 200, {
+      "Content-Security-Policy": mailPolicy,
+      // Otherwise the names of its links are looked up while it is shown.
+      "X-DNS-Prefetch-Control": "off",
+    }),
+  );
+  app.get("/_sandbox/sends/:id/text", (c) =>
+    c.text(queries.mailPart(service, param(c, "id"), "text")),
+  );
+  app.get("/_sandbox/stream", (c) =>
+    stream.open(c.req.header("last-event-id") ?? c.req.query("after")),
+  );
+
+  get("clock", () => shapes.clockShape(service));
+  get("endpoints", () => list(lists.endpoints(service)));
+  get("domains", () => list(lists.domains(service)));
+  get("faults", () => list(lists.faults(service)));
+  get("assumptions", () => list(service.ledger.list()));
+
+  for (const name of actionNames) {
+    const { route, schema } = { schema: undefined, ...actions[name] };
+    app.post(`/_sandbox/${route}`, async (c) => {
+      const request = c.req.raw;
+      const bytes = schema ? await readBody(request, bodyLimit(service)) : new Uint8Array();
+      const { status, result } = await perform(name, {
+        params: c.req.param(),
+        given: schema && jsonOf(request, bytes),
+        call: (account) => newCall(service, request, account, bytes),
+      });
+      return result === undefined
+        ? new Response(null, { status })
+        : Response.json(result, { status });
+    });
+  }
+  return app;
 }
 
-/** On every response: the page and its data belong to this origin, and change with each request. */
-const headers = {
-  "Cache-Control": "no-store",
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Cross-Origin-Resource-Policy": "same-origin",
-  // Under `no-referrer`, Chromium sends `Origin: null` with the page's own forms.
-  "Referrer-Policy": "same-origin",
-  "X-Content-Type-Options": "nosniff",
-};
+const isFull = (c: Context) => c.req.query("full") === "true";
 
-export function createControl(context: ControlContext): Control {
-  const { service, listeners, retention, saveClock, isKept } = context;
-  const { state, ledger, clock, engine, log } = service;
-  const stream = createStream({
-    callOf: (kind, id) => callOf(state, kind, id),
-    counts: () => countsOf(state),
-  });
-  listeners.add(stream.note);
-  let requests = 0;
-  let droppedBefore = 0;
-  let stray: Stray | undefined;
-  const startedAt = clock.now();
-  let resetAt: number | undefined;
+/** A list without pages. */
+const list = (items: readonly object[]) => wholeList(items, "cursor") as object;
 
-  const refuse = (error: ApiError) => {
-    requests += 1;
-    return errorResponse(error, `req_${requests}`, ledger.get("errors.shape"));
-  };
+const param = (c: Context, name: string): string => c.req.param(name) ?? "";
 
-  const reset = () => {
-    engine.clear();
-    state.clear();
-    context.restoreAssumptions();
-    saveClock();
-    droppedBefore = retention.dropped;
-    stray = undefined;
-    resetAt = clock.now();
-    state.commit();
-    stream.restart();
-  };
-
-  const surroundings = ({ url }: Request): Surroundings => ({
-    position: stream.position(),
-    baseUrl: new URL(url).origin,
-    dropped: retention.dropped - droppedBefore,
-    stray,
-    startedAt,
-    resetAt,
-    isKept,
-  });
-
-  const app = controlRoutes({
-    service,
-    stream,
-    saveClock,
-    reset,
-    assertRoom: retention.assertRoom,
-    surroundings,
-  });
-  addInspector(app, { service, surroundings });
-
-  app.notFound((c) => {
-    const { method, path } = c.req;
-    if (!path.startsWith("/_sandbox/") && method !== "GET" && method !== "HEAD")
-      stray = { method, path: path.slice(0, 200), at: clock.now() };
-    const allowed =
-      path === "/openapi.json"
-        ? ["GET"]
-        : ["GET", "POST"].filter((one) => app.router.match(one, path)[0].length > 0);
-    if (allowed.length === 0) {
-      return refuse(
-        notFound(
-          "path",
-          "There is no such route. The interface is under /v1/, and GET /_sandbox/ lists the control routes.",
-        ),
-      );
-    }
-    const Allow = allowed.join(", ");
-    const text = `Use ${Allow} for this route.`;
-    return refuse(new ApiError(405, "method_not_allowed", text, { headers: { Allow } }));
-  });
-
-  app.onError((error) => {
-    state.commitSoon();
-    if (error instanceof ApiError) return refuse(error);
-    log(error.stack ?? error.message);
-    return refuse(
-      new ApiError(500, "internal_error", "The sandbox failed. Its output has the reason."),
-    );
-  });
-
-  const guarded = async (request: Request): Promise<Response> => {
-    try {
-      assertOwnRequest(request);
-    } catch (error) {
-      return refuse(error as ApiError);
-    }
-    return app.fetch(request);
-  };
-
-  return {
-    async fetch(request) {
-      const response = await guarded(request);
-      for (const [name, value] of Object.entries(headers))
-        if (!response.headers.has(name)) response.headers.set(name, value);
-      return response;
-    },
-    refuse,
-    reset,
-    close: stream.close,
-  };
+/** The JSON of a request; `{}` for an empty one, so that `curl -X POST` is enough where nothing is required. */
+function jsonOf(request: Request, bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return {};
+  assertJson(request);
+  return parseJson(bytes);
 }

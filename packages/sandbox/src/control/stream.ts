@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { ApiError } from "../errors.js";
 import type { Kind } from "../state/table.js";
 import { clearInterval, clearTimeout, realNow, setInterval, setTimeout } from "../lib/timers.js";
 
@@ -14,7 +15,10 @@ export interface Stream {
   readonly position: () => Position;
   /** Records that a record has changed. */
   readonly note: (kind: Kind, id: string) => void;
-  /** The response to a client that has seen everything until `after`, an id of this stream. */
+  /**
+   * The response to a client that has seen everything until `after`, an id of this stream.
+   * @throws ApiError 503 `too_many_streams`
+   */
   readonly open: (after: string | undefined) => Response;
   /** Starts a new epoch: all clients ask for everything again. */
   readonly restart: () => void;
@@ -32,6 +36,9 @@ export interface StreamOptions {
 /** Changed records that a client which comes back can be notified of. */
 const keptNotices = 2_000;
 
+/** Streams that are served at the same time: each costs a message for each change, and its connection. */
+const mostStreams = 100;
+
 /** Real milliseconds between two messages to a client: at most ten in a second. */
 const betweenMs = 100;
 
@@ -44,25 +51,65 @@ interface Client {
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
 }
 
-/** Server-sent events: which records have changed, never their content. */
-export function createStream({ callOf, counts, commentMs = 15_000 }: StreamOptions): Stream {
-  const clients = new Set<Client>();
+interface Notice {
+  readonly seq: number;
+  readonly kind: Kind;
+  readonly id: string;
+}
+
+/** The changes of an epoch, the newest {@link keptNotices} of them. */
+function createNotices() {
   /** By record, the longest unchanged first: a record that changes often takes one place. */
-  const notices = new Map<
-    string,
-    { readonly seq: number; readonly kind: Kind; readonly id: string }
-  >();
+  const notices = new Map<string, Notice>();
   let epoch = newEpoch();
   let seq = 0;
   let lastForgotten = 0;
+  return {
+    newest: (): Position => ({ epoch, seq }),
+    isNewest: (position: Position): boolean => position.epoch === epoch && position.seq === seq,
+    /** The changes after a position; undefined if they are not known. */
+    since(position: Position): readonly Notice[] | undefined {
+      const isLost = position.epoch !== epoch || position.seq < lastForgotten || position.seq > seq;
+      return isLost
+        ? undefined
+        : Array.from(notices.values()).filter((notice) => notice.seq > position.seq);
+    },
+    note(kind: Kind, id: string): void {
+      seq += 1;
+      const key = `${kind} ${id}`;
+      notices.delete(key);
+      notices.set(key, { seq, kind, id });
+      if (notices.size <= keptNotices) return;
+      for (const [oldest, notice] of notices) {
+        notices.delete(oldest);
+        lastForgotten = notice.seq;
+        break;
+      }
+    },
+    restart(): void {
+      epoch = newEpoch();
+      seq = 0;
+      lastForgotten = 0;
+      notices.clear();
+    },
+  };
+}
+
+type Notices = ReturnType<typeof createNotices>;
+
+/** Server-sent events: which records have changed, never their content. */
+export function createStream(options: StreamOptions): Stream {
+  const { commentMs = 15_000 } = options;
+  const clients = new Set<Client>();
+  const notices = createNotices();
   let lastFlush = -Infinity;
   let flushing: NodeJS.Timeout | undefined;
   let commenting: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  const write = (client: Client, text: string) => {
+  const write = (client: Client, message: Uint8Array) => {
     client.isReady = false;
-    client.controller.enqueue(new TextEncoder().encode(text));
+    client.controller.enqueue(message);
   };
 
   const schedule = () => {
@@ -74,30 +121,22 @@ export function createStream({ callOf, counts, commentMs = 15_000 }: StreamOptio
   const flush = () => {
     flushing = undefined;
     lastFlush = realNow();
-    let numbers: object | undefined;
+    /** By the position of the clients that get it. */
+    const messages = new Map<string, Uint8Array>();
     for (const client of clients) {
       const { position } = client;
-      if (!client.isReady || (position.epoch === epoch && position.seq === seq)) continue;
-      client.position = { epoch, seq };
-      const id = `id: ${epoch}-${seq}\n`;
-      if (position.epoch !== epoch || position.seq < lastForgotten || position.seq > seq) {
-        write(client, `event: resync\n${id}data: ${JSON.stringify({ epoch, seq })}\n\n`);
-      } else {
-        numbers ??= counts();
-        const data = JSON.stringify({ changed: changedSince(position.seq), counts: numbers });
-        write(client, `event: change\n${id}data: ${data}\n\n`);
-      }
+      if (!client.isReady || notices.isNewest(position)) continue;
+      client.position = notices.newest();
+      const from = `${position.epoch}-${position.seq}`;
+      const message = messages.get(from) ?? messageSince(position, notices, options);
+      messages.set(from, message);
+      write(client, message);
     }
   };
 
-  const changedSince = (last: number) =>
-    Array.from(notices.values())
-      .filter((notice) => notice.seq > last)
-      .map(({ kind, id }) => ({ kind: kindOf(kind, id), id, call: callOf(kind, id) }));
-
   const comment = () => {
     for (const client of clients) {
-      if (client.isReady) write(client, ": \n\n");
+      if (client.isReady) write(client, encoded(": \n\n"));
       else if (client.isStalled) {
         remove(client);
         client.controller.error(new Error("The client does not read."));
@@ -118,25 +157,23 @@ export function createStream({ callOf, counts, commentMs = 15_000 }: StreamOptio
   };
 
   return {
-    position: () => ({ epoch, seq }),
+    position: notices.newest,
     note(kind, id) {
       // Keys of requests are not shown.
       if (kind === "idempotency") return;
-      seq += 1;
-      const key = `${kind} ${id}`;
-      notices.delete(key);
-      notices.set(key, { seq, kind, id });
-      if (notices.size > keptNotices) {
-        for (const [oldest, notice] of notices) {
-          notices.delete(oldest);
-          lastForgotten = notice.seq;
-          break;
-        }
-      }
+      notices.note(kind, id);
       schedule();
     },
     open(after) {
-      const position = after === undefined ? { epoch, seq } : parsePosition(after);
+      if (clients.size >= mostStreams) {
+        throw new ApiError(
+          503,
+          "too_many_streams",
+          `${mostStreams} streams of changes are open, and more are not served. Close some of the pages that show the sandbox.`,
+          { headers: { "Retry-After": "2" } },
+        );
+      }
+      const position = after === undefined ? notices.newest() : parsePosition(after);
       let client: Client | undefined;
       const body = new ReadableStream<Uint8Array>(
         {
@@ -147,11 +184,11 @@ export function createStream({ callOf, counts, commentMs = 15_000 }: StreamOptio
               client = { position, isReady: false, isStalled: false, controller };
               add(client);
               const id = after === undefined ? `id: ${position.epoch}-${position.seq}\n` : "";
-              write(client, `retry: 1000\n${id}\n`);
+              write(client, encoded(`retry: 1000\n${id}\n`));
             } else {
               client.isReady = true;
               client.isStalled = false;
-              if (client.position.epoch !== epoch || client.position.seq !== seq) schedule();
+              if (!notices.isNewest(client.position)) schedule();
             }
           },
           cancel() {
@@ -163,10 +200,7 @@ export function createStream({ callOf, counts, commentMs = 15_000 }: StreamOptio
       return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
     },
     restart() {
-      epoch = newEpoch();
-      seq = 0;
-      lastForgotten = 0;
-      notices.clear();
+      notices.restart();
       schedule();
     },
     close() {
@@ -179,6 +213,33 @@ export function createStream({ callOf, counts, commentMs = 15_000 }: StreamOptio
     },
   };
 }
+
+/** The message with the changes since a position, or with the position to continue from if they are not known. */
+function messageSince(
+  position: Position,
+  notices: Notices,
+  { callOf, counts }: StreamOptions,
+): Uint8Array {
+  const changed = notices.since(position);
+  const { epoch, seq } = notices.newest();
+  const data = changed
+    ? {
+        changed: changed.map(({ kind, id }) => ({
+          kind: kindOf(kind, id),
+          id,
+          call: callOf(kind, id),
+        })),
+        counts: counts(),
+      }
+    : { epoch, seq };
+  return encoded(
+    `event: ${changed ? "change" : "resync"}\nid: ${epoch}-${seq}\ndata: ${JSON.stringify(data)}\n\n`,
+  );
+}
+
+const encoder = new TextEncoder();
+
+const encoded = (text: string) => encoder.encode(text);
 
 /** Random even if ids are repeatable: after a restart, an old position must not seem to be a new one. */
 const newEpoch = () => randomBytes(6).toString("hex");

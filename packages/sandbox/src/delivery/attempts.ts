@@ -1,10 +1,11 @@
+import { attemptRange } from "../lib/attempt-range.js";
 import { setMaxListeners } from "node:events";
-import type { SuccessRule } from "../assumptions.js";
+import type { SuccessRule } from "../assumptions/table.js";
 import { messageOf } from "../errors.js";
 import { faultDelayMs, faultStatus } from "../faults.js";
 import { clearTimeout, realNow, setTimeout } from "../lib/timers.js";
 import type {
-  Answer,
+  ReceivedResponse,
   Failure,
   HeaderList,
   OutgoingRequest,
@@ -12,12 +13,12 @@ import type {
   Transport,
 } from "../network/transport.js";
 import type { World } from "../world.js";
-import type {
-  AttemptRecord,
-  DeliveryRecord,
-  FaultRecord,
-  Tamper,
-  Trigger,
+import {
+  type AttemptRecord,
+  type DeliveryRecord,
+  type FaultRecord,
+  type Tamper,
+  type Trigger,
 } from "../state/records.js";
 import { deliveryHeaders, signature, signingSecret } from "./signing.js";
 import { tampered } from "./tamper.js";
@@ -73,7 +74,7 @@ export function createAttempts(world: World, transport: Transport): Attempts {
           : await tampered(tamper, delivery.body, endpoint, secret, key);
       const headers = deliveryHeaders(delivery, number, signatures);
       request = { url: endpoint.url, headers, body };
-      return sendUnder(fault, request, delivery.id, signal);
+      return sendUnder(transport, clock, fault, request, delivery.id, signal);
     }).catch(notSent);
     if (isGone(delivery)) return undefined;
 
@@ -81,7 +82,7 @@ export function createAttempts(world: World, transport: Transport): Attempts {
     const ms = clock.mode === "manual" ? Math.max(clock.now() - startedAt, realMs) : realMs;
     const records = results.map((sent) => {
       const record: AttemptRecord = {
-        n: delivery.attempts.length + 1,
+        n: attemptRange(delivery.attempts).last + 1,
         attempt: number,
         trigger,
         startedAt,
@@ -90,8 +91,8 @@ export function createAttempts(world: World, transport: Transport): Attempts {
         ...(tamper === undefined ? {} : { tamper, body: request.body }),
         ...(fault === undefined ? {} : { faultId: fault.id }),
         ms,
-        ok: "answer" in sent && isSuccess(sent.answer.status, rule),
-        ...("answer" in sent ? { answer: captured(sent.answer) } : { error: sent.error }),
+        ok: "response" in sent && isSuccess(sent.response.status, rule),
+        ...("response" in sent ? { response: captured(sent.response) } : { error: sent.error }),
       };
       state.addAttempt(delivery, record);
       return record;
@@ -134,37 +135,6 @@ export function createAttempts(world: World, transport: Transport): Attempts {
     }
   };
 
-  const sendUnder = async (
-    fault: FaultRecord | undefined,
-    request: OutgoingRequest,
-    id: string,
-    signal: AbortSignal,
-  ): Promise<readonly Sent[]> => {
-    switch (fault?.kind) {
-      case undefined:
-        return [await transport(request, signal)];
-      case "status":
-        return [{ answer: faultAnswer(fault) }];
-      case "refused":
-        return byFault("refused", "A fault refused the connection.");
-      case "reset":
-        return byFault("reset", "A fault closed the connection before the receiver was called.");
-      case "answer_lost":
-        await transport(request, signal);
-        return byFault("reset", "The receiver ran, and a fault dropped its response.");
-      case "timeout":
-        return new Promise(() => {});
-      case "slow":
-        await new Promise<void>((resolve) => {
-          const end = clock.now() + faultDelayMs(fault);
-          signal.addEventListener("abort", clock.at(end, { kind: "delay", id }, resolve));
-        });
-        return [await transport(request, signal)];
-      case "duplicate":
-        return Promise.all([transport(request, signal), transport(request, signal)]);
-    }
-  };
-
   const stop = () => {
     stopping.abort();
     stopping = new AbortController();
@@ -181,6 +151,40 @@ export function createAttempts(world: World, transport: Transport): Attempts {
   };
 }
 
+/** Sends a request, or does what the fault does to it. */
+async function sendUnder(
+  transport: Transport,
+  clock: World["clock"],
+  fault: FaultRecord | undefined,
+  request: OutgoingRequest,
+  id: string,
+  signal: AbortSignal,
+): Promise<readonly Sent[]> {
+  switch (fault?.kind) {
+    case undefined:
+      return [await transport(request, signal)];
+    case "status":
+      return [{ response: faultResponse(fault) }];
+    case "refused":
+      return byFault("refused", "A fault refused the connection.");
+    case "reset":
+      return byFault("reset", "A fault closed the connection before the receiver was called.");
+    case "response_lost":
+      await transport(request, signal);
+      return byFault("reset", "The receiver ran, and a fault dropped its response.");
+    case "timeout":
+      return new Promise(() => {});
+    case "slow":
+      await new Promise<void>((resolve) => {
+        const end = clock.now() + faultDelayMs(fault);
+        signal.addEventListener("abort", clock.at(end, { kind: "delay", id }, resolve));
+      });
+      return [await transport(request, signal)];
+    case "duplicate":
+      return Promise.all([transport(request, signal), transport(request, signal)]);
+  }
+}
+
 const ended = new Error("The attempt has ended.");
 
 const byFault = (kind: Failure["kind"], text: string) => [{ error: { kind, text } }];
@@ -192,13 +196,13 @@ const notSent = (error: unknown): readonly Sent[] => [
 const isSuccess = (status: number, { only200 }: SuccessRule) =>
   only200 ? status === 200 : status >= 200 && status <= 299;
 
-const captured = ({ status, headers, body, bytes, truncated }: Answer) => ({
+const captured = ({ status, headers, body, bytes, truncated }: ReceivedResponse) => ({
   status,
   headers,
   body: { content: body, bytes, truncated },
 });
 
-function faultAnswer(fault: FaultRecord): Answer {
+function faultResponse(fault: FaultRecord): ReceivedResponse {
   const { retryAfter } = fault;
   const body = new TextEncoder().encode("This response is a fault of the sandbox.\n");
   const headers: HeaderList = [

@@ -1,4 +1,4 @@
-import type { EventFacts, Settings } from "../assumptions.js";
+import type { EventFacts, Settings } from "../assumptions/table.js";
 
 /** Serialises the body of a delivery, once: all its attempts send these bytes. */
 export function eventBytes(

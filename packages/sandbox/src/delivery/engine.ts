@@ -1,15 +1,10 @@
 import { conflict, messageOf } from "../errors.js";
 import type { HeaderList, Transport } from "../network/transport.js";
 import type { World } from "../world.js";
-import type {
-  AttemptRecord,
-  DeliveryRecord,
-  EndpointRecord,
-  Tamper,
-  Trigger,
-} from "../state/records.js";
+import type { AttemptRecord, DeliveryRecord, EndpointRecord, Tamper } from "../state/records.js";
 import { createAttempts } from "./attempts.js";
 import { createLanes } from "./lanes.js";
+import { createSchedule, lastResult } from "./schedule.js";
 
 /** Attempts of one endpoint that run at the same time. */
 export const attemptsPerEndpoint = 10;
@@ -25,7 +20,9 @@ export interface Engine {
   /** Leaves the next scheduled attempt out. @throws ApiError 409 if none is waiting */
   readonly skip: (delivery: DeliveryRecord) => void;
   /** Sends `times` extra attempts, in turn or concurrently; they change no schedule. */
-  readonly sendByHand: (delivery: DeliveryRecord, order: ByHand) => void;
+  readonly sendManually: (delivery: DeliveryRecord, order: ManualOrder) => void;
+  /** Waits for the attempt that a delivery waited for before its changes were taken back. */
+  readonly takenBack: (delivery: DeliveryRecord) => void;
   /** Cancels what is waiting for an endpoint. */
   readonly cancel: (endpoint: EndpointRecord) => void;
   /** Forgets what is scheduled and ends what is running, for a reset. */
@@ -34,17 +31,20 @@ export interface Engine {
   readonly close: () => void;
 }
 
-export interface ByHand {
+export interface ManualOrder {
   readonly times: number;
-  readonly atOnce: boolean;
+  readonly concurrent: boolean;
   readonly tamper?: Tamper | undefined;
 }
 
 export function createEngine(world: World, transport: Transport): Engine {
   const { state, ledger, clock, log } = world;
   const inLane = createLanes(attemptsPerEndpoint);
-  const scheduled = new Map<string, () => void>();
   const attempts = createAttempts(world, transport);
+  const schedule = createSchedule(world, (delivery) =>
+    inLane(delivery.endpointId, () => run(delivery, () => runScheduled(delivery))),
+  );
+  const { arm, finish, afterRedelivery } = schedule;
 
   /** A failure of the sandbox itself is reported, and the delivery stays usable. */
   const run = async (delivery: DeliveryRecord, work: () => Promise<void>) => {
@@ -57,66 +57,33 @@ export function createEngine(world: World, transport: Transport): Engine {
     state.commitSoon();
   };
 
-  const schedule = (delivery: DeliveryRecord, at: number, trigger: Trigger) => {
-    delivery.state = "pending";
-    delivery.nextAttemptAt = at;
-    delivery.trigger = trigger;
-    state.deliveries.put(delivery);
-    scheduled.get(delivery.id)?.();
-    const cancel = clock.at(at, { kind: "attempt", id: delivery.id }, () => {
-      scheduled.delete(delivery.id);
-      return inLane(delivery.endpointId, () => run(delivery, () => runScheduled(delivery)));
-    });
-    scheduled.set(delivery.id, cancel);
-  };
-
-  const finish = (delivery: DeliveryRecord, result = lastResult(delivery)) => {
-    scheduled.get(delivery.id)?.();
-    scheduled.delete(delivery.id);
-    delivery.state = result;
-    delivery.nextAttemptAt = undefined;
-    delivery.resumeAt = undefined;
-    state.deliveries.put(delivery);
-  };
-
-  /** Continues the schedule that a redelivery has interrupted, if there is one. */
-  const afterRedelivery = (delivery: DeliveryRecord) => {
-    const { resumeAt } = delivery;
-    delivery.resumeAt = undefined;
-    if (resumeAt === undefined) finish(delivery);
-    else schedule(delivery, resumeAt, "retry");
-  };
-
-  const isArchived = ({ endpointId }: DeliveryRecord) =>
-    state.endpoints.get(endpointId)?.status !== "active";
-
   const runScheduled = async (delivery: DeliveryRecord) => {
     // It waited for its place; meanwhile another attempt may have ended it.
     const isDue = delivery.state === "pending" && (delivery.nextAttemptAt ?? 0) <= clock.now();
     if (!isDue || attempts.isGone(delivery)) return;
-    if (isArchived(delivery)) return finish(delivery);
+    if (isArchived(state, delivery)) return finish(delivery);
     delivery.state = "attempting";
     delivery.nextAttemptAt = undefined;
     const attempt = await attempts.make(delivery, delivery.trigger, undefined);
     if (attempt) conclude(delivery, attempt);
   };
 
-  const conclude = (delivery: DeliveryRecord, { ok, answer, trigger }: AttemptRecord) => {
+  const conclude = (delivery: DeliveryRecord, { ok, response, trigger }: AttemptRecord) => {
     const { stopCodes, honorRetryAfter } = ledger.get("delivery.success");
     if (ok) return finish(delivery, "succeeded");
-    const stops = answer !== undefined && stopCodes.includes(answer.status);
-    if (stops || isArchived(delivery)) return finish(delivery, "failed");
+    const stops = response !== undefined && stopCodes.includes(response.status);
+    if (stops || isArchived(state, delivery)) return finish(delivery, "failed");
     if (trigger === "redeliver") return afterRedelivery(delivery);
     const delay = ledger.get("delivery.retry")[delivery.retries];
     if (delay === undefined) return finish(delivery, "failed");
     delivery.retries += 1;
-    const asked = honorRetryAfter ? retryAfterMs(answer?.headers, clock.now()) : 0;
-    schedule(delivery, clock.now() + Math.max(delay, asked), "retry");
+    const asked = honorRetryAfter ? retryAfterMs(response?.headers, clock.now()) : 0;
+    schedule.set(delivery, clock.now() + Math.max(delay, asked), "retry");
   };
 
   const sendOne = (delivery: DeliveryRecord, tamper: Tamper | undefined) =>
     run(delivery, async () => {
-      const attempt = await attempts.make(delivery, "by_hand", tamper);
+      const attempt = await attempts.make(delivery, "manual", tamper);
       // A receiver that has acknowledged the genuine bytes needs no further attempt.
       if (attempt?.ok && tamper === undefined && delivery.state !== "attempting")
         finish(delivery, "succeeded");
@@ -124,22 +91,9 @@ export function createEngine(world: World, transport: Transport): Engine {
 
   return {
     start: (delivery) =>
-      schedule(delivery, delivery.nextAttemptAt ?? clock.now(), delivery.trigger),
+      schedule.set(delivery, delivery.nextAttemptAt ?? clock.now(), delivery.trigger),
     redeliver(delivery) {
-      if (isArchived(delivery))
-        throw conflict("The endpoint is archived, so nothing is delivered to it.");
-      if (delivery.state === "attempting")
-        throw conflict("An attempt of this delivery is running.");
-      if (ledger.get("redeliver.allow") === "failed") {
-        if (delivery.attempts.length === 0)
-          throw conflict(
-            "Only failed deliveries can be redelivered (A-17): no attempt has been made.",
-          );
-        if (lastResult(delivery) === "succeeded")
-          throw conflict(
-            "Only failed deliveries can be redelivered (A-17): the last attempt succeeded.",
-          );
-      }
+      checkRedelivery(world, delivery);
       if (ledger.get("redeliver.identity") === "fresh") {
         delivery.deliveryId = world.ids.next("dlv");
         delivery.attempt = 0;
@@ -147,11 +101,11 @@ export function createEngine(world: World, transport: Transport): Engine {
       // What was scheduled stays so, in case this attempt fails.
       if (delivery.state === "pending" && delivery.trigger !== "redeliver")
         delivery.resumeAt = delivery.nextAttemptAt;
-      schedule(delivery, clock.now(), "redeliver");
+      schedule.set(delivery, clock.now(), "redeliver");
     },
     runNow(delivery) {
       waiting(delivery);
-      schedule(delivery, clock.now(), delivery.trigger);
+      schedule.set(delivery, clock.now(), delivery.trigger);
     },
     skip(delivery) {
       const at = waiting(delivery);
@@ -159,12 +113,12 @@ export function createEngine(world: World, transport: Transport): Engine {
       const delay = ledger.get("delivery.retry")[delivery.retries];
       if (delay === undefined) return finish(delivery);
       delivery.retries += 1;
-      schedule(delivery, at + delay, "retry");
+      schedule.set(delivery, at + delay, "retry");
     },
-    sendByHand(delivery, { times, atOnce, tamper }) {
+    sendManually(delivery, { times, concurrent, tamper }) {
       const item = { kind: "attempt", id: delivery.id } as const;
       const send = () => sendOne(delivery, tamper);
-      if (atOnce) {
+      if (concurrent) {
         for (let n = 0; n < times; n += 1) clock.at(clock.now(), item, send);
       } else {
         clock.at(clock.now(), item, async () => {
@@ -172,18 +126,36 @@ export function createEngine(world: World, transport: Transport): Engine {
         });
       }
     },
+    takenBack: arm,
     cancel({ id }) {
       for (const delivery of state.deliveries.all()) {
         if (delivery.endpointId === id && delivery.state === "pending") finish(delivery);
       }
     },
     clear() {
-      clock.clear();
-      scheduled.clear();
+      schedule.clear();
       attempts.stop();
     },
     close: () => attempts.close(),
   };
+}
+
+const isArchived = ({ endpoints }: World["state"], { endpointId }: DeliveryRecord): boolean =>
+  endpoints.get(endpointId)?.status !== "active";
+
+/** @throws ApiError 409 unless the delivery may be redelivered (A-17) */
+function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): void {
+  if (isArchived(state, delivery))
+    throw conflict("The endpoint is archived, so nothing is delivered to it.");
+  if (delivery.state === "attempting") throw conflict("An attempt of this delivery is running.");
+  if (ledger.get("redeliver.allow") === "failed") {
+    if (delivery.attempts.length === 0)
+      throw conflict("Only failed deliveries can be redelivered (A-17): no attempt has been made.");
+    if (lastResult(delivery) === "succeeded")
+      throw conflict(
+        "Only failed deliveries can be redelivered (A-17): the last attempt succeeded.",
+      );
+  }
 }
 
 /** The time of the attempt that is waiting. @throws ApiError 409 if there is none */
@@ -191,12 +163,6 @@ const waiting = (delivery: DeliveryRecord): number => {
   if (delivery.state === "pending" && delivery.nextAttemptAt !== undefined)
     return delivery.nextAttemptAt;
   throw conflict(`No attempt is waiting: the delivery is ${delivery.state}.`);
-};
-
-/** What the last attempt means for the delivery. One attempt has two records if it was duplicated. */
-const lastResult = ({ attempts }: DeliveryRecord): "succeeded" | "failed" => {
-  const last = attempts.at(-1)?.attempt;
-  return attempts.some(({ attempt, ok }) => attempt === last && ok) ? "succeeded" : "failed";
 };
 
 /** RFC 9110, section 10.2.3: seconds, or a date. */

@@ -1,4 +1,4 @@
-import type { Ledger } from "../settings.js";
+import type { Ledger } from "../assumptions/ledger.js";
 
 export interface EventType {
   readonly type: string;

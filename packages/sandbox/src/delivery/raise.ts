@@ -1,6 +1,6 @@
-import type { Occasion } from "../assumptions.js";
+import type { Occasion } from "../assumptions/table.js";
 import { messageOf } from "../errors.js";
-import { iso } from "../service/resources.js";
+import { iso } from "../lib/iso.js";
 import type { World } from "../world.js";
 import type {
   AccountId,

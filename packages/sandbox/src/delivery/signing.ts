@@ -1,5 +1,5 @@
 import { sign } from "@svc-webhooks/core";
-import type { RotationRule, Settings } from "../assumptions.js";
+import type { RotationRule, Settings } from "../assumptions/table.js";
 import type { HeaderList } from "../network/transport.js";
 import type { DeliveryRecord, EndpointRecord } from "../state/records.js";
 

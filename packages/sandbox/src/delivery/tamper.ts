@@ -1,4 +1,4 @@
-import type { Settings } from "../assumptions.js";
+import type { Settings } from "../assumptions/table.js";
 import type { EndpointRecord, Tamper } from "../state/records.js";
 import { signature } from "./signing.js";
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { ApiError, errorBody } from "../errors.js";
+import { ApiError, asRefusal } from "../errors.js";
 import { faultDelayMs, faultStatus } from "../faults.js";
 import { createIdempotency, readIdempotencyKey } from "../service/idempotency.js";
 import type { Operation, OperationInput, OperationResult } from "../service/operation.js";
@@ -8,7 +8,9 @@ import { createRateLimit, usedUp } from "../service/rate-limit.js";
 import type { Service } from "../service/service.js";
 import type { CallRecord, Captured, FaultRecord, IdempotencyRecord } from "../state/records.js";
 import type { Retention } from "../state/retention.js";
-import { authenticate, masked, type Identity } from "./authenticate.js";
+import { authenticate, type Identity } from "./authenticate.js";
+import { errorBody } from "./error-response.js";
+import { keptRequest } from "./kept-request.js";
 import { assertJson, parseJson, readBody } from "./read-body.js";
 import { matchRoute, type Route } from "./route.js";
 import { validate } from "./validate.js";
@@ -33,7 +35,7 @@ export function createApi(
     const startedAt = realNow();
     const finish = (ended: CallRecord) => {
       ended.ms = Math.round(realNow() - startedAt);
-      state.calls.put(ended);
+      state.noteCall(ended);
       state.commitSoon();
     };
     const url = new URL(request.url);
@@ -41,15 +43,12 @@ export function createApi(
       id: ids.next("call"),
       account: undefined,
       at: clock.now(),
-      method: request.method,
-      path: url.pathname + url.search,
-      idempotencyKey: request.headers.get("idempotency-key") ?? undefined,
-      headers: Array.from(request.headers, ([name, value]) => [name, masked(name, value)] as const),
+      ...keptRequest(request, ledger.get("auth")),
       status: 0,
       ms: 0,
       events: [],
     };
-    state.calls.put(call);
+    state.noteCall(call);
     const headers: Record<string, string> = {};
     const record = ({ status, type, text }: Written) => {
       headers["X-Request-Id"] = call.id;
@@ -58,7 +57,7 @@ export function createApi(
       headers["Date"] = new Date(clock.now()).toUTCString();
       if (text !== "") headers["Content-Type"] = type;
       call.status = status;
-      call.answer = { headers: Object.entries(headers), body: capture(withoutSecret(text)) };
+      call.response = { headers: Object.entries(headers), body: capture(withoutSecret(text)) };
       finish(call);
     };
     let fault: FaultRecord | undefined;
@@ -76,13 +75,12 @@ export function createApi(
         finish(call);
         return { lost: early };
       }
-      outcome = await perform(route, request, url, account, call, fault);
-      if (fault?.kind === "answer_lost") call.lost = true;
-      record(outcome);
-      // In one commit, so that a call that has been answered is never found unfinished. Reads change nothing else.
-      if (request.method !== "GET") state.commit();
+      outcome = await perform(route, request, url, account, call, fault, (written) => {
+        if (fault?.kind === "response_lost") call.lost = true;
+        record(written);
+      });
     } catch (error) {
-      const refusal = error instanceof ApiError ? error : internalError(error, call, service);
+      const refusal = asRefusal(error, (line) => service.log(`${call.id}: ${line}`));
       Object.assign(headers, refusal.headers);
       call.code = refusal.code;
       const { type, body } = errorBody(refusal, call.id, ledger.get("errors.shape"));
@@ -102,47 +100,59 @@ export function createApi(
     account: Identity,
     call: CallRecord,
     fault: FaultRecord | undefined,
+    record: (outcome: Written) => void,
   ): Promise<Written> {
     const key = operation.idempotent && readIdempotencyKey(request.headers.get("idempotency-key"));
-    const body = operation.request && (await readRequest(operation.request, request, call));
+    const body = operation.request && (await readRequest(ledger, operation.request, request, call));
     const query = operation.query
       ? validate(operation.query, Object.fromEntries(url.searchParams))
       : undefined;
     const input: OperationInput = { account: account.id, params, body, query, call };
     const claim =
       key === undefined ? undefined : idempotency.begin([account.key, operation.id, key], body);
-    if (claim && "fingerprint" in claim) return replayed(claim, call);
+    if (claim && "fingerprint" in claim) {
+      const outcome = replayed(claim, call);
+      record(outcome);
+      return outcome;
+    }
+    const run = () => {
+      const outcome = written(operation, operation.run(service, input));
+      claim?.keep({ sendId: call.sendId ?? "", status: outcome.status, body: outcome.text });
+      record(outcome);
+      return outcome;
+    };
     try {
       // Requests with the same key find it taken while this one is slow.
-      await pause(fault);
+      await pause(clock, fault);
       // A-04: it raises events.
       if (operation.assumptions.includes("A-04")) retention.assertRoom();
-      const result = written(operation, await operation.run(service, input));
-      claim?.keep({ sendId: call.sendId ?? "", status: result.status, body: result.text });
-      return result;
+      await operation.check?.(service, input);
+      // The call is part of it: one that has a response is never found unfinished. Reads change nothing else.
+      return operation.method === "GET" ? run() : state.transaction(run);
     } finally {
       claim?.release();
     }
   }
+}
 
-  async function readRequest(
-    schema: z.ZodType,
-    request: Request,
-    call: CallRecord,
-  ): Promise<unknown> {
-    assertJson(request);
-    const bytes = await readBody(request, ledger.get("limits"));
-    call.body = capture(bytes);
-    return validate(schema, parseJson(bytes), ledger.get("errors.messageClass"));
-  }
+async function readRequest(
+  ledger: Service["ledger"],
+  schema: z.ZodType,
+  request: Request,
+  call: CallRecord,
+): Promise<unknown> {
+  assertJson(request);
+  const bytes = await readBody(request, ledger.get("limits"));
+  call.body = capture(bytes);
+  return validate(schema, parseJson(bytes), ledger.get("errors.messageClass"));
+}
 
-  /** Lets a `slow` fault pass. */
-  async function pause(fault: FaultRecord | undefined): Promise<void> {
-    if (fault?.kind !== "slow") return;
-    await new Promise<void>((resolve) => {
-      clock.at(clock.now() + faultDelayMs(fault), { kind: "delay", id: fault.id }, resolve);
-    });
-  }
+/** Lets a `slow` fault pass. */
+async function pause(clock: Service["clock"], fault: FaultRecord | undefined): Promise<void> {
+  if (fault?.kind !== "slow") return;
+  await new Promise<void>((resolve) => {
+    clock.at(clock.now() + faultDelayMs(fault), { kind: "delay", id: fault.id }, resolve);
+  });
 }
 
 interface Written {
@@ -184,16 +194,11 @@ function applyFault(fault: FaultRecord | undefined, now: number): "closed" | "si
     case "timeout":
       return "silent";
     case "slow":
-    case "answer_lost":
+    case "response_lost":
     case "duplicate":
     case undefined:
       return undefined;
   }
-}
-
-function internalError(error: unknown, { id }: CallRecord, { log }: Service): ApiError {
-  log(`${id}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  return new ApiError(500, "internal_error", "The sandbox failed. Its output has the reason.");
 }
 
 const capture = (content: Uint8Array): Captured => ({

@@ -1,5 +1,5 @@
-import { errorBody, type ApiError } from "../errors.js";
-import type { Settings } from "../assumptions.js";
+import type { Settings } from "../assumptions/table.js";
+import type { ApiError } from "../errors.js";
 
 /** An error outside the interface's operations, in the same shape. */
 export function errorResponse(
@@ -18,4 +18,26 @@ export function errorResponse(
       "X-Request-Id": requestId,
     },
   });
+}
+
+/** The body of an error response, in the shape of A-11. */
+export function errorBody(
+  { status, code, message, param }: ApiError,
+  requestId: string,
+  shape: Settings["errors.shape"],
+): { readonly type: string; readonly body: object } {
+  const facts = { code, message, ...(param === undefined ? {} : { param }), request_id: requestId };
+  switch (shape) {
+    case "nested":
+      return { type: "application/json", body: { error: facts } };
+    case "flat":
+      return { type: "application/json", body: facts };
+    case "problem": {
+      const { message: detail, ...rest } = facts;
+      return {
+        type: "application/problem+json",
+        body: { type: "about:blank", title: code.replaceAll("_", " "), status, detail, ...rest },
+      };
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import { ApiError, invalid } from "../errors.js";
 
-const tooLarge = (limit: number) =>
+export const tooLarge = (limit: number) =>
   new ApiError(413, "body_too_large", `The request body must have at most ${limit} bytes (A-24).`);
 
 /** Reads a request body of at most `limit` bytes. @throws ApiError 413, 400 */

@@ -13,7 +13,7 @@ export interface Listening {
   readonly close: () => Promise<void>;
 }
 
-export interface ServerContext {
+interface ServerContext {
   readonly handle: (request: Request) => Promise<Reply>;
   readonly allowHosts: readonly string[];
   readonly refuse: (error: ApiError) => Response;
@@ -29,7 +29,7 @@ function hostsOf({ url = "", headersDistinct }: IncomingMessage): readonly strin
 }
 
 /** Serves on 127.0.0.1. Rejects with Error if the port is taken. */
-export async function listen(
+async function listen(
   { handle, allowHosts, refuse }: ServerContext,
   port: number,
 ): Promise<Listening> {
@@ -81,5 +81,29 @@ export async function listen(
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+  };
+}
+
+/** @param ports those on which servers listen, kept up to date */
+export function createServers(context: ServerContext, ports: Set<number>) {
+  const servers = new Set<Listening>();
+  return {
+    async listen(port: number): Promise<Listening> {
+      const server = await listen(context, port);
+      ports.add(server.port);
+      const served = {
+        ...server,
+        async close() {
+          await server.close();
+          servers.delete(served);
+          ports.delete(server.port);
+        },
+      };
+      servers.add(served);
+      return served;
+    },
+    async close(): Promise<void> {
+      await Promise.all(Array.from(servers, (server) => server.close()));
+    },
   };
 }

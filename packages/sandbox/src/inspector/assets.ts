@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
-import script from "./assets/inspector.js?raw";
 import style from "./assets/inspector.css?raw";
+// The build gives it a default export.
+// oxlint-disable-next-line import/default
+import script from "./script/main.ts?script";
 
 export interface Asset {
   /** Has a hash of the content, so that browsers may keep it. */
@@ -14,8 +16,5 @@ const asset = (extension: string, type: string, content: string): Asset => {
   return { path: `/assets/${hash}.${extension}`, type, content };
 };
 
-/** Its comments are for those who read the source. */
-const withoutComments = script.replaceAll(/\/\*[^]*?\*\/\n?|^ *\/\/.*\n/gm, "");
-
-export const scriptAsset: Asset = asset("js", "text/javascript; charset=utf-8", withoutComments);
+export const scriptAsset: Asset = asset("js", "text/javascript; charset=utf-8", script);
 export const styleAsset: Asset = asset("css", "text/css; charset=utf-8", style);

@@ -1,11 +1,12 @@
+import { attemptRange } from "../lib/attempt-range.js";
 import { z } from "zod";
-import { isCursor, timelineQuery } from "../control/search.js";
+import { isCursor, timelineQuery } from "../read/search.js";
 
 /** What the page shows, as its URL says it. */
 export interface PageState {
   /** `dlv_…`, `evt_…`, `send_…`, `src_…` or `call_…`. */
   readonly item?: string | undefined;
-  /** The attempt of a delivery: its place in the list. Default: the newest. */
+  /** The number of an attempt of a delivery. Default: the newest. */
   readonly attempt?: string | undefined;
   /** The first attempt of the table's page. Default: that of the newest page. */
   readonly from?: string | undefined;
@@ -62,9 +63,14 @@ export function href(current: PageState, changes: Partial<PageState> = {}, ancho
 export const itemHref = (current: PageState, item: string, attempt?: number): string =>
   href(current, { item, attempt: attempt?.toString(), from: undefined, full: undefined }, "detail");
 
-/** The attempt that is shown, of a delivery that has had `made`: 0 if there is none. */
-export const shownAttempt = ({ attempt }: PageState, made: number): number =>
-  Math.min(Number(attempt ?? made), made);
+/** The number of the attempt that is shown, 0 if there is none. */
+export function shownAttempt(
+  { attempt }: PageState,
+  attempts: Parameters<typeof attemptRange>[0],
+): number {
+  const { first, last } = attemptRange(attempts);
+  return Math.min(Math.max(Number(attempt ?? last), first), last);
+}
 
 export const hasFilter = (current: PageState): boolean =>
   filterNames.some((name) => current[name] !== undefined);

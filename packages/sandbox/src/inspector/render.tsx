@@ -1,13 +1,12 @@
-import { timeline } from "../control/queries.js";
-import { attemptSummary } from "../control/shapes.js";
+import { timeline, titleOf } from "../read/queries.js";
 import { hasFilter } from "./page-state.js";
 import type { View } from "./view.js";
 import { Detail } from "./views/detail.js";
-import { Header } from "./views/header.js";
-import { Health } from "./views/health.js";
-import { Page } from "./views/page.js";
-import { Setup } from "./views/setup.js";
-import { Timeline } from "./views/timeline.js";
+import { Header } from "./views/frame/header.js";
+import { Health } from "./views/timeline/health.js";
+import { Page } from "./views/frame/page.js";
+import { Setup } from "./views/setup/setup.js";
+import { Timeline } from "./views/timeline/timeline.js";
 import { resultWord } from "./words.js";
 
 /** The parts of the page, each of which can be asked for alone. */
@@ -39,7 +38,7 @@ export async function renderPage(view: View): Promise<string> {
   const document = (
     <Page
       view={view}
-      title={titleOf(view)}
+      title={documentTitle(view)}
       header={<parts.header {...props} />}
       main={
         <>
@@ -92,17 +91,12 @@ function hidesNewest({ service, state }: View, { data }: PartProps["page"]): boo
 }
 
 /** `401 · email.delivered · svc-webhooks sandbox` */
-function titleOf({ service, state: { item = "" } }: View): string {
+function documentTitle({ service, state: { item = "" } }: View): string {
   const name = "svc-webhooks sandbox";
-  const { deliveries, sends, calls } = service.state;
-  const delivery = deliveries.get(item);
-  if (delivery) {
-    const { type, attempts } = delivery;
-    const last = attempts.at(-1);
-    return [...(last ? [resultWord(attemptSummary(last))] : []), type, name].join(" · ");
-  }
-  const send = sends.get(item);
-  const call = calls.get(item);
-  const title = send?.subject ?? (call && `${call.method} ${call.path}`);
-  return title === undefined ? name : `${title} · ${name}`;
+  const shown = titleOf(service, item);
+  return [
+    ...(shown?.result ? [resultWord(shown.result)] : []),
+    ...(shown ? [shown.title] : []),
+    name,
+  ].join(" · ");
 }

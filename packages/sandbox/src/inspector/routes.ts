@@ -1,19 +1,20 @@
 import type { Context, Hono } from "hono";
-import type { Surroundings } from "../control/queries.js";
-import { overview } from "../control/queries.js";
-import { ApiError, invalid } from "../errors.js";
-import { readBody } from "../http/read-body.js";
-import type { Service } from "../service/service.js";
+import type { Explanation } from "@svc-webhooks/explain";
 import {
-  actionOf,
   isAction,
-  needsToken,
   pathOf,
-  stateAfter,
   type ActionName,
-  type Fields,
-} from "./actions.js";
+  type Perform,
+  type ResultOf,
+} from "../control/actions.js";
+import { newCall } from "../control/record-call.js";
+import { bodyLimit } from "../control/routes.js";
+import { ApiError, invalid } from "../errors.js";
+import { readBody, tooLarge } from "../http/read-body.js";
+import { overview, type Surroundings } from "../read/queries.js";
+import type { Service } from "../service/service.js";
 import { scriptAsset, styleAsset } from "./assets.js";
+import { field, formOf, needsToken, stateAfter, type Fields } from "./forms.js";
 import { href, readState, type PageState } from "./page-state.js";
 import { isPart, renderPage, renderParts } from "./render.js";
 import { createTokens } from "./tokens.js";
@@ -21,7 +22,10 @@ import type { Outcome, View } from "./view.js";
 
 export interface InspectorContext {
   readonly service: Service;
+  readonly perform: Perform;
   readonly surroundings: (request: Request) => Surroundings;
+  /** Returns the refusal that an error causes, after logging it where it is a failure of the sandbox. */
+  readonly refusalOf: (error: unknown) => ApiError;
 }
 
 /** Everything comes from this origin, nothing runs but the script, and no page may frame this one. */
@@ -31,8 +35,9 @@ const pagePolicy =
 /** An edited body of 1 MiB, percent-encoded. */
 const longestForm = 4_194_304;
 
-/** Adds the page to the control routes. It reads with their functions, and acts through them. */
-export function addInspector(app: Hono, { service, surroundings }: InspectorContext): void {
+/** Adds the page to the control routes. It reads with the functions that they use, and runs the same actions. */
+export function addInspector(app: Hono, context: InspectorContext): void {
+  const { service, perform, surroundings, refusalOf } = context;
   const tokens = createTokens();
   const instance = tokens.issue();
 
@@ -58,42 +63,47 @@ export function addInspector(app: Hono, { service, surroundings }: InspectorCont
     return show(view);
   });
 
-  /** A form: the control route does what it asks for. */
-  const act = async (c: Context, state: PageState) => {
-    const fields = fieldsOf(c.req.raw, await readBody(c.req.raw, longestForm));
-    const name = fields["do"]?.[0] ?? "";
-    if (!isAction(name)) throw invalid("do", "There is no such action.");
-    const action = actionOf(name);
-    if (needsToken(action) && !tokens.use(fields["token"]?.[0] ?? ""))
-      return c.redirect(href(state, {}, action.anchor), 303);
-    const response = await app.request(pathOf(action, fields), {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(action.body?.(fields) ?? {}),
+  /** Runs the action that a form asks for. */
+  const submit = async (c: Context, name: ActionName, fields: Fields, state: PageState) => {
+    const form = formOf(name);
+    if (needsToken(form) && !tokens.use(field(fields, "token")))
+      return c.redirect(href(state, {}, form.anchor), 303);
+    const params = Object.fromEntries(
+      Object.entries(fields).map(([key, [value = ""]]) => [key, value]),
+    );
+    const given = form.body?.(fields) ?? {};
+    const { result } = await perform(name, {
+      params,
+      given,
+      call(account) {
+        const { href: url } = new URL(pathOf(name, params), c.req.url);
+        const headers = new Headers({ "Content-Type": "application/json" });
+        const body = new TextEncoder().encode(JSON.stringify(given));
+        return newCall(service, { method: "POST", url, headers }, account, body);
+      },
     });
-    const result = await resultOf(response);
-    if (!response.ok) {
-      const message = messageIn(result);
-      return show(
-        viewOf(c, state, { kind: "refused", action: name, fields, message }),
-        response.status,
-      );
-    }
     const outcome = outcomeOf(name, fields, result);
     if (outcome) return show(viewOf(c, state, outcome));
-    const { pathname, search } = new URL(href(stateAfter(state, action, result)), c.req.url);
+    const { pathname, search } = new URL(href(stateAfter(state, form, result)), c.req.url);
     const done = `${search === "" ? "?" : `${search}&`}done=${name}`;
-    return c.redirect(`${pathname}${done}#${action.anchor ?? "detail"}`, 303);
+    return c.redirect(`${pathname}${done}#${form.anchor ?? "detail"}`, 303);
   };
 
   app.post("/", async (c) => {
     const state = readState(new URL(c.req.url).searchParams);
+    let asked: Pick<Outcome, "action" | "fields"> = { fields: {} };
     try {
-      return await act(c, state);
+      const fields = fieldsOf(c.req.raw, await readBody(c.req.raw, longestForm));
+      if (lengthOf(fields) > bodyLimit(service)) throw tooLarge(bodyLimit(service));
+      const action = field(fields, "do");
+      if (!isAction(action)) throw invalid("do", "There is no such action.");
+      asked = { action, fields };
+      return await submit(c, action, fields, state);
     } catch (error) {
-      if (!(error instanceof ApiError) || !wantsPage(c)) throw error;
-      const { message, status } = error;
-      return show(viewOf(c, state, { kind: "refused", fields: {}, message }), status);
+      const refusal = refusalOf(error);
+      if (!wantsPage(c)) throw refusal;
+      const { message, status } = refusal;
+      return show(viewOf(c, state, { kind: "refused", ...asked, message }), status);
     }
   });
 
@@ -152,31 +162,14 @@ function fieldsOf(request: Request, bytes: Uint8Array): Fields {
   return fields;
 }
 
-type Result = Readonly<Record<string, unknown>>;
+const lengthOf = (fields: Fields) => Buffer.byteLength(Object.values(fields).flat().join(""));
 
-const resultOf = async (response: Response): Promise<Result> => {
-  const text = await response.text();
-  return text === "" ? {} : (JSON.parse(text) as Result);
-};
-
-/** The message of an error in each shape of A-11. */
-function messageIn(result: Result): string {
-  const { message, detail } = (result["error"] ?? result) as {
-    readonly message?: string;
-    readonly detail?: string;
-  };
-  return message ?? detail ?? "It was refused.";
-}
-
-/** What the page shows itself, because no address may have it. */
-function outcomeOf(action: ActionName, fields: Fields, result: Result): Outcome | undefined {
-  const { shows } = actionOf(action);
+/** The result that the page shows itself, because no address may contain it. */
+function outcomeOf(action: ActionName, fields: Fields, result: unknown): Outcome | undefined {
+  const { shows } = formOf(action);
   if (shows === "explanation")
-    return { kind: "explained", action, fields, explanation: result as never };
+    return { kind: "explained", action, fields, explanation: result as Explanation };
   if (shows !== "secret") return undefined;
-  const { secret, webhook_endpoint: endpoint } = result as {
-    readonly secret: string;
-    readonly webhook_endpoint: { readonly webhook_endpoint_id: string };
-  };
+  const { secret, webhook_endpoint: endpoint } = result as ResultOf<"create-endpoint">;
   return { kind: "secret", action, fields, id: endpoint.webhook_endpoint_id, secret };
 }

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import type { Explanation } from "@svc-webhooks/testing/explain";
-import type { overview } from "../control/queries.js";
-import type { EndpointRecord } from "../state/records.js";
+import type { Explanation } from "@svc-webhooks/explain";
+import type { overview } from "../read/queries.js";
 import type { Service } from "../service/service.js";
-import type { ActionName, Fields } from "./actions.js";
+import type { ActionName } from "../control/actions.js";
+import type { Fields } from "./forms.js";
 import type { PageState } from "./page-state.js";
 
-/** A form that was sent and is answered with the page itself, not with a redirect. */
+/** A form that was sent, and whose response is the page itself instead of a redirect. */
 export type Outcome = { readonly action?: ActionName; readonly fields: Fields } & (
   | { readonly kind: "refused"; readonly message: string }
   | { readonly kind: "secret"; readonly id: string; readonly secret: string }
@@ -27,9 +27,6 @@ export interface View {
   readonly instance: string;
   readonly issueToken: () => string;
 }
-
-export const activeEndpoints = ({ service: { state } }: View): readonly EndpointRecord[] =>
-  state.endpoints.list().filter(({ status }) => status === "active");
 
 /** A short hash: a piece of the page with the same one is the same. */
 export const revision = (data: unknown): string =>

@@ -1,6 +1,6 @@
 import type { FailureKind } from "../network/transport.js";
-import type { NotSent } from "../state/records.js";
-import type { stateWords } from "../control/search.js";
+import type { eventShape } from "../read/shapes.js";
+import type { stateWords } from "../read/search.js";
 
 /** What the page calls things. */
 
@@ -57,13 +57,13 @@ export const notSentTexts = {
   archived: "not sent: all its endpoints are archived",
   url_refused: "not sent: the URL is refused",
   not_emitted: "not raised (A-04)",
-} as const satisfies Record<NotSent, string>;
+} as const satisfies Record<NonNullable<ReturnType<typeof eventShape>["not_sent"]>, string>;
 
 export const triggerWords = {
   event: "automatic",
   retry: "retry",
   redeliver: "redelivered",
-  by_hand: "sent from here",
+  manual: "sent from here",
 } as const;
 
 export const tamperTexts = {
@@ -92,16 +92,6 @@ export function durationText(ms: number): string {
   const next = units[units.findIndex(([, name]) => name === unit) + 1];
   const rest = next ? Math.floor((ms - whole * size) / next[0]) : 0;
   return rest > 0 && next ? `${whole} ${unit} ${rest} ${next[1]}` : `${whole} ${unit}`;
-}
-
-/** `9.2 s`, `12 s`, `5 min 3 s`: as the script counts it down, so that its first step changes nothing. */
-export function countdownText(ms: number): string {
-  if (ms <= 0) return "0 s";
-  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
-  const s = Math.ceil(ms / 1_000);
-  if (s < 60) return `${s} s`;
-  const [hours, minutes] = [Math.floor(s / 3_600), Math.floor((s % 3_600) / 60)];
-  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${s % 60} s`;
 }
 
 const plural = new Intl.NumberFormat("en");

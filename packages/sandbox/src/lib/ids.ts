@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 
 const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -11,7 +11,7 @@ export interface Ids {
 }
 
 /** @param seed makes the sequence repeatable, for tests and screenshots. Default: random. */
-export function createIds(seed?: number): Ids {
+export function createIds(seed?: string): Ids {
   const bytes = seed === undefined ? randomBytes : seededBytes(seed);
   const text = (length: number) => {
     let out = "";
@@ -25,14 +25,11 @@ export function createIds(seed?: number): Ids {
   return { next: (prefix) => `${prefix}_${text(20)}`, secret: () => `whsec_${text(32)}` };
 }
 
-/** Mulberry32. */
-function seededBytes(seed: number): (length: number) => Uint8Array {
-  let state = seed >>> 0;
-  const byte = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return (mixed ^ (mixed >>> 14)) & 255;
+/** Hashes, because the sequences of two seeds must never meet. */
+function seededBytes(seed: string): (length: number) => Uint8Array {
+  let calls = 0;
+  return (length) => {
+    calls += 1;
+    return createHash("sha256").update(`${seed} ${calls}`).digest().subarray(0, length);
   };
-  return (length) => Uint8Array.from({ length }, byte);
 }

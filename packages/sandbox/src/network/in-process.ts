@@ -1,4 +1,4 @@
-import type { Answer, Transport } from "./transport.js";
+import type { ReceivedResponse, Transport } from "./transport.js";
 
 /** A receiver in this process: `receiver.fetch`. */
 export type Handler = (request: Request) => Response | Promise<Response>;
@@ -20,7 +20,7 @@ export const inProcess =
         const text = `The receiver returned ${named(response)} instead of a Response.`;
         return { error: { kind: "protocol", text } };
       }
-      return { answer: await answerOf(response, captureBytes, signal) };
+      return { response: await responseOf(response, captureBytes, signal) };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       return {
@@ -44,11 +44,11 @@ function named(value: unknown): string {
 }
 
 /** Reads a response as the network transport does: once there is more than is kept, no further. */
-async function answerOf(
+async function responseOf(
   response: Response,
   captureBytes: number,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<ReceivedResponse> {
   if (response.bodyUsed) throw new TypeError("the body of its response has already been read");
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -26,7 +26,7 @@ export interface OutgoingRequest {
 }
 
 /** A final response (2xx to 5xx, a redirect included). */
-export interface Answer {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: HeaderList;
   /** The first `captureBytes` of the body, without chunk framing, in its content encoding. */
@@ -47,13 +47,13 @@ export interface Answer {
 export type FailureKind =
   "refused" | "timeout" | "reset" | "tls" | "dns" | "protocol" | "url_refused";
 
-/** Why there is no answer. `text` is whole sentences for a developer. */
+/** Why there is no response. `text` is whole sentences for a developer. */
 export interface Failure {
   readonly kind: FailureKind;
   readonly text: string;
 }
 
-export type Sent = { readonly answer: Answer } | { readonly error: Failure };
+export type Sent = { readonly response: ReceivedResponse } | { readonly error: Failure };
 
 /**
  * Sends one POST request. Never rejects. An abort of the signal ends it immediately, with an error
@@ -189,9 +189,9 @@ function post(
       const declared = Number(incoming.headers["content-length"] ?? captureBytes);
       const capture = new Uint8Array(Math.min(captureBytes, declared));
       let bytes = 0;
-      const answer = (truncated: boolean): void =>
+      const finish = (truncated: boolean): void =>
         settle({
-          answer: {
+          response: {
             status: incoming.statusCode ?? 0,
             headers: pairs(incoming.rawHeaders),
             body: capture.slice(0, bytes),
@@ -202,9 +202,9 @@ function post(
       incoming.on("data", (chunk: Buffer) => {
         if (bytes < captureBytes) capture.set(chunk.subarray(0, captureBytes - bytes), bytes);
         bytes += chunk.length;
-        if (bytes > captureBytes || (bytes === captureBytes && declared > bytes)) answer(true);
+        if (bytes > captureBytes || (bytes === captureBytes && declared > bytes)) finish(true);
       });
-      incoming.on("end", () => answer(false));
+      incoming.on("end", () => finish(false));
     });
   });
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { AssumptionId } from "../assumptions.js";
+import type { AssumptionId } from "../assumptions/table.js";
 import type { ErrorCode } from "../errors.js";
 import type { Operation } from "../service/operation.js";
-import type { Ledger } from "../settings.js";
+import type { Ledger } from "../assumptions/ledger.js";
 import type { Components } from "./components.js";
 import { headersOf, type HeaderName } from "./headers.js";
 

@@ -1,5 +1,5 @@
-import type { RateLimitRule } from "../assumptions.js";
-import type { Ledger } from "../settings.js";
+import type { RateLimitRule } from "../assumptions/table.js";
+import type { Ledger } from "../assumptions/ledger.js";
 
 /** Headers of responses, by their names. */
 export const headers = {

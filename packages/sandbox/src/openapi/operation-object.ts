@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Operation } from "../service/operation.js";
 import { idempotencyKey } from "../service/schemas.js";
-import type { Ledger } from "../settings.js";
+import type { Ledger } from "../assumptions/ledger.js";
 import type { Components, JsonSchema } from "./components.js";
 import { errorResponses } from "./error-responses.js";
 import { headersOf } from "./headers.js";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { eventTypes } from "../delivery/event-types.js";
 import { acceptedSend, domain, timestamp } from "../service/schemas.js";
-import type { Ledger } from "../settings.js";
+import type { Ledger } from "../assumptions/ledger.js";
 import type { Components } from "./components.js";
 
 const identifier = z.string().min(1);

@@ -50,7 +50,7 @@ export function createIdempotency({
   clock,
   ledger,
 }: Pick<Service, "state" | "clock" | "ledger">): Idempotency {
-  // Not kept in the file: a request that a dead process was working on has not been answered.
+  // Not kept in the file: a request that a dead process was working on has no response.
   const running = new Map<string, string>();
 
   let characters = 0;
@@ -102,15 +102,14 @@ export function createIdempotency({
       return {
         keep(response) {
           makeRoom();
-          characters += response.body.length;
-          state.idempotency.put({
-            id,
-            fingerprint,
-            expiresAt: clock.now() + retentionMs,
-            ...response,
-          });
+          const expiresAt = clock.now() + retentionMs;
+          state.idempotency.put({ id, fingerprint, expiresAt, ...response });
         },
-        release: () => running.delete(id),
+        release() {
+          running.delete(id);
+          // It may have been taken back.
+          characters += state.idempotency.get(id)?.body.length ?? 0;
+        },
       };
     },
   };

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { AssumptionId } from "../assumptions.js";
+import type { AssumptionId } from "../assumptions/table.js";
 import type { AccountId, CallRecord } from "../state/records.js";
 import type { Service } from "./service.js";
 
@@ -36,21 +36,24 @@ export interface Operation {
   readonly idempotent?: true;
   /** The parts of it that the interface leaves open. */
   readonly assumptions: readonly AssumptionId[];
-  readonly run: (
-    service: Service,
-    input: OperationInput,
-  ) => OperationResult | Promise<OperationResult>;
+  /** Runs before it, for what takes time: it changes nothing. @throws ApiError */
+  readonly check?: ((service: Service, input: OperationInput) => Promise<void>) | undefined;
+  readonly run: (service: Service, input: OperationInput) => OperationResult;
 }
 
-/** An operation whose `run` gets what its schemas return. */
+/** An operation whose `check` and `run` get what its schemas return. */
 export function operation<Body extends z.ZodType, Query extends z.ZodType>(
-  definition: Omit<Operation, "run" | "request" | "query"> & {
+  definition: Omit<Operation, "check" | "run" | "request" | "query"> & {
     readonly request?: Body;
     readonly query?: Query;
+    readonly check?: (
+      service: Service,
+      input: OperationInput<z.output<Body>, z.output<Query>>,
+    ) => Promise<void>;
     readonly run: (
       service: Service,
       input: OperationInput<z.output<Body>, z.output<Query>>,
-    ) => OperationResult | Promise<OperationResult>;
+    ) => OperationResult;
   },
 ): Operation {
   return definition as Operation;

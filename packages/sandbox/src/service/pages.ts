@@ -1,4 +1,4 @@
-import type { Settings } from "../assumptions.js";
+import type { Settings } from "../assumptions/table.js";
 
 export const defaultLimit = 20;
 

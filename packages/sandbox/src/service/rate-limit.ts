@@ -1,4 +1,4 @@
-import type { RateLimitRule, Settings } from "../assumptions.js";
+import type { RateLimitRule, Settings } from "../assumptions/table.js";
 import { ApiError } from "../errors.js";
 
 interface Window {

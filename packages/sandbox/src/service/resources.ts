@@ -1,9 +1,14 @@
-import type { Ledger } from "../settings.js";
-import type { DeliveryRecord, DomainRecord, EndpointRecord, SendRecord } from "../state/records.js";
+import { attemptRange } from "../lib/attempt-range.js";
+import { iso } from "../lib/iso.js";
+import type { Ledger } from "../assumptions/ledger.js";
+import {
+  type DeliveryRecord,
+  type DomainRecord,
+  type EndpointRecord,
+  type SendRecord,
+} from "../state/records.js";
 
 /* Records as the interface shows them. */
-
-export const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** The fields of the accepted send, with the status that it has now. */
 export const sendFields = (send: SendRecord, status: string = send.status) => ({
@@ -50,6 +55,12 @@ export const endpointResource = ({ id, url, status, eventTypes }: EndpointRecord
   event_types: eventTypes,
 });
 
+/** An endpoint with its secret, as the two operations that make a secret show it. */
+export const secretResource = (endpoint: EndpointRecord) => ({
+  webhook_endpoint: endpointResource(endpoint),
+  secret: endpoint.secret,
+});
+
 export const webhookEventResource = (delivery: DeliveryRecord): object => ({
   event_id: delivery.eventId,
   source_event_id: delivery.sourceEventId,
@@ -58,7 +69,7 @@ export const webhookEventResource = (delivery: DeliveryRecord): object => ({
   webhook_endpoint_id: delivery.endpointId,
   type: delivery.type,
   status: delivery.state,
-  attempts: delivery.attempts.length,
+  attempts: attemptRange(delivery.attempts).last,
   created_at: iso(delivery.createdAt),
   next_attempt_at: delivery.nextAttemptAt === undefined ? null : iso(delivery.nextAttemptAt),
 });

@@ -1,5 +1,4 @@
-import type { Occasion } from "../assumptions.js";
-import { raise } from "../delivery/raise.js";
+import type { Occasion } from "../assumptions/table.js";
 import type { AccountId, CallRecord, SendRecord, SendStatus } from "../state/records.js";
 import { sendFields } from "./resources.js";
 import type { Service } from "./service.js";
@@ -82,14 +81,13 @@ export function continueSend(service: Service, send: SendRecord): void {
     send.status = step.status;
     send.history.push({ status: step.status, at: service.clock.now() });
     service.state.sends.put(send);
-    const deliveries = raise(service, {
+    service.raise({
       account: send.account,
       callId: send.callId,
       sendId: send.id,
       occasion: `send.${step.status}` as Occasion,
       data: sendFields(send),
     });
-    for (const delivery of deliveries) service.engine.start(delivery);
     service.state.commitSoon();
     continueSend(service, send);
   });

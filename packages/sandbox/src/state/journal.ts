@@ -8,9 +8,16 @@ export interface Change {
 /** Where records survive the process. */
 export interface Journal {
   readonly load: () => Iterable<Change>;
+  /** The record as it was written last; undefined if it is not there. */
+  readonly read: (kind: string, id: string) => unknown;
   /** Writes all changes or none, before it returns. */
   readonly write: (changes: Iterable<Change>) => void;
   readonly close: () => void;
 }
 
-export const noJournal: Journal = { load: () => [], write: () => {}, close: () => {} };
+export const noJournal: Journal = {
+  load: () => [],
+  read: () => undefined,
+  write: () => {},
+  close: () => {},
+};

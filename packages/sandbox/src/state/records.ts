@@ -23,7 +23,7 @@ export interface CallRecord {
   readonly method: string;
   readonly path: string;
   readonly idempotencyKey: string | undefined;
-  /** Headers, with the API key masked. */
+  /** Headers; API keys are masked, as in the path and the idempotency key. */
   readonly headers: HeaderList;
   body?: Captured;
   status: number;
@@ -37,7 +37,7 @@ export interface CallRecord {
   faultId?: string;
   /** What the developer should know although the call succeeded. */
   notes?: readonly string[];
-  answer?: { readonly headers: HeaderList; readonly body: Captured };
+  response?: { readonly headers: HeaderList; readonly body: Captured };
   sendId?: string;
   /** The source events that this call raised, oldest first. */
   readonly events: string[];
@@ -140,10 +140,11 @@ export interface DeliveryRecord {
   /** A person wrote its body. */
   edited?: boolean | undefined;
   readonly body: Uint8Array;
+  /** The last {@link mostAttempts}, oldest first. */
   readonly attempts: AttemptRecord[];
 }
 
-export type Trigger = "event" | "retry" | "redeliver" | "by_hand";
+export type Trigger = "event" | "retry" | "redeliver" | "manual";
 
 export type Tamper =
   | "wrong_secret"
@@ -154,9 +155,12 @@ export type Tamper =
   | "duplicate_header"
   | "reserialised";
 
+/** Attempts of one delivery that are kept: the last ones. */
+export const mostAttempts = 1_000;
+
 /** One request of a delivery, and what became of it. */
 export interface AttemptRecord {
-  /** 1, 2, …: its place in the list. */
+  /** 1, 2, …: its place among all attempts that were made. */
   readonly n: number;
   /** X-SVC-Attempt. */
   readonly attempt: number;
@@ -170,7 +174,7 @@ export interface AttemptRecord {
   readonly faultId?: string | undefined;
   readonly ms: number;
   readonly ok: boolean;
-  readonly answer?:
+  readonly response?:
     { readonly status: number; readonly headers: HeaderList; readonly body: Captured } | undefined;
   readonly error?: { readonly kind: string; readonly text: string } | undefined;
 }
@@ -187,7 +191,7 @@ export interface IdempotencyRecord {
 }
 
 export type FaultKind =
-  "status" | "answer_lost" | "refused" | "timeout" | "reset" | "slow" | "duplicate";
+  "status" | "response_lost" | "refused" | "timeout" | "reset" | "slow" | "duplicate";
 
 export interface FaultRecord {
   /** `fault_…` */

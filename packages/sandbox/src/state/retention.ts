@@ -110,8 +110,8 @@ function bytesOf({ kind, value }: Change): number {
   }
 }
 
-function bytesOfCall({ path, headers, body, answer }: CallRecord): number {
-  let bytes = path.length + (body?.content.length ?? 0) + (answer?.body.content.length ?? 0);
+function bytesOfCall({ path, headers, body, response }: CallRecord): number {
+  let bytes = path.length + (body?.content.length ?? 0) + (response?.body.content.length ?? 0);
   for (const [name, value] of headers) bytes += name.length + value.length;
   return bytes;
 }
@@ -122,8 +122,8 @@ const bytesOfAddress = 50;
 const bytesOfSend = ({ html, text, to }: SendRecord) =>
   (html?.length ?? 0) + (text?.length ?? 0) + to.length * bytesOfAddress;
 
-const bytesOfAttempt = ({ answer, body }: AttemptRecord) =>
-  (answer?.body.content.length ?? 0) + (body?.length ?? 0);
+const bytesOfAttempt = ({ response, body }: AttemptRecord) =>
+  (response?.body.content.length ?? 0) + (body?.length ?? 0);
 
 function bytesOfDelivery({ body, attempts }: DeliveryRecord): number {
   let bytes = body.length;

@@ -1,5 +1,16 @@
-import { chmodSync, closeSync, openSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  statSync,
+  type Stats,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { messageOf } from "../errors.js";
 import type { Journal } from "./journal.js";
@@ -8,29 +19,65 @@ import type { Journal } from "./journal.js";
 const applicationId = 0x73_76_63_77;
 
 /** What this version of the sandbox writes. A file of another version is refused. */
-const version = 1;
+const version = 2;
 
 /**
- * Opens the journal in a SQLite file, which is created with mode 0600: it holds signing secrets.
- * `synchronous=NORMAL` with a write-ahead log survives the death of the process at any moment; the death
- * of the machine may take the last transactions with it.
+ * Opens the journal in a SQLite file of mode 0600: it holds signing secrets. A file that is refused keeps
+ * its mode. `synchronous=NORMAL` with a write-ahead log survives the death of the process at any moment; the
+ * death of the machine may take the last transactions with it.
  *
  * @throws Error with the path and the cause, also if another process has the file open
  */
 export function sqliteJournal(path: string): Journal {
   let database: DatabaseSyncInstance | undefined;
+  let restoreModes: (() => void) | undefined;
   try {
-    closeSync(openSync(path, "a", 0o600));
-    // Without a folder, SQLite reads names such as `:memory:` in its own way.
-    database = new DatabaseSync(resolve(path));
-    const journal = journalIn(database, path);
-    // The file may have been there before.
-    chmodSync(path, 0o600);
-    return journal;
+    // Opened only if it is missing: opening a FIFO would block, and closing a file releases the locks that
+    // another sandbox of this process has on it.
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) closeSync(openSync(path, "a", 0o600));
+    else assertUsable(path, found);
+    // SQLite keeps its other files next to the target of a link. Without a folder, it reads names such as
+    // `:memory:` in its own way.
+    const file = realpathSync(path);
+    restoreModes = makePrivate(file);
+    database = new DatabaseSync(file);
+    return journalIn(database, path);
   } catch (error) {
     database?.close();
+    restoreModes?.();
     throw unusable(path, error);
   }
+}
+
+const notRegular = "is not a regular file";
+
+function assertUsable(path: string, found: Stats): void {
+  accessSync(path, constants.R_OK | constants.W_OK);
+  if (found.isDirectory()) throw Object.assign(new Error("a directory"), { code: "EISDIR" });
+  if (!found.isFile()) throw new Error(`it ${notRegular}`);
+}
+
+/**
+ * Before SQLite opens them: it gives a write-ahead log the mode that the database has at that moment.
+ * Returns a function that restores the modes.
+ *
+ * @throws Error before any mode is changed, if one of its other files is not a regular file
+ */
+function makePrivate(file: string): () => void {
+  const files = [file];
+  for (const suffix of ["-wal", "-shm", "-journal"]) {
+    const one = file + suffix;
+    // Through a link, the mode and the content of another file would be changed.
+    const found = lstatSync(one, { throwIfNoEntry: false });
+    if (found && !found.isFile()) throw new Error(`its file ${one} ${notRegular}`);
+    if (found) files.push(one);
+  }
+  const modes = files.map((one) => [one, statSync(one).mode] as const);
+  for (const one of files) chmodSync(one, 0o600);
+  return () => {
+    for (const [one, mode] of modes) if (existsSync(one)) chmodSync(one, mode);
+  };
 }
 
 function journalIn(database: DatabaseSyncInstance, path: string): Journal {
@@ -43,10 +90,14 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
       throw new Error("it is the database of another program");
     if (numberOf("user_version") !== version)
       throw new Error("it was written by another version of the sandbox");
+    // Otherwise damage would be found at the first write that touches it.
+    const [damage] = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {});
+    if (damage !== "ok") throw new Error(`it is damaged: ${String(damage)}`);
   }
   // Two sandboxes on one file would each deliver its retries.
   database.exec(
     `PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
+    PRAGMA secure_delete=ON;
     BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS record (
       kind TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, id)
@@ -59,6 +110,7 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
     `INSERT INTO record (kind, id, value) VALUES (?, ?, ?)
       ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value`,
   );
+  const one = database.prepare("SELECT value FROM record WHERE kind = ? AND id = ?");
   const drop = database.prepare("DELETE FROM record WHERE kind = ? AND id = ?");
   // An upsert keeps the rowid, so this is the order of creation.
   const all = database.prepare("SELECT kind, id, value FROM record ORDER BY rowid");
@@ -72,6 +124,10 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
         close(database);
         throw unusable(path, error);
       }
+    },
+    read(kind, id) {
+      const found = one.get(kind, id) as { readonly value: string } | undefined;
+      return found && decode(found.value);
     },
     write(changes) {
       database.exec("BEGIN");
@@ -103,7 +159,8 @@ function close(database: DatabaseSyncInstance): void {
   }
 }
 
-function unusable(path: string, error: unknown): Error {
+/** Why the sandbox cannot use a data file. */
+export function unusable(path: string, error: unknown): Error {
   const [reason, advice] = explained(path, error);
   return new Error(`The data file ${path} cannot be used: ${reason}. ${advice}`, { cause: error });
 }
@@ -128,7 +185,8 @@ function explained(path: string, error: unknown): readonly [string, string] {
     case "EROFS":
       return mayNotWrite;
   }
-  const reason = messageOf(error);
+  const reason = messageOf(error).replace(/\.$/, "");
+  if (reason.endsWith(notRegular)) return [reason, "Use another path."];
   if (/readonly|unable to open/i.test(reason)) return mayNotWrite;
   if (/disk I\/O|full/i.test(reason)) return [reason, "Free some space. The file is complete."];
   return /locked|busy/i.test(reason)

@@ -1,8 +1,12 @@
-import { ApiError } from "../errors.js";
-import { clearImmediate, setImmediate } from "../lib/timers.js";
-import { noJournal, type Change, type Journal } from "./journal.js";
-import type { AttemptRecord, DeliveryRecord } from "./records.js";
-import type { Kind, Kinds, Table, Tables } from "./table.js";
+import { createCommits, type Commits, type CommitsOptions, type Unwritten } from "./commits.js";
+import { noJournal, type Journal } from "./journal.js";
+import {
+  mostAttempts,
+  type AttemptRecord,
+  type CallRecord,
+  type DeliveryRecord,
+} from "./records.js";
+import { createTable, type Kind, type Kinds, type Table, type Tables } from "./table.js";
 import { createTally, type Tally } from "./tally.js";
 
 export type ChangeListener = (kind: Kind, id: string) => void;
@@ -11,35 +15,34 @@ export type ChangeListener = (kind: Kind, id: string) => void;
  * All records, in memory, and the changes that the journal has not seen. Everything reads and writes
  * records synchronously; `commit` then makes them survive the process.
  */
-export interface State extends Tables {
+export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "close"> {
   readonly tally: Tally;
   readonly addAttempt: (delivery: DeliveryRecord, attempt: AttemptRecord) => void;
   readonly nextSeq: () => number;
   /**
-   * Writes all changes.
-   * @throws ApiError 500 if they cannot be written; the next commit tries again
+   * Runs `work`, which must be synchronous, and writes what it changed before it returns. If that cannot be
+   * written, it is taken back, in memory too; what was removed stays removed. `work` does not run if earlier
+   * changes of records in the file cannot be written.
+   * @throws ApiError 500 if the file cannot be written, and what `work` throws, whose changes remain
    */
-  readonly commit: () => void;
-  /** Commits in the next turn, with whatever else has changed by then. */
-  readonly commitSoon: () => void;
+  readonly transaction: <Result>(work: () => Result) => Result;
+  /** Records a call. While the file cannot be written, calls leave no trace: memory has a limit. */
+  readonly noteCall: (call: CallRecord) => void;
   /** Removes everything but the number of starts. */
   readonly clear: () => void;
-  readonly close: () => void;
 }
 
-export interface StateOptions {
-  readonly journal?: Journal | undefined;
+export interface StateOptions extends Partial<CommitsOptions> {
   readonly onChange?: ChangeListener | undefined;
-  /** Receives what each commit has written. */
-  readonly afterCommit?: ((written: readonly Change[]) => void) | undefined;
-  /** Receives the error of the first commit that fails, until one succeeds. */
-  readonly onError?: ((error: unknown) => void) | undefined;
+  /** Receives each record whose changes were taken back. It may be gone. */
+  readonly onTakenBack?: ChangeListener | undefined;
 }
 
 export function createState({
   journal = noJournal,
   onChange = () => {},
   afterCommit = () => {},
+  onTakenBack = () => {},
   onError = () => {},
 }: StateOptions = {}): State {
   const maps: { readonly [Name in Kind]: Map<string, Kinds[Name]> } = {
@@ -53,146 +56,118 @@ export function createState({
     fault: new Map(),
     setting: new Map(),
   };
-  const changes = new Map<string, Change>();
   let seq = 0;
-  let pending: NodeJS.Immediate | undefined;
-  let isClosed = false;
-  /** The last commit has failed. */
-  let isFailing = false;
+  const commits = createCommits({ journal, afterCommit, onError });
+  const { change, commit, commitSoon, close } = commits;
 
-  const change = (kind: string, id: string, value: unknown) =>
-    changes.set(`${kind} ${id}`, { kind, id, value });
+  const isKind = (kind: string): kind is Kind => Object.hasOwn(maps, kind);
 
-  const table = <Name extends Kind>(kind: Name): Table<Kinds[Name]> => {
-    const map = maps[kind];
-    /** Kept while records are only added: most of what is shown is the newest. */
-    let list: Kinds[Name][] | undefined;
-    return {
-      get size() {
-        return map.size;
-      },
-      get: (id) => map.get(id),
-      all: () => map.values(),
-      list: () => (list ??= Array.from(map.values())),
-      put(item) {
-        const known = map.get(item.id);
-        if (known === undefined) list?.push(item);
-        else if (known !== item) list = undefined;
-        map.set(item.id, item);
-        change(kind, item.id, item);
-        tally.note(kind, item.id);
-        onChange(kind, item.id);
-        return item;
-      },
-      drop(id) {
-        if (!map.delete(id)) return;
-        list = undefined;
-        change(kind, id, undefined);
-        tally.note(kind, id);
-      },
-    };
-  };
+  const table = <Name extends Kind>(kind: Name) =>
+    createTable<Kinds[Name]>(maps[kind], (id, value, isAdded) => {
+      change(kind, id, value, isAdded);
+      tally.note(kind, id);
+      if (value !== undefined) onChange(kind, id);
+    });
   const [calls, sends, events] = [table("call"), table("send"), table("event")];
   const deliveries = table("delivery");
   const tally = createTally({ calls, sends, events, deliveries });
 
-  const commit = () => {
-    clearImmediate(pending);
-    pending = undefined;
-    // A request may end after the sandbox has been closed.
-    if (changes.size === 0 || isClosed) return;
-    const written = Array.from(changes.values());
-    try {
-      journal.write(stored(written));
-    } catch (error) {
-      // Once, not for each request on a full disk.
-      if (!isFailing) onError(error);
-      isFailing = true;
-      throw new ApiError(500, "internal_error", "The data file could not be written.");
-    }
-    isFailing = false;
-    changes.clear();
-    afterCommit(written);
+  /** As a kill would leave it; the object stays the same, because work that is running has it. */
+  const restore = (kind: Kind, id: string) => {
+    const record = maps[kind].get(id) as unknown as Record<string, unknown>;
+    const { body, attempts } = record;
+    for (const name of Object.keys(record)) delete record[name];
+    Object.assign(record, journal.read(kind, id), kind === "delivery" ? { body, attempts } : {});
+    commits.forget(kind, id);
+    tally.note(kind, id);
+    onChange(kind, id);
+  };
+
+  const takeBack = ({ kind, id, isNew }: Unwritten) => {
+    if (!isKind(kind)) return;
+    if (isNew) tables[kind].drop(id);
+    else restore(kind, id);
+    onTakenBack(kind, id);
+  };
+
+  const trim = ({ id, attempts }: DeliveryRecord) => {
+    for (const { n } of attempts.splice(0, attempts.length - mostAttempts))
+      change("attempt", `${id} ${n}`, undefined);
   };
 
   load(journal, maps);
+  for (const delivery of maps.delivery.values()) trim(delivery);
   for (const delivery of maps.delivery.values()) seq = Math.max(seq, delivery.seq);
   for (const kind of ["event", "delivery"] as const)
     for (const id of maps[kind].keys()) tally.note(kind, id);
 
-  const state: State = {
+  const tables: { readonly [Name in Kind]: Table<Kinds[Name]> } = {
+    call: calls,
+    send: sends,
+    domain: table("domain"),
+    endpoint: table("endpoint"),
+    event: events,
+    delivery: withParts(deliveries, change),
+    idempotency: table("idempotency"),
+    fault: table("fault"),
+    setting: table("setting"),
+  };
+
+  return {
     calls,
     sends,
-    domains: table("domain"),
-    endpoints: table("endpoint"),
+    domains: tables.domain,
+    endpoints: tables.endpoint,
     events,
-    deliveries: {
-      ...deliveries,
-      get size() {
-        return deliveries.size;
-      },
-      put(delivery) {
-        // Bytes never change: they are written once.
-        if (!deliveries.get(delivery.id)) change("body", delivery.id, delivery.body);
-        return deliveries.put(delivery);
-      },
-      drop(id) {
-        const count = deliveries.get(id)?.attempts.length ?? 0;
-        for (let n = 1; n <= count; n += 1) change("attempt", `${id} ${n}`, undefined);
-        change("body", id, undefined);
-        deliveries.drop(id);
-      },
-    },
-    idempotency: table("idempotency"),
-    faults: table("fault"),
-    settings: table("setting"),
+    deliveries: tables.delivery,
+    idempotency: tables.idempotency,
+    faults: tables.fault,
+    settings: tables.setting,
     tally,
     addAttempt(delivery, attempt) {
       delivery.attempts.push(attempt);
-      change("attempt", `${delivery.id} ${attempt.n}`, attempt);
+      change("attempt", `${delivery.id} ${attempt.n}`, attempt, true);
+      trim(delivery);
     },
     nextSeq: () => (seq += 1),
     commit,
-    commitSoon() {
-      pending ??= setImmediate(() => {
-        pending = undefined;
-        try {
-          commit();
-        } catch {
-          // It has been reported, and the next commit tries again.
-        }
-      });
+    commitSoon,
+    transaction: (work) => commits.transaction(work, takeBack),
+    noteCall(call) {
+      if (commits.isBehind()) calls.drop(call.id);
+      else calls.put(call);
     },
     clear() {
-      for (const records of Object.values(state)) {
-        if (typeof records === "function" || !("all" in records)) continue;
+      for (const records of Object.values(tables)) {
         // Ids never repeat, not even after a reset.
         for (const { id } of records.all()) if (id !== "starts") records.drop(id);
       }
     },
-    close() {
-      if (isClosed) return;
-      try {
-        commit();
-      } finally {
-        isClosed = true;
-        journal.close();
-      }
-    },
+    close,
   };
-  return state;
 }
 
-/** What is written of records: the parts of a delivery that grow or never change have records of their own. */
-function* stored(changes: Iterable<Change>): Iterable<Change> {
-  for (const change of changes) {
-    if (change.kind !== "delivery" || change.value === undefined) yield change;
-    else {
-      const { body: _body, attempts: _attempts, ...value } = change.value as DeliveryRecord;
-      yield { ...change, value };
-    }
-  }
-}
+/** The table of deliveries with the parts of each that have records of their own: its body and its attempts. */
+const withParts = (
+  deliveries: Table<DeliveryRecord>,
+  change: Commits["change"],
+): Table<DeliveryRecord> => ({
+  ...deliveries,
+  get size() {
+    return deliveries.size;
+  },
+  put(delivery) {
+    // Bytes never change: they are written once.
+    if (!deliveries.get(delivery.id)) change("body", delivery.id, delivery.body, true);
+    return deliveries.put(delivery);
+  },
+  drop(id) {
+    for (const { n } of deliveries.get(id)?.attempts ?? [])
+      change("attempt", `${id} ${n}`, undefined);
+    change("body", id, undefined);
+    deliveries.drop(id);
+  },
+});
 
 function load(journal: Journal, maps: { readonly [Name in Kind]: Map<string, Kinds[Name]> }): void {
   const bodies = new Map<string, Uint8Array>();

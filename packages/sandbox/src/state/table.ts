@@ -48,3 +48,33 @@ export interface Tables {
   readonly faults: Table<FaultRecord>;
   readonly settings: Table<Kinds["setting"]>;
 }
+
+/** @param changed is notified of each record that is added, changed or, without a value, dropped */
+export function createTable<Item extends { readonly id: string }>(
+  map: Map<string, Item>,
+  changed: (id: string, value: Item | undefined, isAdded: boolean) => void,
+): Table<Item> {
+  /** Kept while records are only added: most of what is shown is the newest. */
+  let list: Item[] | undefined;
+  return {
+    get size() {
+      return map.size;
+    },
+    get: (id) => map.get(id),
+    all: () => map.values(),
+    list: () => (list ??= Array.from(map.values())),
+    put(item) {
+      const known = map.get(item.id);
+      if (known === undefined) list?.push(item);
+      else if (known !== item) list = undefined;
+      map.set(item.id, item);
+      changed(item.id, item, known === undefined);
+      return item;
+    },
+    drop(id) {
+      if (!map.delete(id)) return;
+      list = undefined;
+      changed(id, undefined, false);
+    },
+  };
+}

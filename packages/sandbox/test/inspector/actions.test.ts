@@ -1,9 +1,17 @@
-import { describe, expect, it } from "vitest";
-import { pageActions, type ActionName } from "../../src/inspector/actions.js";
-import type { Json } from "../support.js";
-import { formOf, locationOf, openPage, problems, textOf, the, type Fields } from "./support.js";
-
-const names = Object.keys(pageActions);
+import { describe, expect, test } from "vitest";
+import { actionNames as names, type ActionName } from "../../src/control/actions.js";
+import { formOf as formOfAction } from "../../src/inspector/forms.js";
+import {
+  fieldsOf,
+  formOf,
+  locationOf,
+  openPage,
+  problems,
+  textOf,
+  the,
+  type Element,
+  type Fields,
+} from "./support.js";
 
 const target = "http://localhost:3000/webhooks";
 
@@ -46,33 +54,6 @@ async function story() {
 
 type Story = Awaited<ReturnType<typeof story>>;
 
-/** Everything that the control routes show, without what differs between two runs. */
-async function stateOf({ url, control }: Story): Promise<Json> {
-  const read = async (path: string) => (await control(`GET ${path}`)).body;
-  const calls = (await read("timeline?limit=100")).data as Json[];
-  const events = calls.flatMap((call) => call.events as Json[]);
-  const deliveries = events.flatMap((event) => event.deliveries as Json[]);
-  const lists = ["overview", "clock", "endpoints", "domains", "faults", "assumptions"];
-  const paths = [
-    ...lists,
-    ...calls.map(({ id }) => `calls/${id}`),
-    ...calls.flatMap(({ send }) => (send ? [`sends/${send.id}`] : [])),
-    ...events.map(({ id }) => `events/${id}`),
-    ...deliveries.map(({ id }) => `deliveries/${id}`),
-    ...deliveries.flatMap(({ id, attempts }) =>
-      attempts.map(({ n }: Json) => `deliveries/${id}/attempts/${n}`),
-    ),
-  ];
-  const all = await Promise.all(paths.map(async (path) => [path, await read(path)] as const));
-  const text = JSON.stringify(Object.fromEntries(all), (key, value: Json) => {
-    // The position of the stream, real milliseconds, and the headers of this client.
-    if (["epoch", "seq", "ms"].includes(key)) return undefined;
-    if (key === "request" && value.url === undefined) return value.body;
-    return value;
-  });
-  return JSON.parse(text.replaceAll(url, "http://sandbox"));
-}
-
 interface Case {
   readonly what: string;
   readonly action: ActionName;
@@ -81,10 +62,10 @@ interface Case {
   /** Hidden fields that distinguish the form from others of its action. */
   readonly form?: (story: Story) => Fields;
   readonly changes?: Fields;
-  readonly route: (story: Story) => string;
-  readonly body?: (story: Story) => object;
-  /** The item of the page afterwards. Default: as before. */
-  readonly follows?: (result: Json) => string;
+  /** The body of the action. */
+  readonly body?: object;
+  /** The kind of item that the page shows afterwards. Default: the same item as before. */
+  readonly follows?: "dlv_" | "send_";
 }
 
 const waiting = ({ waiting: id }: Story) => id;
@@ -95,14 +76,12 @@ const cases: readonly Case[] = [
     what: "Run now",
     action: "run-now",
     item: waiting,
-    route: (s) => `deliveries/${s.waiting}/run-now`,
   },
-  { what: "Skip", action: "skip", item: waiting, route: (s) => `deliveries/${s.waiting}/skip` },
+  { what: "Skip", action: "skip", item: waiting },
   {
     what: "Redeliver",
     action: "redeliver",
     item: failed,
-    route: (s) => `deliveries/${s.failed}/redeliver`,
   },
   {
     what: "Edit and send",
@@ -110,9 +89,8 @@ const cases: readonly Case[] = [
     item: failed,
     form: () => ({ place: "edit" }),
     changes: { body: '{"a": 1,\r\n "b": "é & ü"}' },
-    route: (s) => `deliveries/${s.failed}/send`,
-    body: () => ({ body: '{"a": 1,\n "b": "é & ü"}' }),
-    follows: ({ delivery }) => delivery.id,
+    body: { body: '{"a": 1,\n "b": "é & ü"}' },
+    follows: "dlv_",
   },
   {
     what: "Send copies, all at the same time",
@@ -120,17 +98,15 @@ const cases: readonly Case[] = [
     item: failed,
     form: () => ({ place: "copies" }),
     changes: { times: "3" },
-    route: (s) => `deliveries/${s.failed}/send`,
-    body: () => ({ times: 3, at_once: true }),
+    body: { times: 3, concurrent: true },
   },
   {
     what: "Send copies, one after another",
     action: "send",
     item: failed,
     form: () => ({ place: "copies" }),
-    changes: { times: "2", at_once: undefined },
-    route: (s) => `deliveries/${s.failed}/send`,
-    body: () => ({ times: 2 }),
+    changes: { times: "2", concurrent: undefined },
+    body: { times: 2 },
   },
   {
     what: "Tamper",
@@ -138,89 +114,77 @@ const cases: readonly Case[] = [
     item: failed,
     form: () => ({ place: "tamper" }),
     changes: { tamper: "flipped_byte" },
-    route: (s) => `deliveries/${s.failed}/send`,
-    body: () => ({ tamper: "flipped_byte" }),
+    body: { tamper: "flipped_byte" },
   },
   {
     what: "Send a test email",
     action: "test-email",
     form: () => ({ place: "timeline" }),
-    route: () => "test-email",
-    follows: ({ send_id: id }) => id,
+    follows: "send_",
   },
   {
     what: "Send a test email, with options",
     action: "test-email",
     form: () => ({ place: "options" }),
     changes: { to: "grace@example.test", subject: "Größe & <b>", scenario: "bounced" },
-    route: () => "test-email",
-    body: () => ({ to: "grace@example.test", subject: "Größe & <b>", scenario: "bounced" }),
-    follows: ({ send_id: id }) => id,
+    body: { to: "grace@example.test", subject: "Größe & <b>", scenario: "bounced" },
+    follows: "send_",
   },
   {
     what: "+1 s",
     action: "clock",
     form: () => ({ advance_ms: "1000" }),
-    route: () => "clock",
-    body: () => ({ advance_ms: 1_000 }),
+    body: { advance_ms: 1_000 },
   },
   {
     what: "+1 min",
     action: "clock",
     form: () => ({ advance_ms: "60000" }),
-    route: () => "clock",
-    body: () => ({ advance_ms: 60_000 }),
+    body: { advance_ms: 60_000 },
   },
   {
     what: "To next retry",
     action: "clock",
     form: () => ({ to: "next" }),
-    route: () => "clock",
-    body: () => ({ to: "next" }),
-    follows: ({ item }) => item.id,
+    body: { to: "next" },
+    follows: "dlv_",
   },
   {
     what: "Mode of the clock",
     action: "clock",
     form: () => ({ place: "mode" }),
     changes: { mode: "manual" },
-    route: () => "clock",
-    body: () => ({ mode: "manual" }),
+    body: { mode: "manual" },
   },
   {
     what: "Register",
     action: "create-endpoint",
     changes: { url: " http://localhost:3001/x ", type: ["email.sent", "domain.updated"] },
-    route: () => "endpoints",
-    body: () => ({
+    body: {
       url: "http://localhost:3001/x",
       event_types: ["email.sent", "domain.updated"],
-    }),
+    },
   },
   {
     what: "Rotate secret",
     action: "rotate-secret",
     form: (s) => ({ id: s.endpoint }),
-    route: (s) => `endpoints/${s.endpoint}/rotate-secret`,
   },
   {
     what: "Archive",
     action: "archive",
     form: (s) => ({ id: s.endpoint }),
-    route: (s) => `endpoints/${s.endpoint}/archive`,
   },
   {
     what: "Verify",
     action: "verify-domain",
     form: (s) => ({ id: s.domain }),
-    route: (s) => `domains/${s.domain}/verify`,
   },
   {
     what: "Force verified",
     action: "force-domain",
     form: (s) => ({ id: s.domain, outcome: "verified" }),
-    route: (s) => `domains/${s.domain}/force`,
-    body: () => ({ outcome: "verified" }),
+    body: { outcome: "verified" },
   },
   {
     what: "Another fault",
@@ -233,85 +197,84 @@ const cases: readonly Case[] = [
       status: "429",
       retry_after: "7",
     },
-    route: () => "faults",
-    body: () => ({
+    body: {
       target: "POST /v1/emails",
       kind: "status",
       times: 3,
       status: 429,
       retry_after: 7,
-    }),
+    },
   },
   {
     what: "Another fault, slow",
     action: "add-fault",
     form: () => ({ place: "other" }),
     changes: { target: "GET /v1/webhook-events", kind: "slow", times: "1", delay_ms: "250" },
-    route: () => "faults",
-    body: () => ({ target: "GET /v1/webhook-events", kind: "slow", times: 1, delay_ms: 250 }),
+    body: { target: "GET /v1/webhook-events", kind: "slow", times: 1, delay_ms: 250 },
   },
   {
     what: "Cancel a fault",
     action: "cancel-fault",
     form: (s) => ({ id: s.fault }),
-    route: (s) => `faults/${s.fault}/cancel`,
   },
   {
     what: "Choose a word of an assumption",
     action: "set-assumption",
     form: () => ({ id: "A-14" }),
     changes: { value: "422" },
-    route: () => "assumptions/A-14",
-    body: () => ({ value: "422" }),
+    body: { value: "422" },
   },
   {
     what: "Type the value of an assumption",
     action: "set-assumption",
     form: () => ({ id: "A-09" }),
     changes: { value: " 2s,3s " },
-    route: () => "assumptions/A-09",
-    body: () => ({ value: "2s,3s" }),
+    body: { value: "2s,3s" },
   },
-  { what: "Reset", action: "reset", item: failed, route: () => "reset" },
+  { what: "Reset", action: "reset", item: failed },
 ];
 
-/** Sends the form of a case in a page that shows its item. */
-async function act(opened: Story, { action, item, form, changes }: Case) {
-  const address = item ? `/?item=${item(opened)}` : "/?state=";
-  const page = await opened.get(address);
-  return opened.submit(page, formOf(page, action, form?.(opened)), changes);
+/** The fields that a browser sends, in lists. */
+function sentFields(form: Element, changes: Fields = {}): Record<string, readonly string[]> {
+  const sent: Record<string, readonly string[]> = {};
+  for (const [name, value] of fieldsOf(form)) sent[name] = [...(sent[name] ?? []), value];
+  for (const [name, value] of Object.entries(changes)) sent[name] = [value ?? []].flat();
+  return sent;
 }
 
 describe("a form of the page", () => {
-  it("is tested here for each action", () => {
+  test("is tested here for each action", () => {
     const shown: readonly string[] = ["explain"];
     expect(new Set([...cases.map(({ action }) => action), ...shown])).toEqual(new Set(names));
   });
 
-  it.each(cases)("has the effect of its control route: $what", async (row) => {
-    const [page, json] = await Promise.all([story(), story()]);
-    const before = await stateOf(page);
-    expect(before).toEqual(await stateOf(json));
-    const reply = await act(page, row);
-    const { status, body } = await json.control(`POST ${row.route(json)}`, row.body?.(json) ?? {});
-    expect(status).toBeLessThan(300);
-    await Promise.all([page.settle(), json.settle()]);
-    const after = await stateOf(page);
-    expect(after).toEqual(await stateOf(json));
-    if (row.changes?.["mode"] === undefined) expect(after).not.toEqual(before);
+  test.each(cases)("runs its action, and shows what follows: $what", async (row) => {
+    const { action, item, changes } = row;
+    const opened = await story();
+    const position = async () => (await opened.control("GET overview")).body;
+    const before = await position();
+    const page = await opened.get(item ? `/?item=${item(opened)}` : "/?state=");
+    const form = formOf(page, action, row.form?.(opened));
+    expect(formOfAction(action).body?.(sentFields(form, changes)) ?? {}).toEqual(row.body ?? {});
+    const reply = await opened.submit(page, form, changes);
+    await opened.settle();
+    const { epoch, seq } = await position();
+    expect([epoch, seq]).not.toEqual([before.epoch, before.seq]);
 
-    const { done, shows } = { shows: undefined, ...pageActions[row.action] };
+    const { done, shows } = formOfAction(action);
     let shown = reply;
     if (shows === "secret") {
       expect(reply.status).toBe(200);
-      expect(textOf(the(reply.dom, "#secret .whole"))).toBe(body.secret);
+      expect(textOf(the(reply.dom, "#secret .whole"))).toMatch(/^whsec_\w+$/);
     } else {
       expect(reply.status).toBe(303);
       const to = new URL(locationOf(reply));
-      expect(to.searchParams.get("done")).toBe(row.action);
-      const item = row.follows?.(body) ?? row.item?.(page) ?? null;
-      expect(to.searchParams.get("item")).toBe(row.action === "reset" ? null : item);
-      shown = await page.follow(reply);
+      expect(to.searchParams.get("done")).toBe(action);
+      const followed = to.searchParams.get("item");
+      if (row.follows) expect(followed).toMatch(new RegExp(`^${row.follows}`));
+      else expect(followed).toBe(action === "reset" ? null : (item?.(opened) ?? null));
+      if (row.follows) expect(followed).not.toBe(item?.(opened));
+      shown = await opened.follow(reply);
       the(shown.dom, to.hash);
       expect(textOf(the(shown.dom, "#notice"))).toBe(done);
     }
@@ -319,12 +282,12 @@ describe("a form of the page", () => {
     expect(problems(shown, names)).toEqual([]);
   });
 
-  it("adds each fault that has a button of its own", async () => {
+  test("adds each fault that has a button of its own", async () => {
     const opened = await openPage();
     const { id } = await opened.endpoint("http://localhost:1/");
     const expected = [
       { target: id, kind: "status", status: 500, left: 2 },
-      { target: id, kind: "answer_lost", left: 1 },
+      { target: id, kind: "response_lost", left: 1 },
       { target: id, kind: "timeout", left: 1 },
       { target: "POST /v1/emails", kind: "status", status: 429, retry_after: 2, left: 1 },
     ];
@@ -341,7 +304,7 @@ describe("a form of the page", () => {
     }
   });
 
-  it("keeps the filter of the page", async () => {
+  test("keeps the filter of the page", async () => {
     const opened = await story();
     const page = await opened.get("/?state=failed&q=mail&refresh=30");
     const reply = await opened.submit(page, formOf(page, "clock", { advance_ms: "1000" }));
@@ -353,7 +316,7 @@ describe("a form of the page", () => {
     });
   });
 
-  it("explains a signature with the JSON of its control route", async () => {
+  test("explains a signature with the JSON of its control route", async () => {
     const opened = await story();
     const { failed: id } = opened;
     const { request } = (await opened.control(`GET deliveries/${id}/attempts/1`)).body;

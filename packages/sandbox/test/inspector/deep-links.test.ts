@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { receiver, type Json } from "../support.js";
 import { all, attr, formOf, openPage, rawText, textOf, the, type Reply } from "./support.js";
 
@@ -23,20 +23,20 @@ beforeEach(async () => {
 });
 
 describe("a link to an item opens", () => {
-  it("a call, with its request and response", async () => {
+  test("a call, with its request and response", async () => {
     const { id } = opened.sent;
     const page = await opened.get(`/?item=${id}`);
-    const { request, answer } = (await opened.control(`GET calls/${id}`)).body;
+    const { request, response } = (await opened.control(`GET calls/${id}`)).body;
     expect(textOf(the(page.dom, "#h-detail"))).toBe("POST /v1/emails 202");
     expect(rawText(the(page.dom, "#request pre"))).toBe(request.body.text);
-    expect(rawText(the(page.dom, "#answer pre"))).toBe(answer.body.text);
+    expect(rawText(the(page.dom, "#response pre"))).toBe(response.body.text);
     expect(textOf(the(page.dom, "#request table"))).toContain("authorization");
     expect(textOf(the(page.dom, "title"))).toBe("POST /v1/emails · svc-webhooks sandbox");
     const current = all(page.dom, "#calls a[aria-current=true]");
     expect(current.map(textOf)).toEqual(["POST /v1/emails"]);
   });
 
-  it("a send, with its history and its mail", async () => {
+  test("a send, with its history and its mail", async () => {
     const { id } = opened.sent.send;
     const page = await opened.get(`/?item=${id}`);
     expect(textOf(the(page.dom, "#h-detail"))).toBe("Your receipt");
@@ -47,7 +47,7 @@ describe("a link to an item opens", () => {
     expect(all(page.dom, "#calls a[aria-current=true]").map(textOf)).toEqual(["Your receipt"]);
   });
 
-  it("an event, with its deliveries", async () => {
+  test("an event, with its deliveries", async () => {
     const page = await opened.get(`/?item=${opened.event.id}`);
     expect(textOf(the(page.dom, "#h-detail"))).toBe("email.sent");
     const links = all(page.dom, "#about .plain a").map((link) => attr(link, "href"));
@@ -55,7 +55,7 @@ describe("a link to an item opens", () => {
     expect(all(page.dom, ".trail a").map(textOf)).toEqual(["POST /v1/emails", "Your receipt"]);
   });
 
-  it("an event that went nowhere, with the reason and the remedy", async () => {
+  test("an event that went nowhere, with the reason and the remedy", async () => {
     const event = (opened.sent.events as Json[]).find(({ not_sent: reason }) => reason);
     const page = await opened.get(`/?item=${event.id}`);
     expect(textOf(detail(page))).toContain("Not sent: no endpoint subscribes to it.");
@@ -72,7 +72,7 @@ describe("a link to an item opens", () => {
     ]);
   });
 
-  it("a delivery, by its own id and by its event id", async () => {
+  test("a delivery, by its own id and by its event id", async () => {
     const { id } = opened.delivery;
     const { event_id: event } = (await opened.control(`GET deliveries/${id}`)).body;
     const [own, byEvent] = [await opened.get(`/?item=${id}`), await opened.get(`/?item=${event}`)];
@@ -82,14 +82,14 @@ describe("a link to an item opens", () => {
     expect(textOf(detail(byEvent))).toBe(textOf(detail(own)));
   });
 
-  it("an attempt, and else the newest", async () => {
+  test("an attempt, and else the newest", async () => {
     const { id } = opened.delivery;
     await opened.control("POST clock", { to: "next" });
     const shown = async (query: string) => {
       const { dom } = await opened.get(`/?item=${id}${query}`);
       return [
         textOf(the(dom, "#h-signature")),
-        textOf(the(dom, "#answer .note")).slice(0, 8),
+        textOf(the(dom, "#response .note")).slice(0, 8),
         textOf(the(dom, "#attempts a[aria-current=true]")),
       ];
     };
@@ -108,7 +108,7 @@ describe("a link to an item opens", () => {
     );
   });
 
-  it("the same in another browser: the address is all that it depends on", async () => {
+  test("the same in another browser: the address is all that it depends on", async () => {
     const address = `/?item=${opened.delivery.id}&attempt=1&state=waiting&full=true`;
     const [one, other] = [await opened.get(address), await opened.get(address)];
     // Each form that shows a secret has a token of its own.
@@ -119,7 +119,7 @@ describe("a link to an item opens", () => {
 });
 
 describe("a wrong parameter", () => {
-  it.each([
+  test.each([
     "item=nonsense",
     "item=we_00000000000000000000",
     "item=dlv_../../x",
@@ -153,7 +153,7 @@ describe("a wrong parameter", () => {
     expect(all(page.dom, "#calls .call")).toHaveLength(2);
   });
 
-  it("is ignored among others", async () => {
+  test("is ignored among others", async () => {
     const page = await opened.get(`/?item=${opened.delivery.id}&state=waiting&attempt=x&from=y`);
     expect(textOf(the(page.dom, "#h-detail"))).toContain("email.sent");
     expect(textOf(the(page.dom, "#states a[aria-current=true]"))).toMatch(/^Waiting/);
@@ -161,7 +161,7 @@ describe("a wrong parameter", () => {
 });
 
 describe("pages of the timeline", () => {
-  it("have 100 calls, in order and without repeating one, and lead back", async () => {
+  test("have 100 calls, in order and without repeating one, and lead back", async () => {
     for (let n = 0; n < 103; n += 1) await opened.call("GET /v1/webhook-event-types");
     const ids = ({ dom }: Reply) =>
       all(dom, "#calls li").flatMap((row) => {
@@ -184,7 +184,20 @@ describe("pages of the timeline", () => {
     expect(ids(await opened.get(older))).toEqual(ids(second));
   });
 
-  it("say that nothing is older", async () => {
+  test("continue after any row, from the cursor of that row", async () => {
+    await opened.send();
+    const rowsAt = async (address: string) =>
+      all((await opened.get(address)).dom, "#calls li[data-cursor]");
+    const idsOf = (rows: Awaited<ReturnType<typeof rowsAt>>) => rows.map((row) => attr(row, "id"));
+    const rows = await rowsAt("/");
+    expect(rows.length).toBeGreaterThan(2);
+    for (const [index, row] of rows.entries()) {
+      const next = await rowsAt(`/?before=${attr(row, "data-cursor")}`);
+      expect(idsOf(next)).toEqual(idsOf(rows.slice(index + 1)));
+    }
+  });
+
+  test("say that nothing is older", async () => {
     const { next_cursor: cursor } = (await opened.control("GET timeline?limit=1")).body;
     await opened.control("POST reset");
     await opened.clock.advance(1);
@@ -195,7 +208,7 @@ describe("pages of the timeline", () => {
 });
 
 describe("copies that were sent from the page", () => {
-  it("are one chip, and pages of 50 in the table", async () => {
+  test("are one chip, and pages of 50 in the table", async () => {
     const { id } = opened.delivery;
     await opened.control("POST clock", { to: "next" });
     const page = await opened.get(`/?item=${id}`);
@@ -232,7 +245,7 @@ describe("copies that were sent from the page", () => {
     expect(numbers(beyond)).toEqual([102]);
   });
 
-  it("are separate chips where their results differ", async () => {
+  test("are separate chips where their results differ", async () => {
     const { id } = opened.delivery;
     for (const tamper of ["missing", "missing", "no_prefix"])
       await opened.control(`POST deliveries/${id}/send`, { tamper });
@@ -247,7 +260,7 @@ describe("copies that were sent from the page", () => {
 });
 
 describe("a body over 16 KiB", () => {
-  it("is cut, with both sizes, and shown whole on request", async () => {
+  test("is cut, with both sizes, and shown whole on request", async () => {
     const sandbox = await openPage();
     const { url } = await receiver(500, { text: "ä".repeat(10_000) });
     await sandbox.register(url, "email.sent");
@@ -256,20 +269,20 @@ describe("a body over 16 KiB", () => {
     await sandbox.settle();
     const [{ id }] = await sandbox.deliveries();
     const page = await sandbox.get(`/?item=${id}`);
-    const answer = the(page.dom, "#answer");
-    expect(textOf(answer)).toContain("16,384 of 20,000 bytes are shown. Show all that are kept");
-    expect(rawText(the(answer, "pre"))).toBe("ä".repeat(8_192));
-    const link = all(answer, "a").find((one) => textOf(one).startsWith("Show all"));
+    const response = the(page.dom, "#response");
+    expect(textOf(response)).toContain("16,384 of 20,000 bytes are shown. Show all that are kept");
+    expect(rawText(the(response, "pre"))).toBe("ä".repeat(8_192));
+    const link = all(response, "a").find((one) => textOf(one).startsWith("Show all"));
     const whole = await sandbox.get(link && attr(link, "href"));
-    expect(new URL(whole.url).hash).toBe("#answer");
-    expect(rawText(the(whole.dom, "#answer pre"))).toBe("ä".repeat(10_000));
-    expect(textOf(the(whole.dom, "#answer"))).not.toContain("are shown");
+    expect(new URL(whole.url).hash).toBe("#response");
+    expect(rawText(the(whole.dom, "#response pre"))).toBe("ä".repeat(10_000));
+    expect(textOf(the(whole.dom, "#response"))).not.toContain("are shown");
     expect(rawText(the(whole.dom, "#email pre"))).toBe(text);
     const mail = textOf(the(page.dom, "#email"));
     expect(mail).toContain("16,384 of 30,000 bytes are shown.");
   });
 
-  it("is cut at 64 KiB if it is a response, and the page has both sizes", async () => {
+  test("is cut at 64 KiB if it is a response, and the page has both sizes", async () => {
     const sandbox = await openPage();
     const { url } = await receiver(500, { text: "x".repeat(1_048_576) });
     await sandbox.register(url, "email.sent");
@@ -277,12 +290,12 @@ describe("a body over 16 KiB", () => {
     await sandbox.settle();
     const [{ id }] = await sandbox.deliveries();
     const page = await sandbox.get(`/?item=${id}&full=true`);
-    expect(textOf(the(page.dom, "#answer"))).toMatch(/65,536 of [\d,]{6,9} bytes are shown/);
+    expect(textOf(the(page.dom, "#response"))).toMatch(/65,536 of [\d,]{6,9} bytes are shown/);
   });
 });
 
 describe("a part of the page", () => {
-  it("is the same as in the page, alone or with others", async () => {
+  test("is the same as in the page, alone or with others", async () => {
     const address = `/?item=${opened.delivery.id}`;
     const page = await opened.get(address);
     const steady = (html: string) => html.replaceAll(/name="token" value="[\w-]+"/g, "");
@@ -297,13 +310,13 @@ describe("a part of the page", () => {
     expect(all(two.dom, "#detail")).toHaveLength(0);
   });
 
-  it("of the timeline is limited to the calls that are asked for", async () => {
+  test("of the timeline is limited to the calls that are asked for", async () => {
     const { id } = opened.sent;
     const { dom } = await opened.get(`/?part=timeline&call=${id}&call=call_x`);
     expect(all(dom, "#calls li").flatMap((row) => attr(row, "id") ?? [])).toEqual([id]);
   });
 
-  it("of the timeline without any of its rows does not say that there are none", async () => {
+  test("of the timeline without any of its rows does not say that there are none", async () => {
     const whole = await opened.get("/?part=timeline");
     const { dom } = await opened.get("/?part=timeline&call=none");
     expect(all(dom, "#calls li")).toEqual([]);

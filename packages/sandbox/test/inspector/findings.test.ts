@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { until } from "@svc-webhooks/kit/until";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
-import { pageActions } from "../../src/inspector/actions.js";
-import type { FindingCode } from "../../src/control/finding.js";
+import { actionNames as names } from "../../src/control/actions.js";
+import type { FindingCode } from "../../src/read/findings/finding.js";
 import { receiver, type Respond } from "../support.js";
 import {
   all,
@@ -17,8 +17,6 @@ import {
 } from "./support.js";
 
 type Opened = Awaited<ReturnType<typeof openPage>>;
-
-const names = Object.keys(pageActions);
 
 interface Case {
   readonly what?: string;
@@ -51,7 +49,7 @@ const refusing =
     sendTo(sandbox, (await receiver(respond, { text })).url);
 
 const newEndpoint = { link: /^#new-endpoint$/, form: "create-endpoint" };
-const attempt = /^\/\?item=dlv_\w+&attempt=1#answer$/;
+const attempt = /^\/\?item=dlv_\w+&attempt=1#response$/;
 
 const cases: Readonly<Record<FindingCode | "page_filtered", readonly Case[]>> = {
   no_endpoint: [{ ...newEndpoint, provoke: sendOne }],
@@ -128,7 +126,7 @@ const cases: Readonly<Record<FindingCode | "page_filtered", readonly Case[]>> = 
       form: "redeliver",
     },
   ],
-  receiver_answers_4xx: [
+  receiver_responds_4xx: [
     {
       what: "401",
       provoke: refusing(401, mismatch),
@@ -144,7 +142,7 @@ const cases: Readonly<Record<FindingCode | "page_filtered", readonly Case[]>> = 
       shows: /HTTP 404 in .+No such path\./,
     },
   ],
-  receiver_answers_5xx: [
+  receiver_responds_5xx: [
     {
       provoke: refusing(500, "TypeError: x is undefined"),
       link: attempt,
@@ -273,7 +271,7 @@ const rows = Object.entries(cases).flatMap(([code, some]) =>
 );
 
 describe("a finding", () => {
-  it.each(rows)("$code ($what) is shown, and its link leads to the remedy", async (row) => {
+  test.each(rows)("$code ($what) is shown, and its link leads to the remedy", async (row) => {
     const { code, options, provoke, at = "/", link, form: action, fill, shows } = row;
     const opened = await openPage(options);
     await provoke(opened);
@@ -304,7 +302,7 @@ describe("a finding", () => {
     expect(done.status).toBeLessThan(400);
   });
 
-  it("is on the page for each that the control route has, in its order", async () => {
+  test("is on the page for each that the control route has, in its order", async () => {
     const opened = await openPage();
     await refusing(404)(opened);
     await opened.fault("reset", { target: "POST /v1/domains" });
@@ -317,14 +315,14 @@ describe("a finding", () => {
     expect(shown.length).toBeGreaterThan(3);
   });
 
-  it("is absent when there is none, and so is the heading", async () => {
+  test("is absent when there is none, and so is the heading", async () => {
     const opened = await openPage();
     const { dom } = await opened.get("/?state=failed");
     expect(all(dom, "#health li")).toEqual([]);
     expect(attr(the(dom, "#health"), "hidden")).toBe("");
   });
 
-  it("is not that of a filter while the newest call matches it, or on older pages", async () => {
+  test("is not that of a filter while the newest call matches it, or on older pages", async () => {
     const opened = await openPage();
     await refusing(500)(opened);
     expect(all((await opened.get("/?state=waiting")).dom, "[data-finding=page_filtered]")).toEqual(

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { pageActions } from "../../src/inspector/actions.js";
+import { describe, expect, test } from "vitest";
+import { actionNames } from "../../src/control/actions.js";
 import { lines, raw } from "../raw-request.js";
 import { attr, formOf, fieldsOf, openPage, the, type Reply } from "./support.js";
 
@@ -16,7 +16,7 @@ const parts = ["header", "health", "timeline", "detail", "setup"];
 const portOf = (url: string) => Number(new URL(url).port);
 
 describe("the page for another host", () => {
-  it("is refused, and so are its parts, assets, stream and forms", async () => {
+  test("is refused, and so are its parts, assets, stream and forms", async () => {
     const opened = await openPage();
     const port = portOf(opened.url);
     const paths = [
@@ -56,12 +56,12 @@ describe("a form from another place", () => {
     { "x-svc-delivery-id": "dlv_1" },
   ];
 
-  it.each(foreign)("is refused with %o, whatever its action", async (headers) => {
+  test.each(foreign)("is refused with %o, whatever its action", async (headers) => {
     const opened = await openPage();
     await opened.endpoint("http://localhost:3000/");
     const page = await opened.get();
     const before = (await opened.control("GET overview")).body;
-    for (const name of Object.keys(pageActions)) {
+    for (const name of actionNames) {
       const body = new URLSearchParams({ do: name, id: "A-14", value: "422", advance_ms: "1000" });
       const type = "application/x-www-form-urlencoded";
       const init = { method: "POST", headers: { "content-type": type, ...headers }, body };
@@ -76,7 +76,7 @@ describe("a form from another place", () => {
     expect((await opened.control("GET endpoints")).body.data).toHaveLength(1);
   });
 
-  it("is accepted from the own origin, by each name of the host", async () => {
+  test("is accepted from the own origin, by each name of the host", async () => {
     const opened = await openPage();
     const port = portOf(opened.url);
     for (const name of ["127.0.0.1", "localhost"]) {
@@ -108,7 +108,7 @@ describe("the headers of the page", () => {
     vary: "Accept",
   };
 
-  it("let nothing run in it, load into it or frame it or its parts", async () => {
+  test("let nothing run in it, load into it or frame it or its parts", async () => {
     const opened = await openPage();
     const page = await opened.get();
     const created = await opened.submit(page, formOf(page, "create-endpoint"));
@@ -126,7 +126,7 @@ describe("the headers of the page", () => {
     }
   });
 
-  it("isolate redirects, assets and errors too", async () => {
+  test("isolate redirects, assets and errors too", async () => {
     const opened = await openPage();
     const page = await opened.get();
     const redirect = await opened.submit(page, formOf(page, "reset"));
@@ -141,7 +141,7 @@ describe("the headers of the page", () => {
     expect(types).toEqual(["text/javascript; charset=utf-8", "text/css; charset=utf-8"]);
   });
 
-  it("let another site lead to the page, and read nothing of it", async () => {
+  test("let another site lead to the page, and read nothing of it", async () => {
     const { url, get } = await openPage();
     const link = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
     const frame = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" };
@@ -157,7 +157,7 @@ describe("the headers of the page", () => {
     }
   });
 
-  it("are those of text for a client that does not accept HTML", async () => {
+  test("are those of text for a client that does not accept HTML", async () => {
     const { load } = await openPage();
     const { headers } = await load("/?part=detail", { headers: { accept: "*/*" } });
     expect(headers.get("content-type")).toMatch(/^text\/plain/);

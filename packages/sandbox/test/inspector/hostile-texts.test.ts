@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { pageActions } from "../../src/inspector/actions.js";
+import { describe, expect, test } from "vitest";
+import { actionNames as names } from "../../src/control/actions.js";
 import { raw } from "../raw-request.js";
 import { receiver, type Respond } from "../support.js";
 import {
@@ -15,8 +15,6 @@ import {
   type Element,
   type Reply,
 } from "./support.js";
-
-const names = Object.keys(pageActions);
 
 /** It would make elements and attributes of its own, in text and in each kind of attribute. */
 const markup = `<script>hostile()</script>"><hostile-x onhostile='1' style=x>'><img src=x onerror=hostile()>-->`;
@@ -79,7 +77,7 @@ async function delivered(respond: Respond, text = "") {
 const withQuery = (params: Record<string, string>) => `/?${new URLSearchParams(params).toString()}`;
 
 describe("a hostile text is shown and has no effect as", () => {
-  it("a subject", async () => {
+  test("a subject", async () => {
     const opened = await openPage();
     await opened.endpoint("http://127.0.0.1:1/");
     const subject = `${markup}\u202e\u200b\u2067${"<b>".repeat(20)}`.padEnd(300, "x");
@@ -93,7 +91,7 @@ describe("a hostile text is shown and has no effect as", () => {
     expect(textOf(the(shown.dom, "title"))).toContain(`${markup}‹RLO›‹ZWSP›‹RLI›<b>`);
   });
 
-  it("an address", async () => {
+  test("an address", async () => {
     const opened = await openPage();
     const to = ["x\u202e&#60hostile-x&#62'&ltb&gt@example.test"];
     expect((await opened.send({ to })).status).toBe(202);
@@ -103,7 +101,7 @@ describe("a hostile text is shown and has no effect as", () => {
     expect(marks(page as Reply)).toContain("RLO");
   });
 
-  it("an idempotency key and the path of a call", async () => {
+  test("an idempotency key and the path of a call", async () => {
     const opened = await openPage();
     await opened.send({}, { "idempotency-key": `${markup}\t\u0085\u009b` });
     await opened.call(`GET /v1/sends/${encodeURIComponent(`${markup}\u202e\0`)}`);
@@ -119,7 +117,7 @@ describe("a hostile text is shown and has no effect as", () => {
     expect(new Set(shown)).toEqual(new Set(["U+0085", "U+009B", "TAB"]));
   });
 
-  it("an event type, and the body that a function makes", async () => {
+  test("an event type, and the body that a function makes", async () => {
     const type = `${markup}\u202e`;
     const opened = await openPage({
       assumptions: {
@@ -136,7 +134,7 @@ describe("a hostile text is shown and has no effect as", () => {
     expect(changes(await opened.get(`/?type=${encodeURIComponent(type)}`))).toEqual([]);
   });
 
-  it("an added event type", async () => {
+  test("an added event type", async () => {
     const opened = await openPage({ assumptions: { "A-03": "extra:email.opened,x--_.y" } });
     await opened.register("http://127.0.0.1:1/", "x--_.y");
     const page = await opened.get("/?type=x--_.y");
@@ -144,7 +142,7 @@ describe("a hostile text is shown and has no effect as", () => {
     expect(textOf(the(page.dom, "#endpoints"))).toContain("x--_.y");
   });
 
-  it("the URL of an endpoint", async () => {
+  test("the URL of an endpoint", async () => {
     const opened = await openPage();
     const part = markup.replaceAll(" ", "/");
     await opened.endpoint(`http://127.0.0.1:1/${part}?${part}`);
@@ -159,47 +157,47 @@ describe("a hostile text is shown and has no effect as", () => {
     await inert(opened);
   });
 
-  it("a header and the code of the receiver's response", async () => {
+  test("a header and the code of the receiver's response", async () => {
     const opened = await delivered((response) => {
       response.setHeader("x-evil", `${markup}\u0085`);
       response.writeHead(401).end(JSON.stringify({ error: { code: `${markup}\u202e\u001b` } }));
     });
     await inert(opened);
-    expect(marks(opened.page, "#answer")).toEqual(new Set(["U+0085", "RLO"]));
-    expect(textOf(the(opened.page.dom, "#answer"))).toContain(markup);
+    expect(marks(opened.page, "#response")).toEqual(new Set(["U+0085", "RLO"]));
+    expect(textOf(the(opened.page.dom, "#response"))).toContain(markup);
     expect(textOf(the(opened.page.dom, "#attempts"))).toContain(`401 ${markup.slice(0, 20)}`);
     expect(marks(opened.page, "#attempts")).toEqual(new Set(["RLO", "ESC"]));
     expect(textOf(the(opened.page.dom, "[data-announce]"))).toContain("‹RLO›‹ESC›");
   });
 
-  it("the body of the receiver's response", async () => {
+  test("the body of the receiver's response", async () => {
     const opened = await delivered(500, `${markup}\u202e\u001b[2J\0\r\n\u2028\u{e0001}\ufeff`);
     await inert(opened);
-    const shown = marks(opened.page, "#answer");
+    const shown = marks(opened.page, "#response");
     expect(shown).toEqual(new Set(["RLO", "ESC", "NUL", "CR", "U+2028", "U+E0001", "BOM"]));
-    expect(rawText(the(opened.page.dom, "#answer pre"))).toContain(markup);
+    expect(rawText(the(opened.page.dom, "#response pre"))).toContain(markup);
   });
 
-  it("a body that is not UTF-8, in hexadecimal", async () => {
+  test("a body that is not UTF-8, in hexadecimal", async () => {
     const bytes = Buffer.concat([Buffer.from("<hostile-x>"), Buffer.from([0xff, 0, 0x1b, 0xe2])]);
     const opened = await delivered((response) => void response.writeHead(500).end(bytes));
     await inert(opened);
-    expect(rawText(the(opened.page.dom, "#answer pre"))).toBe(
+    expect(rawText(the(opened.page.dom, "#response pre"))).toBe(
       "00000000  3c 68 6f 73 74 69 6c 65 2d 78 3e ff 00 1b e2     <hostile-x>....",
     );
   });
 
-  it("a response that is not HTTP", async () => {
+  test("a response that is not HTTP", async () => {
     const opened = await delivered((response) => {
       response.socket?.end(`HTTP/1.1 200 OK\r\nx: a\u001bb\r\n${markup}\u202e\r\n\r\n`);
     });
     await inert(opened);
-    expect(textOf(the(opened.page.dom, "#answer"))).toMatch(
+    expect(textOf(the(opened.page.dom, "#response"))).toMatch(
       /^Your receiver's responseA-10Not HTTP/,
     );
   });
 
-  it("a body of a mebibyte", async () => {
+  test("a body of a mebibyte", async () => {
     const opened = await delivered(500, markup.repeat(12_000));
     await opened.send({ text: markup.repeat(9_000), html: undefined });
     await opened.settle();
@@ -208,7 +206,7 @@ describe("a hostile text is shown and has no effect as", () => {
     expect(opened.page.html.length).toBeLessThan(200_000);
   });
 
-  it("a search", async () => {
+  test("a search", async () => {
     const opened = await openPage();
     await opened.send();
     const q = `${markup}\u202e\u001b\0\u2028`;
@@ -222,7 +220,7 @@ describe("a hostile text is shown and has no effect as", () => {
     for (const link of links) expect(new URL(link, page.url).searchParams.get("q")).toBe(q);
   });
 
-  it("a parameter of the address", async () => {
+  test("a parameter of the address", async () => {
     const opened = await openPage();
     for (const name of [
       "item",
@@ -242,7 +240,7 @@ describe("a hostile text is shown and has no effect as", () => {
     expect(textOf(the(page.dom, "#missing h2"))).toBe("dlv_x is not here");
   });
 
-  it.each([
+  test.each([
     ["test-email", { place: "options" }, { to: markup, subject: `a\r\nBcc: x@example.test\u202e` }],
     ["create-endpoint", {}, { url: `javascript:${markup}\u202e`, type: markup }],
     ["add-fault", { place: "other" }, { target: `we_${markup}`, times: markup, status: markup }],
@@ -258,7 +256,7 @@ describe("a hostile text is shown and has no effect as", () => {
     the(reply.dom, ".refused");
   });
 
-  it("hidden fields, whatever they name", async () => {
+  test("hidden fields, whatever they name", async () => {
     const opened = await openPage();
     for (const name of names) {
       const reply = await opened.post("/", [
@@ -278,7 +276,7 @@ describe("a hostile text is shown and has no effect as", () => {
 describe("a hostile mail", () => {
   const html = `<html><head><meta http-equiv=refresh content="0;url=https://evil.test/"><script>hostile()</script></head><body onload=hostile()><form action=https://evil.test/><a href='javascript:hostile()'>a</a><a href="https://evil.test/\u202e?a&amp;b">b</a></body></html>`;
 
-  it("is in a frame that lets it do nothing, and is served with a policy of its own", async () => {
+  test("is in a frame that lets it do nothing, and is served with a policy of its own", async () => {
     const opened = await openPage();
     await opened.send({ html });
     await opened.settle();
@@ -290,7 +288,8 @@ describe("a hostile mail", () => {
     expect(attr(frame, "srcdoc")).toBeUndefined();
     expect(attr(frame, "src")).toBe(`/_sandbox/sends/${id}/html`);
     const mail = await opened.get(attr(frame, "src"));
-    expect(mail.html).toBe(html);
+    // Without the elements that make a browser connect.
+    expect(mail.html).toBe(html.replace("<meta", "<x-meta"));
     expect(mail.headers.get("content-security-policy")).toBe(
       "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
     );
@@ -300,7 +299,7 @@ describe("a hostile mail", () => {
     expect(text.headers.get("content-type")).toMatch(/^text\/plain/);
   });
 
-  it("has its links as text that leads nowhere", async () => {
+  test("has its links as text that leads nowhere", async () => {
     const opened = await openPage();
     await opened.send({ html });
     await opened.settle();

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { pageActions, type ActionName } from "../../src/inspector/actions.js";
+import { describe, expect, test } from "vitest";
+import { actionNames as names, type ActionName } from "../../src/control/actions.js";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import type { Json } from "../support.js";
 import {
@@ -14,8 +14,6 @@ import {
   textOf,
   type Fields,
 } from "./support.js";
-
-const names = Object.keys(pageActions);
 
 /** A delivery that waits, one that succeeded, a fault and a domain. */
 async function story(options: SandboxOptions = {}) {
@@ -101,7 +99,7 @@ const cases: readonly Case[] = [
     action: "send",
     item: waiting,
     form: () => ({ place: "copies" }),
-    changes: { times: "0", at_once: undefined },
+    changes: { times: "0", concurrent: undefined },
     status: 400,
     text: /from 1 to 100/,
   },
@@ -243,12 +241,12 @@ const cases: readonly Case[] = [
 ];
 
 describe("a form that is refused", () => {
-  it("is tested here for each action that can be", () => {
+  test("is tested here for each action that can be", () => {
     const always: readonly string[] = ["reset"];
     expect(new Set([...cases.map(({ action }) => action), ...always])).toEqual(new Set(names));
   });
 
-  it.each(cases)("shows the reason, and keeps what was typed: $what", async (row) => {
+  test.each(cases)("shows the reason, and keeps what was typed: $what", async (row) => {
     const { action, item, changes = {}, status, text, gone = false } = row;
     const opened = await story(row.options);
     const address = item ? `/?item=${item(opened)}` : "/?q=";
@@ -257,15 +255,9 @@ describe("a form that is refused", () => {
     await row.meanwhile?.(opened);
     const reply = await opened.submit(page, form, changes);
 
-    const sent = { ...Object.fromEntries(fieldsOf(form)), ...changes } as Record<string, string>;
-    const { route } = pageActions[action];
-    const path = route.replaceAll(/\{(\w+)\}/g, (_, name: string) => sent[name] ?? "");
-    const json = await opened.control(`POST ${path}`, jsonOf(action, sent, changes));
-    expect([reply.status, json.status]).toEqual([status, status]);
-    expect(json.body.error.message).toMatch(text);
-
+    expect(reply.status).toBe(status);
     expect(problems(reply, names)).toEqual([]);
-    expect(all(reply.dom, "[role=alert]").map(textOf)).toEqual([json.body.error.message]);
+    expect(all(reply.dom, "[role=alert]").map(textOf)).toEqual([expect.stringMatching(text)]);
     if (gone) {
       the(reply.dom, "header .refused");
       return;
@@ -288,7 +280,7 @@ describe("a form that is refused", () => {
     }
   });
 
-  it("keeps the first line break of an edited body", async () => {
+  test("keeps the first line break of an edited body", async () => {
     const opened = await story();
     const { waiting: id } = opened;
     const page = await opened.get(`/?item=${id}`);
@@ -298,7 +290,7 @@ describe("a form that is refused", () => {
     expect(rawText(the(edited.dom, "#edit textarea"))).toBe(body);
   });
 
-  it("shows a refusal of the steps once, where it belongs", async () => {
+  test("shows a refusal of the steps once, where it belongs", async () => {
     const opened = await openPage();
     const page = await opened.get();
     const form = the(page.dom, "#detail form[data-action=create-endpoint]");
@@ -310,7 +302,7 @@ describe("a form that is refused", () => {
     expect(fields.filter(([name]) => name === "type")).toEqual([["type", "domain.updated"]]);
   });
 
-  it.each([
+  test.each([
     ["no action", "do=", "application/x-www-form-urlencoded", 400],
     ["another action", "do=toString", "application/x-www-form-urlencoded", 400],
     ["another content type", "do=reset", "text/plain", 415],
@@ -326,7 +318,7 @@ describe("a form that is refused", () => {
     expect((await opened.control("GET overview")).body.counts.deliveries).toBe(2);
   });
 
-  it("is not followed by a path that its fields name", async () => {
+  test("is not followed by a path that its fields name", async () => {
     const opened = await story();
     for (const id of ["../reset?", "..%2freset", "../../_sandbox/reset#", "."]) {
       const reply = await opened.post("/", [
@@ -356,22 +348,3 @@ const closedAround = (dom: Parameters<typeof all>[0], element: Parameters<typeof
   all(dom, "details")
     .filter((one) => attr(one, "open") === undefined && all(one, "form").includes(element))
     .map((one) => attr(one, "id"));
-
-/** What the form means, as the JSON of its control route. */
-function jsonOf(action: ActionName, sent: Record<string, string>, changes: Fields): object {
-  const number = (name: string) => {
-    const text = sent[name] ?? "";
-    return text === "" ? {} : { [name]: /^\d+$/.test(text) ? Number(text) : text };
-  };
-  const bodies: Partial<Record<ActionName, object>> = {
-    send: { ...number("times"), ...(changes["tamper"] ? { tamper: changes["tamper"] } : {}) },
-    explain: { value: sent["value"] },
-    "set-assumption": { value: sent["value"] },
-    "test-email": { to: sent["to"] },
-    clock: number("advance_ms"),
-    "create-endpoint": { url: sent["url"], event_types: changes["type"] ?? [] },
-    "force-domain": { outcome: sent["outcome"] },
-    "add-fault": { target: sent["target"], kind: sent["kind"], ...number("status") },
-  };
-  return bodies[action] ?? {};
-}

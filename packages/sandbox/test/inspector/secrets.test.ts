@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { until } from "@svc-webhooks/kit/until";
 import type { Json } from "../support.js";
 import { busy, fieldsOf, formOf, openPage, textOf, the, type Reply } from "./support.js";
@@ -62,7 +62,7 @@ async function readStream({ url }: Opened) {
 const registered = { url: "http://localhost:3000/new" };
 
 describe("a signing secret", () => {
-  it("is in the one response that creates or rotates it", { timeout: 120_000 }, async () => {
+  test("is in the one response that creates or rotates it", async () => {
     const opened = await busy({ assumptions: { "A-19": "deferred:1h" } });
     const stream = await readStream(opened);
     const before = stream();
@@ -95,7 +95,7 @@ describe("a signing secret", () => {
     expect(all.filter((one) => one.includes(`whsec_…${second.slice(-4)}`))).not.toEqual([]);
   });
 
-  it("is created once, however often its form is sent", async () => {
+  test("is created once, however often its form is sent", async () => {
     const opened = await openPage();
     const page = await opened.get();
     const fields = [...fieldsOf(formOf(page, "create-endpoint"))];
@@ -109,7 +109,7 @@ describe("a signing secret", () => {
     expect((await opened.follow(again)).html).not.toMatch(/whsec_[\w+/]{4}/);
   });
 
-  it("is rotated once, however often its form is sent", async () => {
+  test("is rotated once, however often its form is sent", async () => {
     const opened = await openPage();
     await opened.endpoint("http://localhost:3000/");
     const page = await opened.get();
@@ -121,7 +121,7 @@ describe("a signing secret", () => {
     expect(await hint()).toBe(rotated);
   });
 
-  it.each(["", "short", "x".repeat(17), "spaces in token!"])(
+  test.each(["", "short", "x".repeat(17), "spaces in token!"])(
     "is not created with the token %j",
     async (token) => {
       const opened = await openPage();
@@ -133,7 +133,7 @@ describe("a signing secret", () => {
     },
   );
 
-  it("can be created by each form of a page, and by the form of a refusal", async () => {
+  test("can be created by each form of a page, and by the form of a refusal", async () => {
     const opened = await openPage();
     await opened.endpoint("http://localhost:3000/");
     const page = await opened.get();
@@ -146,7 +146,7 @@ describe("a signing secret", () => {
     expect(corrected.status).toBe(200);
   });
 
-  it("leaves the page by a link, and is in the commands next to it", async () => {
+  test("leaves the page by a link, and is in the commands next to it", async () => {
     const opened = await openPage();
     const page = await opened.get("/?q=x");
     const created = await opened.submit(page, formOf(page, "create-endpoint"));
@@ -160,7 +160,7 @@ describe("a signing secret", () => {
 });
 
 describe("Cache-Control", () => {
-  it("is no-store on every response but those of the assets", async () => {
+  test("is no-store on every response but those of the assets", async () => {
     const opened = await openPage();
     const page = await opened.get();
     const refused = await opened.submit(page, formOf(page, "test-email"), {});

@@ -1,10 +1,10 @@
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { receiver } from "../support.js";
 import { all, attr, openPage, the } from "./support.js";
 
 describe("the page", () => {
-  it("has at most 250 kB with 100 calls that were delivered", async () => {
+  test("has at most 250 kB with 100 calls that were delivered", async () => {
     const opened = await openPage();
     const { url } = await receiver();
     await opened.control("POST endpoints", { url, event_types: ["email.sent", "email.delivered"] });
@@ -21,7 +21,7 @@ describe("the page", () => {
       expect(Buffer.byteLength(html)).toBeLessThanOrEqual(250_000);
   });
 
-  it.each([
+  test.each([
     ["script", "script", "src", 8_000],
     ["style", "link[rel=stylesheet]", "href", 6_000],
   ])("has a %s of few bytes", async (_what, selector, name, most) => {

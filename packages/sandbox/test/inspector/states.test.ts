@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import { newFile, receiver, type Respond } from "../support.js";
 import {
@@ -28,8 +28,17 @@ async function delivered(respond: Respond, text = "", options: SandboxOptions = 
   return { ...opened, receiver: url, id, show: () => opened.get(`/?item=${id}`) };
 }
 
+test("a sender on a domain that is not verified is reported with the domain, and `from` as code", async () => {
+  const { send, get } = await openPage();
+  const { headers } = await send({ from: "ada@other.test" });
+  const { dom } = await get(`/?item=${headers.get("x-request-id")}`);
+  const note = all(dom, "#detail p.sub").find((one) => textOf(one).includes("A-06"));
+  expect(note && textOf(note)).toContain("The domain other.test of from is not verified.");
+  expect(note && all(note, "code").map(textOf)).toEqual(["from"]);
+});
+
 describe("a sandbox that was just started", () => {
-  it("shows three steps: the environment, a form of an endpoint, a test email", async () => {
+  test("shows three steps: the environment, a form of an endpoint, a test email", async () => {
     const { url, get } = await openPage();
     const page = await get();
     expect(all(page.dom, "#detail ol h3").map(textOf)).toEqual([
@@ -52,7 +61,7 @@ describe("a sandbox that was just started", () => {
     expect(textOf(the(page.dom, "#domains"))).toContain("POST /v1/domains adds one.");
   });
 
-  it("leads to a delivery by its three steps alone", async () => {
+  test("leads to a delivery by its three steps alone", async () => {
     const opened = await openPage();
     const { url, got } = await receiver();
     const first = await opened.get();
@@ -70,7 +79,7 @@ describe("a sandbox that was just started", () => {
 });
 
 describe("a timeline without a call", () => {
-  it("names the active filters and how many are stored, and one link clears them", async () => {
+  test("names the active filters and how many are stored, and one link clears them", async () => {
     const opened = await openPage();
     const { id } = await opened.endpoint("http://127.0.0.1:1/");
     await opened.send();
@@ -87,7 +96,7 @@ describe("a timeline without a call", () => {
     expect(new URL(cleared.url).search).toBe("?refresh=30");
   });
 
-  it("keeps the filter in its form, and the form keeps the item", async () => {
+  test("keeps the filter in its form, and the form keeps the item", async () => {
     const opened = await openPage();
     await opened.send();
     const [{ id }] = await opened.calls();
@@ -107,7 +116,7 @@ describe("a timeline without a call", () => {
 });
 
 describe("a page on which nothing is chosen", () => {
-  it("leads to the newest failure, and to the newest delivery if all succeeded", async () => {
+  test("leads to the newest failure, and to the newest delivery if all succeeded", async () => {
     const opened = await delivered([500, 200]);
     await opened.send();
     await opened.settle();
@@ -125,7 +134,7 @@ describe("a page on which nothing is chosen", () => {
 });
 
 describe("a sandbox without faults", () => {
-  it("offers the usual plans, and those of an endpoint where there is one", async () => {
+  test("offers the usual plans, and those of an endpoint where there is one", async () => {
     const opened = await openPage();
     const plans = async () => all((await opened.get()).dom, "#faults .plans button").map(textOf);
     const forEmails = "429 to the next email, Retry-After 2 s";
@@ -141,7 +150,7 @@ describe("a sandbox without faults", () => {
     expect(await plans()).toEqual([]);
   });
 
-  it("fails two deliveries and then none after its first plan", async () => {
+  test("fails two deliveries and then none after its first plan", async () => {
     const opened = await openPage();
     const { url, got } = await receiver();
     await opened.register(url, "email.sent");
@@ -160,7 +169,7 @@ describe("a sandbox without faults", () => {
 });
 
 describe("an item that is not stored", () => {
-  it("may have been dropped: the page says how many calls were", async () => {
+  test("may have been dropped: the page says how many calls were", async () => {
     const opened = await openPage({ maxDeliveries: 20 });
     await opened.send();
     const [{ id }] = await opened.calls();
@@ -174,7 +183,7 @@ describe("an item that is not stored", () => {
     expect(textOf(the(page.dom, "#more"))).toContain(`${dropped} older calls dropped`);
   });
 
-  it("may have been removed by a reset: the page has its time", async () => {
+  test("may have been removed by a reset: the page has its time", async () => {
     const opened = await delivered(200);
     await opened.control("POST reset");
     const { reset_at: at } = (await opened.control("GET overview")).body;
@@ -186,13 +195,13 @@ describe("an item that is not stored", () => {
     expect(detail(back)).toContain("Three steps");
   });
 
-  it("may have been lost by a restart without a file", async () => {
+  test("may have been lost by a restart without a file", async () => {
     const page = await (await openPage()).get("/?item=dlv_00000000000000000000");
     expect(detail(page)).toMatch(/was started at .+, with nothing: .+ Start it with --data FILE/);
     expect(textOf(the(page.dom, "title"))).toBe("svc-webhooks sandbox");
   });
 
-  it("is there after a restart with a file", async () => {
+  test("is there after a restart with a file", async () => {
     const data = newFile();
     const before = await delivered(500, "", { data });
     const shown = detail(await before.show());
@@ -205,7 +214,7 @@ describe("an item that is not stored", () => {
     expect(detail(other)).toMatch(/was started at .+, with what its file had/);
   });
 
-  it("names the assumption if several deliveries share its id", async () => {
+  test("names the assumption if several deliveries share its id", async () => {
     const opened = await openPage({ assumptions: { "A-27": "shared" } });
     await opened.register("http://127.0.0.1:1/a", "email.sent");
     await opened.register("http://127.0.0.1:1/b", "email.sent");
@@ -219,7 +228,7 @@ describe("an item that is not stored", () => {
 });
 
 describe("a failed attempt says in words what happened", () => {
-  it.each([
+  test.each([
     ["a refusal of 401", 401, mismatch, /401 signature_mismatch/, /refused a correctly signed/],
     ["a failure of the receiver", 503, "busy", /✕?503/, /HTTP 503 in .+busy/],
     ["a redirect", 307, "", /307/, /Redirects are not followed \(A-10\)\./],
@@ -236,30 +245,30 @@ describe("a failed attempt says in words what happened", () => {
   const closing: Respond = (response) => void response.destroy();
   const greeting: Respond = (response) => void response.socket?.end("220 ready\r\n");
 
-  it.each([
+  test.each([
     ["a closed connection", closing, "reset", /Reset\. The connection was closed before/],
     ["another protocol", greeting, "not HTTP", /Not HTTP\. The response is not valid HTTP/],
   ] as const)("%s", async (_what, respond, word, shown) => {
     const opened = await delivered(respond);
     const page = await opened.show();
-    expect(textOf(the(page.dom, "#answer"))).toMatch(shown);
+    expect(textOf(the(page.dom, "#response"))).toMatch(shown);
     expect(textOf(the(page.dom, "#calls .chip.bad"))).toContain(`failed: ${word}`);
   });
 
-  it("a receiver that is not there", async () => {
+  test("a receiver that is not there", async () => {
     const opened = await openPage();
     await opened.register("http://127.0.0.1:1/", "email.sent");
     await opened.send();
     await opened.settle();
     const [{ id }] = await opened.deliveries();
     const page = await opened.get(`/?item=${id}`);
-    expect(textOf(the(page.dom, "#answer"))).toContain(
+    expect(textOf(the(page.dom, "#response"))).toContain(
       "Connection refused. Nothing listens on port 1 of 127.0.0.1.",
     );
     expect(textOf(the(page.dom, "#calls .chip.bad"))).toContain("failed: refused");
   });
 
-  it("no response in time, with the assumption", async () => {
+  test("no response in time, with the assumption", async () => {
     const opened = await openPage({ assumptions: { "A-10": "timeout:1s", "A-09": "1h" } });
     opened.sandbox.deliverTo(() => new Promise<Response>(() => {}));
     await opened.register("http://127.0.0.1:1/", "email.sent");
@@ -271,15 +280,15 @@ describe("a failed attempt says in words what happened", () => {
     expect(detail(during)).toContain("An attempt is being sent.");
     await opened.clock.advance(1_000);
     const page = await opened.get(`/?item=${id}`);
-    const answer = the(page.dom, "#answer");
-    expect(textOf(answer)).toContain("Timed out. No response within 1 s (A-10).");
-    expect(all(answer, "a.as").map((link) => attr(link, "href"))).toContain("#A-10");
+    const response = the(page.dom, "#response");
+    expect(textOf(response)).toContain("Timed out. No response within 1 s (A-10).");
+    expect(all(response, "a.as").map((link) => attr(link, "href"))).toContain("#A-10");
     expect(textOf(the(page.dom, "#calls .chip.bad"))).toContain("failed: timed out");
   });
 });
 
 describe("a delivery that waits", () => {
-  it("has its next attempt as an absolute time and as a duration, in each place", async () => {
+  test("has its next attempt as an absolute time and as a duration, in each place", async () => {
     const opened = await delivered([500, 200]);
     const page = await opened.show();
     const [{ next }] = await opened.deliveries();
@@ -302,7 +311,7 @@ describe("a delivery that waits", () => {
 });
 
 describe("the page without JavaScript", () => {
-  it("says so, and reloads itself only if that was chosen", async () => {
+  test("says so, and reloads itself only if that was chosen", async () => {
     const { get } = await openPage();
     const refresh = ({ dom }: Reply) => all(dom, "noscript meta[http-equiv=refresh]");
     const page = await get("/?q=x");
@@ -314,7 +323,7 @@ describe("the page without JavaScript", () => {
     expect(refresh(await get(attr(stop, "href")))).toEqual([]);
   });
 
-  it("shows no control that only the script has", async () => {
+  test("shows no control that only the script has", async () => {
     const { get } = await openPage();
     const { dom } = await get();
     for (const control of all(dom, "button[type=button]")) {

@@ -257,7 +257,7 @@ export async function busy(options: Parameters<typeof open>[0] = {}) {
   secrets.push(rotated.body.secret);
   const [delivery] = await opened.deliveries();
   const sendAgain = (body: object) => control(`POST deliveries/${delivery.id}/send`, body);
-  await sendAgain({ times: 60, at_once: true });
+  await sendAgain({ times: 60, concurrent: true });
   await settle();
   await sendAgain({ tamper: "wrong_secret" });
   await sendAgain({ body: '{"edited": true}' });

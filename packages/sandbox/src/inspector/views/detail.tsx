@@ -1,12 +1,12 @@
 import { ApiError } from "../../errors.js";
-import * as queries from "../../control/queries.js";
+import * as queries from "../../read/queries.js";
 import type { View } from "../view.js";
-import { CallDetail } from "./call.js";
-import { DeliveryDetail } from "./delivery.js";
-import { EventDetail } from "./event.js";
-import { Missing } from "./missing.js";
-import { SendDetail } from "./send.js";
-import { Start } from "./start.js";
+import { CallDetail } from "./items/call.js";
+import { DeliveryDetail } from "./delivery/delivery.js";
+import { EventDetail } from "./items/event.js";
+import { Missing } from "./items/missing.js";
+import { SendDetail } from "./items/send.js";
+import { Start } from "./items/start.js";
 
 /** The item that the address names. */
 export const Detail = ({ view }: { view: View }) => {

@@ -1,0 +1,114 @@
+import {
+  assumptions,
+  type Assumption,
+  type AssumptionId,
+  type Setting,
+  type Settings,
+} from "./table.js";
+import { invalid, notFound } from "../errors.js";
+
+/** An assumption as it is set now. */
+export interface AssumptionState {
+  readonly id: AssumptionId;
+  readonly setting: Setting;
+  readonly text: string;
+  /** The selected word; `custom` for a function or an object. */
+  readonly value: string;
+  readonly default: string;
+  readonly alternatives: readonly string[];
+  readonly used_by: readonly string[];
+}
+
+/** A value of an assumption that exists, but is not selected yet. */
+export interface Choice {
+  /** `A-06` */
+  readonly id: AssumptionId;
+  /** What a data file keeps of it, which `choose` accepts too: it contains no API key. */
+  readonly saved: unknown;
+  readonly select: () => AssumptionState;
+}
+
+/** The assumptions as they are set in one sandbox. */
+export interface Ledger {
+  readonly get: <Name extends Setting>(setting: Name) => Settings[Name];
+  /**
+   * Selects another value: a word of the table, or in process also what its `parse` accepts.
+   * @throws ApiError 404 for an unknown id, 400 for a value that it does not have
+   */
+  readonly set: (id: string, value: unknown) => AssumptionState;
+  /** The same in two steps: what is chosen may have to be kept first. @throws as `set` does */
+  readonly choose: (id: string, value: unknown) => Choice;
+  readonly list: () => readonly AssumptionState[];
+}
+
+const duration = "is a number with ms, s, m or h: 500ms, 1s, 5m";
+
+/** The form of each placeholder that an alternative may have. */
+const forms: Readonly<Record<string, string>> = {
+  "<delay>": `A delay ${duration}.`,
+  "<duration>": `A duration ${duration}.`,
+  "<limit>": "A limit is a number of requests from 1 to 999999: epoch:100/60s.",
+  "<size>": "A size is a number with B, kB, KiB, MB or MiB: 512B, 64KiB, 10MB.",
+  "<status>": "A status is a number from 300 to 599: stop:400+410.",
+  "<type>": "A type has letters, digits, dots, underscores and hyphens: extra:email.opened.",
+  "<key>": "A key has letters, digits, dots, underscores and hyphens: keys:svc_one,svc_two.",
+};
+
+/** A row of the table, whichever its setting. */
+type Row = Assumption<Setting, AssumptionId>;
+
+const rows: readonly Row[] = Object.values(assumptions);
+
+function find(id: string): Row {
+  const row = rows.find((candidate) => candidate.id === id);
+  if (row) return row;
+  throw notFound("id", `There is no assumption ${id.slice(0, 20)}. They are A-01 to A-28.`);
+}
+
+export function createLedger(): Ledger {
+  const selected = new Map<Setting, { readonly word: string; readonly value: unknown }>();
+  const choose = (row: Row, word: unknown): Choice => {
+    const value = row.parse(word);
+    if (value === undefined) {
+      const choices = [row.default, ...row.alternatives].join(", ");
+      const placeholders = new Set(choices.match(/<\w+>/g));
+      const sentences = [
+        `${row.id} (${row.setting}) has no such value.`,
+        `Use one of: ${choices}.`,
+        ...Array.from(placeholders, (placeholder) => forms[placeholder] ?? ""),
+      ];
+      throw invalid("value", sentences.join(" "));
+    }
+    const shown = shownOf(value) ?? (typeof word === "string" ? word : "custom");
+    return {
+      id: row.id,
+      saved: shownOf(value) === undefined ? word : value,
+      select() {
+        selected.set(row.setting, { word: shown, value });
+        return state(row);
+      },
+    };
+  };
+
+  const state = ({ id, setting, text, default: first, alternatives, usedBy }: Row) => ({
+    id,
+    setting,
+    text,
+    value: selected.get(setting)?.word ?? first,
+    default: first,
+    alternatives,
+    used_by: usedBy,
+  });
+
+  for (const row of rows) choose(row, row.default).select();
+  return {
+    get: <Name extends Setting>(setting: Name) => selected.get(setting)?.value as Settings[Name],
+    set: (id, value) => choose(find(id), value).select(),
+    choose: (id, value) => choose(find(id), value),
+    list: () => rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(state),
+  };
+}
+
+/** The word of a value that is shown in place of the one that selected it, which has API keys (A-23). */
+const shownOf = (value: Settings[Setting]) =>
+  typeof value === "object" && "shown" in value ? value.shown : undefined;

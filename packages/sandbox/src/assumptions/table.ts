@@ -1,0 +1,452 @@
+import { hashedKey, maskedKey } from "../lib/mask.js";
+import { parseDuration, parseSize } from "../lib/units.js";
+
+/*
+ * Everything that the interface document leaves open and the sandbox has to decide, as data: what is
+ * assumed, and which words select something else. `docs/` and `/_sandbox/assumptions` show this table.
+ */
+
+/** An event as the body of its delivery describes it. */
+export interface EventFacts {
+  readonly event_id: string;
+  readonly type: string;
+  /** ISO 8601, UTC. */
+  readonly created_at: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What happens in the service that an event type may be raised for. */
+export type Occasion =
+  | "send.sent"
+  | "send.delivered"
+  | "send.bounced"
+  | "send.failed"
+  | "send.delayed"
+  | "domain.verified"
+  | "domain.failed";
+
+/** The event type that each occasion raises; undefined for none. */
+export type EmitMap = Readonly<Partial<Record<Occasion, string>>>;
+
+export interface SuccessRule {
+  readonly only200: boolean;
+  /** Statuses after which no retry follows. */
+  readonly stopCodes: readonly number[];
+  readonly honorRetryAfter: boolean;
+  readonly timeoutMs: number;
+}
+
+export interface RateLimitRule {
+  readonly reset: "epoch" | "delta";
+  readonly retryAfter: "seconds" | "http-date";
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+export type RotationRule =
+  { readonly mode: "immediate" | "pinned" } | { readonly mode: "deferred"; readonly forMs: number };
+
+export type AccountRule =
+  | { readonly mode: "shared" | "per-key" }
+  | {
+      readonly mode: "keys";
+      /** Their hashes. */
+      readonly keys: readonly string[];
+      /** The word that selects them, with the keys masked. */
+      readonly shown: string;
+    };
+
+/** The value that each assumption has, by its setting. */
+export interface Settings {
+  readonly "send.statuses": "delivered" | "bounced" | "failed" | "delayed";
+  readonly "send.resource": "full" | "minimal";
+  readonly eventTypes: readonly string[];
+  readonly "event.emits": EmitMap;
+  readonly "domain.states": "by-name" | "verified" | "failed";
+  readonly "domain.unverifiedFrom": "warn" | "reject" | "allow";
+  readonly "event.body": (event: EventFacts) => unknown;
+  readonly "delivery.states": "four";
+  readonly "delivery.retry": readonly number[];
+  readonly "delivery.success": SuccessRule;
+  readonly "errors.shape": "nested" | "flat" | "problem";
+  readonly "errors.unknownId": "404";
+  readonly "errors.messageClass": 400 | 422;
+  readonly idempotency: 409 | 422;
+  readonly pagination: "cursor" | "array";
+  readonly rateLimit: RateLimitRule | "off";
+  readonly "redeliver.allow": "failed" | "any";
+  readonly "redeliver.identity": "same" | "fresh";
+  readonly rotation: RotationRule;
+  readonly "secret.key": "text" | "base64";
+  readonly "endpoint.urls": "loopback" | "strict";
+  readonly delete: 200 | 204;
+  readonly auth: AccountRule;
+  readonly limits: number;
+  readonly "event.bytes": "spaced" | "compact";
+  readonly "subscription.id": "per-type" | "per-endpoint";
+  readonly "event.identity": "per-delivery" | "shared";
+  readonly statuses: "usual";
+}
+
+export type Setting = keyof Settings;
+
+export interface Assumption<Name extends Setting = Setting, Id extends string = string> {
+  readonly id: Id;
+  readonly setting: Name;
+  /** What is assumed by default, in one sentence. */
+  readonly text: string;
+  /** The word that selects the default. */
+  readonly default: string;
+  /** The words that select something else; `<…>` stands for a value. */
+  readonly alternatives: readonly string[];
+  /** Where it matters: operations as `POST /v1/emails`, or `deliveries`. */
+  readonly usedBy: readonly string[];
+  /** The value that `word` selects; undefined if it selects none. In process it may be an object or a function. */
+  readonly parse: (word: unknown) => Settings[Name] | undefined;
+}
+
+/** The words of an assumption, and what each selects. */
+const words =
+  <Value>(values: Readonly<Record<string, Value>>) =>
+  (word: unknown): Value | undefined =>
+    typeof word === "string" && Object.hasOwn(values, word) ? values[word] : undefined;
+
+/** Words that select themselves. */
+const oneOf =
+  <const Word extends string>(...list: readonly Word[]) =>
+  (word: unknown): Word | undefined =>
+    list.find((candidate) => candidate === word);
+
+const emits = {
+  "send.sent": "email.sent",
+  "send.delivered": "email.delivered",
+  "send.bounced": "email.bounced",
+  "send.failed": "email.failed",
+  "send.delayed": "email.delayed",
+  "domain.verified": "domain.updated",
+  "domain.failed": "domain.updated",
+} as const satisfies EmitMap;
+
+const fast = [1_000, 5_000, 15_000, 60_000];
+const minute = 60_000;
+const hour = 60 * minute;
+const realistic = [5_000, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
+
+const bodies = words<(event: EventFacts) => unknown>({
+  envelope: ({ event_id, type, created_at, data }) => ({ event_id, type, created_at, data }),
+  short: ({ event_id, type, created_at, data }) => ({
+    id: event_id,
+    type,
+    timestamp: created_at,
+    data,
+  }),
+  bare: ({ data }) => data,
+});
+
+/** The part of `word` after `prefix`, if it starts with it. */
+const after = (word: unknown, prefix: string): string | undefined =>
+  typeof word === "string" && word.startsWith(prefix) ? word.slice(prefix.length) : undefined;
+
+const listOf = (text: string): readonly string[] | undefined => {
+  const items = text.split(",").map((item) => item.trim());
+  return items.every((item) => /^[\w.-]+$/.test(item)) ? items : undefined;
+};
+
+function parseRetry(word: unknown): readonly number[] | undefined {
+  const named = words({ fast, realistic, none: [] })(word);
+  if (named || typeof word !== "string") return named;
+  const delays = word.split(",").map(parseDuration);
+  return delays.length <= 100 && delays.every((delay) => delay !== undefined) ? delays : undefined;
+}
+
+function parseSuccess(word: unknown): SuccessRule | undefined {
+  if (typeof word !== "string") return undefined;
+  let rule: SuccessRule = {
+    only200: false,
+    stopCodes: [],
+    honorRetryAfter: false,
+    timeoutMs: 15_000,
+  };
+  for (const part of word.split(",")) {
+    const timeoutMs = parseDuration(after(part, "timeout:") ?? "");
+    const stop = after(part, "stop:")?.split("+").map(Number);
+    if (part === "only200") rule = { ...rule, only200: true };
+    else if (part === "honorRetryAfter") rule = { ...rule, honorRetryAfter: true };
+    else if (timeoutMs) rule = { ...rule, timeoutMs };
+    else if (stop?.every((code) => Number.isInteger(code) && code >= 300 && code <= 599)) {
+      rule = { ...rule, stopCodes: stop };
+    } else if (part !== "2xx") return undefined;
+  }
+  return rule;
+}
+
+function parseRateLimit(word: unknown): RateLimitRule | "off" | undefined {
+  if (word === "off") return word;
+  const parts =
+    typeof word === "string" ? /^(epoch|delta|http-date)(?::(\d{1,6})\/(\w+))?$/.exec(word) : null;
+  if (!parts) return undefined;
+  const [, form, limit = "100", window = "60s"] = parts;
+  const windowMs = parseDuration(window);
+  if (!windowMs || Number(limit) === 0) return undefined;
+  return {
+    reset: form === "delta" ? "delta" : "epoch",
+    retryAfter: form === "http-date" ? "http-date" : "seconds",
+    limit: Number(limit),
+    windowMs,
+  };
+}
+
+function parseRotation(word: unknown): RotationRule | undefined {
+  if (word === "immediate" || word === "pinned") return { mode: word };
+  const forMs = word === "deferred" ? minute : parseDuration(after(word, "deferred:") ?? "");
+  return forMs ? { mode: "deferred", forMs } : undefined;
+}
+
+function parseAccounts(word: unknown): AccountRule | undefined {
+  if (word === "any") return { mode: "shared" };
+  if (word === "per-key") return { mode: "per-key" };
+  if (isSavedRule(word)) return word;
+  const keys = listOf(after(word, "keys:") ?? "");
+  return (
+    keys && {
+      mode: "keys",
+      keys: keys.map(hashedKey),
+      shown: `keys:${keys.map(maskedKey).join(",")}`,
+    }
+  );
+}
+
+/** A data file keeps the rule in place of its word, which has the keys. */
+function isSavedRule(value: unknown): value is AccountRule {
+  const { mode, keys, shown } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return (
+    mode === "keys" &&
+    Array.isArray(keys) &&
+    keys.every((hash) => typeof hash === "string") &&
+    typeof shown === "string"
+  );
+}
+
+const isEmitMap = (value: unknown): value is EmitMap =>
+  typeof value === "object" &&
+  value !== null &&
+  Object.entries(value).every(
+    ([occasion, type]) => Object.hasOwn(emits, occasion) && typeof type === "string",
+  );
+
+const everyOperation = ["every operation"];
+const deliveries = ["deliveries"];
+
+/** One row of the table, typed by its setting. */
+const assume = <const Id extends string, Name extends Setting>(
+  id: Id,
+  setting: Name,
+  row: Omit<Assumption<Name>, "id" | "setting">,
+): Assumption<Name, Id> => ({ id, setting, ...row });
+
+export const assumptions = {
+  "send.statuses": assume("A-01", "send.statuses", {
+    text: "A send is accepted, then sent, then delivered. A recipient named bounced@, failed@ or delayed@ at a domain that ends in .test gets that status.",
+    default: "delivered",
+    alternatives: ["bounced", "failed", "delayed"],
+    usedBy: ["POST /v1/emails", "GET /v1/sends/{send_id}"],
+    parse: oneOf("delivered", "bounced", "failed", "delayed"),
+  }),
+  "send.resource": assume("A-02", "send.resource", {
+    text: "The status of a send has the fields of the accepted send, updated_at and history.",
+    default: "full",
+    alternatives: ["minimal"],
+    usedBy: ["GET /v1/sends/{send_id}"],
+    parse: oneOf("full", "minimal"),
+  }),
+  eventTypes: assume("A-03", "eventTypes", {
+    text: "The event types are exactly the three that the interface names.",
+    default: "named",
+    alternatives: ["extra:<type>,<type>"],
+    usedBy: ["GET /v1/webhook-event-types", "POST /v1/webhook-endpoints"],
+    parse: (word) => (word === "named" ? [] : listOf(after(word, "extra:") ?? "")),
+  }),
+  "event.emits": assume("A-04", "event.emits", {
+    text: "A send raises email.sent and then email.delivered; verifying a domain raises domain.updated.",
+    default: "named",
+    alternatives: ["none"],
+    usedBy: ["POST /v1/emails", "POST /v1/domains/{domain_id}:verify"],
+    parse: (word) => (isEmitMap(word) ? word : words<EmitMap>({ named: emits, none: {} })(word)),
+  }),
+  "domain.states": assume("A-05", "domain.states", {
+    text: "A domain is pending; verification makes it verified, or failed if its name ends in .fail.test. Creating a name again returns the same domain, and every verification raises its event.",
+    default: "by-name",
+    alternatives: ["verified", "failed"],
+    usedBy: ["POST /v1/domains", "POST /v1/domains/{domain_id}:verify"],
+    parse: oneOf("by-name", "verified", "failed"),
+  }),
+  "domain.unverifiedFrom": assume("A-06", "domain.unverifiedFrom", {
+    text: "A send from a domain that is not verified is accepted with a warning.",
+    default: "warn",
+    alternatives: ["reject", "allow"],
+    usedBy: ["POST /v1/emails"],
+    parse: oneOf("warn", "reject", "allow"),
+  }),
+  "event.body": assume("A-07", "event.body", {
+    text: "The body of a delivery is {event_id, type, created_at, data}.",
+    default: "envelope",
+    alternatives: ["short", "bare"],
+    usedBy: deliveries,
+    parse: (word) =>
+      typeof word === "function" ? (word as (event: EventFacts) => unknown) : bodies(word),
+  }),
+  "delivery.states": assume("A-08", "delivery.states", {
+    text: "A delivery is pending, attempting, succeeded or failed, and shows next_attempt_at.",
+    default: "four",
+    alternatives: [],
+    usedBy: ["GET /v1/webhook-events"],
+    parse: oneOf("four"),
+  }),
+  "delivery.retry": assume("A-09", "delivery.retry", {
+    text: "A failed attempt is retried after 1 s, 5 s, 15 s and 60 s, without jitter.",
+    default: "fast",
+    alternatives: ["realistic", "none", "<delay>,<delay>"],
+    usedBy: deliveries,
+    parse: parseRetry,
+  }),
+  "delivery.success": assume("A-10", "delivery.success", {
+    text: "An attempt succeeds with a 2xx within 15 s. Redirects are not followed.",
+    default: "2xx",
+    alternatives: ["only200", "stop:<status>+<status>", "honorRetryAfter", "timeout:<duration>"],
+    usedBy: deliveries,
+    parse: parseSuccess,
+  }),
+  "errors.shape": assume("A-11", "errors.shape", {
+    text: "An error is {error: {code, message, param?, request_id}}.",
+    default: "nested",
+    alternatives: ["flat", "problem"],
+    usedBy: everyOperation,
+    parse: oneOf("nested", "flat", "problem"),
+  }),
+  "errors.unknownId": assume("A-12", "errors.unknownId", {
+    text: "An unknown id is 404 not_found.",
+    default: "404",
+    alternatives: [],
+    usedBy: everyOperation,
+    parse: oneOf("404"),
+  }),
+  "errors.messageClass": assume("A-13", "errors.messageClass", {
+    text: "Another message_class than transactional is 400 invalid_request.",
+    default: "400",
+    alternatives: ["422"],
+    usedBy: ["POST /v1/emails"],
+    parse: words({ "400": 400, "422": 422 }),
+  }),
+  idempotency: assume("A-14", "idempotency", {
+    text: "For 24 hours, a key with the same body returns the same send; with another body 409 idempotency_conflict, and while the first request runs 409 idempotency_in_progress. Keys belong to an API key.",
+    default: "409",
+    alternatives: ["422"],
+    usedBy: ["POST /v1/emails"],
+    parse: words({ "409": 409, "422": 422 }),
+  }),
+  pagination: assume("A-15", "pagination", {
+    text: "A list is {data, has_more, next_cursor}, newest first, with limit (1 to 100, default 20) and after.",
+    default: "cursor",
+    alternatives: ["array"],
+    usedBy: ["GET /v1/webhook-events", "GET /v1/webhook-event-types"],
+    parse: oneOf("cursor", "array"),
+  }),
+  rateLimit: assume("A-16", "rateLimit", {
+    text: "Requests are not limited. With a limit, which each API key has, every response but 401 has X-RateLimit-Limit, -Remaining and -Reset.",
+    default: "off",
+    alternatives: [
+      "epoch:<limit>/<duration>",
+      "delta:<limit>/<duration>",
+      "http-date:<limit>/<duration>",
+    ],
+    usedBy: everyOperation,
+    parse: parseRateLimit,
+  }),
+  "redeliver.allow": assume("A-17", "redeliver.allow", {
+    text: "A delivery may be redelivered if its last attempt failed, else 409.",
+    default: "failed",
+    alternatives: ["any"],
+    usedBy: ["POST /v1/webhook-events/{event_id}:redeliver"],
+    parse: oneOf("failed", "any"),
+  }),
+  "redeliver.identity": assume("A-18", "redeliver.identity", {
+    text: "A redelivery has the same event id, delivery id and bytes, the next attempt number, and one attempt.",
+    default: "same",
+    alternatives: ["fresh"],
+    usedBy: ["POST /v1/webhook-events/{event_id}:redeliver"],
+    parse: oneOf("same", "fresh"),
+  }),
+  rotation: assume("A-19", "rotation", {
+    text: "After a rotation every attempt is signed with the new secret.",
+    default: "immediate",
+    alternatives: ["deferred:<duration>", "pinned"],
+    usedBy: ["POST /v1/webhook-endpoints/{webhook_endpoint_id}:rotate-secret", "deliveries"],
+    parse: parseRotation,
+  }),
+  "secret.key": assume("A-20", "secret.key", {
+    text: "The key of the signature is the UTF-8 bytes of the whole secret, whsec_ included.",
+    default: "text",
+    alternatives: ["base64"],
+    usedBy: deliveries,
+    parse: oneOf("text", "base64"),
+  }),
+  "endpoint.urls": assume("A-21", "endpoint.urls", {
+    text: "Only loopback addresses may be endpoints, so that the sandbox stays offline.",
+    default: "loopback",
+    alternatives: ["strict"],
+    usedBy: ["POST /v1/webhook-endpoints", "deliveries"],
+    parse: oneOf("loopback", "strict"),
+  }),
+  delete: assume("A-22", "delete", {
+    text: "Archiving returns the archived endpoint, also a second time, and cancels its pending retries.",
+    default: "200",
+    alternatives: ["204"],
+    usedBy: ["DELETE /v1/webhook-endpoints/{webhook_endpoint_id}"],
+    parse: words({ "200": 200, "204": 204 }),
+  }),
+  auth: assume("A-23", "auth", {
+    text: "Any API key is accepted, and all keys see one account.",
+    default: "any",
+    alternatives: ["per-key", "keys:<key>,<key>"],
+    usedBy: everyOperation,
+    parse: parseAccounts,
+  }),
+  limits: assume("A-24", "limits", {
+    text: "A request body may have 1 MiB.",
+    default: "1MiB",
+    alternatives: ["<size>"],
+    usedBy: everyOperation,
+    parse: (word) => (typeof word === "string" ? parseSize(word) : undefined),
+  }),
+  "event.bytes": assume("A-25", "event.bytes", {
+    text: "Bodies are JSON with a space after each comma and colon, so that a receiver that re-serialises them computes another signature.",
+    default: "spaced",
+    alternatives: ["compact"],
+    usedBy: deliveries,
+    parse: oneOf("spaced", "compact"),
+  }),
+  "subscription.id": assume("A-26", "subscription.id", {
+    text: "An endpoint has one subscription for each of its event types.",
+    default: "per-type",
+    alternatives: ["per-endpoint"],
+    usedBy: deliveries,
+    parse: oneOf("per-type", "per-endpoint"),
+  }),
+  "event.identity": assume("A-27", "event.identity", {
+    text: "Each delivery of an event has an event_id of its own; they share source_event_id.",
+    default: "per-delivery",
+    alternatives: ["shared"],
+    usedBy: ["POST /v1/webhook-events/{event_id}:redeliver", "deliveries"],
+    parse: oneOf("per-delivery", "shared"),
+  }),
+  statuses: assume("A-28", "statuses", {
+    text: "Where the interface shows no status: 200, 201 for what is created, 202 for a redelivery, 404 for an unknown route, 405 for another method, 415 for another content type, 409 for an archived endpoint. A rotation returns what creation returned.",
+    default: "usual",
+    alternatives: [],
+    usedBy: everyOperation,
+    parse: oneOf("usual"),
+  }),
+} as const satisfies { readonly [Name in Setting]: Assumption<Name> };
+
+/** `"A-01"` to `"A-28"`. */
+export type AssumptionId = (typeof assumptions)[Setting]["id"];

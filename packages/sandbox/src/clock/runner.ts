@@ -1,0 +1,131 @@
+import type { DueItem } from "../clock.js";
+import { createHeap } from "../lib/heap.js";
+import { clearImmediate, clearTimeout, realNow, setImmediate, setTimeout } from "../lib/timers.js";
+import { longestTimer } from "../lib/units.js";
+import type { Time } from "./time.js";
+
+interface Entry {
+  readonly time: number;
+  readonly item: DueItem;
+  readonly run: () => unknown;
+}
+
+/** Work that is started in one turn of the event loop, so that ten thousand due items do not block it. */
+const batch = 25;
+
+/** Milliseconds after which a turn starts nothing more: one event may go to a hundred endpoints. */
+const longestTurn = 5;
+
+export interface Runner {
+  /** The entry that is due next. */
+  readonly next: () => Entry | undefined;
+  readonly add: (entry: Entry) => () => void;
+  readonly remove: (isRemoved: (entry: Entry) => boolean) => void;
+  /** Starts what is due, or waits for the next entry. Call it whenever time or its rate has changed. */
+  readonly arm: () => void;
+  /** Resolves when nothing is due or running, or when nothing has ended for `patienceMs`. */
+  readonly waitUntilQuiet: () => Promise<void>;
+  readonly isClosed: () => boolean;
+  readonly close: () => void;
+}
+
+/**
+ * Runs entries when they are due. It is in one of four states:
+ *
+ * - **idle**: nothing is due. A timer waits for the earliest entry, unless time stands still.
+ *   `arm` finds an entry due → firing.
+ * - **firing**: a turn of the event loop is scheduled. It starts at most `batch` entries, for at most
+ *   `longestTurn`, then calls `arm`, which leads to the next turn or to idle.
+ * - **awaiting**: `waitUntilQuiet` was called, and the entries in `running` have not ended. Each end schedules a
+ *   check in the next turn, because what has ended may have something to start. A check that finds nothing due
+ *   or running → idle, and the promise resolves; otherwise → patient.
+ * - **patient**: awaiting, with a timer of `patienceMs`. An entry ends → awaiting. The timer ends → the entries in
+ *   `running` become `leftRunning`, the promise resolves → idle.
+ *
+ * Firing happens in the last two states as well: they concern only what a moved clock waits for.
+ */
+export function createRunner(time: Time, patienceMs: number): Runner {
+  const heap = createHeap<Entry>((a, b) => a.time - b.time);
+  let timer: NodeJS.Timeout | undefined;
+  let turn: NodeJS.Immediate | undefined;
+  const running = new Set<Entry>();
+  const leftRunning = new Set<Entry>();
+  /** Schedules a check, while somebody waits until it is quiet. */
+  let scheduleCheck: (() => void) | undefined;
+  let closed = false;
+
+  const isDue = () => (heap.peek()?.time ?? Infinity) <= time.now();
+
+  const arm = () => {
+    clearTimeout(timer);
+    const next = heap.peek()?.time;
+    if (next === undefined || closed) return;
+    if (isDue()) turn ??= setImmediate(fire);
+    else if (time.rate > 0) {
+      timer = setTimeout(arm, Math.min(Math.ceil((next - time.exact()) / time.rate), longestTimer));
+      // A test that forgets to close its sandbox must be able to end.
+      timer.unref();
+    }
+  };
+
+  const fire = () => {
+    turn = undefined;
+    const end = realNow() + longestTurn;
+    for (let started = 0; started < batch && isDue(); started += 1) {
+      if (closed || realNow() > end) break;
+      const entry = heap.pop();
+      if (entry) start(entry);
+    }
+    arm();
+  };
+
+  const start = (entry: Entry) => {
+    running.add(entry);
+    // An attempt that waited for this delay works again.
+    if (entry.item.kind === "delay")
+      for (const left of leftRunning) if (left.item.id === entry.item.id) running.add(left);
+    const end = () => {
+      leftRunning.delete(entry);
+      if (running.delete(entry)) scheduleCheck?.();
+    };
+    // What is due reports its own failures; here none may end the process or stop the clock.
+    const work = async () => entry.run();
+    work().then(end, end);
+  };
+
+  const waitUntilQuiet = () =>
+    new Promise<void>((resolve) => {
+      let patience: NodeJS.Timeout | undefined;
+      let check: NodeJS.Immediate | undefined;
+      const stopWaiting = () => {
+        for (const entry of running) leftRunning.add(entry);
+        running.clear();
+        scheduleCheck = undefined;
+        resolve();
+      };
+      scheduleCheck = () => {
+        clearTimeout(patience);
+        clearImmediate(check);
+        check = setImmediate(() => {
+          if (closed || (running.size === 0 && !isDue())) stopWaiting();
+          else patience = setTimeout(stopWaiting, patienceMs);
+        });
+      };
+      scheduleCheck();
+    });
+
+  return {
+    next: heap.peek,
+    add: heap.push,
+    remove: heap.removeAll,
+    arm,
+    waitUntilQuiet,
+    isClosed: () => closed,
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      clearImmediate(turn);
+      scheduleCheck?.();
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { ClockMode, ClockState } from "../clock.js";
+import { lastTime } from "../lib/iso.js";
+import { realNow, realOrigin } from "../lib/timers.js";
+
+/** Real time that is never set back. */
+export const wall = () => realOrigin + realNow();
+
+export interface Time {
+  readonly mode: ClockMode;
+  /** How much faster than real time it runs; 0 if it stands still. */
+  readonly rate: number;
+  /** Epoch milliseconds, with a fraction. */
+  readonly exact: () => number;
+  readonly now: () => number;
+  readonly offsetMs: () => number;
+  readonly setMode: (mode: ClockMode, speed?: number) => void;
+  readonly moveBy: (ms: number) => void;
+  readonly catchUp: () => void;
+  readonly restore: (state: ClockState, newest: number) => void;
+}
+
+/** The time of a clock: `base` plus the real time since `wallBase`, times `rate`. It never goes back. */
+export function createTime(start: number | undefined): Time {
+  let mode: ClockMode = "real";
+  let rate = 1;
+  let wallBase = wall();
+  let base = start ?? wallBase;
+
+  const exact = () => Math.min(base + (wall() - wallBase) * rate, lastTime);
+  const now = () => Math.floor(exact());
+
+  const setMode = (to: ClockMode, speed = 60) => {
+    const rates = { real: 1, manual: 0, accelerated: speed };
+    if (!Object.hasOwn(rates, to) || !(speed > 0 && speed < 1e6))
+      throw new RangeError(
+        "The mode of the clock must be real, manual or accelerated, and its speed above 0 and below 1,000,000.",
+      );
+    base = to === "manual" ? now() : exact();
+    wallBase = wall();
+    mode = to;
+    rate = rates[to];
+  };
+
+  return {
+    get mode() {
+      return mode;
+    },
+    get rate() {
+      return rate;
+    },
+    exact,
+    now,
+    offsetMs: () => (mode === "real" ? Math.round(base - wallBase) : 0),
+    setMode,
+    moveBy(ms) {
+      base += ms;
+    },
+    catchUp() {
+      if (mode === "real") base = Math.max(base, wallBase);
+    },
+    restore(state, newest) {
+      setMode(state.mode, state.speed);
+      base = state.now;
+      // The machine's clock may have been set back. A killed process did not save its time.
+      wallBase = Math.min(state.wall, wall());
+      base += Math.max(0, newest - exact());
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import type { z } from "zod";
+import { conflict, invalid } from "../errors.js";
+import { validate } from "../http/validate.js";
+import { deliveryShape } from "../read/shapes.js";
+import { sendFields } from "../service/resources.js";
+import { emailRequest } from "../service/schemas.js";
+import { acceptSend } from "../service/sends.js";
+import type { Service } from "../service/service.js";
+import type { AccountId, CallRecord, DeliveryRecord } from "../state/records.js";
+import type { sendRequest, testEmailRequest } from "./requests.js";
+
+/** Sends a delivery on request; an edited body is sent as a delivery of its own. */
+export function sendManually(
+  service: Service,
+  delivery: DeliveryRecord,
+  { times, concurrent, tamper, body }: z.output<typeof sendRequest>,
+) {
+  const endpoint = service.state.endpoints.get(delivery.endpointId);
+  if (endpoint?.status !== "active")
+    throw conflict("The endpoint is archived, so nothing is delivered to it.");
+  if (tamper === "previous_secret" && endpoint.previous === undefined)
+    throw conflict("The endpoint has no previous secret. Rotate its secret first.");
+  if (tamper === "reserialised" && !isJson(body ?? delivery.body))
+    throw invalid("tamper", "The body is not JSON, so it cannot be serialised again.");
+  const sent = body === undefined ? delivery : edited(service, delivery, body);
+  service.engine.sendManually(sent, { times, concurrent, tamper });
+  return { attempts: times, delivery: deliveryShape(service, sent) };
+}
+
+function isJson(bytes: Uint8Array): boolean {
+  try {
+    JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function edited(
+  { state, ids, clock }: Service,
+  delivery: DeliveryRecord,
+  body: Uint8Array,
+): DeliveryRecord {
+  const id = ids.next("dlv");
+  const copy = state.deliveries.put({
+    ...delivery,
+    id,
+    seq: state.nextSeq(),
+    eventId: ids.next("evt"),
+    deliveryId: id,
+    createdAt: clock.now(),
+    // Until its attempt succeeds: no attempt is scheduled, so a restart must not find it pending.
+    state: "failed",
+    trigger: "manual",
+    nextAttemptAt: undefined,
+    resumeAt: undefined,
+    pinnedSecret: undefined,
+    retries: 0,
+    attempt: 0,
+    edited: true,
+    body,
+    attempts: [],
+  });
+  const event = state.events.get(delivery.sourceEventId);
+  if (event) {
+    event.deliveries.push(id);
+    state.events.put(event);
+  }
+  return copy;
+}
+
+/** Accepts an email as the public operation does. */
+export function sendTestEmail(
+  service: Service,
+  account: AccountId,
+  call: CallRecord,
+  { to = "ada@example.test", subject = "Test email", scenario }: z.output<typeof testEmailRequest>,
+) {
+  const text = "This email was sent from the sandbox.";
+  const email = validate(emailRequest, {
+    from: "test@sandbox.test",
+    to: typeof to === "string" ? [to] : to,
+    subject,
+    text,
+    html: `<p>${text}</p>`,
+  });
+  return sendFields(acceptSend(service, account, call, email, scenario), "accepted");
+}

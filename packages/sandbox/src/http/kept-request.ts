@@ -1,0 +1,78 @@
+import type { AccountRule } from "../assumptions/table.js";
+import { hashedKey, maskedKey } from "../lib/mask.js";
+import type { CallRecord } from "../state/records.js";
+
+/** Headers and parameters whose value is an API key or the like, whatever it is. */
+const secretName = /authorization|cookie|token|secret|password|api[-_]?key/i;
+
+/** A shorter text could be part of another by chance. */
+const shortest = 8;
+
+const word = /[^\s,;&?/=:"'<>()]+/g;
+
+/**
+ * What is kept of a request besides its body: without the API keys that the rule accepts or the request
+ * presents, wherever else in it they are.
+ */
+export function keptRequest(
+  request: Pick<Request, "method" | "url" | "headers">,
+  rule: AccountRule,
+): Pick<CallRecord, "method" | "path" | "idempotencyKey" | "headers"> {
+  const { pathname, search, searchParams } = new URL(request.url);
+  const keys = new Set<string>();
+  for (const [name, value] of [["", pathname], ...searchParams, ...request.headers] as const) {
+    const found = secretName.test(name)
+      ? value.split(" ").slice(-1)
+      : [value, ...(decoded(value).match(word) ?? [])].filter((text) => isKey(text, rule));
+    for (const key of found) if (key.length >= shortest) keys.add(key);
+  }
+  // A key may be part of a longer one.
+  const longestFirst = [...keys].toSorted((a, b) => b.length - a.length);
+  const withoutPlain = (text: string) => {
+    let result = text;
+    for (const key of longestFirst) result = result.replaceAll(key, maskedKey(key));
+    return result;
+  };
+  const withoutKeys = (text: string) =>
+    withoutPlain(text).replaceAll(word, (part) => {
+      const plain = decoded(part);
+      const shown = withoutPlain(plain);
+      return shown === plain ? part : shown;
+    });
+  const query = search.split("&").map((pair) => {
+    const [name = "", ...rest] = pair.split("=");
+    return secretName.test(decoded(name)) ? `${name}=${maskedKey(decoded(rest.join("=")))}` : pair;
+  });
+  const headers = Array.from(
+    request.headers,
+    ([name, value]) =>
+      [name, secretName.test(name) ? maskedCredential(value) : withoutKeys(value)] as const,
+  );
+  return {
+    method: request.method,
+    path: withoutKeys(pathname + query.join("&")),
+    idempotencyKey: headers.find(([name]) => name === "idempotency-key")?.[1],
+    headers,
+  };
+}
+
+/** By its hash, because the accepted keys are kept nowhere, or by its form. */
+const isKey = (text: string, rule: AccountRule) =>
+  text.length >= shortest &&
+  (/^svc_(?:live|test)_/.test(text) ||
+    (rule.mode === "keys" && rule.keys.includes(hashedKey(text))));
+
+/** Some clients send the API key without its scheme. */
+function maskedCredential(value: string): string {
+  const [, scheme = "", key = ""] = /^(Bearer |Basic )? *(.*)$/is.exec(value) ?? [];
+  return scheme === "" ? "…" : `${scheme}${maskedKey(key)}`;
+}
+
+function decoded(text: string): string {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

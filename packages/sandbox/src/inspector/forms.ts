@@ -1,0 +1,127 @@
+import type { ActionName, ResultOf } from "../control/actions.js";
+import type { PageState } from "./page-state.js";
+
+/** The fields of a form that was sent. */
+export type Fields = Readonly<Record<string, readonly string[]>>;
+
+export const field = (fields: Fields, name: string): string => fields[name]?.[0] ?? "";
+
+/** The form of an action. Its fields also name the item of the action's route. */
+interface Form<Result> {
+  /** The body of the action, before its schema. Default: `{}`. */
+  readonly body?: (fields: Fields) => object;
+  /** The page's notice after it. */
+  readonly done: string;
+  /** The item that the page shows after it. Default: the same. */
+  readonly follow?: (result: Result) => string | undefined;
+  /** Shows its result in the page instead: it is too secret, or too foreign, for a URL. */
+  readonly shows?: "secret" | "explanation";
+  /** Afterwards there is nothing left that the page could show or filter. */
+  readonly clears?: true;
+  /** The id to which the page scrolls. Default: that of the item. */
+  readonly anchor?: string;
+}
+
+/** Actions that show a secret take effect once, however often their response is loaded again. */
+export const needsToken = ({ shows }: Form<unknown>): boolean => shows === "secret";
+
+export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
+  "run-now": { done: "The attempt is made now." },
+  skip: { done: "The next attempt was skipped." },
+  redeliver: { done: "The delivery is sent again." },
+  send: {
+    body: (fields) => ({
+      ...numbers(fields, "times"),
+      ...(field(fields, "concurrent") === "" ? {} : { concurrent: true }),
+      ...given(fields, "tamper"),
+      // Browsers send the lines of a text area with CRLF.
+      ...(fields["body"] ? { body: field(fields, "body").replaceAll("\r\n", "\n") } : {}),
+    }),
+    done: "It was sent.",
+    follow: ({ delivery }) => delivery.id,
+  },
+  explain: {
+    body: (fields) => ({ value: field(fields, "value").trim() }),
+    done: "",
+    shows: "explanation",
+  },
+  "test-email": {
+    body: (fields) => ({
+      ...given(fields, "to"),
+      ...given(fields, "subject"),
+      ...given(fields, "scenario"),
+    }),
+    done: "The email was accepted.",
+    follow: ({ send_id: id }) => id,
+  },
+  clock: {
+    body: (fields) => ({
+      ...numbers(fields, "advance_ms", "speed"),
+      ...given(fields, "to"),
+      ...given(fields, "mode"),
+    }),
+    done: "The clock was moved or set.",
+    anchor: "header",
+    follow: ({ item }) => (item?.id.startsWith("dlv_") ? item.id : undefined),
+  },
+  "create-endpoint": {
+    body: (fields) => ({ url: field(fields, "url").trim(), event_types: fields["type"] ?? [] }),
+    done: "The endpoint was registered.",
+    shows: "secret",
+    anchor: "endpoints",
+  },
+  "rotate-secret": { done: "The secret was rotated.", shows: "secret", anchor: "endpoints" },
+  archive: { done: "The endpoint was archived.", anchor: "endpoints" },
+  "verify-domain": { done: "The domain was verified.", anchor: "domains" },
+  "force-domain": {
+    body: (fields) => ({ outcome: field(fields, "outcome") }),
+    done: "The domain has the chosen status.",
+    anchor: "domains",
+  },
+  "add-fault": {
+    body: (fields) => ({
+      target: field(fields, "target"),
+      kind: field(fields, "kind"),
+      ...numbers(fields, "times", "status", "retry_after", "delay_ms"),
+    }),
+    done: "The fault was added.",
+    anchor: "faults",
+  },
+  "cancel-fault": { done: "The fault was cancelled.", anchor: "faults" },
+  "set-assumption": {
+    body: (fields) => ({ value: field(fields, "value").trim() }),
+    done: "The assumption was changed.",
+    anchor: "assumptions",
+  },
+  reset: { done: "Everything was removed.", clears: true, anchor: "header" },
+};
+
+/** The form of an action whose name is known at run time only. */
+export const formOf = (name: ActionName): Form<unknown> => forms[name] as Form<unknown>;
+
+/** The address after an action whose result the page does not show: that of the item that it concerned. */
+export function stateAfter(
+  current: PageState,
+  { follow, clears }: Form<unknown>,
+  result: unknown,
+): PageState {
+  if (clears) return current.refresh === undefined ? {} : { refresh: current.refresh };
+  const item = follow?.(result);
+  return item === undefined || item === current.item
+    ? { ...current, attempt: undefined, from: undefined }
+    : { ...current, item, attempt: undefined, from: undefined, full: undefined };
+}
+
+const given = (fields: Fields, name: string) =>
+  field(fields, name) === "" ? {} : { [name]: field(fields, name) };
+
+/** Fields that are numbers; a text that is not one is refused by the route. */
+const numbers = (fields: Fields, ...names: readonly string[]) =>
+  Object.fromEntries(
+    names
+      .filter((name) => field(fields, name).trim() !== "")
+      .map((name) => {
+        const text = field(fields, name).trim();
+        return [name, /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text];
+      }),
+  );

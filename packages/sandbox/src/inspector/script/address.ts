@@ -1,0 +1,13 @@
+/** The address of the page is its state. */
+export const address = {
+  /** Without the parameters that belong to one response. */
+  query: new URLSearchParams(),
+  /** Increases with each change of the address: responses to earlier requests are dropped. */
+  generation: 0,
+};
+
+export function setAddress(query: string, hash = ""): void {
+  address.query = new URLSearchParams(query);
+  address.query.delete("done");
+  history.replaceState(null, "", (address.query.size ? `/?${address.query}` : "/") + hash);
+}

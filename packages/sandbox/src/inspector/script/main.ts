@@ -1,0 +1,73 @@
+/*
+ * Keeps the page up to date and saves its user the reloads. The server renders everything: the script
+ * fetches the same page, or parts of it, and replaces the pieces that have another revision.
+ */
+
+import { setAddress } from "./address.js";
+import { click } from "./clicks.js";
+import { bring, byId, the } from "./dom.js";
+import { press, shortcuts } from "./keys.js";
+import { live, showConnected } from "./live.js";
+import { filter, submit } from "./navigation.js";
+import { enliven } from "./pieces.js";
+import { connect, disconnect } from "./stream.js";
+import { setClock, tick } from "./time.js";
+import { countRows } from "./timeline.js";
+import { ask } from "./updates.js";
+
+/** A browser may refuse it: then the choice holds for this page. */
+function stored<T>(use: () => T): T | undefined {
+  try {
+    return use();
+  } catch {
+    return undefined;
+  }
+}
+
+document.addEventListener("keydown", press);
+document.addEventListener("click", click);
+document.addEventListener("submit", (event) => {
+  const form = event.target as HTMLFormElement;
+  if (form.method === "dialog") return;
+  event.preventDefault();
+  if (form.id === "filter") filter();
+  else void submit(form, event.submitter);
+});
+
+let typing = 0;
+document.addEventListener("input", ({ target }) => {
+  if (!(target as Element).closest("#filter")) return;
+  clearTimeout(typing);
+  typing = setTimeout(filter, 200);
+});
+
+const pause = the("#pause");
+pause.addEventListener("click", () => {
+  live.isPaused = !live.isPaused;
+  pause.ariaPressed = String(live.isPaused);
+  showConnected();
+  void ask({});
+});
+the("#help").addEventListener("click", () => (the("#shortcuts") as HTMLDialogElement).showModal());
+shortcuts.addEventListener("change", () =>
+  stored(() => localStorage.setItem("shortcuts", String(shortcuts.checked))),
+);
+
+// A browser has six connections to a host: hidden tabs hold none.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) disconnect();
+  else connect();
+  tick();
+});
+window.addEventListener("pagehide", disconnect);
+window.addEventListener("pageshow", connect);
+
+document.body.classList.add("scripted");
+the("#live").hidden = false;
+shortcuts.checked = stored(() => localStorage.getItem("shortcuts")) !== "false";
+setAddress(location.search, location.hash);
+enliven(document);
+setClock(byId("clock"));
+countRows();
+bring(location.hash.slice(1));
+connect();

@@ -1,0 +1,29 @@
+import { setAddress } from "./address.js";
+import { showConnected, showLost } from "./live.js";
+
+interface TrustedTypes {
+  /** The HTML that it returns is a string to the types of the DOM. */
+  createPolicy(name: string, rules: { createHTML: (html: string) => string }): typeof rules;
+}
+
+const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes };
+/** Trusts the HTML of this server. */
+const policy = trustedTypes?.createPolicy("inspector", { createHTML: (html) => html });
+
+/** When the last response was complete. */
+export let loadedAt = 0;
+
+/** Returns the page, or parts of it. Returns undefined if the sandbox did not respond. */
+export async function load(url: string, init?: RequestInit): Promise<Document | undefined> {
+  try {
+    const response = await fetch(url, { ...init, headers: { Accept: "text/html" } });
+    if (response.redirected) setAddress(new URL(response.url).search);
+    const html = await response.text();
+    loadedAt = performance.now();
+    showConnected();
+    return new DOMParser().parseFromString(policy?.createHTML(html) ?? html, "text/html");
+  } catch {
+    showLost();
+    return undefined;
+  }
+}

@@ -1,0 +1,42 @@
+import { countdownText, passedPercent } from "../countdown.js";
+import { all, clockText, the } from "./dom.js";
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+/** The sandbox's time at a moment of this page. */
+let clock = { now: 0, at: 0, speed: 0 };
+const inView = new Set<HTMLElement>();
+let timer = 0;
+
+/** @param element the clock as the server has rendered it */
+export function setClock(element: HTMLElement | null): void {
+  if (!element) return;
+  const { now, speed } = element.dataset;
+  clock = { now: Number(now), at: performance.now(), speed: Number(speed) };
+  tick();
+}
+
+/** The one timer: once a second, and ten times in the last ten seconds of a countdown. */
+export function tick(): void {
+  clearTimeout(timer);
+  const now = clock.now + (performance.now() - clock.at) * clock.speed;
+  let isClose = false;
+  for (const element of inView) {
+    const left = Number(element.dataset.due) - now;
+    isClose ||= left > 0 && left < 10_000 * clock.speed;
+    element.textContent = countdownText(left, still.matches);
+  }
+  for (const bar of all<SVGElement>("[data-from]")) {
+    const { from, to } = bar.dataset;
+    bar.setAttribute("width", String(passedPercent(now, Number(from), Number(to))));
+  }
+  the("#clock time").textContent = clockText(now);
+  if (clock.speed && !document.hidden)
+    timer = setTimeout(tick, isClose && !still.matches ? 100 : 1_000);
+}
+
+/** Only countdowns in view are written. */
+export const countdowns = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries)
+    inView[isIntersecting ? "add" : "delete"](target as HTMLElement);
+  tick();
+});

@@ -1,0 +1,101 @@
+import { address } from "./address.js";
+import { all, byId, find, the } from "./dom.js";
+import { enliven, replace } from "./pieces.js";
+import { load } from "./requests.js";
+
+/** Three pages of the server. */
+const mostRows = 300;
+
+const rows = (root?: ParentNode): HTMLElement[] => all("#calls > li", root);
+
+/** Calls that came while the start of the list was out of view or in use. */
+export const newer = new Set<string>();
+
+const timeOf = (row: Element): string => row.querySelector("time")?.dateTime ?? "";
+
+/**
+ * Changes the rows that are shown, and adds new ones.
+ *
+ * @param fresh the list as the server has rendered it
+ * @param asked the calls that were asked for. Default: a page of them
+ */
+export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
+  const list = the("#calls");
+  const next = fresh.ownerDocument;
+  const isAtTop =
+    next.title ||
+    (!newer.size &&
+      !address.query.has("before") &&
+      !find(":focus-visible", list) &&
+      list.getBoundingClientRect().top >= 0);
+  const received = rows(next);
+  const last = byId("older", next) ? (received.at(-1)?.id ?? "") : "";
+  // What is shown is older than all of this page.
+  if (!asked && isAtTop && last && !byId(last)) return replace(list, fresh);
+  const ids = new Set(received.map(({ id }) => id));
+  // The oldest first: calls of one time, as on a manual clock, each go above the last.
+  for (const row of received.toReversed()) {
+    const old = byId(row.id);
+    if (old?.dataset.rev === row.dataset.rev) continue;
+    if (old) {
+      replace(old, row);
+      continue;
+    }
+    const place = rows().find((other) => timeOf(other) <= timeOf(row));
+    if (isAtTop || (place && place !== list.firstElementChild)) {
+      list.insertBefore(row, place ?? null);
+      enliven(row);
+    } else newer.add(row.id);
+  }
+  // Rows that no longer match the filter go, unless they are in use. Of older pages nothing is known here.
+  let isKnown = !last || byId(last) !== null;
+  for (const row of rows()) {
+    const isAbsent = !ids.has(row.id) && (asked ? asked.has(row.id) : isKnown);
+    if (isAbsent && !find(":focus, .sel", row)) row.remove();
+    if (row.id === last) isKnown = false;
+  }
+  for (const row of rows().slice(mostRows)) row.remove();
+}
+
+/** Updates the links and counts around the rows: the server knows one page of them. */
+export function countRows(): void {
+  const shown = rows();
+  const link = the("#newer");
+  link.hidden = !newer.size && !address.query.has("before");
+  if (newer.size) link.textContent = `${newer.size} newer ${newer.size === 1 ? "call" : "calls"}`;
+  const count = find("[data-shown]");
+  if (count) count.textContent = shown.length.toLocaleString("en");
+  const older = byId("older") as HTMLAnchorElement | null;
+  const cursor = shown.at(-1)?.dataset.cursor;
+  if (!older || !cursor) return;
+  const query = new URLSearchParams(address.query);
+  query.set("before", cursor);
+  older.href = `/?${query}#timeline`;
+}
+
+/** Appends the server's next page of calls. */
+export async function showOlder(): Promise<void> {
+  const link = the("#older") as HTMLAnchorElement;
+  if (link.ariaBusy) return;
+  link.ariaBusy = "true";
+  const { generation } = address;
+  const next = await load(`${link.href.replace("#timeline", "")}&part=timeline`);
+  link.ariaBusy = null;
+  if (!next || generation !== address.generation) return;
+  const list = the("#calls");
+  const seen = list.lastElementChild;
+  const top = seen?.getBoundingClientRect().top ?? 0;
+  for (const row of rows(next)) {
+    if (byId(row.id)) continue;
+    list.append(row);
+    enliven(row);
+  }
+  for (const row of rows().slice(0, -mostRows)) {
+    newer.add(row.id);
+    row.remove();
+  }
+  if (!byId("older", next)) link.remove();
+  countRows();
+  // Otherwise the rows above would take what is read with them.
+  if (seen) scrollBy(0, seen.getBoundingClientRect().top - top);
+}

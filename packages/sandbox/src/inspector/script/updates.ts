@@ -1,0 +1,55 @@
+import { address } from "./address.js";
+import { the } from "./dom.js";
+import { live } from "./live.js";
+import { load, loadedAt } from "./requests.js";
+import { show } from "./show.js";
+
+/** The changes to ask for. More may come while a request runs: they wait for its end. */
+let wanted = { whole: false, setup: false, calls: new Set<string>() };
+let isAsking = false;
+
+/** More calls than these are asked for as a page. */
+const mostNamed = 30;
+
+interface Changes {
+  readonly whole?: boolean;
+  readonly setup?: boolean;
+  readonly calls?: readonly string[];
+}
+
+/** Loads and shows the parts of the page that have changed. */
+export async function ask({ whole = false, setup = false, calls = [] }: Changes): Promise<void> {
+  wanted.whole ||= whole;
+  wanted.setup ||= setup;
+  for (const id of calls) wanted.calls.add(id);
+  if (isAsking) return;
+  isAsking = true;
+  while (await askOnce());
+  isAsking = false;
+}
+
+/** Resolves with whether there may be more to ask for. */
+async function askOnce(): Promise<boolean> {
+  const { whole, setup, calls } = wanted;
+  if (live.isPaused || !(whole || setup || calls.size)) return false;
+  wanted = { whole: false, setup: false, calls: new Set() };
+  const named = whole || calls.size > mostNamed ? undefined : calls;
+  const query = new URLSearchParams(address.query);
+  for (const part of ["header", "health", "timeline", "detail"]) query.append("part", part);
+  if (whole || setup) query.append("part", "setup");
+  if (named) for (const id of named.size ? named : ["none"]) query.append("call", id);
+  const { generation } = address;
+  const next = await load(`/?${query}`);
+  if (!next) {
+    // The stream does not repeat what it has named, and may be open although this request failed.
+    wanted.whole = true;
+    setTimeout(() => void ask({}), 2_000);
+    return false;
+  }
+  if (generation === address.generation) show(next, named);
+  else wanted.whole = true;
+  // In a burst the page has at least half of the time for its user: what is asked here is laid out.
+  const took = the("#calls").offsetHeight && performance.now() - loadedAt;
+  await new Promise((resolve) => setTimeout(resolve, 50 + 4 * took));
+  return true;
+}

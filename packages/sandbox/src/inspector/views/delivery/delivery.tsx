@@ -1,0 +1,133 @@
+import { attemptDetail, causesOf, sendDetail } from "../../../read/queries.js";
+import { passedPercent } from "../../countdown.js";
+import { shownAttempt } from "../../page-state.js";
+import { nowOf } from "../../view.js";
+import { visibleText } from "../../visible.js";
+import { resultWords, shortUrl } from "../../words.js";
+import { Action } from "../parts/action.js";
+import { Assumed, Icon, Key, Text, Time } from "../parts/elements.js";
+import { Piece } from "../parts/piece.js";
+import { Mail } from "../items/send.js";
+import { Signature } from "./signature.js";
+import { Countdown } from "../parts/track.js";
+import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
+import type { DeliveryProps, DeliveryWhole } from "./props.js";
+import { Actions } from "./actions.js";
+import { Attempts } from "./attempts.js";
+import { ReceivedResponse, Request } from "./exchange.js";
+
+/** An event on its way to one endpoint, and one of its attempts. */
+export const DeliveryDetail = async ({ view, delivery }: DeliveryProps) => {
+  const { service, state } = view;
+  const full = state.full === "true";
+  const n = shownAttempt(state, delivery.attempts);
+  const attempt = n > 0 ? await attemptDetail(service, delivery.id, String(n), full) : undefined;
+  const { send: cause } = causesOf(service, delivery.call_id, delivery.send_id);
+  const send = cause && sendDetail(service, cause.id, full);
+  return (
+    <>
+      <About view={view} delivery={delivery} />
+      <Actions view={view} delivery={delivery} attempt={attempt} />
+      <Attempts view={view} delivery={delivery} current={n} />
+      {attempt && (
+        <>
+          <Signature view={view} delivery={delivery} attempt={attempt} />
+          <ReceivedResponse view={view} attempt={attempt} />
+          <Request view={view} delivery={delivery} attempt={attempt} />
+        </>
+      )}
+      {send && (
+        <details id="mail-of-delivery" class="fold">
+          <summary>
+            Email: <Text of={send.subject} />
+          </summary>
+          <Mail view={view} send={send} />
+        </details>
+      )}
+    </>
+  );
+};
+
+const About = ({ view, delivery }: DeliveryProps) => {
+  const { type, url, next, state } = delivery;
+  const about = [delivery.attempts.at(-1)?.n, state, next, delivery.delivery_id];
+  return (
+    <Piece id="about" class="about" data={about}>
+      <Trail
+        view={view}
+        steps={[
+          ...stepsOf(view, delivery.call_id, delivery.send_id),
+          { id: delivery.source_event_id, text: type },
+          { text: delivery.edited ? "delivery, edited" : "delivery" },
+        ]}
+      />
+      <h2 id="h-detail">
+        <Text of={type} />{" "}
+        <span class="to">
+          to <Text of={shortUrl(url)} />
+        </span>
+      </h2>
+      <p class="vh" data-announce>
+        {visibleText(announcement(delivery))}
+      </p>
+      <Ids>
+        <Id of={delivery.delivery_id} name="Delivery" />
+        <Id of={delivery.event_id} name="Event" />
+        <Id of={delivery.subscription_id} name="Subscription" />
+      </Ids>
+      {next && (
+        <div class="next">
+          <Icon of="wait" class="wait" />
+          <p>
+            <b>
+              Attempt {next.n} of {next.of} starts in <Countdown view={view} at={next.at} />
+            </b>
+            <br />
+            <span class="sub">
+              at <Time at={next.at} /> <Assumed id="A-09" />
+            </span>
+          </p>
+          <div class="btns">
+            <Action view={view} name="run-now" with={{ id: delivery.id }}>
+              <button class="main" data-key="n">
+                Run now <Key of="n" />
+              </button>
+            </Action>
+            <Action view={view} name="skip" with={{ id: delivery.id }}>
+              <button>Skip</button>
+            </Action>
+          </div>
+          <Bar view={view} delivery={delivery} at={next.at} />
+        </div>
+      )}
+      {state === "attempting" && (
+        <p class="verdict none">
+          <Icon of="half" />
+          <span>An attempt is being sent.</span>
+        </p>
+      )}
+    </Piece>
+  );
+};
+
+/** The time between the last attempt and the next one: the script continues it. */
+const Bar = ({ view, delivery, at }: DeliveryProps & { readonly at: string }) => {
+  const from = Date.parse(delivery.attempts.at(-1)?.started_at ?? delivery.created_at);
+  const to = Date.parse(at);
+  const width = String(passedPercent(nowOf(view), from, to));
+  return (
+    <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="rest" width="100" height="4" />
+      <rect class="done" width={width} height="4" data-from={from} data-to={to} />
+    </svg>
+  );
+};
+
+/** What a screen reader reports when it changes. */
+function announcement({ type, attempts, state, next }: DeliveryWhole): string {
+  const last = attempts.at(-1);
+  if (!last) return `${type}: no attempt has been made.`;
+  const what = `${type}, attempt ${last.n} ${last.ok ? "succeeded" : "failed"}: ${resultWords(last)}.`;
+  if (state === "attempting") return `${what} Another attempt is being sent.`;
+  return next ? `${what} The next attempt is at ${next.at.slice(11, 19)}.` : what;
+}

@@ -1,0 +1,163 @@
+import type { Explanation } from "@svc-webhooks/explain";
+import type { View } from "../../view.js";
+import { tamperTexts } from "../../words.js";
+import { Action, typed } from "../parts/action.js";
+import type { AttemptWhole, DeliveryWhole } from "./props.js";
+import { Assumed, Icon, Scroll, Text } from "../parts/elements.js";
+import { Piece } from "../parts/piece.js";
+
+interface SignatureProps {
+  readonly view: View;
+  readonly delivery: DeliveryWhole;
+  readonly attempt: AttemptWhole;
+}
+
+/** Whether the attempt was signed correctly, and why the value of the receiver's code differs. */
+export const Signature = ({ view, delivery, attempt }: SignatureProps) => {
+  const { signature, request, n, tamper } = attempt;
+  const { outcome } = view;
+  const explained = outcome?.kind === "explained" ? outcome : undefined;
+  return (
+    <Piece id="signature" data={[delivery.id, n, signature]} labelledby="h-signature">
+      <div class="head">
+        <h3 id="h-signature">Signature of attempt {n}</h3>
+        <Assumed id="A-20" />
+      </div>
+      {tamper === undefined ? (
+        <p class="verdict ok-tint">
+          <Icon of="ok" class="ok" />
+          <span>
+            <b>Signed correctly.</b> The header is the HMAC-SHA256 of the {request.body.bytes} body
+            bytes.
+            {attempt.status === 401 &&
+              " The receiver refused a correctly signed request: its secret differs, or it did not verify these bytes."}
+          </span>
+        </p>
+      ) : (
+        <p class="verdict bad-tint">
+          <Icon of="bad" class="bad" />
+          <span>
+            <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver has to refuse it.
+          </span>
+        </p>
+      )}
+      <dl class="kv">
+        <dt>X-SVC-Signature</dt>
+        <dd>{signature.header === undefined ? "not sent" : <code>{signature.header}</code>}</dd>
+        <dt>expected</dt>
+        <dd>
+          <code>{signature.expected}</code>
+        </dd>
+        <dt>secret</dt>
+        <dd>
+          {signature.secret_hint === undefined ? (
+            "replaced since, and no longer stored"
+          ) : (
+            <code>whsec_{signature.secret_hint}</code>
+          )}
+        </dd>
+      </dl>
+      <Action
+        view={view}
+        name="explain"
+        with={{ id: delivery.id, n }}
+        class="paste"
+        label="Explain a signature"
+      >
+        <label for="mine">
+          What did your code compute? Paste it here, and the mistake is named if it is a known one.
+        </label>
+        <input
+          id="mine"
+          name="value"
+          class="mono"
+          value={
+            explained?.fields["value"]?.[0] ??
+            typed(view, "explain", { id: delivery.id, n }, "value")
+          }
+          placeholder="sha256=…"
+          autocomplete="off"
+          spellcheck={false}
+          maxlength={10_000}
+          required
+        />
+        <button>Explain</button>
+      </Action>
+      {explained && <Explained explanation={explained.explanation} bytes={request.body.bytes} />}
+    </Piece>
+  );
+};
+
+interface ExplainedProps {
+  readonly explanation: Explanation;
+  /** The length of the body that was sent. */
+  readonly bytes: number;
+}
+
+const Explained = ({ explanation, bytes }: ExplainedProps) => {
+  const { verdict, mistake, next_step: nextStep, checked, body_difference: other } = explanation;
+  if (verdict === "same") {
+    return (
+      <p class="verdict ok-tint" role="status">
+        <Icon of="ok" class="ok" />
+        <span>
+          <b>It is the right signature.</b> Your code computes what was sent. If it still refuses
+          the request, look at how it compares the two.
+        </span>
+      </p>
+    );
+  }
+  return (
+    <div class="verdict bad-tint" role="status" data-mistake={mistake?.id ?? "unknown"}>
+      <Icon of="bad" class="bad" />
+      <div>
+        {mistake ? (
+          <>
+            <b>
+              <Text of={mistake.text} />
+            </b>{" "}
+            <Text of={mistake.remedy} />
+          </>
+        ) : (
+          <>
+            <b>The mistake is unknown.</b> None of {checked.length} known ones computes this value.{" "}
+            <Text of={nextStep ?? ""} />
+          </>
+        )}
+        {other && (
+          <>
+            {" "}
+            Your code signed {other.bytes} bytes instead of the {bytes} that were sent.
+            <Scroll label={`First difference, at byte ${other.at}`}>
+              <table class="diff">
+                <tbody>
+                  <tr>
+                    <th scope="row">sent</th>
+                    <td>
+                      <Excerpt before={other.before} of={other.body} />
+                    </td>
+                  </tr>
+                  <tr>
+                    <th scope="row">yours</th>
+                    <td>
+                      <Excerpt before={other.before} of={other.yours} />
+                    </td>
+                  </tr>
+                </tbody>
+              </table>
+            </Scroll>
+          </>
+        )}
+      </div>
+    </div>
+  );
+};
+
+/** Bytes on one line, with the first that differs marked. */
+const Excerpt = ({ before, of }: { before: string; of: string }) => (
+  <code>
+    <Text of={before} />
+    <mark>{of.startsWith(" ") ? "␣" : <Text of={of.slice(0, 1)} />}</mark>
+    <Text of={of.slice(1)} />
+  </code>
+);

@@ -1,0 +1,144 @@
+import { activeEndpoints, domains, waitingFaults } from "../../../read/lists.js";
+import { clockShape } from "../../../read/shapes.js";
+import { formOf } from "../../forms.js";
+import { href } from "../../page-state.js";
+import { revision, type View } from "../../view.js";
+import { count, durationText } from "../../words.js";
+import { Action, Refusal } from "../parts/action.js";
+import { Copy, Icon, Key, Linked } from "../parts/elements.js";
+
+export const Header = ({ view }: { view: View }) => {
+  const { service } = view;
+  const places = [
+    ["endpoints", `Endpoints ${activeEndpoints(service).length}`],
+    ["faults", `Faults ${waitingFaults(service)}`],
+    ["assumptions", `Assumptions ${service.ledger.list().length}`],
+    ["domains", `Domains ${domains(service).length}`],
+  ] as const;
+  return (
+    <header class="top" id="header">
+      <h1 class="brand">
+        <Icon of="logo" />
+        svc-webhooks <span>sandbox</span>
+      </h1>
+      <div class="group" id="base-url">
+        <span class="label">Base URL</span>
+        <code>{view.overview.base_url}</code>
+        <Copy text={view.overview.base_url} label="Copy the base URL" />
+      </div>
+      <nav class="jump" id="jump" aria-label="Set-up" data-rev={revision(places)}>
+        {places.map(([id, text]) => (
+          <a href={`#${id}`}>{text}</a>
+        ))}
+      </nav>
+      <div class="right">
+        <Clock view={view} />
+        <div class="group" id="live" hidden data-started={view.instance} data-kept={keptText(view)}>
+          <span class="live" data-live="connecting">
+            <Icon of="dot" />
+            <span data-live-text>Connecting</span>
+          </span>
+          <button type="button" id="pause" aria-pressed="false">
+            Pause
+          </button>
+          <button class="bare" type="button" id="help" aria-label="Keyboard shortcuts">
+            <Key of="?" />
+          </button>
+        </div>
+      </div>
+      <Notice view={view} />
+    </header>
+  );
+};
+
+const Clock = ({ view }: { view: View }) => {
+  const clock = clockShape(view.service);
+  const { mode, offset_ms: offset, next_due: due } = clock;
+  const speed = mode === "real" ? 1 : mode === "manual" ? 0 : clock.speed;
+  // A clock that runs by itself is not another piece each time.
+  const still = mode === "manual" ? clock.now : undefined;
+  const words = [
+    mode === "accelerated" ? `${mode}, ${speed} times` : mode,
+    ...(offset > 0 ? [`+${durationText(offset)}`] : []),
+  ];
+  return (
+    <div
+      class="group"
+      id="clock"
+      role="group"
+      aria-label="Clock"
+      data-now={Date.parse(clock.now)}
+      data-speed={speed}
+      data-rev={revision([mode, offset, speed, due !== undefined, still])}
+    >
+      <span class="label">Clock</span>
+      <time class="clock" datetime={clock.now}>
+        {clock.now.slice(11, 21)}
+      </time>
+      <details class="menu" id="clock-mode">
+        <summary>{words.join(" ")}</summary>
+        <Action
+          view={view}
+          name="clock"
+          with={{ place: "mode" }}
+          class="line"
+          label="Mode of the clock"
+        >
+          <select name="mode" aria-label="Mode">
+            {["real", "manual", "accelerated"].map((one) => (
+              <option selected={one === mode}>{one}</option>
+            ))}
+          </select>
+          <button>Set</button>
+        </Action>
+      </details>
+      <Action view={view} name="clock" with={{ advance_ms: 1_000 }}>
+        <button>+1 s</button>
+      </Action>
+      <Action view={view} name="clock" with={{ advance_ms: 60_000 }}>
+        <button>+1 min</button>
+      </Action>
+      <Action view={view} name="clock" with={{ to: "next" }}>
+        <button
+          disabled={due === undefined}
+          title="Moves the clock to what is due next"
+          data-key="."
+        >
+          To next retry
+        </button>
+      </Action>
+    </div>
+  );
+};
+
+/** What a restart has left. */
+const keptText = ({ overview: { is_kept: isKept, counts } }: View) =>
+  isKept
+    ? `${count(counts.waiting, "delivery", "deliveries")} resumed`
+    : "nothing kept (start with --data to keep it)";
+
+/** What has just been done, and how to keep the page up to date without the script. */
+const Notice = ({ view: { state, done, outcome, isFormGone } }: { view: View }) => (
+  <>
+    {isFormGone && outcome?.kind === "refused" && <Refusal message={outcome.message} />}
+    <p class="notice" id="notice" data-rev={done ?? ""} hidden={done === undefined}>
+      {done !== undefined && <Linked text={formOf(done).done} />}
+    </p>
+    <p class="notice" id="restarted" hidden />
+    <noscript>
+      <p class="notice">
+        {state.refresh === undefined ? (
+          <>
+            Without JavaScript this page shows one moment. <a href={href(state)}>Reload it</a>, or
+            let it <a href={href(state, { refresh: "5" })}>reload every 5 seconds</a>.
+          </>
+        ) : (
+          <>
+            The page reloads every {state.refresh} seconds.{" "}
+            <a href={href(state, { refresh: undefined })}>Stop that</a>.
+          </>
+        )}
+      </p>
+    </noscript>
+  </>
+);

@@ -1,0 +1,60 @@
+import type { eventDetail } from "../../../read/queries.js";
+import { itemHref } from "../../page-state.js";
+import type { View } from "../../view.js";
+import { notSentTexts, shortUrl, upperFirst } from "../../words.js";
+import { Icon, Linked, Text, Time } from "../parts/elements.js";
+import { Piece } from "../parts/piece.js";
+import { Track } from "../parts/track.js";
+import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
+
+interface EventProps {
+  readonly view: View;
+  readonly event: ReturnType<typeof eventDetail>;
+}
+
+/** Something that happened, and the endpoints that it went to. */
+export const EventDetail = ({ view, event }: EventProps) => (
+  <Piece id="about" class="about" data={event}>
+    <Trail
+      view={view}
+      steps={[...stepsOf(view, event.call_id, event.send_id), { text: event.type }]}
+    />
+    <h2 id="h-detail">
+      <Text of={event.type} />
+    </h2>
+    <Ids>
+      <Id of={event.id} name="Source event" />
+      <span>
+        <Time at={event.at} />
+      </span>
+    </Ids>
+    {event.not_sent !== undefined && (
+      <p class="verdict none">
+        <Icon of="none" />
+        <span>
+          <b>
+            <Linked text={`${upperFirst(notSentTexts[event.not_sent])}.`} />
+          </b>{" "}
+          {event.not_sent === "not_emitted" ? (
+            <a href="#A-04">Choose another A-04</a>
+          ) : (
+            <>
+              The types of an endpoint cannot be changed, so{" "}
+              <a href="#new-endpoint">register one</a> for <code>{event.type}</code>.
+            </>
+          )}
+        </span>
+      </p>
+    )}
+    <ul class="plain">
+      {event.deliveries.map((delivery) => (
+        <li>
+          <a href={itemHref(view.state, delivery.id)}>
+            to <Text of={shortUrl(delivery.url)} />
+          </a>
+          <Track view={view} delivery={delivery} />
+        </li>
+      ))}
+    </ul>
+  </Piece>
+);

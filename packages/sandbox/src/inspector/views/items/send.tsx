@@ -1,0 +1,142 @@
+import { eventsOfSend, mailPart, type sendDetail } from "../../../read/queries.js";
+import { href, itemHref } from "../../page-state.js";
+import type { View } from "../../view.js";
+import { Bytes } from "../parts/bytes.js";
+import { Icon, Text, Time } from "../parts/elements.js";
+import { Piece } from "../parts/piece.js";
+import { Countdown } from "../parts/track.js";
+import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
+
+type Send = ReturnType<typeof sendDetail>;
+
+interface SendProps {
+  readonly view: View;
+  readonly send: Send;
+}
+
+/** An email: what became of it, and the mail itself. */
+export const SendDetail = ({ view, send }: SendProps) => (
+  <>
+    <Piece id="about" class="about" data={[send.history, send.next, eventsOf(view, send)]}>
+      <Trail view={view} steps={[...stepsOf(view, send.call_id, undefined), { text: "email" }]} />
+      <h2 id="h-detail">
+        <Text of={send.subject} />
+      </h2>
+      <Ids>
+        <Id of={send.id} name="Send" />
+        <Id of={send.email_id} name="Email" />
+        <Id of={send.message_id} name="Message" />
+      </Ids>
+      <History view={view} send={send} />
+      <ul class="plain">
+        {eventsOf(view, send).map(({ id, type }) => (
+          <li>
+            Raised{" "}
+            <a href={itemHref(view.state, id)}>
+              <Text of={type} />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Piece>
+    <Mail view={view} send={send} />
+  </>
+);
+
+const eventsOf = ({ service }: View, { id, call_id: callId }: Send) =>
+  eventsOfSend(service, id, callId);
+
+const History = ({ view, send: { history, next } }: SendProps) => (
+  <table class="hdr" aria-label="History of the send">
+    <tbody>
+      {history.map(({ at, status, note }) => (
+        <tr>
+          <th scope="row">
+            <Time at={at} />
+          </th>
+          <td>{note === undefined ? status : <Text of={note} />}</td>
+        </tr>
+      ))}
+      {next.map(({ at, status }) => (
+        <tr>
+          <th scope="row">
+            <Time at={at} />
+          </th>
+          <td class="wait">
+            <Icon of="wait" /> {status}, in <Countdown view={view} at={at} />
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
+/** The mail in a frame that can run, load and leave nothing; its links as text. */
+export const Mail = ({ view, send }: SendProps) => {
+  const { from, to, html, text, id } = send;
+  const links = linksOf(view, send);
+  return (
+    <Piece id="email" data={[id, view.state.full]} labelledby="h-email">
+      <h3 id="h-email">Email</h3>
+      <dl class="kv">
+        <dt>From</dt>
+        <dd>
+          <Text of={from} />
+        </dd>
+        <dt>To</dt>
+        <dd>
+          <Text of={to.join(", ")} />
+        </dd>
+        <dt>Subject</dt>
+        <dd>
+          <Text of={send.subject} />
+        </dd>
+      </dl>
+      {html && (
+        <iframe
+          sandbox=""
+          src={`/_sandbox/sends/${id}/html`}
+          title="HTML of the email, isolated"
+          loading="lazy"
+        />
+      )}
+      {links.length > 0 && (
+        <details id="links">
+          <summary>Links in the HTML: {links.length}</summary>
+          <ul class="plain">
+            {links.map((link) => (
+              <li>
+                <code>
+                  <Text of={link} />
+                </code>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {text && (
+        <Bytes
+          body={text}
+          label="Text of the email"
+          all={href(view.state, { full: "true" }, "email")}
+        />
+      )}
+    </Piece>
+  );
+};
+
+const mostLinks = 50;
+
+/** What the links of a mail point to, to be read: the frame does not follow them. */
+function linksOf({ service }: View, { id, html: part }: Send): readonly string[] {
+  const html = part ? mailPart(service, id, "html").slice(0, 262_144) : "";
+  const found = html.matchAll(
+    /\shref\s*=\s*(?:"([^"]{1,2000})"|'([^']{1,2000})'|([^\s"'>]{1,2000}))/gi,
+  );
+  const links = new Set<string>();
+  for (const [, double, single, bare] of found) {
+    links.add(double ?? single ?? bare ?? "");
+    if (links.size === mostLinks) break;
+  }
+  return Array.from(links);
+}

@@ -1,0 +1,77 @@
+import type { Child } from "hono/jsx";
+import type { ActionName } from "../../../control/actions.js";
+import { field, formOf, needsToken } from "../../forms.js";
+import { href } from "../../page-state.js";
+import type { View } from "../../view.js";
+import { Icon, Linked } from "./elements.js";
+
+type Fixed = Readonly<Record<string, string | number>>;
+
+interface ActionProps {
+  readonly view: View;
+  readonly name: ActionName;
+  /** Fields that are not shown. Forms of one action differ in them: by `place` if by nothing else. */
+  readonly with?: Fixed;
+  readonly class?: string;
+  readonly label?: string;
+  readonly children: Child;
+}
+
+/** A form that does something. A refusal appears next to its button. */
+export const Action = ({
+  view,
+  name,
+  with: fixed = {},
+  class: style,
+  label,
+  children,
+}: ActionProps) => (
+  <form
+    method="post"
+    action={href(view.state, {}, formOf(name).anchor ?? "detail")}
+    class={style}
+    aria-label={label}
+    data-action={name}
+  >
+    <input type="hidden" name="do" value={name} />
+    {Object.entries(fixed).map(([key, value]) => (
+      <input type="hidden" name={key} value={String(value)} />
+    ))}
+    {needsToken(formOf(name)) && <input type="hidden" name="token" value={view.issueToken()} />}
+    {children}
+    {view.outcome?.kind === "refused" && isRefused(view, name, fixed) && (
+      <Refusal message={view.outcome.message} />
+    )}
+  </form>
+);
+
+export const Refusal = ({ message }: { message: string }) => (
+  <p class="refused" role="alert">
+    <Icon of="bad" class="bad" /> <Linked text={message} />
+  </p>
+);
+
+/** Whether this form was refused: the same action on the same thing, from the same place. */
+export const isRefused = ({ outcome }: View, name: ActionName, fixed: Fixed): boolean =>
+  outcome?.kind === "refused" &&
+  outcome.action === name &&
+  Object.entries(fixed).every(([key, value]) => field(outcome.fields, key) === String(value));
+
+/** All values of a field of a form that was refused, so that they are not lost. Default: `initial`. */
+export const allTyped = (
+  view: View,
+  name: ActionName,
+  fixed: Fixed,
+  key: string,
+  initial: readonly string[],
+): readonly string[] =>
+  view.outcome && isRefused(view, name, fixed) ? (view.outcome.fields[key] ?? []) : initial;
+
+/** The same for a field that has one value. */
+export const typed = (
+  view: View,
+  name: ActionName,
+  fixed: Fixed,
+  key: string,
+  initial = "",
+): string => allTyped(view, name, fixed, key, [initial])[0] ?? "";

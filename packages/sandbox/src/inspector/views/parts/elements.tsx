@@ -1,0 +1,83 @@
+import type { Child } from "hono/jsx";
+import { visible } from "../../visible.js";
+import type { Shape } from "../../words.js";
+
+/** A drawing of the page's sprite; the words next to it say the same. */
+export const Icon = ({ of, class: name }: { of: Shape | Drawing; class?: string }) => (
+  <svg aria-hidden="true" class={name}>
+    <use href={`#i-${of}`} />
+  </svg>
+);
+
+type Drawing = "call" | "mail" | "copy" | "dot" | "logo";
+
+/** Text of somebody else: nothing in it can hide, run, or change its surroundings. */
+export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => {
+  const parts = visible(of, lines).map((part) =>
+    typeof part === "string" ? part : <span class="mark">{part.name}</span>,
+  );
+  // Letters from right to left are beyond ASCII, and a long timeline has thousands of texts.
+  return mayTurn.test(of) ? <bdi>{parts}</bdi> : <>{parts}</>;
+};
+
+/** A sentence whose names are in backticks. */
+export const Sentence = ({ of }: { of: string }) => (
+  <>
+    {of.split("`").map((part, index) =>
+      index % 2 === 1 ? (
+        <code>
+          <Text of={part} />
+        </code>
+      ) : (
+        <Text of={part} />
+      ),
+    )}
+  </>
+);
+
+const mayTurn = /\P{ASCII}/u;
+
+const clockTime = (iso: string) => iso.slice(11, 23);
+
+/** A time of day, in UTC as everywhere in the sandbox. */
+export const Time = ({ at }: { at: string }) => (
+  <time class="t" datetime={at}>
+    {clockTime(at)}
+  </time>
+);
+
+/** Copies a text; only the script can do that. */
+export const Copy = ({ text, label }: { text: string; label: string }) => (
+  <button class="bare" type="button" hidden data-copy={text} aria-label={label}>
+    <Icon of="copy" />
+  </button>
+);
+
+export const Key = ({ of }: { of: string }) => <kbd aria-hidden="true">{of}</kbd>;
+
+export const Hidden = ({ children }: { children: Child }) => <span class="vh">{children}</span>;
+
+export const Assumed = ({ id }: { id: string }) => (
+  <a class="as" href={`#${id}`}>
+    {id}
+  </a>
+);
+
+const isoTime = /\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)\.\d{3}Z/g;
+
+/** A text of the sandbox, in which each A-nn is a link to its row of the ledger, and times are those of a day. */
+export const Linked = ({ text }: { text: string }) => (
+  <>
+    {text
+      .replaceAll(isoTime, "$1")
+      .split(/(A-\d\d)/)
+      .map((part, index) => (index % 2 === 1 ? <Assumed id={part} /> : <Text of={part} />))}
+  </>
+);
+
+/** A box that scrolls, for the keyboard too. */
+export const Scroll = ({ label, children }: { label: string; children: Child }) => (
+  <div class="scroll" tabindex={0} role="region" aria-label={label}>
+    {children}
+  </div>
+);

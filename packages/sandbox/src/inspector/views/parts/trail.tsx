@@ -1,0 +1,45 @@
+import type { Child } from "hono/jsx";
+import { causesOf } from "../../../read/queries.js";
+import { itemHref } from "../../page-state.js";
+import type { View } from "../../view.js";
+import { Copy, Text } from "./elements.js";
+
+export interface Step {
+  readonly id?: string | undefined;
+  readonly text: string;
+}
+
+/** Where an item came from, the cause first. */
+export const Trail = ({ view, steps }: { view: View; steps: readonly Step[] }) => (
+  <ol class="trail" aria-label="Came from">
+    {steps.map(({ id, text }) => (
+      <li>
+        {id === undefined ? (
+          <Text of={text} />
+        ) : (
+          <a href={itemHref(view.state, id)}>
+            <Text of={text} />
+          </a>
+        )}
+      </li>
+    ))}
+  </ol>
+);
+
+export const Ids = ({ children }: { children: Child }) => <div class="ids">{children}</div>;
+
+export const Id = ({ of, name }: { of: string; name: string }) => (
+  <span>
+    {name} <code>{of}</code>
+    <Copy text={of} label={`Copy the ${name.toLowerCase()} id`} />
+  </span>
+);
+
+/** The steps down to a call, as far as it is stored. */
+export function stepsOf(view: View, callId: string, sendId: string | undefined): readonly Step[] {
+  const { call, send } = causesOf(view.service, callId, sendId);
+  return [
+    ...(call ? [{ id: call.id, text: `${call.method} ${call.path}` }] : []),
+    ...(send ? [{ id: send.id, text: send.subject }] : []),
+  ];
+}

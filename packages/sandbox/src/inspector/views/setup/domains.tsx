@@ -1,0 +1,51 @@
+import { domains } from "../../../read/lists.js";
+import { revision, type View } from "../../view.js";
+import { Action } from "../parts/action.js";
+import { Icon, Text } from "../parts/elements.js";
+
+const shapes = { verified: "ok", pending: "wait", failed: "bad" } as const;
+
+export const Domains = ({ view }: { view: View }) => {
+  const all = domains(view.service);
+  return (
+    <section
+      class="panel"
+      id="domains"
+      aria-labelledby="h-domains"
+      data-rev={revision(all)}
+      tabindex={-1}
+    >
+      <div class="head">
+        <h2 id="h-domains">Domains</h2>
+        <span class="note">{all.length === 0 ? "none yet" : all.length}</span>
+      </div>
+      {all.length === 0 && (
+        <p class="sub">
+          <code>POST /v1/domains</code> adds one. Emails are accepted without.
+        </p>
+      )}
+      {all.map(({ domain_id: id, domain_name: name, status }) => (
+        <div class="item" id={id}>
+          <p>
+            <Text of={name} />{" "}
+            <span class={shapes[status]}>
+              <Icon of={shapes[status]} /> {status}
+            </span>
+          </p>
+          <div class="line">
+            <Action view={view} name="verify-domain" with={{ id }}>
+              <button>Verify</button>
+            </Action>
+            {(["verified", "failed"] as const)
+              .filter((outcome) => outcome !== status)
+              .map((outcome) => (
+                <Action view={view} name="force-domain" with={{ id, outcome }}>
+                  <button>Force {outcome}</button>
+                </Action>
+              ))}
+          </div>
+        </div>
+      ))}
+    </section>
+  );
+};

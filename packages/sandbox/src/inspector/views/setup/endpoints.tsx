@@ -1,0 +1,168 @@
+import { endpoints } from "../../../read/lists.js";
+import type { endpointShape } from "../../../read/shapes.js";
+import { eventTypes } from "../../../delivery/event-types.js";
+import { href } from "../../page-state.js";
+import { nowOf, revision, type View } from "../../view.js";
+import { shortUrl } from "../../words.js";
+import { Action, allTyped, isRefused, typed } from "../parts/action.js";
+import { Copy, Icon, Text, Time } from "../parts/elements.js";
+import { ReceiverCode } from "./receiver-code.js";
+
+type Endpoint = ReturnType<typeof endpointShape>;
+
+export const typesOf = ({ service }: View): readonly string[] =>
+  eventTypes(service.ledger).map(({ type }) => type);
+
+export const Endpoints = ({ view }: { view: View }) => {
+  const all = endpoints(view.service);
+  const active = all.filter(({ status }) => status === "active");
+  const archived = all.filter(({ status }) => status !== "active");
+  const secret = view.outcome?.kind === "secret" ? view.outcome : undefined;
+  return (
+    <section
+      class="panel"
+      id="endpoints"
+      aria-labelledby="h-endpoints"
+      data-rev={revision([all, typesOf(view)])}
+      // A secret is shown once: no change of anything else may remove it.
+      data-keep={secret && "true"}
+      tabindex={-1}
+    >
+      <div class="head">
+        <h2 id="h-endpoints">Endpoints</h2>
+        <span class="note">
+          {active.length} active
+          {archived.length > 0 && `, ${archived.length} archived`}
+        </span>
+      </div>
+      {secret && <Secret view={view} id={secret.id} secret={secret.secret} />}
+      {active.map((endpoint) => (
+        <EndpointItem view={view} endpoint={endpoint} />
+      ))}
+      <details
+        id="endpoint-form"
+        open={
+          (active.length === 0 && all.length > 0) ||
+          isRefused(view, "create-endpoint", { place: "setup" })
+        }
+      >
+        <summary>New endpoint</summary>
+        <div id="new-endpoint">
+          <NewEndpoint view={view} place="setup" label="New endpoint" />
+        </div>
+      </details>
+      {archived.length > 0 && (
+        <details id="archived">
+          <summary>Archived: {archived.length}</summary>
+          <ul class="plain">
+            {archived.map(({ url, webhook_endpoint_id: id }) => (
+              <li class="sub">
+                <Text of={shortUrl(url)} /> <code>{id}</code>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+};
+
+const EndpointItem = ({ view, endpoint }: { view: View; endpoint: Endpoint }) => {
+  const {
+    webhook_endpoint_id: id,
+    url,
+    event_types: types,
+    secret_hint: hint,
+    previous,
+  } = endpoint;
+  return (
+    <div class="item" id={id}>
+      <p>
+        <code>
+          <Text of={shortUrl(url)} />
+        </code>
+      </p>
+      <p class="sub">
+        <code>{id}</code>, <Text of={types.join(", ")} />
+      </p>
+      <p class="sub">
+        secret <code>whsec_{hint}</code>
+        {previous && Date.parse(previous.until) > nowOf(view) && (
+          <>
+            , until <Time at={previous.until} /> <code>whsec_{previous.secret_hint}</code>
+          </>
+        )}
+      </p>
+      <div class="line">
+        <Action view={view} name="rotate-secret" with={{ id }}>
+          <button>Rotate secret</button>
+        </Action>
+        <Action view={view} name="archive" with={{ id }}>
+          <button>Archive</button>
+        </Action>
+      </div>
+    </div>
+  );
+};
+
+interface NewEndpointProps {
+  readonly view: View;
+  readonly place: string;
+  readonly label: string;
+}
+
+/** The form of a new endpoint, filled with what a first one usually has. */
+export const NewEndpoint = ({ view, place, label }: NewEndpointProps) => {
+  const types = typesOf(view);
+  const chosen = allTyped(view, "create-endpoint", { place }, "type", types);
+  return (
+    <Action view={view} name="create-endpoint" with={{ place }} class="fields" label={label}>
+      <label>
+        URL of your receiver
+        <input
+          name="url"
+          class="mono"
+          value={typed(view, "create-endpoint", { place }, "url", "http://localhost:3000/webhooks")}
+          required
+        />
+      </label>
+      <fieldset>
+        <legend>Event types</legend>
+        {types.map((type) => (
+          <label class="check">
+            <input type="checkbox" name="type" value={type} checked={chosen.includes(type)} />{" "}
+            <Text of={type} />
+          </label>
+        ))}
+      </fieldset>
+      <button class={place === "steps" ? "main" : undefined}>Register</button>
+    </Action>
+  );
+};
+
+/** A new secret, this once, and a receiver that uses it. */
+const Secret = ({ view, id, secret }: { view: View; id: string; secret: string }) => {
+  const line = `SVC_WEBHOOK_SECRET=${secret}`;
+  return (
+    <div class="secret" id="secret" role="group" aria-label="New signing secret">
+      <p>
+        <b>
+          Signing secret of <code>{id}</code>
+        </b>
+        <br />
+        It is shown only once. Copy it now.
+      </p>
+      <div class="line">
+        <code class="whole">{secret}</code>
+        <Copy text={line} label="Copy the secret as an environment variable" />
+      </div>
+      <p class="sub">
+        Give it to your receiver as <code>SVC_WEBHOOK_SECRET</code>.
+      </p>
+      <ReceiverCode id="receiver-code" secret={secret} />
+      <a class="btn" href={href(view.state, {}, "endpoints")} data-dismiss>
+        <Icon of="ok" /> I have copied it
+      </a>
+    </div>
+  );
+};

@@ -1,0 +1,211 @@
+import { activeEndpoints, faults } from "../../../read/lists.js";
+import type { faultShape } from "../../../read/shapes.js";
+import { faultKinds } from "../../../faults.js";
+import { operations } from "../../../service/operations.js";
+import { revision, type View } from "../../view.js";
+import { shortUrl } from "../../words.js";
+import { Action, isRefused, typed } from "../parts/action.js";
+import { Hidden, Icon, Text } from "../parts/elements.js";
+
+type Fault = ReturnType<typeof faultShape>;
+
+const kindTexts: Readonly<Record<Fault["kind"], string>> = {
+  status: "respond with a status",
+  response_lost: "lose the response",
+  refused: "refuse the connection",
+  timeout: "never respond",
+  reset: "close the connection",
+  slow: "be slow",
+  duplicate: "send twice at the same time",
+};
+
+/** Failures that people try first. */
+const plans = [
+  { text: "Fail 2, then succeed", fields: { kind: "status", status: 500, times: 2 } },
+  { text: "Lose a response after success", fields: { kind: "response_lost", times: 1 } },
+  { text: "Time out once", fields: { kind: "timeout", times: 1 } },
+] as const;
+
+const shownSlots = 20;
+
+export const Faults = ({ view }: { view: View }) => {
+  const all = faults(view.service)
+    .filter(({ cancelled }) => !cancelled)
+    .toSorted((a, b) => Math.sign(b.left) - Math.sign(a.left));
+  const endpoints = activeEndpoints(view.service)
+    .map(({ webhook_endpoint_id: id, url }) => ({ id, url }))
+    .toReversed();
+  const waiting = all.filter(({ left }) => left > 0);
+  const used = all.slice(waiting.length, waiting.length + 3);
+  const target = endpoints.at(-1)?.id;
+  return (
+    <section
+      class="panel"
+      id="faults"
+      aria-labelledby="h-faults"
+      data-rev={revision([all, endpoints.map(({ id }) => id)])}
+      tabindex={-1}
+    >
+      <div class="head">
+        <h2 id="h-faults">Faults</h2>
+        <span class="note">in order, then normal again</span>
+      </div>
+      {[...waiting, ...used].map((fault) => (
+        <FaultItem view={view} fault={fault} />
+      ))}
+      {waiting.length === 0 && (
+        <div class="item plans">
+          {target !== undefined &&
+            plans.map(({ text, fields }) => (
+              <Action view={view} name="add-fault" with={{ target, ...fields }}>
+                <button>{text}</button>
+              </Action>
+            ))}
+          <Action
+            view={view}
+            name="add-fault"
+            with={{
+              target: "POST /v1/emails",
+              kind: "status",
+              status: 429,
+              retry_after: 2,
+              times: 1,
+            }}
+          >
+            <button>429 to the next email, Retry-After 2 s</button>
+          </Action>
+        </div>
+      )}
+      <NewFault view={view} endpoints={endpoints} />
+    </section>
+  );
+};
+
+interface NewFaultProps {
+  readonly view: View;
+  readonly endpoints: readonly { readonly id: string; readonly url: string }[];
+}
+
+const NewFault = ({ view, endpoints }: NewFaultProps) => {
+  const place = { place: "other" };
+  const value = (name: string, initial?: string) => typed(view, "add-fault", place, name, initial);
+  const targets = [
+    ...endpoints.map(({ id, url }) => ({ target: id, text: shortUrl(url).slice(0, 60) })),
+    ...operations.map(({ method, path }) => ({
+      target: `${method} ${path}`,
+      text: `${method} ${path}`,
+    })),
+  ];
+  return (
+    <details id="new-fault" open={isRefused(view, "add-fault", place)}>
+      <summary>Another fault</summary>
+      <Action view={view} name="add-fault" with={place} class="fields" label="Another fault">
+        <label>
+          Where
+          <select name="target">
+            {targets.map(({ target, text }) => (
+              <option value={target} selected={target === value("target")}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          What
+          <select name="kind">
+            {faultKinds.map((kind) => (
+              <option value={kind} selected={kind === value("kind")}>
+                {kindTexts[kind]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          How often{" "}
+          <input
+            type="number"
+            name="times"
+            min={1}
+            max={1_000}
+            value={value("times", "2")}
+            required
+          />
+        </label>
+        <label>
+          Status{" "}
+          <input
+            type="number"
+            name="status"
+            min={300}
+            max={599}
+            value={value("status")}
+            placeholder="500"
+          />
+        </label>
+        <label>
+          Retry-After, s{" "}
+          <input
+            type="number"
+            name="retry_after"
+            min={0}
+            value={value("retry_after")}
+            placeholder="none"
+          />
+        </label>
+        <label>
+          Delay, ms{" "}
+          <input
+            type="number"
+            name="delay_ms"
+            min={0}
+            value={value("delay_ms")}
+            placeholder="1000"
+          />
+        </label>
+        <button>Add</button>
+      </Action>
+    </details>
+  );
+};
+
+const FaultItem = ({ view, fault }: { view: View; fault: Fault }) => {
+  const { id, target, slots, left } = fault;
+  const next = slots.findIndex((slot) => slot.used_by === undefined);
+  const first = Math.max(0, Math.min(next < 0 ? slots.length : next, slots.length) - 3);
+  const shown = slots.slice(first, first + shownSlots);
+  return (
+    <div class="item" id={id}>
+      <p>
+        <code>
+          <Text of={target} />
+        </code>
+      </p>
+      <ol class="slots" aria-label={`Uses of ${id}`}>
+        {shown.map(({ what, used_by: by }, index) => (
+          <li
+            class={by === undefined ? (first + index === next ? "slot up" : "slot") : "slot used"}
+          >
+            {first + index === next && <Icon of="flag" />}
+            <Hidden>{by === undefined ? "waits: " : "used: "}</Hidden>
+            {what}
+          </li>
+        ))}
+        {slots.length > first + shown.length && <li class="slot">…</li>}
+        <li class="slot">
+          <Icon of="ok" class="ok" />
+          normal
+        </li>
+      </ol>
+      {left > 0 && (
+        <div class="line">
+          <span class="sub">
+            {left} of {slots.length} left
+          </span>
+          <Action view={view} name="cancel-fault" with={{ id }}>
+            <button>Cancel</button>
+          </Action>
+        </div>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,33 @@
+import { assumptionsOfItem } from "../../../read/queries.js";
+import { shownAttempt } from "../../page-state.js";
+import type { View } from "../../view.js";
+import { Assumptions } from "./assumptions.js";
+import { Action } from "../parts/action.js";
+import { Domains } from "./domains.js";
+import { Endpoints } from "./endpoints.js";
+import { Faults } from "./faults.js";
+
+/** The state of the world that explains the timeline. */
+export const Setup = ({ view }: { view: View }) => (
+  <aside class="rail" id="setup" aria-label="Set-up">
+    <Endpoints view={view} />
+    <Faults view={view} />
+    <Assumptions view={view} behind={behindItem(view)} />
+    <Domains view={view} />
+    <section class="panel" id="storage" aria-labelledby="h-storage">
+      <h2 id="h-storage">Start again</h2>
+      <details id="reset">
+        <summary>Reset</summary>
+        <p class="sub">Removes all calls, deliveries, endpoints, domains and faults.</p>
+        <Action view={view} name="reset">
+          <button>Remove everything</button>
+        </Action>
+      </details>
+    </section>
+  </aside>
+);
+
+const behindItem = ({ service, state }: View): readonly string[] =>
+  state.item === undefined
+    ? []
+    : assumptionsOfItem(service, state.item, (attempts) => shownAttempt(state, attempts));

@@ -1,0 +1,29 @@
+export type FindingCode =
+  | "no_endpoint"
+  | "type_not_subscribed"
+  | "all_archived"
+  | "url_refused"
+  | "not_emitted"
+  | "fault_waiting"
+  | "receiver_refused_connection"
+  | "receiver_responds_4xx"
+  | "receiver_responds_5xx"
+  | "receiver_redirects"
+  | "receiver_fails"
+  | "receiver_slow"
+  | "relay_failed"
+  | "clock_stands_still"
+  | "waiting"
+  | "call_rejected"
+  | "wrong_base_url";
+
+/** A reason why nothing arrived, or why it was refused. */
+export interface Finding {
+  readonly code: FindingCode;
+  readonly severity: "error" | "warning" | "info";
+  readonly text: string;
+  /** The item that shows it. */
+  readonly item?: string;
+  /** What to do, and the control route that does it. A `…` in its body is for you to fill in. */
+  readonly remedy: { readonly text: string; readonly route: string; readonly body?: object };
+}

@@ -1,0 +1,218 @@
+import type { Occasion } from "../../assumptions/table.js";
+import { slotsLeft } from "../../faults.js";
+import { iso } from "../../lib/iso.js";
+import type { World } from "../../world.js";
+import type { DeliveryRecord, EventRecord } from "../../state/records.js";
+import type { Table } from "../../state/table.js";
+import type { Finding, FindingCode } from "./finding.js";
+import { receivers } from "./receivers.js";
+import { faultText, maybe } from "../shapes.js";
+
+/** A `POST` to a path that does not exist, such as `/emails`. */
+export interface Stray {
+  readonly method: string;
+  readonly path: string;
+  readonly at: number;
+}
+
+const mostFindings = 5;
+
+/** Newest records that are looked at. */
+const recent = 200;
+
+const order = ["error", "warning", "info"];
+
+/** Codes whose findings have one cause: the worst of them is enough. */
+const single: ReadonlySet<FindingCode> = new Set([
+  "no_endpoint",
+  "type_not_subscribed",
+  "all_archived",
+  "not_emitted",
+  "wrong_base_url",
+]);
+
+/** Why nothing arrived: at most five reasons that still hold, worst first, receivers before others. */
+export function findings(world: World, stray: Stray | undefined): readonly Finding[] {
+  const seen = new Set<FindingCode>();
+  return [
+    ...receivers(world),
+    ...rejectedCalls(world, stray),
+    ...unsentEvents(world),
+    ...faults(world),
+    ...relay(world),
+    ...waiting(world),
+  ]
+    .toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity))
+    .filter(({ code }) => {
+      const isRepeated = single.has(code) && seen.has(code);
+      seen.add(code);
+      return !isRepeated;
+    })
+    .slice(0, mostFindings);
+}
+
+const newest = <Item>(table: Table<Item>): readonly Item[] =>
+  table.list().slice(-recent).toReversed();
+
+function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Finding> {
+  const calls = newest(state.calls).filter(({ path }) => path.startsWith("/v1/"));
+  const last = calls.find(({ method }) => method === "POST");
+  const [read] = calls;
+  const check = {
+    text: "Give your client the base URL without a path.",
+    route: "GET /_sandbox/overview",
+  };
+  if (stray && stray.at >= (last?.at ?? 0)) {
+    const text = `${stray.method} ${stray.path} came in. The interface's paths begin with /v1/.`;
+    yield { code: "wrong_base_url", severity: "error", text, remedy: check };
+  } else if (read && !last) {
+    const text =
+      "Only reads came in. The requests that create something may go to another base URL.";
+    yield { code: "wrong_base_url", severity: "warning", text, item: read.id, remedy: check };
+  }
+  if (last && last.status >= 400 && last.status <= 499) {
+    yield {
+      code: "call_rejected",
+      severity: "error",
+      text: `The last request, POST ${last.path.slice(0, 200)}, was refused with ${last.status} ${last.code ?? ""}. It had no effect.`,
+      item: last.id,
+      remedy: { text: "Read the response.", route: `GET /_sandbox/calls/${last.id}` },
+    };
+  }
+}
+
+/** The newest event of each type, if it went to no endpoint and would not now either. */
+function* unsentEvents(world: World): Iterable<Finding> {
+  const seen = new Set<string>();
+  for (const event of newest(world.state.events)) {
+    const key = `${event.account} ${event.type}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    if (event.notSent === undefined) continue;
+    const finding = unsent(world, event);
+    if (!finding) continue;
+    yield { ...finding, item: event.id, severity: severityOf(world, event, finding.code) };
+  }
+}
+
+/**
+ * An endpoint for emails needs no events of domains. Where another event of the same call was delivered,
+ * it probably wants no more than that.
+ */
+function severityOf({ state }: World, { callId, sendId }: EventRecord, code: FindingCode) {
+  const others = state.calls.get(callId)?.events ?? [];
+  const isUnwanted =
+    (code === "type_not_subscribed" && sendId === undefined) ||
+    others.some((id) => state.events.get(id)?.deliveries.length);
+  return isUnwanted ? ("info" as const) : ("error" as const);
+}
+
+const register = (text: string, type: string) => ({
+  text,
+  route: "POST /_sandbox/endpoints",
+  body: { url: "…", event_types: [type] },
+});
+
+function unsent(
+  { state, ledger }: World,
+  { type, account, notSent }: EventRecord,
+): Omit<Finding, "severity"> | undefined {
+  if (notSent === "not_emitted") {
+    // The occasion stands for the type that it does not have.
+    return ledger.get("event.emits")[type as Occasion] === undefined
+      ? {
+          code: "not_emitted",
+          text: `No event is raised for ${type} (A-04).`,
+          remedy: {
+            text: "Choose A-04=named.",
+            route: "POST /_sandbox/assumptions/A-04",
+            body: { value: "named" },
+          },
+        }
+      : undefined;
+  }
+  const endpoints = Array.from(state.endpoints.all()).filter((one) => one.account === account);
+  const subscribed = endpoints.filter(({ eventTypes }) => eventTypes.includes(type));
+  if (endpoints.length === 0) {
+    const text = `${type} was raised, and no endpoint is registered.`;
+    return { code: "no_endpoint", text, remedy: register("Register an endpoint.", type) };
+  }
+  if (subscribed.length === 0) {
+    const remedy = register(
+      "Register a second endpoint: the types of an endpoint cannot be changed.",
+      type,
+    );
+    const text = `${type} was raised, and no endpoint subscribes to it.`;
+    return { code: "type_not_subscribed", text, remedy };
+  }
+  if (subscribed.every(({ status }) => status === "archived")) {
+    const text = `${type} was raised, and all endpoints that subscribe to it are archived.`;
+    return { code: "all_archived", text, remedy: register("Register a new endpoint.", type) };
+  }
+  return undefined;
+}
+
+/** The newest email that was passed on or failed to be. */
+function* relay({ state }: World): Iterable<Finding> {
+  for (const { id, history } of newest(state.sends)) {
+    const note = history.findLast((entry) => entry.note?.startsWith("relay"))?.note;
+    if (note === undefined) continue;
+    const [, cause] = /^relay failed: (.+)$/.exec(note) ?? [];
+    if (cause === undefined) return;
+    yield {
+      code: "relay_failed",
+      severity: "warning",
+      text: `The newest email was not passed on: ${cause}.`,
+      item: id,
+      remedy: {
+        text: "Start the server that --smtp names, and send another email.",
+        route: "POST /_sandbox/test-email",
+      },
+    };
+    return;
+  }
+}
+
+function* faults({ state }: World): Iterable<Finding> {
+  const seen = new Set<string>();
+  for (const fault of state.faults.all()) {
+    const left = slotsLeft(fault);
+    if (left === 0 || seen.has(fault.target)) continue;
+    seen.add(fault.target);
+    yield {
+      code: "fault_waiting",
+      severity: "warning",
+      text: `A fault applies to the next ${left === 1 ? "use" : `${left} uses`} of ${fault.target}: ${faultText(fault)}.`,
+      item: fault.id,
+      remedy: { text: "Cancel it.", route: `POST /_sandbox/faults/${fault.id}/cancel` },
+    };
+  }
+}
+
+function* waiting({ state, clock }: World): Iterable<Finding> {
+  if (state.tally.deliveries.pending === 0) return;
+  const now = clock.now();
+  let first: DeliveryRecord | undefined;
+  let count = 0;
+  for (const delivery of state.deliveries.all()) {
+    if ((delivery.nextAttemptAt ?? 0) <= now) continue;
+    count += 1;
+    if ((delivery.nextAttemptAt ?? 0) < (first?.nextAttemptAt ?? Infinity)) first = delivery;
+  }
+  if (!first) return;
+  const what = count === 1 ? "1 delivery waits" : `${count} deliveries wait`;
+  const at = iso(first.nextAttemptAt ?? 0);
+  const next = {
+    text: "Move the clock to the next attempt.",
+    route: "POST /_sandbox/clock",
+    body: { to: "next" },
+  };
+  const item = maybe("item", first.id);
+  if (clock.mode === "manual") {
+    const text = `${what}, and the clock stands still until you move it. The next attempt is due at ${at}.`;
+    yield { code: "clock_stands_still", severity: "warning", text, ...item, remedy: next };
+  } else {
+    const text = `${what}. The next attempt is due at ${at}.`;
+    yield { code: "waiting", severity: "info", text, ...item, remedy: next };
+  }
+}

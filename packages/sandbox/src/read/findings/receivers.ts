@@ -1,0 +1,141 @@
+import { iso } from "../../lib/iso.js";
+import type { World } from "../../world.js";
+import type { AttemptRecord, DeliveryRecord, EndpointRecord } from "../../state/records.js";
+import { isGenuine } from "../../state/tally.js";
+import type { Finding } from "./finding.js";
+import { receiverCode } from "../shapes.js";
+
+/** A response that takes longer comes near to common time limits of senders. */
+const slowMs = 5_000;
+
+/** How long a rotation is mentioned, in milliseconds of the sandbox's clock. */
+const rotationShownMs = 86_400_000;
+
+/** Characters of a URL that a text has. */
+const shownUrl = 200;
+
+interface Last {
+  readonly endpoint: EndpointRecord;
+  readonly delivery: DeliveryRecord;
+  readonly attempt: AttemptRecord;
+}
+
+/** What the newest genuine attempt of each active endpoint met, the newest first. */
+export function* receivers(world: World): Iterable<Finding> {
+  const { endpoints, deliveries, tally } = world.state;
+  const last = Array.from(tally.newest).flatMap(([endpointId, { id }]): readonly Last[] => {
+    const endpoint = endpoints.get(endpointId);
+    const delivery = deliveries.get(id);
+    const attempt = delivery?.attempts.findLast(isGenuine);
+    return endpoint?.status === "active" && delivery && attempt
+      ? [{ endpoint, delivery, attempt }]
+      : [];
+  });
+  const newestFirst = last.toSorted((a, b) => b.attempt.startedAt - a.attempt.startedAt);
+  for (const one of newestFirst) {
+    const finding = problem(world, one);
+    if (finding) yield { ...finding, item: one.delivery.id };
+  }
+}
+
+function problem(world: World, last: Last): Finding | undefined {
+  const { endpoint, attempt } = last;
+  const url = endpoint.url.slice(0, shownUrl);
+  if (attempt.error) return failure(last, attempt.error, url);
+  if (attempt.response && !attempt.ok) return refusal(world, last, attempt.response.status, url);
+  if (attempt.ms < slowMs) return undefined;
+  const seconds = (attempt.ms / 1_000).toFixed(1);
+  return slow("warning", `The receiver at ${url} took ${seconds} s to respond.`);
+}
+
+function failure(
+  { endpoint, delivery, attempt }: Last,
+  error: { readonly kind: string; readonly text: string },
+  url: string,
+): Finding {
+  const severity = "error";
+  const path = `/_sandbox/deliveries/${delivery.id}`;
+  const text = `No response came from the receiver at ${url}. ${error.text}`;
+  switch (error.kind) {
+    case "url_refused": {
+      const remedy = {
+        text: "Register another URL, or choose another A-21.",
+        route: "POST /_sandbox/endpoints",
+        body: { url: "…", event_types: endpoint.eventTypes },
+      };
+      const refused = `Nothing is sent to ${url}. ${error.text}`;
+      return { code: "url_refused", severity, text: refused, remedy };
+    }
+    case "refused": {
+      const action = delivery.state === "pending" ? "run-now" : "redeliver";
+      const remedy = {
+        text: "Start the receiver, and try again.",
+        route: `POST ${path}/${action}`,
+      };
+      return { code: "receiver_refused_connection", severity, text, remedy };
+    }
+    case "timeout":
+      return slow(severity, text);
+    default: {
+      const remedy = {
+        text: "Correct the cause: the attempt has its details.",
+        route: `GET ${path}/attempts/${attempt.n}`,
+      };
+      return { code: "receiver_fails", severity, text, remedy };
+    }
+  }
+}
+
+function slow(severity: "error" | "warning", text: string): Finding {
+  const remedy = {
+    text: "Respond before the work is done, or choose a longer timeout (A-10).",
+    route: "POST /_sandbox/assumptions/A-10",
+    body: { value: "timeout:60s" },
+  };
+  return { code: "receiver_slow", severity, text, remedy };
+}
+
+function refusal(
+  world: World,
+  { endpoint, delivery, attempt }: Last,
+  status: number,
+  url: string,
+): Finding {
+  const severity = "error";
+  const code = receiverCode(attempt);
+  const text = `The receiver at ${url} responded with ${status}${code === undefined ? "" : ` ${code}`}.`;
+  const route = `/_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`;
+  const read = { text: "Read its response.", route: `GET ${route}` };
+  if (status === 401) {
+    const remedy = {
+      text: "Explain the signature that your code computes.",
+      route: `POST ${route}/explain`,
+      body: { value: "sha256=…" },
+    };
+    const noted = `${text}${rotation(world, endpoint)}`;
+    return { code: "receiver_responds_4xx", severity, text: noted, remedy };
+  }
+  if (status >= 500) return { code: "receiver_responds_5xx", severity, text, remedy: read };
+  if (status >= 400) return { code: "receiver_responds_4xx", severity, text, remedy: read };
+  if (status >= 300) {
+    const remedy = {
+      text: "Register the URL that its Location header names, or respond without a redirect.",
+      route: `GET ${route}`,
+    };
+    const followed = `${text} Redirects are not followed (A-10).`;
+    return { code: "receiver_redirects", severity, text: followed, remedy };
+  }
+  const counted = `${text} Only 200 is a success (A-10).`;
+  return { code: "receiver_fails", severity, text: counted, remedy: read };
+}
+
+/** A sentence about a recent rotation (A-19), which often is why a signature is refused. */
+function rotation({ clock, ledger }: World, { previous }: EndpointRecord): string {
+  const now = clock.now();
+  if (!previous || now - previous.until > rotationShownMs) return "";
+  const at = iso(previous.until);
+  if (now < previous.until)
+    return ` Its secret was rotated: until ${at}, attempts are signed with the previous one (A-19).`;
+  const what = ledger.get("rotation").mode === "pinned" ? "new deliveries" : "attempts";
+  return ` Its secret was rotated: since ${at}, ${what} are signed with the new one (A-19).`;
+}

@@ -1,0 +1,284 @@
+import { attemptRange } from "../lib/attempt-range.js";
+import { invalid, notFound } from "../errors.js";
+import { page } from "../service/pages.js";
+import { iso } from "../lib/iso.js";
+import type { World } from "../world.js";
+import { type AttemptRecord, type DeliveryRecord, type SendRecord } from "../state/records.js";
+import type { State } from "../state/state.js";
+import type { Table } from "../state/table.js";
+import { assumptionsBehind, assumptionsOfCall } from "./assumptions.js";
+import { bodyShape, whole } from "./body.js";
+import { curlCommand } from "./curl.js";
+import { signatureShape } from "./signature.js";
+import { findings, type Stray } from "./findings/findings.js";
+import { cursorOf, findCalls, mostCalls, type TimelineQuery } from "./search.js";
+import {
+  attemptSummary,
+  callShape,
+  clockShape,
+  deliveryShape,
+  eventShape,
+  maybe,
+} from "./shapes.js";
+
+/** What the control routes and the page show; both use these functions. */
+
+export interface Counts {
+  readonly calls: number;
+  readonly deliveries: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly waiting: number;
+  readonly sending: number;
+  /** Events that went to no endpoint. */
+  readonly not_sent: number;
+}
+
+export function countsOf({ calls, deliveries, tally }: State): Counts {
+  const { pending, attempting, succeeded, failed } = tally.deliveries;
+  return {
+    calls: calls.size,
+    deliveries: deliveries.size,
+    succeeded,
+    failed,
+    waiting: pending,
+    sending: attempting,
+    not_sent: tally.notSent,
+  };
+}
+
+export interface Surroundings {
+  /** Where the stream of changes is now. */
+  readonly position: { readonly epoch: string; readonly seq: number };
+  readonly baseUrl: string;
+  readonly dropped: number;
+  readonly stray: Stray | undefined;
+  /** When this process started, and when everything was removed last. */
+  readonly startedAt: number;
+  readonly resetAt: number | undefined;
+  /** In a file: a restart continues. */
+  readonly isKept: boolean;
+}
+
+export const overview = (
+  world: World,
+  { position, baseUrl, dropped, stray, startedAt, resetAt, isKept }: Surroundings,
+) => ({
+  ...position,
+  base_url: baseUrl,
+  started_at: iso(startedAt),
+  ...maybe("reset_at", resetAt === undefined ? undefined : iso(resetAt)),
+  is_kept: isKept,
+  clock: clockShape(world),
+  counts: countsOf(world.state),
+  dropped,
+  health: findings(world, stray),
+});
+
+export function timeline(world: World, query: TimelineQuery) {
+  const limit = query.limit ?? mostCalls;
+  return page(findCalls(world, query, limit + 1), limit, cursorOf, (call) =>
+    callShape(world, call),
+  );
+}
+
+/** @throws ApiError 404 */
+export function find<Item>(table: Table<Item>, id: string | undefined, noun: string): Item {
+  const item = table.get(id ?? "");
+  if (item === undefined)
+    throw notFound("id", `There is no such ${noun}. It may have been dropped or reset.`);
+  return item;
+}
+
+export function callDetail(world: World, id: string, full: boolean) {
+  const call = find(world.state.calls, id, "call");
+  const { headers, body, response } = call;
+  return {
+    ...callShape(world, call),
+    request: { headers, ...maybe("body", body && bodyShape(body, full)) },
+    ...maybe(
+      "response",
+      response && { headers: response.headers, body: bodyShape(response.body, full) },
+    ),
+  };
+}
+
+const encoder = new TextEncoder();
+
+export function sendDetail({ state }: World, id: string, full: boolean) {
+  const send = find(state.sends, id, "send");
+  const { html, text } = send;
+  return {
+    id,
+    call_id: send.callId,
+    email_id: send.emailId,
+    message_id: send.messageId,
+    status: send.status,
+    subject: send.subject,
+    from: send.from,
+    to: send.to,
+    message_class: send.messageClass,
+    created_at: iso(send.createdAt),
+    history: send.history.map((entry) => ({ ...entry, at: iso(entry.at) })),
+    next: send.next.map((entry) => ({ ...entry, at: iso(entry.at) })),
+    ...maybe("html", html === undefined ? undefined : { bytes: Buffer.byteLength(html) }),
+    ...maybe("text", text === undefined ? undefined : bodyShape(whole(encoder.encode(text)), full)),
+  };
+}
+
+/** The mail itself. @throws ApiError 404 */
+export function mailPart({ state }: World, id: string, part: "html" | "text"): string {
+  const send: SendRecord = find(state.sends, id, "send");
+  const content = send[part];
+  if (content === undefined) throw notFound("id", `This email has no ${part}.`);
+  return content;
+}
+
+/** The events that a send has raised, as far as they are stored. */
+export const eventsOfSend = ({ state }: World, id: string, callId: string) =>
+  (state.calls.get(callId)?.events ?? [])
+    .flatMap((event) => state.events.get(event) ?? [])
+    .filter(({ sendId }) => sendId === id);
+
+/** The call and the send that caused an item, as far as they are stored. */
+export const causesOf = ({ state }: World, callId: string, sendId: string | undefined) => ({
+  call: state.calls.get(callId),
+  send: sendId === undefined ? undefined : state.sends.get(sendId),
+});
+
+/** The newest delivery that has not succeeded after an attempt, or else the newest one. */
+export function noteworthyDelivery({ state }: World): DeliveryRecord | undefined {
+  const deliveries = state.deliveries.list();
+  return deliveries.findLast(hasFailed) ?? deliveries.at(-1);
+}
+
+/** Whether the last attempt failed, and none has succeeded. */
+export const hasFailed = ({ attempts, state }: DeliveryRecord): boolean =>
+  attempts.at(-1)?.ok === false && state !== "succeeded";
+
+/** A title for an item, and the result of a delivery's last attempt. */
+export function titleOf({ state }: World, id: string) {
+  const delivery = state.deliveries.get(id);
+  if (delivery) {
+    const last = delivery.attempts.at(-1);
+    return { title: delivery.type, result: last && attemptSummary(last) };
+  }
+  const call = state.calls.get(id);
+  const title = state.sends.get(id)?.subject ?? (call && `${call.method} ${call.path}`);
+  return title === undefined ? undefined : { title, result: undefined };
+}
+
+export function eventDetail(world: World, id: string) {
+  const event = find(world.state.events, id, "event");
+  return {
+    ...eventShape(world, event),
+    call_id: event.callId,
+    ...maybe("send_id", event.sendId),
+  };
+}
+
+/**
+ * The delivery of an id: its own, the delivery id that it has now, or the event id of one delivery.
+ *
+ * @throws ApiError 404, or 400 if several deliveries share the event id (A-27)
+ */
+export function findDelivery(world: World, id: string | undefined): DeliveryRecord {
+  const [found, ...others] = deliveriesNamed(world, id ?? "");
+  if (!found) throw notFound("id", "There is no such delivery. It may have been dropped or reset.");
+  if (others.length > 0)
+    throw invalid("id", "Several deliveries have this event id (A-27). Use a delivery id.");
+  return found;
+}
+
+function deliveriesNamed({ state }: World, id: string): readonly DeliveryRecord[] {
+  const known = state.deliveries.get(id);
+  if (known) return [known];
+  return Array.from(state.deliveries.all()).filter(
+    ({ deliveryId, eventId }) => deliveryId === id || eventId === id,
+  );
+}
+
+export function deliveryDetail(world: World, id: string, full: boolean) {
+  const delivery = findDelivery(world, id);
+  return {
+    ...deliveryShape(world, delivery),
+    event_id: delivery.eventId,
+    source_event_id: delivery.sourceEventId,
+    delivery_id: delivery.deliveryId,
+    subscription_id: delivery.subscriptionId,
+    type: delivery.type,
+    call_id: delivery.callId,
+    ...maybe("send_id", world.state.events.get(delivery.sourceEventId)?.sendId),
+    created_at: iso(delivery.createdAt),
+    body: bodyShape(whole(delivery.body), full),
+  };
+}
+
+/** @throws ApiError 404 */
+export function findAttempt(
+  world: World,
+  id: string | undefined,
+  n: string | undefined,
+): { readonly delivery: DeliveryRecord; readonly attempt: AttemptRecord } {
+  const delivery = findDelivery(world, id);
+  const attempt = delivery.attempts.find((one) => String(one.n) === n);
+  if (!attempt) {
+    const { first, last } = attemptRange(delivery.attempts);
+    const has = last === 0 ? "no attempts" : `the attempts ${first} to ${last}`;
+    throw notFound("n", `This delivery has ${has}.`);
+  }
+  return { delivery, attempt };
+}
+
+export async function attemptDetail(world: World, id: string, n: string, full: boolean) {
+  const { delivery, attempt } = findAttempt(world, id, n);
+  const { url, headers, response, error, ms } = attempt;
+  const { error: _kind, ...summary } = attemptSummary(attempt);
+  return {
+    ...summary,
+    attempt: attempt.attempt,
+    delivery_id: delivery.id,
+    request: { url, headers, body: bodyShape(whole(attempt.body ?? delivery.body), full) },
+    ...maybe(
+      "response",
+      response && {
+        status: response.status,
+        headers: response.headers,
+        body: bodyShape(response.body, full),
+        ms,
+      },
+    ),
+    ...maybe("error", error),
+    signature: await signatureShape(world, delivery, attempt),
+    assumptions: assumptionsBehind(attempt),
+  };
+}
+
+/**
+ * The assumptions behind an item of the timeline. None if it is not stored.
+ *
+ * @param shownAttempt returns the number of the attempt of a delivery that is shown
+ */
+export function assumptionsOfItem(
+  world: World,
+  id: string,
+  shownAttempt: (attempts: DeliveryRecord["attempts"]) => number,
+): readonly string[] {
+  const call = world.state.calls.get(id);
+  if (call) return assumptionsOfCall(world, call);
+  if (id.startsWith("send_"))
+    return assumptionsOfCall(world, { method: "POST", path: "/v1/emails" });
+  if (id.startsWith("src_")) return ["A-03", "A-04"];
+  const [delivery] = deliveriesNamed(world, id);
+  if (!delivery) return [];
+  const shown = shownAttempt(delivery.attempts);
+  const attempt = delivery.attempts.find(({ n }) => n === shown);
+  const ids = new Set(deliveryShape(world, delivery).assumptions);
+  for (const one of attempt ? assumptionsBehind(attempt) : []) ids.add(one);
+  return Array.from(ids).toSorted();
+}
+
+export function attemptCurl(world: World, id: string, n: string): string {
+  const { delivery, attempt } = findAttempt(world, id, n);
+  return curlCommand({ ...attempt, body: attempt.body ?? delivery.body });
+}

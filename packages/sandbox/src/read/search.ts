@@ -1,0 +1,150 @@
+import { z } from "zod";
+import { invalid } from "../errors.js";
+import type { World } from "../world.js";
+import type { CallRecord, DeliveryRecord } from "../state/records.js";
+import { deliveriesOf, eventsOf, receiverCode } from "./shapes.js";
+
+/** The states of deliveries in the words of the page, and events that went to no endpoint. */
+const states = ["waiting", "failed", "succeeded", "sending", "not_sent"] as const;
+
+/** The page's words for the states of A-08. */
+export const stateWords = {
+  pending: "waiting",
+  attempting: "sending",
+  succeeded: "succeeded",
+  failed: "failed",
+} as const satisfies Record<DeliveryRecord["state"], (typeof states)[number]>;
+
+export const mostCalls = 100;
+
+export const timelineQuery = z.object({
+  state: z.enum(states).optional(),
+  type: z.string().max(200).optional(),
+  endpoint_id: z.string().max(200).optional(),
+  q: z.string().max(200).optional(),
+  before: z.string().max(200).optional(),
+  limit: z
+    .string()
+    .regex(/^(?:[1-9]\d?|100)$/, `must be a number from 1 to ${mostCalls}`)
+    .transform(Number)
+    .optional(),
+});
+
+export type TimelineQuery = z.output<typeof timelineQuery>;
+
+/** Returns at most `limit` calls that match, newest first, from the cursor on. */
+export function findCalls(world: World, query: TimelineQuery, limit: number): CallRecord[] {
+  const calls = world.state.calls.list();
+  const text = query.q?.trim().toLowerCase() ?? "";
+  const found: CallRecord[] = [];
+  const end = query.before === undefined ? calls.length : endBefore(calls, query.before);
+  for (let at = end - 1; ; at -= 1) {
+    const call = calls[at];
+    if (!call || found.length === limit) return found;
+    if (matchesFilter(world, call, query) && (text === "" || matchesText(world, call, text)))
+      found.push(call);
+  }
+}
+
+/** The cursor of {@link findCalls} that continues after a call. */
+export const cursorOf = ({ at, id }: Pick<CallRecord, "at" | "id">): string =>
+  Buffer.from(`${at} ${id}`).toString("base64url");
+
+const partsOf = (cursor: string) =>
+  /^(\d{1,16}) (call_\w+)$/.exec(Buffer.from(cursor, "base64url").toString());
+
+export const isCursor = (text: string): boolean => partsOf(text) !== null;
+
+/** The place of the call of a cursor, which may have been dropped meanwhile: those before it are older. */
+function endBefore(calls: readonly CallRecord[], cursor: string): number {
+  const [, at, id] = partsOf(cursor) ?? [];
+  if (at === undefined) throw invalid("before", "before must be the next_cursor of a page.");
+  const known = calls.findLastIndex((call) => call.id === id);
+  return known >= 0 ? known : calls.findLastIndex((call) => call.at < Number(at)) + 1;
+}
+
+/** All conditions on one delivery, or on an event that went nowhere. */
+function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): boolean {
+  const { state, type, endpoint_id: endpointId } = query;
+  if (state === undefined && type === undefined && endpointId === undefined) return true;
+  const matchesDelivery = (delivery: DeliveryRecord) =>
+    (state === undefined || stateWords[delivery.state] === state) &&
+    (endpointId === undefined || delivery.endpointId === endpointId);
+  return eventsOf(world, call).some((event) => {
+    if (type !== undefined && event.type !== type) return false;
+    if (endpointId === undefined && event.notSent !== undefined)
+      return state === undefined || state === "not_sent";
+    return deliveriesOf(world, event).some(matchesDelivery);
+  });
+}
+
+/** Shorter texts would be found in many random ids and keys. */
+const shortestIdPart = 5;
+
+/** What a search looks at, in lower case. */
+interface Words {
+  readonly revision: number;
+  readonly ids: string;
+  readonly texts: string;
+  readonly statuses: ReadonlySet<string>;
+}
+
+/** Collected once for each revision of a call: a search looks at all calls. */
+const words = new WeakMap<CallRecord, Words>();
+
+function wordsOf(world: World, call: CallRecord): Words {
+  const revision = world.state.tally.revisionOf(call.id);
+  const known = words.get(call);
+  if (known?.revision === revision) return known;
+  const send = call.sendId === undefined ? undefined : world.state.sends.get(call.sendId);
+  const events = eventsOf(world, call);
+  const deliveries = events.flatMap((event) => deliveriesOf(world, event));
+  const attempts = deliveries.flatMap((delivery) => delivery.attempts);
+  const ids = [
+    call.id,
+    call.idempotencyKey,
+    call.faultId,
+    send?.id,
+    send?.emailId,
+    send?.messageId,
+    ...events.map(({ id }) => id),
+    ...deliveries.flatMap((one) => [one.id, one.deliveryId, one.eventId, one.endpointId]),
+  ];
+  const texts = [
+    call.path,
+    call.method,
+    call.code,
+    send?.subject,
+    send?.from,
+    ...(send?.to ?? []),
+    ...events.flatMap(({ type, notSent }) => [type, notSent]),
+    ...deliveries.map(({ endpointId }) => world.state.endpoints.get(endpointId)?.url),
+    ...attempts.flatMap((attempt) => [attempt.error?.kind, receiverCode(attempt)]),
+  ];
+  const made = {
+    revision,
+    ids: joined(ids),
+    texts: joined(texts),
+    statuses: new Set(
+      [call.status, ...attempts.map(({ response }) => response?.status)].map(String),
+    ),
+  };
+  words.set(call, made);
+  return made;
+}
+
+/** A separator that no search has keeps one text from running into the next. */
+const joined = (parts: readonly (string | undefined)[]): string =>
+  parts
+    .filter((part) => part !== undefined)
+    .join("\0")
+    .toLowerCase();
+
+function matchesText(world: World, call: CallRecord, text: string): boolean {
+  const { ids, texts, statuses } = wordsOf(world, call);
+  return (
+    texts.includes(text) ||
+    statuses.has(text) ||
+    (text.length >= shortestIdPart && ids.includes(text))
+  );
+}

@@ -1,0 +1,168 @@
+import { attemptRange } from "../lib/attempt-range.js";
+import type { DueItem } from "../clock.js";
+import { faultDelayMs, faultStatus, slotsLeft } from "../faults.js";
+import { iso } from "../lib/iso.js";
+import { endpointResource } from "../service/resources.js";
+import type { World } from "../world.js";
+import {
+  type AttemptRecord,
+  type CallRecord,
+  type DeliveryRecord,
+  type EndpointRecord,
+  type EventRecord,
+  type FaultRecord,
+} from "../state/records.js";
+import { assumptionsOf } from "./assumptions.js";
+import { strictText } from "./body.js";
+
+/* Records as the control routes show them. No secret and no API key is in them. */
+
+export const hint = (secret: string): string => `…${secret.slice(-4)}`;
+
+/** `{ [name]: value }`, or nothing if there is no value. */
+export const maybe = <Name extends string, Value>(name: Name, value: Value | undefined) =>
+  (value === undefined ? {} : { [name]: value }) as { readonly [Key in Name]?: Value };
+
+export function callShape(world: World, call: CallRecord) {
+  const send = call.sendId === undefined ? undefined : world.state.sends.get(call.sendId);
+  return {
+    id: call.id,
+    at: iso(call.at),
+    method: call.method,
+    path: call.path,
+    status: call.status,
+    ...maybe("code", call.code),
+    ms: call.ms,
+    ...maybe("idempotency_key", call.idempotencyKey),
+    replayed: call.replayed === true,
+    ...maybe("fault_id", call.faultId),
+    // The client received no response.
+    ...maybe("lost", call.lost),
+    ...maybe("notes", call.notes),
+    ...maybe(
+      "send",
+      send && {
+        id: send.id,
+        subject: send.subject,
+        to: send.to,
+        history: send.history.map((entry) => ({ ...entry, at: iso(entry.at) })),
+      },
+    ),
+    events: eventsOf(world, call).map((event) => eventShape(world, event)),
+  };
+}
+
+export const eventsOf = ({ state }: World, call: CallRecord): readonly EventRecord[] =>
+  call.events.flatMap((id) => state.events.get(id) ?? []);
+
+export const deliveriesOf = ({ state }: World, event: EventRecord): readonly DeliveryRecord[] =>
+  event.deliveries.flatMap((id) => state.deliveries.get(id) ?? []);
+
+export const eventShape = (world: World, event: EventRecord) => ({
+  id: event.id,
+  type: event.type,
+  at: iso(event.at),
+  ...maybe("not_sent", event.notSent),
+  deliveries: deliveriesOf(world, event).map((delivery) => deliveryShape(world, delivery)),
+});
+
+export const deliveryShape = (world: World, delivery: DeliveryRecord) => ({
+  id: delivery.id,
+  endpoint_id: delivery.endpointId,
+  url: world.state.endpoints.get(delivery.endpointId)?.url ?? "",
+  state: delivery.state,
+  ...maybe("edited", delivery.edited),
+  attempts: delivery.attempts.map(attemptSummary),
+  ...maybe("dropped_attempts", attemptRange(delivery.attempts).first - 1 || undefined),
+  ...maybe("next", nextAttempt(world, delivery)),
+  assumptions: assumptionsOf(delivery),
+});
+
+export const attemptSummary = (attempt: AttemptRecord) => ({
+  n: attempt.n,
+  trigger: attempt.trigger,
+  started_at: iso(attempt.startedAt),
+  ms: attempt.ms,
+  ok: attempt.ok,
+  ...maybe("status", attempt.response?.status),
+  ...maybe("code", receiverCode(attempt)),
+  ...maybe("error", attempt.error?.kind),
+  ...maybe("fault_id", attempt.faultId),
+  ...maybe("tamper", attempt.tamper),
+});
+
+/** The attempt that is waiting: its `X-SVC-Attempt`, and that of the schedule's last one (A-09). */
+function nextAttempt({ ledger }: World, delivery: DeliveryRecord) {
+  if (delivery.nextAttemptAt === undefined) return undefined;
+  const n = delivery.attempt + 1;
+  const retries = Math.max(0, ledger.get("delivery.retry").length - delivery.retries);
+  const isRedelivery = delivery.trigger === "redeliver";
+  // A redelivery that fails continues the schedule that it has interrupted, or ends the delivery.
+  const resumed = delivery.resumeAt === undefined ? 0 : retries + 1;
+  return { n, of: n + (isRedelivery ? resumed : retries), at: iso(delivery.nextAttemptAt) };
+}
+
+/** Parsed once: a search asks for it again and again. */
+const codes = new WeakMap<AttemptRecord, { readonly code: string | undefined }>();
+
+/** The code of a receiver's response of the form `{"error":{"code":…}}`. */
+export function receiverCode(attempt: AttemptRecord): string | undefined {
+  const known = codes.get(attempt);
+  if (known) return known.code;
+  const code = codeIn(attempt.response?.body.content);
+  codes.set(attempt, { code });
+  return code;
+}
+
+function codeIn(content: Uint8Array | undefined): string | undefined {
+  try {
+    const parsed = JSON.parse(strictText(content ?? new Uint8Array()) ?? "") as {
+      readonly error?: { readonly code?: unknown };
+    } | null;
+    const code = parsed?.error?.code;
+    return typeof code === "string" ? code.slice(0, 100) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const endpointShape = (endpoint: EndpointRecord) => ({
+  ...endpointResource(endpoint),
+  created_at: iso(endpoint.createdAt),
+  secret_hint: hint(endpoint.secret),
+  ...maybe(
+    "previous",
+    endpoint.previous && {
+      secret_hint: hint(endpoint.previous.secret),
+      until: iso(endpoint.previous.until),
+    },
+  ),
+});
+
+export const faultShape = (fault: FaultRecord) => ({
+  id: fault.id,
+  target: fault.target,
+  kind: fault.kind,
+  ...maybe("status", fault.status),
+  ...maybe("retry_after", fault.retryAfter),
+  ...maybe("delay_ms", fault.delayMs),
+  cancelled: fault.cancelled === true,
+  slots: fault.slots.map(({ usedBy }) => ({ what: faultText(fault), ...maybe("used_by", usedBy) })),
+  left: slotsLeft(fault),
+});
+
+/** What one use of a fault does. */
+export function faultText(fault: FaultRecord): string {
+  if (fault.kind === "status") return `status ${faultStatus(fault)}`;
+  if (fault.kind === "slow") return `slow by ${faultDelayMs(fault)} ms`;
+  return fault.kind.replace("_", " ");
+}
+
+export const clockShape = ({ clock }: World, item?: DueItem) => ({
+  mode: clock.mode,
+  ...(clock.mode === "accelerated" ? { speed: clock.speed } : {}),
+  now: iso(clock.now()),
+  offset_ms: Math.round(clock.offsetMs),
+  ...(clock.nextDue === undefined ? {} : { next_due: iso(clock.nextDue) }),
+  ...maybe("item", item),
+});

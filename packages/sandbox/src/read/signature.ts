@@ -1,0 +1,93 @@
+import { sign, type SecretKey } from "@svc-webhooks/core";
+import { explain, type Explanation } from "@svc-webhooks/explain";
+import { keyOf } from "../delivery/signing.js";
+import type { World } from "../world.js";
+import type { AttemptRecord, DeliveryRecord } from "../state/records.js";
+import { hint, maybe } from "./shapes.js";
+
+/** The secret that signed an attempt, and the other ones that its endpoint has had. */
+interface Signer {
+  /** Undefined if that secret has been replaced more than once since. */
+  readonly secret: string | undefined;
+  /** The keys that a receiver may use now, first the one that signed. */
+  readonly keys: readonly [SecretKey, ...SecretKey[]];
+  readonly previous: readonly SecretKey[];
+}
+
+export const signatureHeaders = ({ headers }: AttemptRecord): readonly string[] =>
+  headers.filter(([name]) => name.toLowerCase() === "x-svc-signature").map(([, value]) => value);
+
+async function signerOf(
+  { state, ledger }: World,
+  delivery: DeliveryRecord,
+  attempt: AttemptRecord,
+): Promise<Signer> {
+  const endpoint = state.endpoints.get(delivery.endpointId);
+  const rule = ledger.get("secret.key");
+  const current = endpoint?.secret ?? "";
+  const older = [endpoint?.previous?.secret, delivery.pinnedSecret].filter(
+    (secret) => secret !== undefined && secret !== current,
+  ) as readonly string[];
+  const others = Array.from(new Set(older));
+  const [sent = ""] = signatureHeaders(attempt);
+  for (const secret of [current, ...others]) {
+    // A-20 may have been changed since.
+    for (const form of [rule, rule === "text" ? "base64" : "text"] as const) {
+      const key = keyOf(secret, form);
+      const genuine = await sign(delivery.body, key);
+      // A tampered one may have no prefix.
+      if (sent === "" || !genuine.endsWith(sent)) continue;
+      const valid = secret === current ? [] : [keyOf(current, rule)];
+      const previous = others.filter((other) => other !== secret);
+      return {
+        secret,
+        keys: [key, ...valid],
+        previous: previous.map((other) => keyOf(other, rule)),
+      };
+    }
+  }
+  return {
+    secret: attempt.tamper === undefined ? undefined : current,
+    keys: [keyOf(current, rule)],
+    previous: others.map((other) => keyOf(other, rule)),
+  };
+}
+
+/** The signature of an attempt, next to the one that its bytes should have. */
+export async function signatureShape(
+  world: World,
+  delivery: DeliveryRecord,
+  attempt: AttemptRecord,
+) {
+  const { secret, keys } = await signerOf(world, delivery, attempt);
+  const [header] = signatureHeaders(attempt);
+  return {
+    ...maybe("header", header),
+    expected:
+      secret === undefined ? (header ?? "") : await sign(attempt.body ?? delivery.body, keys[0]),
+    ...maybe("secret_hint", secret === undefined ? undefined : hint(secret)),
+    verdict: attempt.tamper === undefined ? "correct" : "tampered",
+    ...maybe("tamper", attempt.tamper),
+  } as const;
+}
+
+/** Why the signature that a receiver computed differs from the one of an attempt. */
+export async function explainAttempt(
+  world: World,
+  delivery: DeliveryRecord,
+  attempt: AttemptRecord,
+  value: string,
+): Promise<Explanation> {
+  const { keys, previous } = await signerOf(world, delivery, attempt);
+  const rule = world.ledger.get("secret.key");
+  const others = Array.from(world.state.endpoints.all()).filter(
+    ({ id }) => id !== delivery.endpointId,
+  );
+  return explain({
+    body: attempt.body ?? delivery.body,
+    signature: value,
+    secrets: keys,
+    previousSecrets: previous,
+    otherSecrets: others.map(({ secret }) => keyOf(secret, rule)),
+  });
+}

@@ -1,0 +1,114 @@
+import { domainToASCII } from "node:url";
+import { invalid } from "../errors.js";
+import type { AccountId, DomainRecord } from "../state/records.js";
+import { domainFields } from "./resources.js";
+import type { Service } from "./service.js";
+
+/**
+ * Adds a domain. One that the account has added before is returned unchanged (A-05).
+ *
+ * @throws ApiError 400 if it is not the name of a domain
+ */
+export function addDomain(
+  { state, ids, clock }: Service,
+  account: AccountId,
+  text: string,
+): { readonly domain: DomainRecord; readonly isNew: boolean } {
+  const name = asciiName(text);
+  if (name === "")
+    throw invalid("domain_name", "domain_name must be a domain name such as mail.example.test.");
+  const existing = domainByName(state.domains.all(), account, name);
+  if (existing) return { domain: existing, isNew: false };
+  const domain = state.domains.put({
+    id: ids.next("dom"),
+    account,
+    name,
+    createdAt: clock.now(),
+    status: "pending",
+  });
+  return { domain, isNew: true };
+}
+
+/** Verifies a domain with the outcome that A-05 gives it. */
+export function verifyDomain(service: Service, domain: DomainRecord, callId: string): DomainRecord {
+  const rule = service.ledger.get("domain.states");
+  const fails = rule === "by-name" ? /(?:^|\.)fail\.test$/.test(domain.name) : rule === "failed";
+  return endVerification(service, domain, fails ? "failed" : "verified", callId);
+}
+
+/** Ends a verification, and raises its event. */
+export function endVerification(
+  service: Service,
+  domain: DomainRecord,
+  outcome: "verified" | "failed",
+  callId: string,
+): DomainRecord {
+  domain.status = outcome;
+  if (outcome === "verified") domain.verifiedAt = service.clock.now();
+  else delete domain.verifiedAt;
+  service.state.domains.put(domain);
+  service.raise({
+    account: domain.account,
+    callId,
+    occasion: `domain.${outcome}`,
+    data: domainFields(domain),
+  });
+  return domain;
+}
+
+/**
+ * Notes, or refuses, a send from a domain that is not verified (A-06).
+ *
+ * @throws ApiError 400 if A-06 is `reject`
+ */
+export function checkSender(
+  { state, ledger, log }: Service,
+  account: AccountId,
+  from: string,
+  call: { id: string; notes?: readonly string[] },
+): void {
+  const rule = ledger.get("domain.unverifiedFrom");
+  const name = asciiName(from.slice(from.lastIndexOf("@") + 1));
+  if (rule === "allow" || domainByName(state.domains.all(), account, name)?.status === "verified")
+    return;
+  if (rule === "reject") {
+    throw invalid(
+      "from",
+      `The domain ${name} of \`from\` must be added and verified first (A-06).`,
+    );
+  }
+  call.notes = [
+    `The domain ${name} of \`from\` is not verified. In production, add and verify it first (A-06).`,
+  ];
+  if (!isFirstWarning(log, name)) return;
+  log(
+    `${call.id}: accepted although ${name} is not verified (A-06). Later emails from it are not reported.`,
+  );
+}
+
+const asciiName = (text: string) => domainToASCII(text.toLowerCase());
+
+function domainByName(
+  domains: Iterable<DomainRecord>,
+  account: AccountId,
+  name: string,
+): DomainRecord | undefined {
+  for (const candidate of domains) {
+    if (candidate.account === account && candidate.name === name) return candidate;
+  }
+  return undefined;
+}
+
+/** The unverified domains that each log has reported: the sandboxes of a process share the default log. */
+const warned = new WeakMap<Service["log"], Set<string>>();
+
+/** The number of names that are remembered per log, so that invented names cannot fill the memory. */
+const mostWarned = 1_000;
+
+function isFirstWarning(log: Service["log"], name: string): boolean {
+  const names = warned.get(log) ?? new Set();
+  warned.set(log, names);
+  if (names.has(name) || names.size >= mostWarned) return false;
+  names.add(name);
+  return true;
+}
