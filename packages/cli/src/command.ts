@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Paint } from "./lib/paint.js";
+import type { Line, Output } from "./paint.js";
 
 /** An option of a command. `parseArgs`, `--help` and the pages in `docs/cli` are made from it. */
 export interface OptionSpec {
@@ -27,12 +27,6 @@ export type ValuesOf<Specs extends OptionSpecs> = {
   readonly [Name in keyof Specs]: ValueOf<Specs[Name]>;
 };
 
-export interface Output {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  write(text: string): unknown;
-}
-
 /** What a command may use of its process. */
 export interface Process {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -49,11 +43,12 @@ export interface Context<Specs extends OptionSpecs = OptionSpecs> extends Proces
   readonly args: readonly string[];
   readonly options: ValuesOf<Specs>;
   readonly json: boolean;
-  /** Colours for stdout: none unless it is a terminal and `NO_COLOR` is unset. */
-  readonly paint: Paint;
-  /** Writes a result to stdout: the value as one line of JSON with `--json`, the text else. */
-  readonly show: (value: object, text: string) => void;
-  /** Writes a line for people to stderr. */
+  /**
+   * Writes a result to stdout: the value as one line of JSON with `--json`, the lines else. Control
+   * characters and secrets of what they contain are not written, except `revealed`.
+   */
+  readonly show: (value: object, lines: readonly Line[], revealed?: string) => void;
+  /** Writes a line for people to stderr, as `show` does. */
   readonly note: (line: string) => void;
 }
 

@@ -25,6 +25,11 @@ export class Failure extends Error {
   }
 }
 
+/** Whether the address has refused the connection. `fetch` has the reason as a cause. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof Error &&
+  ((error as NodeJS.ErrnoException).code === "ECONNREFUSED" || isRefusal(error.cause));
+
 /** A connection that several addresses refused has an error with a code and no message. */
 export function messageOf(error: unknown): string {
   const { message, code } = Object(error) as {

@@ -4,9 +4,10 @@ import type { Process } from "./command.js";
 import { commands, type CommandEntry } from "./commands.js";
 import { Failure, messageOf, UsageError } from "./errors.js";
 import { helpOf, overview } from "./help.js";
+import { conceal } from "./lib/mask.js";
 import { nearest } from "./lib/nearest.js";
-import { paintFor } from "./lib/paint.js";
-import { masked, printable } from "./lib/text.js";
+import { writeJson, writeLines } from "./lib/terminal/output.js";
+import { paintFor } from "./paint.js";
 
 /**
  * Runs a command line. Never rejects.
@@ -15,6 +16,8 @@ import { masked, printable } from "./lib/text.js";
  */
 export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2> {
   const args = asOptions(words);
+  // What the command calls may print its environment.
+  for (const name of ["SVC_API_KEY", "SVC_WEBHOOK_SECRET"]) conceal(process.env[name] ?? "");
   const entry = entryOf(args);
   try {
     return await dispatch(args, entry, process);
@@ -61,25 +64,20 @@ async function dispatch(
   return command.run({
     ...process,
     ...given,
-    paint: paintFor(stdout, process.env),
-    show: (value, text) => void stdout.write(`${given.json ? safeJson(value) : text}\n`),
-    note: (line) => void stderr.write(`${masked(line)}\n`),
+    show(value, lines, revealed) {
+      if (given.json) writeJson(stdout, value, revealed);
+      else writeLines(stdout, lines, paintFor(stdout, process.env), revealed);
+    },
+    note: (line) => writeLines(stderr, [line]),
   });
 }
-
-/** JSON whose characters do nothing to a terminal. */
-const safeJson = (value: object) =>
-  JSON.stringify(value).replaceAll(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, (character) =>
-    character
-      .split("")
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-      .join(""),
-  );
 
 const isHelp = (arg: string | undefined) => arg === "--help" || arg === "-h";
 
 /** The commands of two words that start with this one. */
 const groupOf = (word = "") => commands.filter(({ name }) => name.startsWith(`${word} `));
+
+const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
 
 function unknownCommand(args: readonly string[]): UsageError {
   const [first = "", second = ""] = args;
@@ -87,15 +85,19 @@ function unknownCommand(args: readonly string[]): UsageError {
     return new UsageError("Options follow the command.", "svc-webhooks --help lists all commands.");
   const group = groupOf(first);
   const two = `${first} ${second}`;
-  const name = group.length > 0 && second !== "" ? two : first;
+  if (group.length > 0) {
+    const words = group.map((one) => one.name.slice(first.length + 1));
+    const missing = `\`${first}\` needs a subcommand: ${anyOf.format(words)}.`;
+    if (second === "") return new UsageError(missing, `svc-webhooks ${first} --help lists them.`);
+    const near = nearest(second, words);
+    const hint = near === undefined ? missing : `Did you mean \`${first} ${near}\`?`;
+    return new UsageError(`The command ${two} does not exist.`, hint);
+  }
   const names = commands.map((one) => one.name);
-  const near = group.length > 0 ? undefined : (nearest(two, names) ?? nearest(first, names));
-  const known =
-    group.length > 0
-      ? `There are ${group.map((one) => one.name).join(", ")}.`
-      : "svc-webhooks --help lists all commands.";
+  const near = nearest(two, names) ?? nearest(first, names);
+  const known = "svc-webhooks --help lists all commands.";
   const hint = near === undefined ? known : `Did you mean ${near}? ${known}`;
-  return new UsageError(`The command ${name} does not exist.`, hint);
+  return new UsageError(`The command ${first} does not exist.`, hint);
 }
 
 /** One line: the cause, then the fix. */
@@ -108,15 +110,10 @@ async function report(
   const isOurs = error instanceof UsageError || error instanceof Failure;
   const { codeOf } = await import("@svc-webhooks/core");
   const code = isOurs ? error.code : (codeOf(error) ?? "unexpected_error");
-  const [message, hint] = [messageOf(error), isOurs ? error.hint : ""].map((text) =>
-    masked(printable(text)),
-  );
+  const [message, hint] = [messageOf(error), isOurs ? error.hint : ""];
   const program = name === undefined ? "svc-webhooks" : `svc-webhooks ${name}`;
-  stderr.write(
-    json
-      ? `${JSON.stringify({ error: { code, message, ...(hint && { hint }) } })}\n`
-      : `${[`${program}:`, message, hint].filter(Boolean).join(" ")}\n`,
-  );
+  if (json) writeJson(stderr, { error: { code, message, ...(hint && { hint }) } });
+  else writeLines(stderr, [[`${program}: `, message, hint && ` ${hint}`]]);
   const isWrongUsage = error instanceof UsageError || (!isOurs && codeOf(error) !== undefined);
   return isWrongUsage ? 2 : 1;
 }

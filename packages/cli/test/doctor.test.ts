@@ -1,13 +1,16 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { getRequestListener } from "@hono/node-server";
 import { createReceiver, type Receiver } from "@svc-webhooks/core";
 import { webhooks as express } from "@svc-webhooks/express";
 import { webhooks as hono } from "@svc-webhooks/hono";
+import { startModule } from "@svc-webhooks/kit/programs";
 import { listen } from "@svc-webhooks/kit/servers";
 import { webhooks as next } from "@svc-webhooks/next";
 import { webhooks as node } from "@svc-webhooks/node";
+import { fixture } from "@svc-webhooks/testing";
 import expressApp, { type Express } from "express";
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
@@ -69,15 +72,17 @@ function limited(retryAfter: () => string): RequestListener {
   };
 }
 
-/** Accepts what has the body of the fixtures. */
-const isEnvelope = (body: Buffer) => {
-  const { event_id, type, created_at, data } = JSON.parse(body.toString()) as Record<
-    string,
-    unknown
-  >;
-  const texts = [event_id, type, created_at].every((one) => typeof one === "string");
-  return texts && typeof (data as { email_id?: unknown } | undefined)?.email_id === "string";
-};
+/** Whether a value has all fields of another, at any depth, with values of their types. */
+const hasFieldsOf = (model: unknown, value: unknown): boolean =>
+  typeof model === "object" && model !== null
+    ? Object.entries(model).every(([name, one]) => {
+        const fields = Object(value) as Readonly<Record<string, unknown>>;
+        return hasFieldsOf(one, fields[name]);
+      })
+    : typeof value === typeof model;
+
+/** Accepts complete events of the service. */
+const isEnvelope = (body: Buffer) => hasFieldsOf(fixture("email.sent"), JSON.parse(String(body)));
 
 describe("finds nothing wrong with hand-written receivers without a mistake", () => {
   test.each<[string, () => RequestListener]>([
@@ -96,6 +101,15 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
         }),
     ],
     [
+      "an empty body is an error",
+      () => handWritten((body, signature) => (body.length > 0 ? isGenuine(body, signature) : 500)),
+    ],
+    [
+      "a limit of exactly 64 KiB",
+      () =>
+        handWritten((body, signature) => (body.length > 65_536 ? 413 : isGenuine(body, signature))),
+    ],
+    [
       "the body is validated",
       () =>
         handWritten((body, signature) =>
@@ -106,6 +120,36 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
     const { code, value } = await examine(make());
     expect({ code, findings: value["findings"] }).toEqual({ code: 0, findings: [] });
     expect(value["not_judged"]).toHaveLength(5);
+  });
+
+  test.each([403, 429, 503])(
+    "a lock that responds with %i after wrong signatures is named once as not judged",
+    async (status) => {
+      const { code, value, findings } = await examine(locking(isGenuine, status));
+      expect([code, findings]).toEqual([0, []]);
+      const [first, ...others] = value["not_judged"] as readonly string[];
+      expect(first).toMatch(/^everything else, because .+: status (?:403|429|503)\.$/);
+      expect(others).toHaveLength(5);
+    },
+  );
+
+  test.each([
+    ["closes connections", hangUp],
+    ["leaves requests without a response", () => {}],
+  ])("a lock that %s after wrong signatures is named once as not judged", async (_how, drop) => {
+    const { code, value, findings } = await examine(locking(isGenuine, drop));
+    expect([code, findings]).toEqual([0, []]);
+    const [first, ...others] = value["not_judged"] as readonly string[];
+    expect(first).toMatch(/^everything else, because .+ as a lock does: .+: no response \(.+\)\.$/);
+    expect(others).toHaveLength(5);
+  });
+
+  test("the text states how many probes a lock has left", async () => {
+    const url = `http://127.0.0.1:${await listen(locking(isGenuine, 429, 3))}/`;
+    const { code, stdout } = await cli(["doctor", url, "--secret-env=SECRET"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("\nStopped after 5 of 28 probes; no mistake found until then.\n");
+    expect(stdout).not.toContain("No mistake found.");
   });
 
   test("a rate limit that demands a long pause is named once as not judged", async () => {
@@ -119,6 +163,63 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
     const [first, ...others] = value["not_judged"] as readonly string[];
     expect(first).toMatch(/^everything else, because of a rate limit: .+: status 429\.$/);
     expect(others).toHaveLength(5);
+  });
+});
+
+const hangUp = ({ socket }: IncomingMessage) => void socket.destroy();
+
+/** Refuses everything after some wrong signatures, with a status or without a response. */
+function locking(
+  isRight: (body: Buffer, signature: string) => boolean,
+  lock: number | ((request: IncomingMessage) => void),
+  most = 5,
+): RequestListener {
+  let wrong = 0;
+  const judging = handWritten((body, signature) => {
+    if (wrong >= most && typeof lock === "number") return lock;
+    if (isRight(body, signature)) return true;
+    wrong += 1;
+    return false;
+  });
+  return (request, response) => {
+    if (wrong >= most && typeof lock !== "number") lock(request);
+    else judging(request, response);
+  };
+}
+
+describe("findings that a lock or a limit interrupts are printed", () => {
+  const unsigned = (body: Buffer, signature: string) =>
+    signature === "" || isGenuine(body, signature);
+
+  const locks = [
+    [403, 403],
+    [429, 429],
+    ["closed connections", hangUp],
+  ] as const;
+
+  test.each(locks)("an accepted forgery before a lock with %s", async (_name, lock) => {
+    const { ids, value } = await examine(locking(unsigned, lock));
+    expect(ids).toEqual(["unsigned_accepted"]);
+    expect(value["not_judged"]).toHaveLength(6);
+  });
+
+  test.each([locks[1], locks[2]])(
+    "a genuine delivery that is refused, while its cause is looked for before a lock with %s",
+    async (_name, lock) => {
+      const never = (body: Buffer, signature: string) =>
+        signed(body, "whsec_another") === signature;
+      const { ids, value } = await examine(locking(never, lock));
+      expect(ids).toEqual(["wrong_secret"]);
+      expect(value["not_judged"]).toHaveLength(6);
+    },
+  );
+
+  test.each(locks)("an altered body before a lock with %s", async (_name, lock) => {
+    const trimmed = (body: Buffer, signature: string) =>
+      signature === signed(body.toString().trim());
+    const { ids, value } = await examine(locking(trimmed, lock, 20));
+    expect(ids).toEqual(["body_altered"]);
+    expect(value["not_judged"]).toHaveLength(6);
   });
 });
 
@@ -362,7 +463,69 @@ const bad: readonly Bad[] = [
     listener: handWritten((body, signature) => signature.split("=")[1] === hmac(body)),
     ids: ["prefix_not_checked"],
   },
-  ...["", "undefined"].map((key) => ({
+  {
+    name: "a prefix in any case",
+    listener: handWritten((body, signature) =>
+      isGenuine(body, signature.replace(/^sha256=/i, "sha256=")),
+    ),
+    ids: ["prefix_not_checked"],
+  },
+  {
+    name: "a hash of the body in place of its HMAC",
+    listener: handWritten(
+      (body, signature) =>
+        isGenuine(body, signature) ||
+        signature === `sha256=${createHash("sha256").update(body).digest("hex")}`,
+    ),
+    ids: ["plain_hash_accepted"],
+  },
+  {
+    name: "64 digits of which the first 32 are compared",
+    listener: handWritten(
+      (body, signature) =>
+        /^sha256=[0-9a-f]{64}$/.test(signature) && signed(body).startsWith(signature.slice(0, 39)),
+    ),
+    ids: ["short_signature_accepted"],
+  },
+  {
+    name: "64 digits of which the last 32 are compared",
+    listener: handWritten(
+      (body, signature) =>
+        /^sha256=[0-9a-f]{64}$/.test(signature) && signed(body).endsWith(signature.slice(39)),
+    ),
+    ids: ["short_signature_accepted"],
+  },
+  {
+    name: "a comparison of no digits",
+    listener: handWritten(
+      (body, signature) => isGenuine(body, signature) || signature === "sha256=",
+    ),
+    ids: ["short_signature_accepted"],
+  },
+  {
+    name: "empty bodies that are not verified",
+    listener: handWritten(
+      (body, signature) => isGenuine(body, signature) || (body.length === 0 && signature === ""),
+    ),
+    ids: ["some_unsigned_accepted"],
+  },
+  {
+    name: "forms that are not verified",
+    listener: handWritten(
+      (body, signature, { headers }) =>
+        isGenuine(body, signature) || /form/.test(headers["content-type"] ?? ""),
+    ),
+    ids: ["some_unsigned_accepted"],
+  },
+  {
+    name: "later attempts that are not verified",
+    listener: handWritten(
+      (body, signature, { headers }) =>
+        isGenuine(body, signature) || (signature === "" && Number(headers["x-svc-attempt"]) > 1),
+    ),
+    ids: ["some_unsigned_accepted"],
+  },
+  ...["", "undefined", "null"].map((key) => ({
     name: `a secret that may also be ${JSON.stringify(key)}`,
     listener: handWritten((body: Buffer, signature: string) =>
       [signed(body), signed(body, key)].includes(signature),
@@ -489,12 +652,49 @@ describe("names what is wrong", () => {
 
   test.each<[string, RequestListener, RegExp]>([
     ["a slow handler as a cause of silence", () => {}, /handler takes longer than --timeout/],
+    [
+      "the path of the URL",
+      (_request, response) => void response.writeHead(404).end(),
+      /Give the URL with the receiver's path/,
+    ],
     ["the next step for a wrong secret", handWritten(() => false), /svc-webhooks verify --explain/],
   ])("names %s", async (_what, listener, text) => {
     const { findings } = await examine(listener);
     expect(findings.map(({ cause, fix }) => `${cause} ${fix}`)).toEqual([
       expect.stringMatching(text),
     ]);
+  });
+
+  test("a connection that is closed for a forgery only", async () => {
+    const { code, ids } = await examine((request, response) => {
+      if (request.headers["x-svc-signature"] === undefined) hangUp(request);
+      else handWritten(isGenuine)(request, response);
+    });
+    expect([code, ids]).toEqual([1, ["connection_closed"]]);
+  });
+
+  test.each([
+    ["in place of a response", "process.exit(1)", "connection_closed"],
+    [
+      "after its response",
+      "server.close(() => process.exit(1)); response.writeHead(401, { connection: 'close' }).end()",
+      "unreachable",
+    ],
+  ])("a process that ends at a forgery, %s", async (_when, end, id) => {
+    const child = startModule(`
+      import { createServer } from "node:http";
+      const server = createServer((request, response) => {
+        request.resume().on("end", () => {
+          if (request.headers["x-svc-signature"] !== undefined) response.end();
+          else { ${end} }
+        });
+      });
+      server.listen(0, "127.0.0.1", () => process.send(server.address().port));`);
+    const [port] = (await once(child, "message")) as readonly number[];
+    const url = `http://127.0.0.1:${String(port)}/`;
+    const { code, value } = await json(["doctor", url, "--secret-env=SECRET"]);
+    expect(code).toBe(1);
+    expect(value["findings"]).toMatchObject([{ id, fix: expect.stringContaining("log") }]);
   });
 
   test("a server that is not there", async () => {

@@ -101,6 +101,50 @@ describe("a response without what the interface does not show", () => {
   });
 });
 
+describe("a new secret that is not one is not printed", () => {
+  const webhook_endpoint = { webhook_endpoint_id: "we_1", status: "active" };
+  const rotate = "endpoints rotate-secret we_1";
+  const create = "endpoints create --url x --event y";
+  const register = "listen --port=0";
+  const messages = {
+    [rotate]: /The secret of we_1 was rotated\. .+ redeliver-failed we_1/,
+    [create]: /The endpoint we_1 was registered\. .+ rotate-secret we_1/,
+    [register]: /we_1 was archived: [^]+The endpoint we_1 was registered\. .+--secret-env/,
+  };
+
+  test.each<[keyof typeof messages, string, unknown]>([
+    [rotate, "a string of 21 characters", "https://mail.test/key"],
+    [rotate, "a string of 6 characters", "whsec_"],
+    [rotate, "a string of 14 characters", "whsec_ab cd ef"],
+    [rotate, "a string of 12 characters", "whsec_schlü\n"],
+    [rotate, "a string of 513 characters", `whsec_${"x".repeat(507)}`],
+    [rotate, "a value of type number", 12_345_678],
+    [rotate, "a value of type object", { key: "whsec_inner_value" }],
+    [rotate, "a value of type array", ["whsec_inner_value"]],
+    [create, "a string of 21 characters", "https://mail.test/key"],
+    [register, "a string of 21 characters", "https://mail.test/key"],
+  ])("by %s: %s", async (words, what, sent) => {
+    const requests: string[] = [];
+    const port = await listen((request, response) => {
+      requests.push(`${request.method} ${request.url}`);
+      const body =
+        request.method === "GET"
+          ? { data: [{ type: "email.sent" }] }
+          : { webhook_endpoint, secret: sent };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    const env = { SVC_BASE_URL: `http://127.0.0.1:${port}` };
+    const { code, stdout, stderr } = await cli(words.split(" "), { env });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(`: The service sent ${what} as \`secret\`, `);
+    expect(stderr).toMatch(messages[words]);
+    for (const part of ["mail.test", "ab cd", "schl", "xxx", "12345678", "inner"]) {
+      expect(stderr).not.toContain(part);
+    }
+    expect(requests.includes("DELETE /v1/webhook-endpoints/we_1")).toBe(words === register);
+  });
+});
+
 describe("Ctrl-C while listen registers its endpoint", () => {
   test("archives what the service still registers", async () => {
     const [created, goOn] = [gate(), gate()];

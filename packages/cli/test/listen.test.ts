@@ -242,7 +242,13 @@ describe("a target", () => {
     const { url, received } = await listening(["--forward-to", `localhost:${await freePort()}`]);
     await deliver(url, event);
     await until(() => received().length === 1, "the delivery is shown");
-    expect(received()[0]).toMatchObject({ status: 502, target_status: null });
+    expect(received()[0]).toMatchObject({
+      status: 502,
+      target_status: null,
+      error: expect.stringMatching(
+        /^The target is unavailable: .*ECONNREFUSED.*\. Start the receiver, or check --forward-to\.$/,
+      ),
+    });
   });
 
   test.each([
@@ -463,7 +469,9 @@ describe("without a secret", () => {
     expect(await endpoints.json()).toMatchObject({
       data: [{ webhook_endpoint_id: id, status: "archived" }],
     });
-    expect(output.stderr).toBe("");
+    expect(output.stderr).toBe(
+      `${id} was archived: deliveries to it that were still pending end as failed.\n`,
+    );
   });
 
   test("names the endpoint that it could not archive", async () => {

@@ -184,6 +184,16 @@ test.each(["email.sent", "email.delivered", "domain.updated"])(
   },
 );
 
+test("a response that is too large is refused without an option that no command has", async () => {
+  const port = await listen((_request, response) => response.end(" ".repeat(2 ** 20 + 1)));
+  const env = { SVC_BASE_URL: `http://127.0.0.1:${port}` };
+  const { code, stderr } = await cli(["sends", "get", "send_1"], { env });
+  expect([code, stderr]).toEqual([
+    1,
+    "svc-webhooks sends get: The response has more than 1 MiB. The request was processed. Check SVC_BASE_URL: another program may listen there.\n",
+  ]);
+});
+
 describe("a refusal is one line with its fix", () => {
   test.each([
     ["sends get send_x", 1, /There is no such send_id\./],
@@ -202,8 +212,17 @@ describe("a refusal is one line with its fix", () => {
     ["event-types list --base-url http://192.0.2.1/", 2, /unencrypted\..+https.+--allow-external/],
     ["listen --base-url http://192.0.2.1/", 2, /unencrypted/],
     ["event-types list --api-key-env svc_key", 2, /Write .* --api-key-env SVC_API_KEY/],
-    ["domains", 2, /domains add, domains verify/],
-    ["domains remove x", 2, /domains add, domains verify/],
+    ["domains", 2, /: `domains` needs a subcommand: add or verify\. svc-webhooks domains --help/],
+    ["emails", 2, /: `emails` needs a subcommand: send\./],
+    ["emails sned x", 2, /: The command emails sned does not exist\. Did you mean `emails send`\?/],
+    ["domains xyz x", 2, /xyz does not exist\. `domains` needs a subcommand: add or verify\./],
+    ["emails send --from a@b.test --to Bob<b@c.test> --subject x --text y", 1, /: --to must be an/],
+    [
+      "emails send --from a@b.test --to c@d.test --to Bob --subject x --text y",
+      1,
+      /: --to number 2 must be an email address/,
+    ],
+    ["events redeliver evt_x", 1, /There is no webhook event evt_x\./],
   ])("%s: exit code %d", async (words, wanted, text) => {
     const { run } = await service();
     const { code, stdout, stderr } = await run(words);

@@ -1,19 +1,20 @@
 import { sign } from "@svc-webhooks/core";
 import { command } from "../command.js";
 import { wholeNumber } from "../lib/number.js";
-import { createProgress } from "../lib/progress.js";
+import { createProgress } from "../lib/terminal/progress.js";
 import {
   previousSecretOptions,
   readPreviousSecrets,
   requireSecret,
   secretOptions,
 } from "../lib/secret.js";
-import { resolveTarget, targetOptions, type Target } from "../lib/target.js";
-import { printable } from "../lib/text.js";
+import { resolveTarget, targetOptions } from "../lib/target-rule.js";
+import type { Target } from "../lib/target.js";
 import { examine } from "../doctor/examine.js";
 import type { Finding } from "../doctor/findings.js";
 import { patient } from "../doctor/patience.js";
 import { probeType, sender } from "../doctor/probe.js";
+import { paint, type Line } from "../paint.js";
 
 const options = {
   ...secretOptions,
@@ -38,7 +39,7 @@ export const doctor = command({
   examples: ["svc-webhooks doctor http://localhost:3000/webhooks --secret-env SVC_WEBHOOK_SECRET"],
   options,
   async run(context) {
-    const { args, options: given, paint, show, signal } = context;
+    const { args, options: given, show, signal } = context;
     const [text = ""] = args;
     const timeoutMs = wholeNumber("--timeout", given.timeout, 1, 600) * 1_000;
     const target = await resolveTarget("The URL", text, given["allow-external"]);
@@ -49,7 +50,7 @@ export const doctor = command({
     const progress = createProgress(context);
     const senderTo = (to: Target) =>
       patient(sender({ target: to, secret, timeoutMs, signal }), signal);
-    const { findings, not_judged, probes } = await examine({
+    const { findings, not_judged, probes, stoppedBefore } = await examine({
       secret,
       previousSecrets,
       send: senderTo(target),
@@ -57,21 +58,34 @@ export const doctor = command({
       onProbe: ({ name }, share) => progress.update(share, name),
     }).finally(progress.clear);
     const { href: url } = target.url;
-    const blocks = [
-      `${url}: ${counted(probes.length, "probe")}, ${counted(findings.length, "finding")}`,
-      ...findings.map((one) => blockOf(one, paint("red", one.id))),
-      ...(findings.length === 0 ? [paint("green", "No mistake found.")] : []),
-      ["Not judged:", ...not_judged.map((one) => `  - ${one}`)].join("\n"),
+    const verdict =
+      stoppedBefore === undefined
+        ? paint("green", "No mistake found.")
+        : paint(
+            "yellow",
+            `Stopped after ${probes.length} of ${stoppedBefore} probes; no mistake found until then.`,
+          );
+    const result = findings.length === 0 ? [[[verdict]]] : [];
+    const blocks: readonly (readonly Line[])[] = [
+      [`${url}: ${counted(probes.length, "probe")}, ${counted(findings.length, "finding")}`],
+      ...findings.map(blockOf),
+      ...result,
+      ["Not judged:", ...not_judged.map((one) => `  - ${one}`)],
     ];
-    show({ url, findings, not_judged, probes }, blocks.join("\n\n"));
+    const lines = blocks.flatMap((block, index) => (index === 0 ? block : ["", ...block]));
+    show({ url, findings, not_judged, probes }, lines);
     return findings.length > 0 ? 1 : 0;
   },
 });
 
 const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-const blockOf = ({ saw, cause, fix }: Finding, title: string) =>
-  [title, `  Saw:   ${printable(saw)}`, `  Cause: ${cause}`, `  Fix:   ${fix}`].join("\n");
+const blockOf = ({ id, saw, cause, fix }: Finding): readonly Line[] => [
+  [paint("red", id)],
+  `  Saw:   ${saw}`,
+  `  Cause: ${cause}`,
+  `  Fix:   ${fix}`,
+];
 
 /** The same target, with a slash added to its path or removed. */
 function withOtherSlash(target: Target): Target {

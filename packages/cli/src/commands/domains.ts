@@ -1,7 +1,7 @@
 import type { Client, Domain, RequestOptions } from "@svc-webhooks/client";
 import { command, type Context, type ExitCode } from "../command.js";
 import { serviceOptions, withService } from "../lib/service.js";
-import { fields } from "../lib/table.js";
+import { fields } from "../lib/terminal/table.js";
 
 export const domainsAdd = command({
   usage: "<domain_name>",

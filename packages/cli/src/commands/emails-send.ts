@@ -2,7 +2,7 @@ import { command } from "../command.js";
 import { UsageError } from "../errors.js";
 import { readInput } from "../lib/read.js";
 import { serviceOptions, withService } from "../lib/service.js";
-import { fields } from "../lib/table.js";
+import { fields } from "../lib/terminal/table.js";
 
 const options = {
   from: { type: "string", required: true, value: "address", text: "sender, on a verified domain" },

@@ -1,8 +1,9 @@
-import type { Client, WebhookEndpoint, WebhookEndpointWithSecret } from "@svc-webhooks/client";
+import type { WebhookEndpoint, WebhookEndpointWithSecret } from "@svc-webhooks/client";
 import { command, type Context, type ExitCode } from "../command.js";
 import { UsageError } from "../errors.js";
+import { idOf, newSecret } from "../lib/new-secret.js";
 import { serviceOptions, withService } from "../lib/service.js";
-import { fields } from "../lib/table.js";
+import { fields, listed } from "../lib/terminal/table.js";
 
 const once = "The secret is printed once: store it now.";
 
@@ -24,9 +25,14 @@ export const endpointsCreate = command({
     const { url, event } = context.options;
     if (event.length === 0 || event.includes(""))
       throw new UsageError("--event is missing.", "Write --event email.sent.");
-    return withSecret(context, ({ webhookEndpoints }, signal) =>
-      webhookEndpoints.create({ url, event_types: event }, { signal }),
-    );
+    return withService(context, async ({ webhookEndpoints }) => {
+      const endpoint = { url, event_types: event };
+      const created = await webhookEndpoints.create(endpoint, { signal: context.signal });
+      const id = idOf(created) ?? "we_…";
+      const done = `The endpoint ${id} was registered.`;
+      const fix = `Request another secret with svc-webhooks endpoints rotate-secret ${id}, or archive the endpoint with svc-webhooks endpoints archive ${id}.`;
+      return showSecret(context, created, newSecret(created, done, fix));
+    });
   },
 });
 
@@ -40,9 +46,13 @@ export const endpointsRotateSecret = command({
   examples: ["svc-webhooks endpoints rotate-secret we_…"],
   options: serviceOptions,
   run: (context) =>
-    withSecret(context, ({ webhookEndpoints }, signal) =>
-      webhookEndpoints.rotateSecret(context.args[0] ?? "", { signal }),
-    ),
+    withService(context, async ({ webhookEndpoints }) => {
+      const [id = ""] = context.args;
+      const rotated = await webhookEndpoints.rotateSecret(id, { signal: context.signal });
+      const done = `The secret of ${id} was rotated.`;
+      const fix = `Rotate it again with svc-webhooks endpoints rotate-secret ${id}, give the receiver the new secret, and request what it has refused until then with svc-webhooks events redeliver-failed ${id}.`;
+      return showSecret(context, rotated, newSecret(rotated, done, fix));
+    }),
 });
 
 export const endpointsArchive = command({
@@ -57,32 +67,25 @@ export const endpointsArchive = command({
       const archived = (await webhookEndpoints.archive(id, { signal: context.signal })) ?? {
         webhook_endpoint_id: id,
       };
-      context.show(archived, `Archived ${id}.`);
+      context.show(archived, [`Archived ${id}.`]);
       return 0;
     }),
 });
 
 /** The interface document does not show what a rotation returns besides the secret. */
-const textOf = ({
+const textOf = ({ webhook_endpoint_id, url, status, event_types }: Partial<WebhookEndpoint>) => ({
   webhook_endpoint_id,
   url,
   status,
-  event_types,
-}: Partial<WebhookEndpoint> = {}) => ({
-  webhook_endpoint_id,
-  url,
-  status,
-  event_types: event_types?.join(", "),
+  event_types: listed(event_types),
 });
 
-/** Prints an endpoint and its secret, which only stdout gets. */
-const withSecret = (
-  context: Context<typeof serviceOptions>,
-  change: (client: Client, signal: AbortSignal) => Promise<WebhookEndpointWithSecret>,
-): Promise<ExitCode> =>
-  withService(context, async (client) => {
-    const { webhook_endpoint, secret: wrapped } = await change(client, context.signal);
-    const secret = wrapped.reveal();
-    context.show({ webhook_endpoint, secret }, fields({ ...textOf(webhook_endpoint), secret }));
-    return 0;
-  });
+/** Prints an endpoint and its secret. The secret is written to stdout only. */
+function showSecret(
+  { show }: Pick<Context, "show">,
+  { webhook_endpoint }: WebhookEndpointWithSecret,
+  secret: string,
+): ExitCode {
+  show({ webhook_endpoint, secret }, fields({ ...textOf(webhook_endpoint ?? {}), secret }), secret);
+  return 0;
+}

@@ -1,6 +1,6 @@
 import { command } from "../command.js";
 import { serviceOptions, withService } from "../lib/service.js";
-import { table } from "../lib/table.js";
+import { table } from "../lib/terminal/table.js";
 
 export const eventTypesList = command({
   usage: "",
@@ -9,11 +9,11 @@ export const eventTypesList = command({
   options: serviceOptions,
   run: (context) =>
     withService(context, async ({ webhookEventTypes }) => {
-      const { show, paint, signal } = context;
+      const { show, signal } = context;
       const data = [];
       for await (const type of webhookEventTypes.list({ signal })) data.push(type);
       const rows = data.map((item) => [item.type ?? item, item.description]);
-      show({ data }, table(["type", "description"], rows, paint));
+      show({ data }, table(["type", "description"], rows));
       return 0;
     }),
 });

@@ -1,10 +1,10 @@
 import type { BulkRedelivery, WebhookEvent } from "@svc-webhooks/client";
 import { command } from "../command.js";
 import { wholeNumber } from "../lib/number.js";
-import { createProgress } from "../lib/progress.js";
+import { createProgress } from "../lib/terminal/progress.js";
 import { serviceOptions, withService } from "../lib/service.js";
-import type { Colour } from "../lib/paint.js";
-import { fields, table } from "../lib/table.js";
+import type { Colour } from "../paint.js";
+import { fields, table, textOf } from "../lib/terminal/table.js";
 
 const endpoint = {
   type: "string",
@@ -24,7 +24,7 @@ export const eventsList = command({
   },
   run: (context) =>
     withService(context, async ({ webhookEvents }) => {
-      const { options, show, paint, signal } = context;
+      const { options, show, signal } = context;
       const limit = wholeNumber("--limit", options.limit, 1, 10_000);
       const query = { webhook_endpoint_id: options.endpoint, limit: Math.min(limit, 100) };
       const data = [];
@@ -36,12 +36,12 @@ export const eventsList = command({
         event_id,
         type,
         status,
-        String(attempts),
+        attempts,
         shortTime(created_at),
         shortTime(next_attempt_at ?? ""),
       ]);
       const names = ["event_id", "type", "status", "attempts", "created_at", "next_attempt_at"];
-      show({ data }, rows.length === 0 ? "There are none." : table(names, rows, paint, colours));
+      show({ data }, rows.length === 0 ? ["There are none."] : table(names, rows, colours));
       return 0;
     }),
 });
@@ -53,10 +53,10 @@ const colours: Readonly<Record<string, Colour>> = {
   failed: "red",
 };
 
-/** Such as `22 Nov 11:57:26Z`. A text that is not a time is unchanged. */
-function shortTime(text: string): string {
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) return text;
+/** Such as `22 Nov 11:57:26Z`. Anything but the text of a time is unchanged. */
+function shortTime(value: unknown): unknown {
+  const time = new Date(typeof value === "string" ? value : Number.NaN);
+  if (Number.isNaN(time.getTime())) return value;
   const [, day, month, , clock] = time.toUTCString().split(" ");
   return `${day} ${month} ${clock}Z`;
 }
@@ -99,10 +99,8 @@ export const eventsRedeliverFailed = command({
       const all = { webhook_endpoint_id, max, signal };
       const counted = await webhookEvents.redeliverFailed({ ...all, dryRun: true });
       if (options["dry-run"]) {
-        show(
-          { would_redeliver: counted.redelivered },
-          `${counted.redelivered} would be redelivered.`,
-        );
+        const { redelivered: would_redeliver } = counted;
+        show({ would_redeliver }, [`${would_redeliver} would be redelivered.`]);
         return 0;
       }
       const progress = createProgress(context);
@@ -111,17 +109,17 @@ export const eventsRedeliverFailed = command({
         onProgress({ event, error, ...counts }) {
           if (error) {
             progress.clear();
-            note(`${event.event_id}: ${error.message}`);
+            note(`${textOf(event.event_id)}: ${error.message}`);
           }
           const done = counts.redelivered + counts.skipped + counts.failed;
-          progress.update(done / Math.max(1, counted.redelivered), textOf(counts));
+          progress.update(done / Math.max(1, counted.redelivered), countsText(counts));
         },
       });
       progress.clear();
-      show(result, textOf(result));
+      show(result, [countsText(result)]);
       return result.failed === 0 ? 0 : 1;
     }),
 });
 
-const textOf = ({ redelivered, skipped, failed }: BulkRedelivery) =>
+const countsText = ({ redelivered, skipped, failed }: BulkRedelivery) =>
   `${redelivered} redelivered, ${skipped} skipped, ${failed} failed`;

@@ -2,6 +2,7 @@ import { sign } from "@svc-webhooks/core";
 import { command, type Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import { openCapture } from "../lib/capture.js";
+import { idOf, newSecret } from "../lib/new-secret.js";
 import { wholeNumber } from "../lib/number.js";
 import {
   previousSecretOptions,
@@ -10,9 +11,9 @@ import {
   secretOptions,
 } from "../lib/secret.js";
 import { serviceOptions } from "../lib/service.js";
-import { resolveTarget } from "../lib/target.js";
+import { resolveTarget } from "../lib/target-rule.js";
 import { createExplainer } from "../listen/explainer.js";
-import { archive, register, type Registration } from "../listen/registration.js";
+import { archive, register } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
 import { createShow, type Show } from "../listen/show.js";
 
@@ -83,7 +84,7 @@ export const listen = command({
     for (const one of [known, ...previousSecrets]) if (one !== undefined) await sign("", one);
     const file = given.save === undefined ? undefined : openCapture("--save", given.save);
     let show: Show | undefined;
-    let registered: Registration | undefined;
+    let endpoint: string | undefined;
     try {
       await serve({
         port,
@@ -91,14 +92,19 @@ export const listen = command({
         target,
         signal,
         async secretsFor(url) {
-          if (known === undefined) registered = await register(context, `${url}/`);
-          const secret = known ?? registered?.secret ?? "";
+          const registered = known === undefined ? await register(context, `${url}/`) : undefined;
+          endpoint = registered && idOf(registered);
+          const created =
+            registered &&
+            newSecret(registered, `The endpoint ${endpoint ?? "we_…"} was registered.`, another);
+          const secret = known ?? created ?? "";
           show = createShow(context, {
             explain: createExplainer(secret, previousSecrets),
-            endpoint: registered?.webhook_endpoint_id,
+            endpoint,
             forwardTo: target?.url,
           });
-          context.show({ url, ...registered }, listeningText(url, registered));
+          const first = { url, webhook_endpoint_id: endpoint, secret: created };
+          context.show(first, listeningText(first), created);
           return [
             { id: "current", key: secret },
             ...previousSecrets
@@ -111,23 +117,32 @@ export const listen = command({
       });
     } finally {
       file?.close();
-      if (registered) await leave(context, registered);
+      if (endpoint !== undefined) await leave(context, endpoint);
     }
     return 0;
   },
 });
 
-const listeningText = (url: string, registered: Registration | undefined) =>
-  registered
-    ? `Listening at ${url}, registered as ${registered.webhook_endpoint_id}\nThe secret for your receiver: ${registered.secret}`
-    : `Listening at ${url}`;
+const another = "Register an endpoint with another command, and pass its secret with --secret-env.";
+
+interface Listening {
+  readonly url: string;
+  /** Of the endpoint that the command has registered. */
+  readonly webhook_endpoint_id: string | undefined;
+  readonly secret: string | undefined;
+}
+
+const listeningText = ({ url, webhook_endpoint_id: id, secret }: Listening) => [
+  `Listening at ${url}${id === undefined ? "" : `, registered as ${id}`}`,
+  ...(secret === undefined ? [] : [`The secret for your receiver: ${secret}`]),
+];
 
 /** The end of the command is not a failure if the service is gone by then. */
-async function leave(context: Context<typeof options>, registered: Registration): Promise<void> {
+async function leave(context: Context<typeof options>, id: string): Promise<void> {
   try {
-    await archive(context, registered);
+    await archive(context, id);
+    context.note(`${id} was archived: deliveries to it that were still pending end as failed.`);
   } catch {
-    const id = registered.webhook_endpoint_id;
     context.note(`${id} is still registered: svc-webhooks endpoints archive ${id} removes it.`);
   }
 }

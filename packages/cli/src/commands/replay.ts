@@ -6,9 +6,11 @@ import { parseCaptured, type Captured } from "../lib/capture.js";
 import { deliveryHeaders, headerOf } from "../lib/delivery-headers.js";
 import { linesOf } from "../lib/lines.js";
 import { wholeNumber } from "../lib/number.js";
-import { createProgress } from "../lib/progress.js";
-import { resolveTarget, targetOptions, type Target } from "../lib/target.js";
-import { printable } from "../lib/text.js";
+import { createProgress } from "../lib/terminal/progress.js";
+import { resolveTarget, targetOptions } from "../lib/target-rule.js";
+import type { Target } from "../lib/target.js";
+import { excerpt } from "../lib/terminal/text.js";
+import { paint, type Line } from "../paint.js";
 
 const options = {
   to: { type: "string", required: true, value: "url", text: "where to send the requests" },
@@ -57,7 +59,7 @@ export const replay = command({
   ],
   options,
   async run(context) {
-    const { args, json, options: given, note, paint, show, signal, stdin } = context;
+    const { args, json, options: given, note, show, signal, stdin } = context;
     const [file = ""] = args;
     const concurrency = wholeNumber("--concurrency", given.concurrency, 1, 100);
     const isWanted = filterOf(given.only, given["delivery-id"]);
@@ -66,13 +68,13 @@ export const replay = command({
     const progress = createProgress(context);
     const counts = { sent: 0, succeeded: 0, failed: 0 };
     const running = new Set<Promise<void>>();
-    const write = (value: object, text: string) => {
+    const write = (value: object, lines: readonly Line[]) => {
       progress.clear();
-      show(value, text);
+      show(value, lines);
     };
     const fail = (value: object, text: string) => {
       counts.failed += 1;
-      write(value, `${paint("red", "failed")}  ${text}`);
+      write(value, [[paint("red", "failed"), "  ", text]]);
     };
     const one = async (captured: Captured, line: number): Promise<void> => {
       const sent = await send(captured, line, target, signal);
@@ -81,12 +83,12 @@ export const replay = command({
       const { status, error, delivery_id } = sent;
       const isSuccess = status !== null && status >= 200 && status < 300;
       if (!isSuccess) {
-        const id = printable(delivery_id ?? "(no delivery id)", 80);
+        const id = excerpt(delivery_id ?? "(no delivery id)", 80);
         fail(sent, `line ${line}  ${id}  ${error ?? `status ${status}`}`);
         return;
       }
       counts.succeeded += 1;
-      if (json) write(sent, "");
+      if (json) write(sent, []);
     };
 
     if (file === "-" && stdin.isTTY === true)
@@ -124,10 +126,9 @@ export const replay = command({
     }
     const { sent, succeeded, failed } = counts;
     const interrupted = signal.aborted ? "Interrupted. " : "";
-    show(
-      { summary: { ...counts, interrupted: signal.aborted } },
+    show({ summary: { ...counts, interrupted: signal.aborted } }, [
       `${interrupted}Sent ${sent}: ${succeeded} succeeded, ${failed} failed.`,
-    );
+    ]);
     return failed > 0 || signal.aborted ? 1 : 0;
   },
 });

@@ -1,7 +1,7 @@
 import type { SendStatus } from "@svc-webhooks/client";
 import { command } from "../command.js";
 import { serviceOptions, withService } from "../lib/service.js";
-import { fields } from "../lib/table.js";
+import { fields, listed, textOf } from "../lib/terminal/table.js";
 
 export const sendsGet = command({
   usage: "<send_id> [--wait]",
@@ -17,17 +17,22 @@ export const sendsGet = command({
       const { args, options, show, signal } = context;
       const [id = ""] = args;
       const send = await (options.wait ? sends.waitFor(id, { signal }) : sends.get(id, { signal }));
-      show(send, textOf(send));
+      show(send, linesOf(send));
       return 0;
     }),
 });
 
-const textOf = ({ send_id, status, subject, recipients, created_at, history }: SendStatus) =>
+const linesOf = ({ send_id, status, subject, recipients, created_at, history }: SendStatus) =>
   fields({
     send_id,
     status,
-    to: recipients?.to?.join(", "),
+    to: listed(recipients?.to),
     subject,
     created_at,
-    history: history?.map((entry) => `${entry.status} ${entry.at}`).join(", "),
+    history: listed(history, entryText),
   });
+
+function entryText(entry: unknown): string {
+  const { status, at } = Object(entry) as Readonly<Record<string, unknown>>;
+  return typeof status === "string" && typeof at === "string" ? `${status} ${at}` : textOf(entry);
+}

@@ -22,7 +22,7 @@ export const sign = command({
     const body = await readBody(context);
     const signature = await signatureOf(body, secret);
     if (body.length === 0) context.note("The body is empty: this is the signature of 0 bytes.");
-    context.show({ signature }, signature);
+    context.show({ signature }, [signature]);
     return 0;
   },
 });

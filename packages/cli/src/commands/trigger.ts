@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { Client } from "@svc-webhooks/client";
 import { command } from "../command.js";
 import { UsageError } from "../errors.js";
-import { baseUrlOf, serviceOptions, withService } from "../lib/service.js";
-import { fields } from "../lib/table.js";
-import { resolveTarget } from "../lib/target.js";
+import { serviceOptions, withService } from "../lib/service.js";
+import { fields } from "../lib/terminal/table.js";
 
 interface Options {
   readonly from: string;
@@ -71,12 +70,12 @@ export const trigger = command({
       const known = `Use one of ${Object.keys(triggers).join(", ")}.`;
       throw new UsageError(`No operation is known to raise ${type}.`, known);
     }
-    // It sends an email: not by mistake, and not from a real account.
-    await resolveTarget("The base URL", baseUrlOf(context), options["allow-external"]);
-    return withService(context, async (client) => {
+    const run = async (client: Client) => {
       const done = await act(client, options, signal);
       show({ type, ...done }, fields({ type, ...done }));
-      return 0;
-    });
+      return 0 as const;
+    };
+    // It sends an email: not by mistake, and not from a real account.
+    return withService(context, run, true);
   },
 });

@@ -1,6 +1,7 @@
 import { verify as verdictOf } from "@svc-webhooks/core";
-import { explain, type Explanation } from "@svc-webhooks/testing/explain";
+import { explain, type Explanation } from "@svc-webhooks/explain";
 import { command } from "../command.js";
+import { paint } from "../paint.js";
 import { bodyOptions, readBody } from "../lib/read.js";
 import {
   bodyFirst,
@@ -9,7 +10,7 @@ import {
   requireSecret,
   secretOptions,
 } from "../lib/secret.js";
-import { escaped, printable } from "../lib/text.js";
+import { escaped } from "../lib/terminal/text.js";
 
 const options = {
   signature: {
@@ -29,7 +30,7 @@ export const verify = command({
   details: [
     "Exits with 0 if the signature is that of the exact bytes of stdin, and with 1 if it is not.",
     "--explain tries the known mistakes, such as a body that was parsed and serialised again, or a secret with a newline, and names the one that makes this signature. A mistake is never accepted, and neither is the previous secret, which svc-webhooks listen accepts. Upper-case hex digits are genuine, with a note on stderr.",
-    "With --json: { ok, mistake }, where mistake is an id such as reserialised_json, or null.",
+    "With --json: { ok, mistake, next_step? }, where mistake is an id such as reserialised_json, or null if it is not known.",
   ],
   examples: [
     "svc-webhooks verify --explain --secret-env SVC_WEBHOOK_SECRET --signature sha256=… < body.json",
@@ -42,17 +43,17 @@ export const verify = command({
     const previousSecrets = await readPreviousSecrets(context);
     const body = await readBody(context);
     const { signature } = context.options;
-    const { json, note, paint, show } = context;
+    const { json, note, show } = context;
 
     const spoilt = spoiltSecret(secret);
     if (spoilt) {
-      const text = `${paint("red", "Not genuine.")} ${spoilt.text}`;
-      show({ ok: false, mistake: spoilt.id }, text);
+      const line = [paint("red", "Not genuine."), ` ${spoilt.text}`];
+      show({ ok: false, mistake: spoilt.id }, [line]);
       return 1;
     }
     const verdict = await verdictOf(body, signature, secret);
     if (verdict.ok) {
-      show({ ok: true, mistake: null }, paint("green", "The signature is genuine."));
+      show({ ok: true, mistake: null }, [[paint("green", "The signature is genuine.")]]);
       if (context.options.explain && signature !== signature.toLowerCase()) note(upperCase);
       return 0;
     }
@@ -61,10 +62,11 @@ export const verify = command({
       ? await explain({ body, signature, secrets: secret, previousSecrets })
       : undefined;
     const lines = [
-      `${paint("red", "Not genuine:")} ${verdict.code}.`,
+      [paint("red", "Not genuine:"), ` ${verdict.code}.`],
       ...(explanation ? linesOf(explanation) : ["Add --explain to name the cause."]),
     ];
-    show({ ok: false, mistake: explanation?.mistake?.id ?? null }, lines.join("\n"));
+    const { mistake, next_step } = explanation ?? {};
+    show({ ok: false, mistake: mistake?.id ?? null, ...(next_step && { next_step }) }, lines);
     return 1;
   },
 });
@@ -112,7 +114,4 @@ function linesOf(explanation: Explanation): readonly string[] {
   ];
 }
 
-function shown(character: string): string {
-  if (character === "") return "its end";
-  return `"${printable(character) || `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`}"`;
-}
+const shown = (character: string) => (character === "" ? "its end" : `"${escaped(character)}"`);

@@ -1,6 +1,7 @@
 import { exact, large, lines, nonAscii, plain } from "./bodies.js";
 import { saw, type Examining } from "./examining.js";
 import { finding } from "./findings.js";
+import { afterForgeries, expectUnlocked } from "./forged.js";
 import { bodyGuesses } from "./guesses.js";
 import { identify } from "./identify.js";
 import { isSuccess, newDeliveryId } from "./probe.js";
@@ -21,8 +22,16 @@ export async function examineAccepted(examining: Examining): Promise<void> {
     const reply = await ask({ name, body });
     if (isSuccess(reply)) continue;
     expectMore(index + 1 - variants.length);
-    const guessed = await identify(body, bodyGuesses(body, secret), reply, examining);
-    findings.push(guessed ?? finding("body_altered", saw(reply)));
+    const unexplained = finding("body_altered", saw(reply));
+    const guessed = await identify(body, bodyGuesses(body, secret), reply, examining).catch(
+      (error: unknown) => {
+        // The refusal is a finding, even if a limit or a lock keeps its cause from being found.
+        findings.push(unexplained);
+        throw error;
+      },
+    );
+    findings.push(guessed ?? unexplained);
+    expectUnlocked(await afterForgeries(examining));
     // The others would fail for the same reason.
     break;
   }

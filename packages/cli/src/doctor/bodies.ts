@@ -1,12 +1,24 @@
-import { fixture } from "@svc-webhooks/testing";
 import { newEventId, probeType } from "./probe.js";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** An event with all fields that receivers may require. */
+/** An event with all fields that receivers may require: those of `email.sent`. */
 const event = (data: Readonly<Record<string, unknown>> = {}) => ({
-  ...fixture("email.sent", { event_id: newEventId(), created_at: new Date().toISOString(), data }),
+  event_id: newEventId(),
   type: probeType,
+  created_at: new Date().toISOString(),
+  data: {
+    email_id: "msg_email_1",
+    message_id: "msg_message_1",
+    send_id: "send_1",
+    status: "sent",
+    subject: "Your receipt",
+    from: "shop@example.com",
+    recipients: { to: ["customer@example.org"] },
+    message_class: "transactional",
+    created_at: "2026-01-01T00:00:00.000Z",
+    ...data,
+  },
 });
 
 /** JSON that parsing and serialising again does not change. */
@@ -26,8 +38,11 @@ export const lines = (): Uint8Array =>
 /** JSON with characters of two, three and four bytes. */
 export const nonAscii = (): Uint8Array => plain({ text: "Grüße, 東京 😀" });
 
-/** More than one piece on its way, and less than the 100 kB at which body parsers stop by default. */
-export const large = (): Uint8Array => plain({ text: "x".repeat(65_536) });
+/**
+ * Exactly 64 KiB: more than one piece on its way, and less than the 100 kB at which body parsers stop by default.
+ */
+export const large = (): Uint8Array =>
+  plain({ text: "x".repeat(65_536 - plain({ text: "" }).length) });
 
 /** For unsigned requests only: no receiver may take it for an event. */
 export const notJson = (): Uint8Array => utf8(`${probeType} ${newEventId()}`);

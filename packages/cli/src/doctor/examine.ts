@@ -1,7 +1,7 @@
 import { acceptedProbes, examineAccepted } from "./accepted.js";
 import { Enough, saw, type ExamineOptions } from "./examining.js";
 import { finding, notJudged, type Finding } from "./findings.js";
-import { examineForgeries, forgedProbes } from "./forged.js";
+import { examineForgeries, expectUnlocked, forgedProbes, genuineAfterForgeries } from "./forged.js";
 import { examineGenuine } from "./genuine.js";
 import { isSuccess, type Reply, type Send } from "./probe.js";
 
@@ -9,6 +9,8 @@ export interface Examination {
   readonly probes: readonly Reply[];
   readonly findings: readonly Finding[];
   readonly not_judged: readonly string[];
+  /** How many probes there would have been, if a limit, a lock or a finding ended them. */
+  readonly stoppedBefore?: number;
 }
 
 /** Sends probes until it is clear what a receiver does with each kind of delivery. */
@@ -16,9 +18,13 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const probes: Reply[] = [];
   const findings: Finding[] = [];
   const notSent: string[] = [];
+  let stoppedBefore: number | undefined;
   let expected = 1 + forgedProbes + acceptedProbes;
+  /** A wrong signature was sent, after which a receiver may lock. */
+  let hasForged = false;
   const send: Send = async (probe) => {
     options.onProbe(probe, (probes.length + 1) / expected);
+    hasForged ||= "signature" in probe;
     const reply = await options.send(probe);
     probes.push(reply);
     if (reply.status === 429) {
@@ -29,12 +35,16 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   /** Sends a probe to which every receiver must respond. */
   const ask: Send = async (probe) => {
     const reply = await send(probe);
-    const lost = lostReply(reply);
-    if (lost) {
-      findings.push(lost);
-      throw new Enough();
+    const lost = lostReply(reply, hasForged);
+    if (!lost) return reply;
+    // After a crash nothing listens, or the process was started again.
+    if (hasForged && isDropped(lost)) {
+      expected += 1;
+      const genuine = await send(genuineAfterForgeries());
+      if (isDropped(lostReply(genuine))) expectUnlocked(genuine);
     }
-    return reply;
+    findings.push(lost);
+    throw new Enough();
   };
   const expectMore = (more: number) => void (expected += more);
   const examination = { ...options, send, ask, expectMore, findings };
@@ -47,15 +57,27 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   } catch (error) {
     if (!(error instanceof Enough)) throw error;
     notSent.push(error.message || "everything else, because the remaining probes were not sent");
+    stoppedBefore = expected;
   }
-  return { probes, findings, not_judged: [...notSent, ...notJudged] };
+  const examined = { probes, findings, not_judged: [...notSent, ...notJudged] };
+  return stoppedBefore === undefined ? examined : { ...examined, stoppedBefore };
 }
 
-function lostReply(reply: Reply): Finding | undefined {
+function lostReply(reply: Reply, hasForged = false): Finding | undefined {
   if (reply.status !== null) return undefined;
   if (reply.error === "timeout") return finding("hangs", saw(reply));
   const isRefused = /ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH/.test(
     reply.error ?? "",
   );
-  return finding(isRefused ? "unreachable" : "connection_closed", saw(reply));
+  if (!isRefused) return finding("connection_closed", saw(reply));
+  return finding("unreachable", saw(reply), hasForged ? endedByForgery : {});
 }
+
+const endedByForgery = {
+  cause:
+    "No server accepts connections any more after wrong signatures: its process has ended, or a firewall has locked this machine out.",
+  fix: "Look for an exception in the receiver's log. If a lock is the reason, switch it off while this command runs.",
+};
+
+/** Without a response to a connection that was accepted, or may have been. */
+const isDropped = (lost: Finding | undefined) => lost !== undefined && lost.id !== "unreachable";

@@ -38,7 +38,7 @@ const texts = {
   },
   not_found: {
     cause: "No route receives POST requests at this path.",
-    fix: "Register the path at which the receiver is mounted.",
+    fix: "Give the URL with the receiver's path, such as http://localhost:3000/webhooks.",
   },
   parser_before_receiver: {
     cause: "A body parser runs before the receiver, and the bytes that are signed are gone.",
@@ -75,6 +75,11 @@ const texts = {
     cause: "The receiver does not verify signatures: anyone can send it events.",
     fix: verifyFirst,
   },
+  some_unsigned_accepted: {
+    cause:
+      "The receiver does not verify deliveries of another Content-Type, of a later attempt or without a body: anyone can send it such deliveries.",
+    fix: "Verify every delivery, whatever its headers and body. Respond with 401 to one without a signature.",
+  },
   wrong_secret_accepted: {
     cause: "The receiver looks at the form of a signature only, or at whether there is one.",
     fix: verifyFirst,
@@ -84,16 +89,22 @@ const texts = {
       "The receiver accepts signatures of a secret that is not set, an empty one or undefined. Anyone can make them.",
     fix: "Verify with the secret of the endpoint only, and do not start without it.",
   },
+  plain_hash_accepted: {
+    cause:
+      "The receiver accepts a hash of the body without a key in place of its HMAC. Anyone can make it.",
+    fix: "Accept the HMAC-SHA256 with the secret of the endpoint only.",
+  },
   altered_body_accepted: {
     cause: "The receiver does not compare the signature with the bytes of this body.",
     fix: verifyFirst,
   },
   prefix_not_checked: {
-    cause: "The receiver does not require sha256= before the digits, which the service documents.",
+    cause:
+      "The receiver does not require sha256=, in lower case, before the digits, which the service documents.",
     fix: "Refuse a value that does not start with sha256=.",
   },
   short_signature_accepted: {
-    cause: "The receiver compares only as many characters as the value has.",
+    cause: "The receiver compares only a part of the 64 digits.",
     fix: "Compare the lengths first, then all characters in constant time.",
   },
   forgery_is_an_error: {

@@ -1,62 +1,141 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { sign } from "@svc-webhooks/core";
 import { plain } from "./bodies.js";
-import { isError, saw, type Examining } from "./examining.js";
-import { finding, type Finding } from "./findings.js";
+import { Enough, isError, saw, type Examining } from "./examining.js";
+import { finding, type Finding, type FindingId } from "./findings.js";
 import { signedWith } from "./guesses.js";
-import { isSuccess, type Reply } from "./probe.js";
+import { isSuccess, type Probe, type Reply } from "./probe.js";
 
 /** A body with the signature of a secret that nobody has. */
 export async function forgery(body = plain()): Promise<{ body: Uint8Array; signature: string }> {
   return { body, signature: await sign(body, `whsec_${randomBytes(24).toString("base64")}`) };
 }
 
-/** How many of them there are. */
-export const forgedProbes = 9;
+type Forgery = readonly [id: FindingId, name: string, change: Partial<Omit<Probe, "name">>];
 
-/** Deliveries that must be refused. */
-export async function examineForgeries(
-  genuineReply: Reply,
-  { ask, findings, secret }: Examining,
-): Promise<void> {
-  const body = plain();
+const signed = (id: FindingId, name: string, signature: string): Forgery => [
+  id,
+  name,
+  { signature },
+];
+
+const otherDigit = (digit: string) => (digit === "0" ? "1" : "0");
+
+const empty = new Uint8Array();
+
+const formType = { "content-type": "application/x-www-form-urlencoded" };
+
+/** Deliveries that must be refused, by the finding if one is accepted. */
+async function forgeriesOf(body: Uint8Array, secret: string): Promise<readonly Forgery[]> {
   const genuine = await sign(body, secret);
   const { signature: forged } = await forgery(body);
-  const probes = [
-    ["unsigned_accepted", "a delivery without a signature", undefined],
-    ["wrong_secret_accepted", "a signature of another secret", forged],
-    ["altered_body_accepted", "the signature of another body", await sign(plain(), secret)],
-    ["prefix_not_checked", "a signature without sha256=", genuine.slice("sha256=".length)],
-    ["prefix_not_checked", "a signature after foo=", genuine.replace("sha256=", "foo=")],
-    ["missing_secret_accepted", "a signature of the empty secret", signedWith("", body)],
-    [
-      "missing_secret_accepted",
-      "a signature of the secret undefined",
-      signedWith("undefined", body),
-    ],
-    ["short_signature_accepted", "the first 16 digits of a signature", genuine.slice(0, 23)],
-    ["wrong_secret_accepted", "an empty signature", ""],
-  ] as const;
+  const hash = createHash("sha256").update(body).digest("hex");
+  const unsigned = { signature: undefined };
+  return [
+    ["unsigned_accepted", "a delivery without a signature", unsigned],
+    ["some_unsigned_accepted", "a later attempt without a signature", { ...unsigned, attempt: 2 }],
+    ["some_unsigned_accepted", "a form without a signature", { ...unsigned, headers: formType }],
+    ["some_unsigned_accepted", "an empty body without a signature", { ...unsigned, body: empty }],
+    signed("wrong_secret_accepted", "a signature of another secret", forged),
+    signed("altered_body_accepted", "the signature of another body", await sign(plain(), secret)),
+    signed("plain_hash_accepted", "the SHA-256 of the body", `sha256=${hash}`),
+    signed("prefix_not_checked", "a signature without sha256=", genuine.replace("sha256=", "")),
+    signed("prefix_not_checked", "a signature after foo=", genuine.replace("sha256=", "foo=")),
+    signed("prefix_not_checked", "a signature after SHA256=", genuine.replace("sha", "SHA")),
+    ...["", "undefined", "null"].map((key) =>
+      signed(
+        "missing_secret_accepted",
+        key === "" ? "a signature of the empty secret" : `a signature of the secret ${key}`,
+        signedWith(key, body),
+      ),
+    ),
+    signed("short_signature_accepted", "the first 16 digits of a signature", genuine.slice(0, 23)),
+    signed("short_signature_accepted", "sha256= without digits", genuine.slice(0, 7)),
+    signed(
+      "short_signature_accepted",
+      "a signature whose first digit is wrong",
+      genuine.replace(/(?<==)./, otherDigit),
+    ),
+    signed(
+      "short_signature_accepted",
+      "a signature whose last digit is wrong",
+      genuine.replace(/.$/, otherDigit),
+    ),
+    signed("wrong_secret_accepted", "an empty signature", ""),
+  ];
+}
+
+/** How many of them there are. */
+export const forgedProbes = 18;
+
+/** Sends deliveries that must be refused. What they show is found even if a limit or a lock ends them. */
+export async function examineForgeries(genuineReply: Reply, examining: Examining): Promise<void> {
+  const { ask, findings, secret, send } = examining;
+  const body = plain();
   const errors: Reply[] = [];
   const accepted: Finding[] = [];
-  for (const [id, name, signature] of probes) {
-    const reply = await ask({ name, body, signature });
-    if (isSuccess(reply)) accepted.push(finding(id, saw(reply)));
-    else if (isError(reply)) errors.push(reply);
+  let after: Reply | undefined;
+  try {
+    for (const [id, name, change] of await forgeriesOf(body, secret)) {
+      // The service sends neither forms nor empty bodies, so it repeats none. Receivers that wait for a
+      // body may not respond to an empty one.
+      const isSent = !change.headers && !change.body;
+      const reply = await (change.body ? send : ask)({ name, body, ...change });
+      if (isSuccess(reply)) accepted.push(finding(id, saw(reply)));
+      else if (isError(reply) && isSent) errors.push(reply);
+    }
+    if (isSuccess(genuineReply)) after = await afterForgeries(examining);
+  } finally {
+    findings.push(...distinct(accepted, genuineReply));
+    // A receiver that fails on everything, or is locked, fails on forgeries for the same reason.
+    const own = errors.filter(({ status }) => status !== after?.status);
+    if (own.length > 0 && !isError(genuineReply)) {
+      findings.push(finding("forgery_is_an_error", own.map(saw).join(" ")));
+    }
   }
-  // A receiver that accepts unsigned deliveries accepts every other forgery for the same reason.
-  const unsigned = accepted.find(({ id }) => id === "unsigned_accepted");
-  // One without a secret refuses genuine deliveries, and one that accepts any secret accepts none at all.
-  const isExplained =
-    !isSuccess(genuineReply) || accepted.some(({ id }) => id === "wrong_secret_accepted");
-  const distinct = accepted.filter(
-    ({ id }, index) =>
-      accepted.findIndex((one) => one.id === id) === index &&
-      !(isExplained && id === "missing_secret_accepted"),
-  );
-  findings.push(...(unsigned ? [unsigned] : distinct));
-  // A receiver that fails on everything fails on forgeries for the same reason.
-  if (errors.length > 0 && !isError(genuineReply)) {
-    findings.push(finding("forgery_is_an_error", errors.map(saw).join(" ")));
-  }
+  if (after) expectUnlocked(after);
 }
+
+export const genuineAfterForgeries = (): Probe => ({
+  name: "a genuine delivery after wrong signatures",
+  body: plain(),
+});
+
+/** Sends the plain genuine delivery after wrong signatures. */
+export const afterForgeries = ({ ask, expectMore }: Examining): Promise<Reply> => {
+  expectMore(1);
+  return ask(genuineAfterForgeries());
+};
+
+/**
+ * A receiver that locks after wrong signatures is right, and shows nothing more.
+ *
+ * @throws Enough if the genuine delivery was refused
+ */
+export function expectUnlocked(reply: Reply): void {
+  if (isSuccess(reply)) return;
+  const reaction = reply.status === null ? "does not respond to" : "refuses";
+  throw new Enough(
+    `everything else, because the receiver ${reaction} genuine deliveries after wrong signatures, as a lock does: ${saw(reply)}`,
+  );
+}
+
+/** One finding for each mistake. */
+function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly Finding[] {
+  const has = (id: FindingId) => accepted.some((one) => one.id === id);
+  const unsigned = accepted.find(({ id }) => id === "unsigned_accepted");
+  // It accepts every other forgery for the same reason.
+  if (unsigned) return [unsigned];
+  // One without a secret refuses genuine deliveries, and one that accepts any signature compares none.
+  const isExplained = !isSuccess(genuineReply) || has("wrong_secret_accepted");
+  return accepted.filter(
+    ({ id }, index) =>
+      accepted.findIndex((one) => one.id === id) === index && !(isExplained && explained.has(id)),
+  );
+}
+
+const explained: ReadonlySet<FindingId> = new Set([
+  "missing_secret_accepted",
+  "plain_hash_accepted",
+  "short_signature_accepted",
+] as const);

@@ -32,8 +32,14 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
   // The signature was right: no other one would be accepted.
   const isVerified = code !== undefined && verifiedOutcomes.has(code);
   const guesses = [...keyGuesses(body, secret, previousSecrets), ...bodyGuesses(body, secret)];
-  const guessed = isVerified ? undefined : await identify(body, guesses, reply, examining);
-  findings.push(guessed ?? (await refused(reply, examining)));
+  try {
+    const guessed = isVerified ? undefined : await identify(body, guesses, reply, examining);
+    findings.push(guessed ?? (await refused(reply, examining)));
+  } catch (error) {
+    // The refusal is a finding, also if a limit or a lock keeps its cause from being found.
+    if (error instanceof Enough) findings.push(unknownCause(reply));
+    throw error;
+  }
   return reply;
 }
 
@@ -76,6 +82,9 @@ const verifiedOutcomes: ReadonlySet<string> = new Set<OutcomeCode>([
   "draining",
 ]);
 
+const unknownCause = (reply: Reply): Finding =>
+  finding(isError(reply) ? "genuine_failed" : "wrong_secret", saw(reply));
+
 /** Why a genuine delivery is refused if no guess is accepted. */
 async function refused(reply: Reply, { ask, expectMore, send }: Examining): Promise<Finding> {
   expectMore(1);
@@ -104,5 +113,5 @@ async function refused(reply: Reply, { ask, expectMore, send }: Examining): Prom
     const both = `${saw(reply)} Unsigned JSON has status ${json.status}, other text ${text.status}.`;
     return finding("parser_before_receiver", both);
   }
-  return finding(isError(reply) ? "genuine_failed" : "wrong_secret", saw(reply));
+  return unknownCause(reply);
 }

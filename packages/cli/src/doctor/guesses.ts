@@ -55,6 +55,7 @@ export function keyGuesses(
     `${secret} `,
     "",
     "undefined",
+    "null",
   ];
   const digest = (hash: string, encoding: "hex" | "base64") =>
     createHmac(hash, secret).update(body).digest(encoding);

@@ -1,5 +1,5 @@
 import { sign } from "@svc-webhooks/core";
-import { explain } from "@svc-webhooks/testing/explain";
+import { explain } from "@svc-webhooks/explain";
 import { saw, type Examining } from "./examining.js";
 import { finding, type Finding } from "./findings.js";
 import type { Guess } from "./guesses.js";

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { sign } from "@svc-webhooks/core";
-import { signedDelivery } from "@svc-webhooks/testing";
+import { headerNames, sign } from "@svc-webhooks/core";
 import { messageOf } from "../errors.js";
 import { readUpTo } from "../lib/read.js";
 import type { Target } from "../lib/target.js";
@@ -17,6 +16,8 @@ export interface Probe {
   /** Default: a new one. */
   readonly deliveryId?: string;
   readonly attempt?: number;
+  /** By their names in lower case, in place of those of a delivery. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** `pieces` sends the second half of the body a moment later, `half` closes the connection instead. */
   readonly how?: "pieces" | "half";
 }
@@ -67,19 +68,18 @@ const eventIdOf = (body: Uint8Array) =>
 /** Returns a function that sends one probe and never rejects, except after an abort. */
 export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send {
   return async (probe) => {
-    const { name, body, deliveryId = newDeliveryId(), attempt = 1, how } = probe;
-    const eventId = eventIdOf(body);
+    const { name, body, deliveryId = newDeliveryId(), attempt = 1, headers: changed, how } = probe;
     const signature = "signature" in probe ? probe.signature : await sign(body, secret);
-    const { headers } = await signedDelivery(body, {
-      secret,
-      deliveryId,
-      attempt,
-      headers: {
-        "x-svc-signature": signature,
-        "x-svc-event-id": eventId,
-        "x-svc-subscription-id": "sub_doctor",
-      },
-    });
+    const headers: Readonly<Record<string, string>> = {
+      "content-type": "application/json",
+      ...(signature !== undefined && { [headerNames.signature]: signature }),
+      [headerNames.deliveryId]: deliveryId,
+      [headerNames.idempotencyKey]: deliveryId,
+      [headerNames.attempt]: String(attempt),
+      [headerNames.eventId]: eventIdOf(body),
+      [headerNames.subscriptionId]: "sub_doctor",
+      ...changed,
+    };
     const start = performance.now();
     const timeout = AbortSignal.timeout(timeoutMs);
     let isSent = false;

@@ -73,6 +73,7 @@ export function parseCaptured(line: string): Captured | undefined {
     const texts = [at, method, path, body, verdict];
     if (!texts.every((text) => typeof text === "string") || !isHeaderList(headers))
       return undefined;
+    if (!token.test(method as string)) return undefined;
     const bytes = Buffer.from(body as string, "base64");
     if (bytes.toString("base64") !== body) return undefined;
     return { ...(value as Captured), body: bytes };
@@ -80,6 +81,9 @@ export function parseCaptured(line: string): Captured | undefined {
     return undefined;
   }
 }
+
+/** A method (RFC 9110, section 5.6.2). */
+const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
 const isHeaderList = (headers: unknown): headers is HeaderList =>
   Array.isArray(headers) &&

@@ -1,5 +1,6 @@
 import type { Context } from "../command.js";
 import { UsageError } from "../errors.js";
+import { conceal } from "./mask.js";
 import { readInput, readStdin } from "./read.js";
 
 export const secretOptions = {
@@ -104,7 +105,7 @@ export async function secretFrom(
       `Write the name of a variable, not its value: --${flag}-env ${example}.`,
     );
   }
-  if (secret !== undefined && secret !== "") return secret;
+  if (secret !== undefined && secret !== "") return conceal(secret);
   const state = secret === undefined ? "not set" : "empty";
   throw new UsageError(
     `The environment variable ${name} is ${state}.`,
@@ -118,7 +119,7 @@ function fromBytes(flag: string, bytes: Uint8Array): string {
     throw new UsageError(`The secret of ${flag} is not UTF-8 text.`, "Save it as UTF-8.");
   }
   if (secret === "") throw new UsageError(`The secret of ${flag} is empty.`, "Write it there.");
-  return secret;
+  return conceal(secret);
 }
 
 function decode(bytes: Uint8Array): string | undefined {

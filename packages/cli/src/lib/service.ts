@@ -1,8 +1,9 @@
 import { createClient, SvcError, type Client, type ErrorCode } from "@svc-webhooks/client";
 import type { Context, ExitCode } from "../command.js";
-import { Failure, UsageError } from "../errors.js";
+import { Failure, isRefusal, UsageError } from "../errors.js";
+import { fetchFrom } from "./fetch.js";
 import { secretFrom } from "./secret.js";
-import { resolveTarget } from "./target.js";
+import { resolveTarget } from "./target-rule.js";
 
 /** Where `svc-webhooks sandbox` serves. */
 const sandboxUrl = "http://127.0.0.1:4010";
@@ -27,31 +28,44 @@ export const serviceOptions = {
 
 export type ServiceContext = Pick<Context<typeof serviceOptions>, "env" | "options" | "signal">;
 
-export const baseUrlOf = ({ options, env }: ServiceContext): string =>
+const baseUrlOf = ({ options, env }: ServiceContext): string =>
   options["base-url"] ?? (env["SVC_BASE_URL"] || sandboxUrl);
 
 /**
- * Calls the service, with retries as the client makes them.
+ * Calls the service, with retries as the client makes them. One on this machine, and one over `http:`, is called
+ * at the addresses that were checked.
  *
  * @param work passes `signal` to each operation
+ * @param onlyHere refuses a service on another machine, over `https:` too, unless `--allow-external` is given
  * @throws UsageError (as a rejection) for what the client refuses to send and for an API key that would be sent
  *   unencrypted, Failure for what the service refuses
  */
 export async function callService<Result>(
   context: ServiceContext,
   work: (client: Client) => Promise<Result>,
+  onlyHere = false,
 ): Promise<Result> {
   const baseUrl = baseUrlOf(context);
-  const isHere = await isOnThisMachine(baseUrl);
-  if (!isHere && /^http:/i.test(baseUrl) && !context.options["allow-external"]) {
+  const allowExternal = context.options["allow-external"];
+  const isPlain = /^http:/i.test(baseUrl);
+  // The client names what is wrong with a URL that has no target.
+  const target = await resolveTarget("The base URL", baseUrl, allowExternal || !onlyHere).catch(
+    (error: unknown) => {
+      if (onlyHere) throw error;
+      return undefined;
+    },
+  );
+  const isHere = target?.isHere === true;
+  if (!isHere && isPlain && !allowExternal) {
     throw new UsageError(
       "The API key would be sent to another machine unencrypted.",
       "Use the https URL of the service, or add --allow-external.",
     );
   }
   const apiKey = await readApiKey(context, isHere);
+  const fetch = target && (isHere || isPlain) ? fetchFrom(target) : undefined;
   try {
-    return await work(createClient({ baseUrl, apiKey }));
+    return await work(createClient({ baseUrl, apiKey, fetch }));
   } catch (error) {
     context.signal.throwIfAborted();
     throw error instanceof SvcError ? explained(error, baseUrl, isHere) : error;
@@ -62,16 +76,8 @@ export async function callService<Result>(
 export const withService: (
   context: ServiceContext,
   work: (client: Client) => Promise<ExitCode>,
+  onlyHere?: boolean,
 ) => Promise<ExitCode> = callService;
-
-async function isOnThisMachine(baseUrl: string): Promise<boolean> {
-  try {
-    await resolveTarget("The base URL", baseUrl, false);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 async function readApiKey({ options, env }: ServiceContext, isHere: boolean): Promise<string> {
   const { "api-key-env": name, "api-key-file": file } = options;
@@ -89,12 +95,13 @@ async function readApiKey({ options, env }: ServiceContext, isHere: boolean): Pr
 }
 
 const checkUrl = "Check SVC_BASE_URL or --base-url.";
+const checkProgram = "Check SVC_BASE_URL: another program may listen there.";
 
 const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
   connection_failed: checkUrl,
   authentication_required: "Set the environment variable SVC_API_KEY.",
   redirected: "Set SVC_BASE_URL to the URL that it redirects to, without /v1.",
-  invalid_response: "Check SVC_BASE_URL: another program may listen there.",
+  invalid_response: checkProgram,
   rate_limited: "Wait, and try again.",
 };
 
@@ -109,6 +116,15 @@ const flags: Readonly<Record<string, string>> = {
   subject: "--subject",
   url: "--url",
 };
+
+/** The message, with the flag in place of the parameter that it begins with, such as `to.0`. */
+function withFlag({ message, param = "" }: SvcError): string {
+  const [name = "", index = "0"] = param.split(".");
+  const flag = flags[name];
+  if (flag === undefined || !message.startsWith(`${param} `)) return message;
+  const which = index === "0" ? flag : `${flag} number ${Number(index) + 1}`;
+  return which + message.slice(param.length);
+}
 
 /** The error in the words of the command line. */
 function explained(error: SvcError, baseUrl: string, isHere: boolean): UsageError | Failure {
@@ -126,10 +142,9 @@ function explained(error: SvcError, baseUrl: string, isHere: boolean): UsageErro
       : checkUrl;
     return new Failure(code, `Nothing listens at ${baseUrl}.`, hint);
   }
-  return new Failure(code, message, hints[code] ?? "");
+  if (code === "response_too_large") {
+    const text = "The response has more than 1 MiB. The request was processed.";
+    return new Failure(code, text, checkProgram);
+  }
+  return new Failure(code, withFlag(error), hints[code] ?? "");
 }
-
-/** Whether the address has refused the connection. `fetch` has the reason as a cause. */
-const isRefusal = ({ cause }: Error): boolean =>
-  cause instanceof Error &&
-  ((cause as NodeJS.ErrnoException).code === "ECONNREFUSED" || isRefusal(cause));

@@ -1,4 +1,4 @@
-import { explain, type Explanation } from "@svc-webhooks/testing/explain";
+import { explain, type Explanation } from "@svc-webhooks/explain";
 
 const windowMs = 60_000;
 const mostInWindow = 10;

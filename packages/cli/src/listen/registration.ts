@@ -1,11 +1,6 @@
+import type { WebhookEndpointWithSecret } from "@svc-webhooks/client";
 import { callService, type ServiceContext } from "../lib/service.js";
 import type { Context } from "../command.js";
-
-/** An endpoint that exists while the command runs. */
-export interface Registration {
-  readonly webhook_endpoint_id: string;
-  readonly secret: string;
-}
 
 /** Milliseconds that the service has after Ctrl-C to register or archive the endpoint. */
 const graceMs = 5_000;
@@ -23,7 +18,7 @@ function afterGrace(signal: AbortSignal): AbortSignal {
 export async function register(
   context: ServiceContext & Pick<Context, "note">,
   url: string,
-): Promise<Registration> {
+): Promise<WebhookEndpointWithSecret> {
   const signal = afterGrace(context.signal);
   try {
     return await callService({ ...context, signal }, async (client) => {
@@ -32,9 +27,7 @@ export async function register(
         event_types.push(type);
       }
       context.signal.throwIfAborted();
-      const created = await client.webhookEndpoints.create({ url, event_types }, { signal });
-      const { webhook_endpoint_id } = created.webhook_endpoint;
-      return { webhook_endpoint_id, secret: created.secret.reveal() };
+      return client.webhookEndpoints.create({ url, event_types }, { signal });
     });
   } catch (error) {
     if (signal.aborted) context.note(`An endpoint for ${url} may have been registered.`);
@@ -43,12 +36,9 @@ export async function register(
 }
 
 /** Archives the endpoint, although the command has been stopped. */
-export const archive = (
-  context: ServiceContext,
-  { webhook_endpoint_id }: Registration,
-): Promise<unknown> => {
+export const archive = (context: ServiceContext, id: string): Promise<unknown> => {
   const signal = AbortSignal.timeout(graceMs);
   return callService({ ...context, signal }, ({ webhookEndpoints }) =>
-    webhookEndpoints.archive(webhook_endpoint_id, { signal }),
+    webhookEndpoints.archive(id, { signal }),
   );
 };

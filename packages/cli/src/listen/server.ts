@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { codeOf, headerNames, verify, type Secret } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
-import { Failure, messageOf } from "../errors.js";
+import { Failure, isRefusal, messageOf } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
 import { deliveryHeaders, headerOf } from "../lib/delivery-headers.js";
 import { readUpTo } from "../lib/read.js";
@@ -12,7 +12,7 @@ import type { HeaderList, Target } from "../lib/target.js";
 /** The response of the target, if there is one. */
 export interface TargetReply {
   readonly status: number;
-  /** The start of its body; empty if that is compressed. */
+  /** Its body; empty if that is compressed. */
   readonly text: string;
 }
 
@@ -40,6 +40,8 @@ export interface ListenOptions {
   /** Called after the response. */
   readonly onReceived: (received: Received) => void;
   readonly signal: AbortSignal;
+  /** A connection whose headers have not arrived by then is closed, so that idle ones do not keep others out. */
+  readonly headersMs?: number;
 }
 
 /** Longer than a sender waits. */
@@ -56,9 +58,6 @@ const returned = ["content-type", "content-encoding", "retry-after", "location"]
 /** Bytes of a response that the sender gets. */
 const mostResponseBytes = 1_048_576;
 
-/** More than what is shown of a text, for its control characters. */
-const mostTextBytes = 4_096;
-
 interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -73,10 +72,15 @@ interface Reply {
  * @throws Failure (as a rejection) `port_unavailable`, and what `secretsFor` throws
  */
 export async function serve(options: ListenOptions): Promise<void> {
-  const { port, signal } = options;
+  const { port, signal, headersMs = 5_000 } = options;
   let secrets: Promise<readonly Secret[]> = Promise.resolve([]);
   const server = createServer(
-    { requestTimeout: requestMs, headersTimeout: requestMs },
+    {
+      requestTimeout: requestMs,
+      headersTimeout: headersMs,
+      // Node looks for late connections every 30 s by default.
+      connectionsCheckingInterval: headersMs / 5,
+    },
     (request, response) => void receive(request, response, options, secrets),
   );
   server.maxConnections = maxConnections;
@@ -166,7 +170,8 @@ async function replyTo(
     if (error instanceof Error && error.name === "TimeoutError") {
       return { status: 504, error: `The target did not respond in ${forwardMs / 1_000} s.` };
     }
-    return { status: 502, error: `The target is unavailable: ${messageOf(error)}.` };
+    const fix = isRefusal(error) ? " Start the receiver, or check --forward-to." : "";
+    return { status: 502, error: `The target is unavailable: ${messageOf(error)}.${fix}` };
   }
 }
 
@@ -189,7 +194,7 @@ async function forward(
     const { content, isCut } = await readUpTo(mostResponseBytes, response);
     if (isCut) throw new Error("its response has more than 1 MiB");
     const isReadable = fields["content-encoding"] === undefined;
-    const text = isReadable ? content.toString("utf8", 0, mostTextBytes) : "";
+    const text = isReadable ? content.toString() : "";
     return { status, headers: Object.fromEntries(kept), body: content, target: { status, text } };
   } catch (error) {
     throw timeout.aborted ? timeout.reason : error;

@@ -2,7 +2,8 @@ import { headerNames } from "@svc-webhooks/core";
 import type { Context } from "../command.js";
 import { headerOf } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
-import { printable } from "../lib/text.js";
+import { paint } from "../paint.js";
+import { excerpt } from "../lib/terminal/text.js";
 import type { Explainer } from "./explainer.js";
 import type { Received } from "./server.js";
 
@@ -18,7 +19,7 @@ export interface ShowOptions {
 
 /** Returns a function that writes what became of a request: a line, or JSON. */
 export function createShow(
-  { json, paint, show, note }: Pick<Context, "json" | "paint" | "show" | "note">,
+  { json, show, note }: Pick<Context, "json" | "show" | "note">,
   { explain, endpoint, forwardTo }: ShowOptions,
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
@@ -37,7 +38,7 @@ export function createShow(
       const facts = { at, method, path, delivery_id: id ?? null, type: type ?? null };
       const judged = { verdict, secret: secretId ?? null, mistake: mistake?.id ?? null };
       const statuses = { status, target_status: target?.status ?? null };
-      show({ ...facts, bytes: body?.length ?? null, ...judged, ...statuses, error }, "");
+      show({ ...facts, bytes: body?.length ?? null, ...judged, ...statuses, error }, []);
       return;
     }
     const isRefused = target !== undefined && target.status >= 300;
@@ -45,19 +46,19 @@ export function createShow(
     const parts = [
       paint("dim", new Date(at).toTimeString().slice(0, 8)),
       paint(status < 300 ? "green" : "red", isRefused ? `target ${status}` : String(status)),
-      printable(type ?? (isGenuine ? "(no type)" : method), 60),
-      printable(id ?? "(no delivery id)", 80),
+      excerpt(type ?? (isGenuine ? "(no type)" : method), 60),
+      excerpt(id ?? "(no delivery id)", 80),
       isGenuine ? genuine : paint("red", verdict),
     ];
     const more = [
       error,
-      isRefused ? printable(target.text, 200) : undefined,
+      isRefused ? excerpt(target.text, 200) : undefined,
       mistake?.text,
       mistake?.remedy,
       explanation?.verdict === "unknown" ? unexplained : undefined,
     ];
-    const lines = more.flatMap((text) => (text ? [`  ${printable(text)}`] : []));
-    show({}, [parts.join("  "), ...lines].join("\n"));
+    const first = parts.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
+    show({}, [first, ...more.flatMap((text) => (text ? [`  ${text}`] : []))]);
     if (!isRefused || isHinted) return;
     isHinted = true;
     note(

@@ -1,4 +1,4 @@
-import type { Context } from "../command.js";
+import type { Context } from "../../command.js";
 
 const width = 30;
 

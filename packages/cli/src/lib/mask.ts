@@ -1,0 +1,41 @@
+/** The secrets that this process has read. */
+const known = new Set<string>();
+
+/** A shorter text could be part of another by chance. */
+const shortest = 8;
+
+/** Notes a secret or an API key, which is masked from now on, and returns it. */
+export function conceal(secret: string): string {
+  if (secret.length >= shortest) known.add(secret);
+  return secret;
+}
+
+/** A character of a secret or an API key, as a part of an expression: printable ASCII without the space. */
+export const secretCharacter = "[!-~]";
+
+/** What was masked in it before is a part of a secret too. */
+const secretText = `(?:${secretCharacter}|…){4,}`;
+
+const patterns = [
+  [new RegExp(`whsec_${secretText}`, "g"), "whsec_…"],
+  [new RegExp(String.raw`\bsvc_(live|test)_${secretText}`, "g"), "svc_$1_…"],
+] as const;
+
+/**
+ * Replaces the secrets that this process has read, and everything that looks like a signing secret or an API key:
+ * its prefix and at least four characters, with the punctuation that follows them.
+ *
+ * @param revealed a secret that stays, because printing it is the command's purpose
+ */
+export function masked(text: string, revealed = ""): string {
+  if (revealed !== "" && text.includes(revealed)) {
+    return text
+      .split(revealed)
+      .map((part) => masked(part))
+      .join(revealed);
+  }
+  let result = text;
+  for (const secret of known) result = result.replaceAll(secret, "…");
+  for (const [pattern, shown] of patterns) result = result.replaceAll(pattern, shown);
+  return result;
+}

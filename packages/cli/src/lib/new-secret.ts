@@ -1,0 +1,41 @@
+import type { WebhookEndpointWithSecret } from "@svc-webhooks/client";
+import { Failure } from "../errors.js";
+import { secretCharacter } from "./mask.js";
+
+const form = new RegExp(`^whsec_${secretCharacter}{1,506}$`);
+
+/**
+ * The new secret of an endpoint, which a command prints. Another value that a service calls so may be
+ * anything, such as a page or a secret of something else, and no receiver could verify with it.
+ *
+ * @param done what the service has done, as a sentence
+ * @param fix what to do about the endpoint, as a sentence
+ * @throws Failure `invalid_response` if it is not a signing secret
+ */
+export function newSecret(
+  { secret }: Pick<WebhookEndpointWithSecret, "secret">,
+  done: string,
+  fix: string,
+): string {
+  // The client masks texts only.
+  const value: unknown = typeof secret.reveal === "function" ? secret.reveal() : secret;
+  if (typeof value === "string" && form.test(value)) return value;
+  throw new Failure(
+    "invalid_response",
+    `The service sent ${described(value)} as \`secret\`, which must be whsec_ and at most 506 printable ASCII characters without spaces. It is not printed. ${done}`,
+    `${fix} If this happens again, check SVC_BASE_URL: another program may listen there.`,
+  );
+}
+
+const described = (value: unknown) =>
+  typeof value === "string"
+    ? `a string of ${value.length} characters`
+    : `a value of type ${Array.isArray(value) ? "array" : typeof value}`;
+
+/** The id of an endpoint that was registered, if the service has sent one. */
+export function idOf({
+  webhook_endpoint: endpoint,
+}: Pick<WebhookEndpointWithSecret, "webhook_endpoint">): string | undefined {
+  const id: unknown = endpoint?.webhook_endpoint_id;
+  return typeof id === "string" ? id : undefined;
+}

@@ -1,0 +1,82 @@
+import { lookup as resolve } from "node:dns/promises";
+import { BlockList, isIP } from "node:net";
+import { UsageError } from "../errors.js";
+import { targetAt, type Address, type Target } from "./target.js";
+
+/*
+ * Where the command line sends requests:
+ *
+ * - The target is an `http` or `https` URL. One without a scheme is `http`.
+ * - It has no user name and no password, which would reach logs and lists of processes.
+ * - Its host has an address. `localhost` and the names below it are 127.0.0.1 and `::1`, whatever a resolver
+ *   returns (RFC 6761, section 6.3).
+ * - All its addresses are loopback, unless `--allow-external` is given.
+ *
+ * The addresses that were judged are the ones that are connected to.
+ */
+
+export const targetOptions = {
+  "allow-external": { type: "boolean", text: "allow a target that is not on this machine" },
+} as const;
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+const isLoopback = ({ address, family }: Address) =>
+  loopback.check(address, family === 4 ? "ipv4" : "ipv6");
+
+/**
+ * Judges a target by the rule above.
+ *
+ * @throws UsageError (as a rejection) if the rule does not allow it
+ */
+export async function resolveTarget(
+  flag: string,
+  text: string,
+  allowExternal: boolean,
+): Promise<Target> {
+  const url = parse(flag, text);
+  const addresses = await addressesOf(flag, url);
+  const external = addresses.find((one) => !isLoopback(one));
+  if (external && !allowExternal) {
+    throw new UsageError(
+      `${flag} leads to ${external.address}, which is not this machine.`,
+      "Use a loopback address such as http://localhost:3000/webhooks, or add --allow-external.",
+    );
+  }
+  return targetAt(url, addresses, external === undefined);
+}
+
+function parse(flag: string, text: string): URL {
+  const hint = "Write it like http://localhost:3000/webhooks.";
+  const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  if (text === "" || !URL.canParse(whole)) {
+    throw new UsageError(`${flag} is not a valid URL.`, hint);
+  }
+  const url = new URL(whole);
+  if (!/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`${flag} is not an http or https URL.`, hint);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new UsageError(`${flag} contains a user name or a password.`, "Remove it.");
+  }
+  return url;
+}
+
+async function addressesOf(flag: string, { hostname }: URL): Promise<readonly Address[]> {
+  const bare = hostname.replace(/^\[(.*)\]$/, "$1");
+  const family = isIP(bare);
+  if (family !== 0) return [{ address: bare, family }];
+  if (/(?:^|\.)localhost\.?$/.test(hostname)) {
+    return [
+      { address: "127.0.0.1", family: 4 },
+      { address: "::1", family: 6 },
+    ];
+  }
+  try {
+    return await resolve(hostname, { all: true, verbatim: true });
+  } catch {
+    throw new UsageError(`${flag}: the name ${hostname} has no address.`, "Check its spelling.");
+  }
+}

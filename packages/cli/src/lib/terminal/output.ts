@@ -1,0 +1,44 @@
+import type { Line, Output, PaintTo } from "../../paint.js";
+import { masked } from "../mask.js";
+import { printable } from "./text.js";
+
+/** Of one text of a line. */
+const longest = 1_000;
+
+/** Writes lines, without the control characters and secrets of whatever their texts contain. */
+export function writeLines(
+  output: Output,
+  lines: readonly Line[],
+  paint: PaintTo = ({ text }) => text,
+  revealed = "",
+): void {
+  const safe = (text: string) => printable(text, longest, revealed);
+  const written = lines.map((line) =>
+    [line]
+      .flat()
+      .map((part) =>
+        typeof part === "string" ? safe(part) : paint({ ...part, text: safe(part.text) }),
+      )
+      .join("")
+      .trimEnd(),
+  );
+  output.write(`${written.join("\n")}\n`);
+}
+
+/** Writes a line of JSON that does nothing to a terminal, without the secrets of its texts and names. */
+export function writeJson(output: Output, value: object, revealed = ""): void {
+  const json = JSON.stringify(value, (_name, one: unknown) => {
+    if (typeof one === "string") return masked(one, revealed);
+    if (typeof one !== "object" || one === null || Array.isArray(one)) return one;
+    return Object.fromEntries(
+      Object.entries(one).map(([name, member]) => [masked(name, revealed), member as unknown]),
+    );
+  });
+  const safe = json.replaceAll(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+  output.write(`${safe}\n`);
+}

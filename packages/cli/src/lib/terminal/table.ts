@@ -1,0 +1,41 @@
+import { paint, type Colour, type Line } from "../../paint.js";
+import { excerpt } from "./text.js";
+
+/** Columns of texts from outside, under their names. `colours` has those of some texts. */
+export function table(
+  names: readonly string[],
+  rows: readonly (readonly unknown[])[],
+  colours: Readonly<Record<string, Colour>> = {},
+): readonly Line[] {
+  const cells = rows.map((row) => row.map((value) => excerpt(textOf(value), 80)));
+  const widths = names.map((name, column) =>
+    Math.max(name.length, ...cells.map((row) => (row[column] ?? "").length)),
+  );
+  const spaceAfter = (text: string, column: number) =>
+    " ".repeat((widths[column] ?? 0) - text.length + 2);
+  const head = names.map((name, column) => name + spaceAfter(name, column)).join("");
+  const lines = cells.map((row) =>
+    row.flatMap((text, column) => {
+      const colour = Object.hasOwn(colours, text) ? colours[text] : undefined;
+      return [colour === undefined ? text : paint(colour, text), spaceAfter(text, column)];
+    }),
+  );
+  return [[paint("dim", head.trimEnd())], ...lines];
+}
+
+/** What the interface document does not show may be of any type. */
+export const textOf = (value: unknown): string =>
+  typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+
+/** The items of a list in one text. Anything else is printed as it is. */
+export const listed = (value: unknown, textOfItem: (item: unknown) => string = textOf): unknown =>
+  Array.isArray(value) ? value.map(textOfItem).join(", ") : value;
+
+/** Lines of a name and a value. Those without a text are left out. */
+export function fields(values: Readonly<Record<string, unknown>>): readonly Line[] {
+  const given = Object.entries(values)
+    .map(([name, value]) => [name, textOf(value ?? "")] as const)
+    .filter(([, text]) => text !== "");
+  const width = Math.max(...given.map(([name]) => name.length));
+  return given.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
+}

@@ -1,0 +1,33 @@
+import { styleText } from "node:util";
+
+export type Colour = "green" | "red" | "yellow" | "bold" | "dim";
+
+/** A text in a colour. */
+export interface Painted {
+  readonly colour: Colour;
+  readonly text: string;
+}
+
+/** A line of output: texts, some of them in a colour. Line breaks within it become spaces. */
+export type Line = string | readonly (string | Painted)[];
+
+/** stdout or stderr. */
+export interface Output {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export const paint = (colour: Colour, text: string): Painted => ({ colour, text });
+
+/** Returns the text as an output shows it. */
+export type PaintTo = (painted: Painted) => string;
+
+/** Colours only on a terminal, and never with `NO_COLOR` (no-color.org). */
+export function paintFor(
+  { isTTY }: Pick<Output, "isTTY">,
+  { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
+): PaintTo {
+  if (isTTY !== true || NO_COLOR !== "" || TERM === "dumb") return ({ text }) => text;
+  // Newer versions of Node would decide by themselves.
+  return ({ colour, text }) => styleText(colour, text, { validateStream: false });
+}
