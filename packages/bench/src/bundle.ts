@@ -10,16 +10,26 @@ const conditionNames = {
 // The file does not exist. Its path is where the search for packages begins.
 const entry = fileURLToPath(new URL("../deployed.js", import.meta.url));
 
+export type Target = keyof typeof conditionNames;
+
+interface Bundle {
+  /** Its size, minified and gzipped (level 9). */
+  readonly bytes: number;
+  /** What is left of each file, without comments and not minified. */
+  readonly modules: readonly (readonly [file: string, code: string])[];
+}
+
+/** The size of a module with all its imports except frameworks. */
+export const gzippedBytes = async (code: string, target: Target): Promise<number> =>
+  (await bundle(code, target)).bytes;
+
 /**
- * The size of a module with all its imports except frameworks, minified and gzipped (level 9).
+ * Bundles a module with all its imports except frameworks.
  *
  * @throws Error if an import cannot be found: without it the size would be too small
  */
-export async function gzippedBytes(
-  code: string,
-  target: keyof typeof conditionNames,
-): Promise<number> {
-  const bundle = await rolldown({
+export async function bundle(code: string, target: Target): Promise<Bundle> {
+  const bundled = await rolldown({
     input: entry,
     plugins: [
       {
@@ -28,14 +38,21 @@ export async function gzippedBytes(
         load: (id) => (id === entry ? code : undefined),
       },
     ],
-    resolve: { conditionNames: conditionNames[target] },
+    resolve: { conditionNames: conditionNames[target], extensionAlias: { ".js": [".ts", ".js"] } },
     platform: target === "node" ? "node" : "browser",
     external: /^(?:hono|next)(?:\/|$)/,
     onLog(_level, { code: kind, message }) {
       if (kind === "UNRESOLVED_IMPORT") throw new Error(message);
     },
   });
-  const { output } = await bundle.generate({ format: "esm", minify: true, codeSplitting: false });
-  await bundle.close();
-  return gzipSync(output[0].code, { level: 9 }).length;
+  const { output } = await bundled.generate({ format: "esm", minify: true, codeSplitting: false });
+  await bundled.close();
+  const [{ code: minified, modules }] = output;
+  return {
+    bytes: gzipSync(minified, { level: 9 }).length,
+    modules: Object.entries(modules).map(([file, { code: kept }]) => [file, withoutComments(kept)]),
+  };
 }
+
+const withoutComments = (code: string | null) =>
+  (code ?? "").replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "").replaceAll(/^\s+/gm, "");

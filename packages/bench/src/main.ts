@@ -11,7 +11,7 @@ const usage = `npm run bench [-- [section …] [--quick]]
   sections   ${sectionIds.join(", ")}; default: all
   --quick    runs every step once, to see that it works; the figures mean little
 
-A full run without --quick writes docs/benchmarks.md and docs/benchmarks.svg.`;
+A full run without --quick writes docs/benchmarks.md.`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -33,6 +33,8 @@ export interface Race {
 export interface Section {
   readonly title: string;
   readonly races: readonly Race[];
+  /** A table of its own on the page: its cells, row by row, the head first. */
+  readonly table?: readonly (readonly string[])[];
 }
 
 /** Every bar, with its race. */

@@ -120,7 +120,7 @@ describeWithPostgres("the hand-written receiver on PostgreSQL", () => {
     server = await postgresServer();
     pool = new Pool({ connectionString: server.connectionString });
     await pool.query(postgresTable);
-  }, 60_000);
+  });
   afterAll(async () => {
     await pool?.end();
     await server?.close();
@@ -194,7 +194,8 @@ describe("the load", () => {
     let requests = 0;
     return (request, response) => {
       requests += 1;
-      if (requests % 100 === 50) refuse(request, response);
+      // One of the first of all connections: a busy machine may send no more.
+      if (requests % 100 === 10) refuse(request, response);
       else response.end();
     };
   };

@@ -6,7 +6,6 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Race, Section } from "../src/race.js";
 import { machine } from "../src/report/machine.js";
 import { writePage } from "../src/report/page.js";
-import { picture } from "../src/report/picture.js";
 import { table } from "../src/report/table.js";
 
 const lane = "svc-webhooks";
@@ -72,27 +71,8 @@ test("the page has the summary, the limits of missed bars, the table and the mac
   expect(page).toMatch(/wrote this page on \d{4}-\d\d-\d\d\./);
   expect(page).not.toMatch(/Never shown|\{\w+\}|undefined|NaN/);
   expect(await check(page, { parser: "markdown", printWidth: 100 })).toBe(true);
-  expect(await readFile(`${folder}/docs/benchmarks.svg`, "utf8")).toBe(picture(sections));
   const values = await readFile(`${folder}/packages/bench/reports/values.json`, "utf8");
   expect(JSON.parse(values)).toMatchObject({ sections });
-});
-
-test("the picture names each section with bars, each bar and its figures", () => {
-  const texts = [...picture(sections).matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
-  const expected = ["Verify", "verify, 1 kB", `${lane} / floor`, "✘", "✔", "✔✔", "≥ 1.1", "Size"];
-  expected.push("gzip, alone", lane, "1,480 B", "≤ 1,331", "1,024");
-  expect(texts).toEqual(expect.arrayContaining(expected));
-  expect(texts).not.toContain("Start");
-});
-
-test("the picture draws a missed bar to the left of the promise, a kept one to the right", () => {
-  const drawn = [...picture(sections).matchAll(/<rect x="(\S+)" .* class="(\w+)"/g)];
-  expect(drawn.map(([, x, kind]) => [Number(x) < 550 ? "left" : "right", kind])).toEqual([
-    ["left", "missed"],
-    ["right", "kept"],
-    ["right", "kept"],
-    ["left", "missed"],
-  ]);
 });
 
 test("the machine is described without its name and paths", () => {

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem, type as system } from "node:os";
-import { postgresVersion } from "../postgres-server.js";
+import { postgresVersion } from "@svc-webhooks/kit/postgres-server";
 
 const manifest = new URL("../../package.json", import.meta.url);
 

@@ -3,13 +3,12 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { format } from "prettier";
 import { judge, promisesOf, type Section } from "../race.js";
-import { picture } from "./picture.js";
-import { subjectOf, summary, table } from "./table.js";
+import { markdownOf, subjectOf, summary, table } from "./table.js";
 
 const root = new URL("../../../../", import.meta.url);
 const template = new URL("../../page.md", import.meta.url);
 
-/** Writes the page, the picture, and all values to a file that Git ignores. Resolves with the names. */
+/** Writes the page, and all values to a file that Git ignores. Resolves with the names. */
 export async function writePage(
   machine: readonly string[],
   sections: readonly Section[],
@@ -20,6 +19,7 @@ export async function writePage(
     summary: summary(sections),
     limits: limits(sections),
     table: await table(sections.flatMap(({ races }) => races)),
+    sizes: markdownOf(sections.flatMap((section) => section.table ?? [])),
     machine: machine.map((line) => `- ${line}`).join("\n"),
   };
   const page = (await readFile(template, "utf8")).replaceAll(
@@ -28,7 +28,6 @@ export async function writePage(
   );
   const files = {
     "docs/benchmarks.md": await format(page, { parser: "markdown", printWidth: 100 }),
-    "docs/benchmarks.svg": picture(sections),
     "packages/bench/reports/values.json": JSON.stringify({ machine, sections }),
   };
   const written: string[] = [];

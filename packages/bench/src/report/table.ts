@@ -2,7 +2,7 @@ import { format } from "prettier";
 import { judge, measured, promisesOf, type Bar, type Race, type Section } from "../race.js";
 
 /** Three significant digits, or a whole number: 0.934, 10.0, 7,474, 2. */
-export const figure = (value: number): string =>
+const figure = (value: number): string =>
   Number.isInteger(value) || value >= 1_000
     ? value.toLocaleString("en", { maximumFractionDigits: 0 })
     : value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
@@ -10,26 +10,30 @@ export const figure = (value: number): string =>
 /** The figure of a bar or an aim: round, and shown as it was set. */
 export const round = (value: number): string => value.toLocaleString("en");
 
-export const limitOf = ({ atLeast, atMost = NaN }: Bar): string =>
+const limitOf = ({ atLeast, atMost = NaN }: Bar): string =>
   atLeast === undefined ? `≤ ${round(atMost)}` : `≥ ${round(atLeast)}`;
 
 export const subjectOf = ({ lane, against }: Bar): string =>
   against === undefined ? lane : `${lane} / ${against}`;
 
 /** `✔✔` the aim is reached, `✔` the bar is kept, `✘` it is missed. */
-export function markOf(race: Race, bar: Bar): string {
+function markOf(race: Race, bar: Bar): string {
   const { isKept, reachesAim } = judge(race, bar);
   return isKept ? (reachesAim ? "✔✔" : "✔") : "✘";
 }
 
 /** A lane's value, with its unit. */
-export const valueOf = (race: Race, lane: string): string =>
+const valueOf = (race: Race, lane: string): string =>
   [figure(measured(race, lane).median), race.unit]
     .join(race.unit.startsWith("/") ? "" : " ")
     .trim();
 
 const head = ["", "what", "median", "ratio to", "ratio", "quartiles", "bar", "aim"];
 const rule = ["---", "---", "--:", "---", "--:", "--:", "--:", "--:"];
+
+/** The lines of a Markdown table. */
+export const markdownOf = (rows: readonly (readonly string[])[]): string =>
+  rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
 /** One row per bar, then one per lane that has none: a Markdown table, for the page and the terminal. */
 export function table(races: readonly Race[]): Promise<string> {
@@ -41,8 +45,7 @@ export function table(races: readonly Race[]): Promise<string> {
     const others = race.lanes.filter(({ name }) => !withBar.has(name));
     rows.push(...others.map(({ name }) => row(race, name, race.reference)));
   }
-  const lines = [head, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-  return format(lines.join("\n"), { parser: "markdown" });
+  return format(markdownOf([head, rule, ...rows]), { parser: "markdown" });
 }
 
 function row(race: Race, lane: string, against: string | undefined, bar?: Bar): string[] {

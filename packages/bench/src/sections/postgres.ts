@@ -1,129 +1,184 @@
 import { randomBytes } from "node:crypto";
 import { PGlite } from "@electric-sql/pglite";
+import { postgresServer, postgresVersion } from "@svc-webhooks/kit/postgres-server";
+import runFolder from "@svc-webhooks/kit/run-folder";
 import { fromPglite, migrate, postgresStore, type PostgresStore } from "@svc-webhooks/postgres";
 import { Pool, type PoolClient } from "pg";
 import postgres from "postgres";
 import { postgresClaims, postgresTable } from "../hand-written.js";
-import { withPostgres } from "../postgres-server.js";
 import type { Bar, Race } from "../race.js";
 import type { RunSection } from "../sections.js";
 import { ratePerSecond, takeTurns, type Work } from "../turns.js";
 
-export const run: RunSection = async (quick) => ({
-  title: "Postgres",
-  races: await withPostgres((connectionString) => races(connectionString, quick)),
-});
+export const run: RunSection = async (quick) => {
+  if (!postgresVersion()) {
+    throw new Error("Install PostgreSQL, or name the sections that do without it.");
+  }
+  const removeFolder = runFolder();
+  // With default settings: commits wait for the disk.
+  const server = await postgresServer({});
+  // An uncaught error must not leave it running.
+  process.once("exit", () => void server.crash());
+  try {
+    return { title: "Postgres", races: await races(server.connectionString, quick) };
+  } finally {
+    await server.close();
+    removeFolder();
+  }
+};
 
 const ours = "svc-webhooks";
 
+/** What the races share. */
+interface Track {
+  readonly pool: Pool;
+  readonly store: PostgresStore<PoolClient>;
+  readonly quick: boolean;
+}
+
 async function races(connectionString: string, quick: boolean): Promise<Race[]> {
   const pool = new Pool({ connectionString, max: 8, connectionTimeoutMillis: 5_000 });
-  const sql = postgres(connectionString, { max: 1, onnotice: () => {} });
-  const pglite = fromPglite(new PGlite());
   try {
     await migrate(pool);
-    await migrate(pool, { schema: "few" });
-    await migrate(pglite);
     await pool.query(postgresTable);
     await pool.query("create table effects (id bigint generated always as identity, key text)");
+    const track = { pool, store: postgresStore(pool), quick };
+    const [few, many] = quick ? [10, 1_000] : [1_000, 100_000];
+    return [
+      await duplicateRace(track, 1),
+      await duplicateRace(track, 8),
+      await insertRace(track, 1, { atLeast: 0.35, aim: 0.45 }),
+      await insertRace(track, 8, { atLeast: 0.27, aim: 0.4 }),
+      await completionRace(track, 1),
+      await completionRace(track, 8),
+      await clientRace(track, connectionString),
+      await bytesRace(track, many),
+      await sizeRace(track, few, many),
+    ];
+  } finally {
+    await pool.end();
+  }
+}
 
-    const store = postgresStore(pool);
-    const claims = postgresClaims(pool);
-    const known = newKey();
-    await handle(store, known);
-    await claims.claim(known, token);
-    await claims.complete(known);
+/** The first contender is the reference. */
+async function speedRace(
+  title: string,
+  connections: number,
+  quick: boolean,
+  contenders: Readonly<Record<string, Work>>,
+  bar?: Omit<Bar, "against">,
+): Promise<Race> {
+  const turns = Object.entries(contenders).map(
+    ([name, work]) => [name, () => ratePerSecond(connections, quick ? 10 : 150, work)] as const,
+  );
+  const lanes = await takeTurns(Object.fromEntries(turns), quick ? 1 : 30);
+  const [reference = ""] = Object.keys(contenders);
+  const bars = bar ? [{ ...bar, against: reference }] : [];
+  const over = connections === 1 ? "one connection" : `${connections} connections`;
+  return { title: `Postgres, ${title}, ${over}`, unit: "/s", reference, lanes, bars };
+}
 
-    async function race(
-      title: string,
-      connections: number,
-      contenders: Readonly<Record<string, Work>>,
-      bar?: Omit<Bar, "against">,
-    ): Promise<Race> {
-      const turns = Object.entries(contenders).map(
-        ([name, work]) => [name, () => ratePerSecond(connections, quick ? 10 : 150, work)] as const,
-      );
-      const lanes = await takeTurns(Object.fromEntries(turns), quick ? 1 : 30);
-      const [reference = ""] = Object.keys(contenders);
-      const bars = bar ? [{ ...bar, against: reference }] : [];
-      const over = connections === 1 ? "one connection" : `${connections} connections`;
-      return { title: `Postgres, ${title}, ${over}`, unit: "/s", reference, lanes, bars };
-    }
+async function duplicateRace({ pool, store, quick }: Track, connections: number): Promise<Race> {
+  const claims = postgresClaims(pool);
+  const known = newKey();
+  await handle(store, known);
+  await claims.claim(known, token);
+  await claims.complete(known);
+  const contenders = {
+    "select by key": () => pool.query("select done from webhooks where id = $1", [known]),
+    [ours]: () => claimDone(store, known),
+  };
+  const limit = "A claim is a function of the server, which also compares the times of the record.";
+  const bar = { lane: ours, atLeast: 0.55, aim: 0.8, limit };
+  return speedRace("duplicate", connections, quick, contenders, bar);
+}
 
-    const duplicate = {
-      "select by key": () => pool.query("select done from webhooks where id = $1", [known]),
-      [ours]: () => claimDone(store, known),
-    };
-    const ofDuplicate = { lane: ours, atLeast: 0.55, aim: 0.8, limit: limits.duplicate };
+function insertRace(
+  { pool, store, quick }: Track,
+  connections: number,
+  bar: Pick<Bar, "atLeast" | "aim">,
+): Promise<Race> {
+  const contenders = {
+    "bare transaction": () => inTransaction(pool, (tx) => takeEffect(tx, newKey())),
+    "with the key in a table": () => {
+      const key = newKey();
+      return inTransaction(pool, async (tx) => {
+        await tx.query("insert into webhooks (id, token) values ($1, $2)", [key, token]);
+        await takeEffect(tx, key);
+      });
+    },
+    [ours]: async () => {
+      const key = newKey();
+      const fence = await claim(store, key);
+      await store.transaction({ idempotencyKey: key, fence }, (tx) => takeEffect(tx, key));
+    },
+  };
+  const limit =
+    "A claim with a commit of its own comes before the transaction, and the completion is one more statement in it.";
+  return speedRace("one insert", connections, quick, contenders, { lane: ours, limit, ...bar });
+}
 
-    const insert = {
-      "bare transaction": () => inTransaction(pool, (tx) => takeEffect(tx, newKey())),
-      "with the key in a table": () => {
-        const key = newKey();
-        return inTransaction(pool, async (tx) => {
-          await tx.query("insert into webhooks (id, token) values ($1, $2)", [key, token]);
-          await takeEffect(tx, key);
-        });
-      },
-      [ours]: async () => {
-        const key = newKey();
-        const fence = await claim(store, key);
-        await store.transaction({ idempotencyKey: key, fence }, (tx) => takeEffect(tx, key));
-      },
-    };
-    const ofInsert = { lane: ours, limit: limits.transaction };
+function completionRace({ pool, store, quick }: Track, connections: number): Promise<Race> {
+  const claims = postgresClaims(pool);
+  const durableStore = postgresStore(pool, { durableClaims: true });
+  return speedRace("claim + complete", connections, quick, {
+    "hand-written": async () => {
+      const key = newKey();
+      await claims.claim(key, token);
+      await claims.complete(key);
+    },
+    [ours]: () => handle(store, newKey()),
+    [`${ours}, durableClaims`]: () => handle(durableStore, newKey()),
+  });
+}
 
-    const durableStore = postgresStore(pool, { durableClaims: true });
-    const completion = {
-      "hand-written": async () => {
-        const key = newKey();
-        await claims.claim(key, token);
-        await claims.complete(key);
-      },
-      [ours]: () => handle(store, newKey()),
-      [`${ours}, durableClaims`]: () => handle(durableStore, newKey()),
-    };
-
-    const overSql = postgresStore(sql);
-    const overPglite = postgresStore(pglite);
-    const clients = {
+async function clientRace({ store, quick }: Track, connectionString: string): Promise<Race> {
+  const sql = postgres(connectionString, { max: 1, onnotice: () => {} });
+  const pglite = fromPglite(new PGlite());
+  await migrate(pglite);
+  const overSql = postgresStore(sql);
+  const overPglite = postgresStore(pglite);
+  try {
+    return await speedRace("claim + complete by client", 1, quick, {
       pg: () => handle(store, newKey()),
       "postgres.js": () => handle(overSql, newKey()),
       "PGlite in memory": () => handle(overPglite, newKey()),
-    };
-
-    const speeds = [
-      await race("duplicate", 1, duplicate, ofDuplicate),
-      await race("duplicate", 8, duplicate, ofDuplicate),
-      await race("one insert", 1, insert, { ...ofInsert, atLeast: 0.35, aim: 0.45 }),
-      await race("one insert", 8, insert, { ...ofInsert, atLeast: 0.27, aim: 0.4 }),
-      await race("claim + complete", 1, completion),
-      await race("claim + complete", 8, completion),
-      await race("claim + complete by client", 1, clients),
-    ];
-
-    const [few, many] = quick ? [10, 1_000] : [1_000, 100_000];
-    const fewStore = postgresStore(pool, { schema: "few" });
-    await fill(fewStore, few);
-    const bytes = await bytesRace(pool, store, many);
-    await pool.query("vacuum analyze");
-    const sizes = {
-      [nameOf(few)]: () => comeAndGo(fewStore),
-      [nameOf(many)]: () => comeAndGo(store),
-    };
-    const ofSize = { lane: nameOf(many), atLeast: 0.8, aim: 0.95 };
-    return [...speeds, bytes, await race("claim + complete + forget", 1, sizes, ofSize)];
+    });
   } finally {
-    await pool.end();
     await sql.end();
   }
 }
 
-const limits = {
-  duplicate: "A claim is a function of the server, which also compares the times of the record.",
-  transaction:
-    "A claim with a commit of its own comes before the transaction, and the completion is one more statement in it.",
-};
+/** The table and its indexes, before a vacuum. */
+async function bytesRace({ pool, store }: Track, records: number): Promise<Race> {
+  const table = "svc_webhooks.deliveries";
+  await pool.query(`truncate ${table}`);
+  await pool.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  await fill(store, records);
+  const { rows } = await pool.query<{ bytes: string }>(
+    `select pg_total_relation_size('${table}') as bytes`,
+  );
+  await pool.query(`alter table ${table} reset (autovacuum_enabled)`);
+  const lane = nameOf(records);
+  const lanes = [{ name: lane, values: [Number(rows[0]?.bytes) / records] }];
+  const bars = [{ lane, atMost: 230, aim: 150 }];
+  return { title: "Postgres, bytes per done record", unit: "B", lanes, bars };
+}
+
+/** The table has the many records of the race before. */
+async function sizeRace({ pool, store, quick }: Track, few: number, many: number): Promise<Race> {
+  const schema = "few";
+  await migrate(pool, { schema });
+  const fewStore = postgresStore(pool, { schema });
+  await fill(fewStore, few);
+  await pool.query("vacuum analyze");
+  const contenders = {
+    [nameOf(few)]: () => comeAndGo(fewStore),
+    [nameOf(many)]: () => comeAndGo(store),
+  };
+  const bar = { lane: nameOf(many), atLeast: 0.8, aim: 0.95 };
+  return speedRace("claim + complete + forget", 1, quick, contenders, bar);
+}
 
 const nameOf = (records: number) => `${records.toLocaleString("en")} records`;
 
@@ -187,20 +242,4 @@ async function comeAndGo<Tx>(store: PostgresStore<Tx>): Promise<void> {
   const key = newKey();
   await handle(store, key);
   if (!(await store.forget(key, call))) throw new Error("A completed key was not forgotten.");
-}
-
-/** The table and its indexes, before a vacuum. */
-async function bytesRace<Tx>(pool: Pool, store: PostgresStore<Tx>, records: number): Promise<Race> {
-  const table = "svc_webhooks.deliveries";
-  await pool.query(`truncate ${table}`);
-  await pool.query(`alter table ${table} set (autovacuum_enabled = off)`);
-  await fill(store, records);
-  const { rows } = await pool.query<{ bytes: string }>(
-    `select pg_total_relation_size('${table}') as bytes`,
-  );
-  await pool.query(`alter table ${table} reset (autovacuum_enabled)`);
-  const lane = nameOf(records);
-  const lanes = [{ name: lane, values: [Number(rows[0]?.bytes) / records] }];
-  const bars = [{ lane, atMost: 230, aim: 150 }];
-  return { title: "Postgres, bytes per done record", unit: "B", lanes, bars };
 }
