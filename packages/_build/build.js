@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { extensionAlias, texts } from "./texts.js";
 
 /*
  * Builds the package in the current folder: declarations as tsc emits them, and one JavaScript file
@@ -11,6 +12,9 @@ import { rolldown } from "rolldown";
  *
  * An entry that is named with `.cjs` is also built as CommonJS, with declarations of its own:
  * TypeScript reads from the extension of a declaration which of the two it describes.
+ *
+ * An entry `name.node.js` is `name.js` for Node alone, with the package's `imports` that Node selects
+ * included.
  */
 
 /** Every JavaScript file under `dist` that a package.json field names, whatever its conditions. */
@@ -22,19 +26,6 @@ const builtFiles = (field) =>
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const files = new Set([manifest.exports, manifest.imports, manifest.bin].flatMap(builtFiles));
 
-/** A file imported with `?raw` is its text, as in vite. */
-const rawText = {
-  name: "raw-text",
-  load: (id) =>
-    id.endsWith("?raw")
-      ? {
-          code: `export default ${JSON.stringify(readFileSync(id.slice(0, -"?raw".length), "utf8"))};`,
-          // Nothing to step through.
-          map: { mappings: "" },
-        }
-      : undefined,
-};
-
 rmSync("dist", { recursive: true, force: true });
 
 const tsc = join(import.meta.dirname, "../../node_modules/typescript/bin/tsc");
@@ -45,14 +36,24 @@ const { status } = spawnSync(
 );
 if (status !== 0) process.exit(status ?? 1);
 
+/** The sources of the package's `imports` that Node selects. */
+const onNode = Object.fromEntries(
+  Object.entries(manifest.imports ?? {}).flatMap(([id, { node }]) =>
+    node
+      ? [[id, join(process.cwd(), node.import.replace(/^\.\/dist\/(.+)\.js$/, "src/$1.ts"))]]
+      : [],
+  ),
+);
+
 for (const file of files) {
-  const [, name, extension] = /^\.\/dist\/(.+)\.(c?js)$/.exec(file);
+  const [, name, isForNode, extension] = /^\.\/dist\/(.+?)(\.node)?\.(c?js)$/.exec(file);
+  const alias = isForNode ? onNode : {};
   const bundle = await rolldown({
-    input: { [name]: `src/${name}.ts` },
-    external: (id) => !id.startsWith(".") && !id.startsWith("/"),
+    input: { [`${name}${isForNode ?? ""}`]: `src/${name}.ts` },
+    external: (id) => !id.startsWith(".") && !id.startsWith("/") && !(id in alias),
     tsconfig: "tsconfig.build.json",
-    resolve: { extensionAlias: { ".js": [".ts", ".tsx"] } },
-    plugins: [rawText],
+    resolve: { alias, extensionAlias },
+    plugins: [texts],
   });
   await bundle.write({
     dir: "dist",

@@ -25,20 +25,20 @@ const script = `
       },
     });
     console.log(response.status, await response.text());
-    server.close(() => console.log("closed"));
+    server.close(() => {
+      console.log("closed");
+      // Runs only if something else keeps the process.
+      setTimeout(() => console.log("still running"), 2_000).unref();
+    });
   });
 `;
 
 test("a process that has served a delivery and closed its server exits by itself within 2 s", async () => {
   const child = startModule(script);
   let output = "";
-  let closedAt = 0;
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-    if (output.endsWith("closed\n")) closedAt = performance.now();
-  });
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   const [exitCode] = (await once(child, "close")) as [number];
   expect(output).toContain('503 {"error":{"code":"handler_timeout"');
   expect(exitCode).toBe(0);
-  expect(performance.now() - closedAt).toBeLessThan(2_000);
+  expect(output).toMatch(/closed\n$/);
 });

@@ -155,7 +155,7 @@ export async function makeBusy(
   const welcome = await email("grace@customer.test", "Welcome, Grace", "welcome-88");
   await until("14:01:20.000");
   const copied = await delivered(welcome.send_id);
-  await call(`POST /_sandbox/deliveries/${copied}/send`, { times: 20, at_once: true });
+  await call(`POST /_sandbox/deliveries/${copied}/send`, { times: 20, concurrent: true });
 
   await until("14:02:40.077");
   await call(`POST /v1/domains/${domain.domain_id}:verify`);

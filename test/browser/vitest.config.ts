@@ -1,12 +1,13 @@
 import { defineConfig } from "vitest/config";
+import base from "../base.config.js";
+import { filesOf } from "../suites.js";
 
 /** What runs in a real browser, which is not on every machine. */
 export default defineConfig({
+  ...base,
   test: {
-    include: ["test/browser/**/*.browser.ts"],
-    testTimeout: 60_000,
-    // The browser shares its cores with the servers.
-    expect: { poll: { timeout: 15_000 } },
+    ...base.test,
+    include: filesOf("browser"),
     // A browser uses all cores, and some tests measure time.
     fileParallelism: false,
   },

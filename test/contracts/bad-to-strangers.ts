@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { goodReceiver, signatureOf, type HandWrittenReceiver } from "./good-receiver.js";
 import { accepting, bad } from "./with-mistake.js";
@@ -75,6 +75,22 @@ function runningRefused(isMistaken: (signature: string) => boolean): HandWritten
 const hmac = (hash: string, body: Buffer) =>
   `${hash}=${createHmac(hash, "whsec_test").update(body).digest("hex")}`;
 
+const plainHash = (body: Buffer) => createHash("sha256").update(body).digest("hex");
+
+const hasDigits = (signature: string) => /^sha256=[0-9a-f]{64}$/.test(signature);
+
+/** Does not verify some deliveries without a signature. */
+const trusting = (isTrusted: (request: IncomingMessage) => boolean) => () =>
+  bad({
+    signature: (request) =>
+      goodReceiver.signature(request) || (isTrusted(request) ? "not needed" : ""),
+    isGenuine: (body, signature) =>
+      signature === "not needed" || goodReceiver.isGenuine(body, signature),
+  });
+
+const isUnsignedAndEmpty = ({ headers }: IncomingMessage) =>
+  headers["content-length"] === "0" && headers["x-svc-signature"] === undefined;
+
 const digits = (signature: string) => Buffer.from(signature.slice("sha256=".length), "hex");
 
 const withKey = (key: string) => () =>
@@ -89,6 +105,13 @@ export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>>
   "refuses a forged copy of an event that is done, with 4xx": trustingCopies,
   "refuses a signature whose key is empty, undefined or null": withKey(""),
   "refuses an HMAC of another hash than SHA-256": withHash("md5"),
+  "refuses a hash of the body without a key": () =>
+    accepting((body, signature) => signature === `sha256=${plainHash(body)}`),
+  "refuses a signature of which one digit is wrong": () =>
+    accepting(
+      (body, signature) =>
+        hasDigits(signature) && signatureOf(body).startsWith(signature.slice(0, 39)),
+    ),
   "refuses the right digits after another prefix": () =>
     accepting(
       (body, signature) =>
@@ -146,6 +169,51 @@ export const variants: readonly (readonly [
         (body, signature) =>
           signature.startsWith("foo=") && signature.endsWith(hmac("sha256", body).slice(7)),
       ),
+  ],
+  [
+    "refuses the right digits after another prefix",
+    "the prefix in any case",
+    () =>
+      accepting(
+        (body, signature) => signature.replace(/^SHA256=/, "sha256=") === signatureOf(body),
+      ),
+  ],
+  [
+    "refuses a hash of the body without a key",
+    "without a prefix",
+    () => accepting((body, signature) => signature === plainHash(body)),
+  ],
+  [
+    "refuses a signature of which one digit is wrong",
+    "the second half is compared",
+    () =>
+      accepting(
+        (body, signature) =>
+          hasDigits(signature) && signatureOf(body).endsWith(signature.slice(39)),
+      ),
+  ],
+  [
+    "refuses a delivery without a signature, whatever its other headers",
+    "forms",
+    trusting(({ headers }) => /form/.test(headers["content-type"] ?? "")),
+  ],
+  [
+    "refuses a delivery without a signature, whatever its other headers",
+    "later attempts",
+    trusting(({ headers }) => Number(headers["x-svc-attempt"]) > 1),
+  ],
+  [
+    "refuses a signature that is too short, too long or not hex, with 4xx",
+    "no digits are genuine",
+    () => accepting((_body, signature) => signature === "sha256="),
+  ],
+  [
+    "refuses an empty body with 4xx, even if it is signed",
+    "without a signature",
+    () =>
+      bad({
+        refusal: (request) => (isUnsignedAndEmpty(request) ? 200 : goodReceiver.refusal(request)),
+      }),
   ],
   [
     "refuses the right digits with text after them",

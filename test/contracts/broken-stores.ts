@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { setTimeout } from "node:timers/promises";
 import {
   memoryStore,
+  WebhookError,
   type ClaimRequest,
   type ClaimResult,
   type CompleteResult,
@@ -9,6 +12,7 @@ import {
 import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import type { StoreUnderTest } from "@svc-webhooks/testing/store";
 import { call } from "@svc-webhooks/kit/receivers";
+import { storeThrough } from "@svc-webhooks/kit/store-through";
 
 export interface BrokenStore {
   /** Completes "a store that …". */
@@ -16,6 +20,8 @@ export interface BrokenStore {
   /** The number in the list of traps. */
   readonly trap?: number;
   readonly make: () => StoreUnderTest;
+  /** Silences the connection of the store that was made last. */
+  readonly abandon?: () => void;
 }
 
 type LastClaim = ClaimRequest & Extract<ClaimResult, { status: "claimed" }>;
@@ -47,6 +53,33 @@ function correctStore(clock: FakeClock) {
     },
     /** All keys that were ever claimed. */
     keys: () => claims.keys(),
+  };
+}
+
+/**
+ * The memory store over a connection. While that is silent, calls are executed and get no reply; the
+ * store waits for `pause`, reports them as not sent and opens another connection.
+ */
+function reportingAsNotSent(
+  when: string,
+  pause: (signal: AbortSignal) => Promise<unknown>,
+): BrokenStore {
+  let isDead = false;
+  return {
+    mistake: `reports an executed call as not sent ${when}`,
+    abandon: () => void (isDead = true),
+    make() {
+      isDead = false;
+      const clock = fakeClock();
+      const store = storeThrough(memoryStore({ clock }), async (send, { signal }) => {
+        if (!isDead) return send();
+        await send();
+        await pause(signal);
+        isDead = false;
+        throw new WebhookError("not_sent", "There is no connection.");
+      });
+      return { store, advance: clock.jump, exactClock: true };
+    },
   };
 }
 
@@ -440,4 +473,6 @@ export const brokenStores: readonly BrokenStore[] = [
     shared: undefined as never,
     check: () => "all is well" as never,
   })),
+  reportingAsNotSent("before its deadline", () => setTimeout(100)),
+  reportingAsNotSent("at its deadline", (signal) => once(signal, "abort")),
 ];

@@ -1,3 +1,4 @@
+import { sized } from "@svc-webhooks/kit/sized";
 import { storeContract } from "@svc-webhooks/testing/store";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import {
@@ -16,15 +17,12 @@ import {
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
 
-/** `MODEL_RUNS=1000` for a thorough run. */
-const modelRuns = Number(process.env["MODEL_RUNS"] ?? 100);
-
 /** Registers the contract for one client, which is opened before its first case. */
-function contractOver(name: string, open: () => TestStore): void {
+function contractOver(name: string, open: () => TestStore | Promise<TestStore>): void {
   describe("the Postgres store", () => {
     let client: TestStore;
     beforeAll(async () => {
-      client = open();
+      client = await open();
       await client.migrate();
     });
     afterAll(() => client?.close());
@@ -33,7 +31,9 @@ function contractOver(name: string, open: () => TestStore): void {
       await client.query("truncate svc_webhooks.deliveries", []);
       return { store: client.store, advance: (ms: number) => client.query(age, [String(ms)]) };
     };
-    storeContract({ describe, it }, `over ${name}`, makeStore, { modelRuns });
+    storeContract({ describe, it }, `over ${name}`, makeStore, {
+      modelRuns: sized(10, 200),
+    });
   });
 }
 
@@ -41,7 +41,7 @@ contractOver(pglite.name, () => pglite.open());
 
 describeWithPostgres("on a server", () => {
   let server: PostgresServer;
-  beforeAll(async () => (server = await postgresServer()), 60_000);
+  beforeAll(async () => (server = await postgresServer()));
   afterAll(() => server?.close());
   for (const { name, open } of clientKinds) {
     contractOver(name, () => open(server.connectionString));
@@ -54,7 +54,7 @@ describeWithPgBouncer("through PgBouncer in transaction mode", () => {
   beforeAll(async () => {
     server = await postgresServer();
     bouncer = await pgBouncer(server);
-  }, 60_000);
+  });
   afterAll(async () => {
     await bouncer?.close();
     await server?.close();

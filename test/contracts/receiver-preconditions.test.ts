@@ -99,6 +99,17 @@ const rows: readonly (readonly [string, MountReceiver | string, string | RegExp,
     `The receiver closed the connection without a response. ${oneRun}`,
   ],
   [
+    "the response of the receiver has no end",
+    served(() => (_request, response) => {
+      const more = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+      };
+      response.on("drain", more);
+      more();
+    }),
+    "The response has more than 1 MiB, and no more is read. Respond to deliveries with a short body, or none.",
+  ],
+  [
     "the handler is not mounted",
     responding(200),
     "The handler ran 0 times: a 2xx came, but the handler did not run. Is it mounted for email.sent? Does the response wait for it?",
@@ -160,13 +171,17 @@ test("a precondition that fails later has no fix of a case", async () => {
   expect(notRun.filter((text) => text === "The handler did not run.")).toHaveLength(3);
 });
 
-test("a failure of what a case is about ends with its fix", async () => {
+test("a failure of what a case is about ends with its fix, unless it may be a lock", async () => {
   const [, ...others] = casesFor(
     vi.fn(served(() => () => {})).mockImplementationOnce(good),
     silentMs,
   );
-  for (const message of await messagesOf(others)) {
-    expect(message).toMatch(/^No response arrived within 20 ms\. \S.*\.$/);
+  for (const one of others) {
+    // A case that sends a genuine delivery first does not reach its forgery.
+    const mayLock = /^refuses (?!a forged copy)|forgery|has refused/.test(one.title);
+    expect(await messageOf(one)).toMatch(
+      mayLock ? /^Not judged: / : /^No response arrived within 20 ms\. \S.*\.$/,
+    );
   }
 });
 

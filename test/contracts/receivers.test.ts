@@ -1,16 +1,19 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
 import { join } from "node:path";
-import { root } from "@svc-webhooks/kit/programs";
+import { root, startModule } from "@svc-webhooks/kit/programs";
 import { receiverContract, type MountReceiver } from "@svc-webhooks/testing/receiver";
 import { codeIn } from "@svc-webhooks/kit/tables";
 import { format, resolveConfig } from "prettier";
 import { beforeAll, describe, expect, it, onTestFinished, test } from "vitest";
 import { badReceivers } from "./bad-receivers.js";
 import { variants } from "./bad-to-strangers.js";
-import { casesOf, failuresOf } from "./contract-cases.js";
+import { casesOf, failuresOf, type ContractCase } from "./contract-cases.js";
 import { goodReceiver, serving, type HandWrittenReceiver } from "./good-receiver.js";
 import { byDeliveryId, ours, served } from "./mounted-receivers.js";
 import { others } from "./published-receivers.js";
+import { sampled } from "./sampled.js";
 
 /** More than the default, because several test files share the machine. */
 const timeoutMs = 10_000;
@@ -22,8 +25,11 @@ for (const [name, mount] of Object.entries(ours)) {
 const casesFor = (mount: MountReceiver) =>
   casesOf((runner) => receiverContract(runner, "a receiver", mount, { timeoutMs }));
 
-const failures = (make: () => HandWrittenReceiver) =>
-  failuresOf(casesFor(served((handler) => serving(make(), handler))));
+const casesOver = (make: () => HandWrittenReceiver) =>
+  casesFor(served((handler) => serving(make(), handler)));
+const failures = (make: () => HandWrittenReceiver) => failuresOf(casesOver(make));
+const failuresAround = (title: string, make: () => HandWrittenReceiver) =>
+  failuresOf(sampled(casesOver(make), title));
 
 const titles = casesFor(() => "").map(({ title }) => title);
 
@@ -33,6 +39,101 @@ test("no title has the number of a trap, which users cannot look up", () => {
 
 test("a hand-written receiver without a mistake passes every case", async () => {
   expect(await failures(() => goodReceiver)).toEqual([]);
+});
+
+test("a receiver that refuses a byte order mark passes every case", async () => {
+  const parse = (body: Buffer) => {
+    // Unlike TextDecoder, `toString` keeps the mark, which JSON.parse refuses.
+    JSON.parse(body.toString());
+    return goodReceiver.parse(body);
+  };
+  expect(await failures(() => ({ ...goodReceiver, parse }))).toEqual([]);
+});
+
+test("a receiver whose responses have a header with the value confidential passes every case", async () => {
+  const classified = served((handler) => {
+    const listener = serving(goodReceiver, handler);
+    return (request, response) => {
+      response.setHeader("X-Classification", "confidential");
+      listener(request, response);
+    };
+  });
+  expect(await failuresOf(casesFor(classified))).toEqual([]);
+});
+
+describe("a receiver that locks after wrong signatures", () => {
+  /** Calls `refuse` instead of the good receiver after this many wrong signatures. */
+  const locking = (most: number, refuse: RequestListener) =>
+    served((handler) => {
+      const listener = serving(goodReceiver, handler);
+      let wrong = 0;
+      return (request, response) => {
+        if (wrong >= most) return refuse(request, response);
+        response.once("finish", () => (wrong += Number(response.statusCode === 401)));
+        listener(request, response);
+      };
+    });
+
+  const locks: readonly (readonly [string, RequestListener, RegExp])[] = [
+    [
+      "responds with 401",
+      (_request, response) => response.writeHead(401).end(),
+      /^Not judged: .+ refuses genuine deliveries, with 401\. Switch off its lock or rate limit/,
+    ],
+    [
+      "closes connections",
+      ({ socket }) => socket.destroy(),
+      /^Not judged: .+ does not respond to genuine deliveries\. Switch off its lock or rate limit/,
+    ],
+  ];
+
+  /** The distinct messages of the cases that fail. */
+  async function messagesOf(cases: readonly ContractCase[]): Promise<readonly string[]> {
+    const messages = new Set<string>();
+    for (const { run } of cases) {
+      await run().catch((error: unknown) => messages.add((error as Error).message));
+    }
+    return [...messages];
+  }
+
+  describe.each(locks)("and %s", (_what, refuse, notJudged) => {
+    test("passes every case if it is mounted for each and locks after five", async () => {
+      expect(await failuresOf(casesFor(locking(5, refuse)))).toEqual([]);
+    });
+
+    test.each([1, 2])("is not accused if it locks after %i", async (most) => {
+      expect(await messagesOf(casesFor(locking(most, refuse)))).toEqual([
+        expect.stringMatching(notJudged),
+      ]);
+    });
+
+    test("is not accused by its URL", async () => {
+      const mounted = await locking(5, refuse)(() => Promise.resolve());
+      const { url, close } = Object(mounted) as { url: string; close: () => void };
+      onTestFinished(close);
+      const cases = casesOf((one) => receiverContract(one, "by URL", url));
+      expect(await messagesOf(cases)).toEqual([expect.stringMatching(notJudged)]);
+    });
+  });
+});
+
+test("a receiver whose process ends at a forgery fails with the fix", async () => {
+  const child = startModule(`
+      import { createServer } from "node:http";
+      const server = createServer((request, response) => {
+        request.resume().on("end", () => {
+          if (request.headers["x-svc-signature"] !== undefined) response.end();
+          else process.exit(1);
+        });
+      });
+      server.listen(0, "127.0.0.1", () => process.send(server.address().port));`);
+  const [port] = (await once(child, "message")) as readonly number[];
+  const url = `http://127.0.0.1:${String(port)}/`;
+  const cases = casesOf((one) => receiverContract(one, "by URL", url));
+  const unsigned = cases.find(({ title }) => title.startsWith("refuses a delivery without a sig"));
+  await expect(unsigned?.run()).rejects.toThrow(
+    "The receiver closed the connection without a response. A missing header must not skip",
+  );
 });
 
 test("there is one bad receiver for each case, in the contract's order", () => {
@@ -47,13 +148,13 @@ test(`a bad receiver that fails this case fails all: ${handlesNothing}`, async (
 });
 
 test.concurrent.each(bad)("a bad receiver fails only this case: %s", async (title, make) => {
-  expect(await failures(make)).toEqual([title]);
+  expect(await failuresAround(title, make)).toEqual([title]);
 });
 
 test.concurrent.each(variants)(
   "a bad receiver fails only this case: %s (%s)",
   async (title, _, make) => {
-    expect(await failures(make)).toEqual([title]);
+    expect(await failuresAround(title, make)).toEqual([title]);
   },
 );
 
@@ -134,7 +235,7 @@ describe("docs/receivers.md", () => {
     for (const [name, mount] of Object.entries(columns)) {
       if (mount) failed.set(name, await failuresOf(casesFor(mount)));
     }
-  }, 60_000);
+  });
 
   test("has the results of published receivers (vitest -u writes them)", async () => {
     const names = Object.keys(columns);

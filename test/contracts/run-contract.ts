@@ -20,7 +20,7 @@ export function runContract(platforms: readonly Platform[]): Cells {
     let served: Served;
     beforeAll(async () => {
       served = await start();
-    }, 300_000);
+    });
     afterAll(() => served?.close());
 
     for (const [adapter, path] of Object.entries(adapters)) {

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
+import base from "../base.config.js";
+import { filesOf } from "../suites.js";
 
-/** Runtimes in addition to those of `npm test`: other Nodes, other versions of Next.js, development servers. */
-export default defineConfig({
-  test: { include: ["test/**/*.matrix.ts"], testTimeout: 30_000 },
-});
+/** What starts an installation, a build, a benchmark or another Node. */
+export default defineConfig({ ...base, test: { ...base.test, include: filesOf("matrix") } });

@@ -1,6 +1,18 @@
 import { defineConfig } from "vitest/config";
+import base from "../base.config.js";
+import { filesOf, filesWithSizes } from "../suites.js";
 
-/** Thousands of events among processes that are killed and frozen, seed by seed. */
+/**
+ * Thousands of events among processes that are killed and frozen and lose their connections, seed by seed, and
+ * the loads of `npm test` in full.
+ */
 export default defineConfig({
-  test: { include: ["test/faults/processes/*.long.ts"], testTimeout: 300_000 },
+  ...base,
+  test: {
+    ...base.test,
+    include: [...filesOf("chaos"), ...filesWithSizes()],
+    env: { TEST_SIZE: "full" },
+    // A seed of 5,000 events, or 200 kills of the sandbox.
+    testTimeout: 1_800_000,
+  },
 });

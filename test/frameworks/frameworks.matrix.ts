@@ -7,13 +7,14 @@ import {
 import { signedDelivery } from "@svc-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Served } from "@svc-webhooks/kit/launch";
-import { build, packPackages, projects } from "./projects.js";
+import { build, packPackages } from "./install.js";
+import { projects } from "./projects.js";
 
 const SVC_WEBHOOK_SECRET = exampleSecret;
 let tarballs: readonly string[];
 beforeAll(async () => {
   tarballs = await packPackages();
-}, 60_000);
+});
 
 describe.each(projects)("$title $version", (project) => {
   let serve: Awaited<ReturnType<typeof build>>;
@@ -21,7 +22,7 @@ describe.each(projects)("$title $version", (project) => {
   beforeAll(async () => {
     serve = await build(project, tarballs);
     served = await serve({ SVC_WEBHOOK_SECRET });
-  }, 600_000);
+  });
   afterAll(() => served?.close());
 
   const status = async (origin: string, event: object, headers: Record<string, string> = {}) => {

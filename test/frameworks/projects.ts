@@ -1,11 +1,3 @@
-import { execFile } from "node:child_process";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { promisify } from "node:util";
-import { root } from "@svc-webhooks/kit/programs";
-import { spawned, type Served } from "@svc-webhooks/kit/launch";
-import { buildFolder, codeOf, preload } from "./page.js";
-
 /** An app of a framework that is installed for its tests alone: it needs Node 22 or has too many packages. */
 export interface Project {
   /** The framework in the page's table. */
@@ -148,64 +140,3 @@ export const projects: readonly Project[] = [
     ],
   },
 ];
-
-const run = promisify(execFile);
-
-/** Packs the workspace's packages that the projects install. Resolves to their tarballs. */
-export async function packPackages(): Promise<readonly string[]> {
-  const folder = `${buildFolder}/tarballs`;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const workspaces = ["core", "node"].flatMap((name) => ["--workspace", `packages/${name}`]);
-  await run("npm", ["pack", "--pack-destination", folder, ...workspaces], { cwd: root });
-  return readdirSync(folder).map((file) => `${folder}/${file}`);
-}
-
-const node22 = ["-y", "-p", "node@22"];
-
-/** Installs and builds a project. Resolves to a function that serves it, with more environment variables. */
-export async function build(
-  { folder, section, file, packages, files, commands }: Project,
-  tarballs: readonly string[],
-): Promise<(environment?: Readonly<Record<string, string>>) => Promise<Served>> {
-  const cwd = `${buildFolder}/${folder}`;
-  rmSync(cwd, { recursive: true, force: true });
-  const all = {
-    ...files,
-    "package.json": '{ "private": true, "type": "module" }',
-    // Firebase's framework looks for the function in the working directory. SvelteKit builds in workers.
-    "preload.mjs": `${preload}
-import { isMainThread } from "node:worker_threads";
-if (isMainThread) process.chdir(${JSON.stringify(cwd)});`,
-    [file]: codeOf(section),
-  };
-  for (const [name, text] of Object.entries(all)) {
-    mkdirSync(dirname(`${cwd}/${name}`), { recursive: true });
-    writeFileSync(`${cwd}/${name}`, text);
-  }
-  const options = ["--no-audit", "--no-fund", "--no-package-lock", "--no-workspaces"];
-  await run("npx", [...node22, "npm", "install", ...options, ...tarballs, ...packages], { cwd });
-
-  const env: NodeJS.ProcessEnv = {
-    ...process.env,
-    NODE_ENV: undefined,
-    NODE_OPTIONS: undefined,
-    // No secret is set, as on a build machine.
-    SVC_WEBHOOK_SECRET: undefined,
-    ASTRO_TELEMETRY_DISABLED: "1",
-    NUXT_TELEMETRY_DISABLED: "1",
-  };
-  const preloaded = ["node", "--import", `${cwd}/preload.mjs`];
-  for (const command of commands.slice(0, -1)) {
-    await run("npx", [...node22, ...preloaded, ...command], { cwd, env });
-  }
-  const [program = "", ...args] = commands.at(-1) ?? [];
-  return (environment = {}) => {
-    // React Router's server opens others to look for a free port, unless it is given one.
-    const settings = Object.entries({ PORT: "3000", ...environment }).map(
-      ([name, value]) => `${name}=${value}`,
-    );
-    const command = ["env", ...settings, ...preloaded, `${cwd}/${program}`, ...args];
-    return spawned("npx", ...node22, ...command);
-  };
-}

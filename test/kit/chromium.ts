@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { chromium, type Browser } from "playwright-core";
+import { chromium, type Browser, type BrowserContext } from "playwright-core";
 
 /** The path of the system's `chromium`, or undefined if it is not on `PATH`. */
 export const chromiumPath: string | undefined = (process.env["PATH"] ?? "")
@@ -28,14 +28,28 @@ export interface ChromiumOptions {
  * @throws Error if it is not installed
  */
 export async function launchChromium({ addresses = {} }: ChromiumOptions = {}): Promise<Browser> {
+  return chromium.launch(settings(addresses));
+}
+
+/**
+ * Starts the same with a new profile, as a person has one: a context of {@link launchChromium} is
+ * incognito, where Chromium connects to no host ahead of a request.
+ *
+ * @throws Error if it is not installed
+ */
+export async function openProfile(): Promise<BrowserContext> {
+  return chromium.launchPersistentContext("", settings({}));
+}
+
+function settings(addresses: Readonly<Record<string, string>>) {
   if (chromiumPath === undefined) throw new Error("chromium is not installed.");
   const mapped = Object.entries({ ...addresses, "127.0.0.1": "127.0.0.1", localhost: "127.0.0.1" });
   // The first rule that matches counts.
   const rules = [...mapped, ["*", "~NOTFOUND"]].map((pair) => `MAP ${pair.join(" ")}`);
-  return chromium.launch({
+  return {
     executablePath: chromiumPath,
     // Its sandbox needs rights that containers do not have, and the pages are ours.
     chromiumSandbox: false,
     args: [`--host-resolver-rules=${rules.join(",")}`],
-  });
+  };
 }

@@ -31,18 +31,13 @@ export const expectedResponses = [
 ];
 
 /** Serves an example as its README describes, and runs the tests of all examples at `path`. */
-export function testExample(
-  folder: string,
-  path: string,
-  serve: () => Promise<Served>,
-  startTimeoutMs: number,
-): void {
+export function testExample(folder: string, path: string, serve: () => Promise<Served>): void {
   let served: Served;
   beforeAll(async () => {
     // Set for the server: the build of an app unsets it.
     vi.stubEnv("SVC_WEBHOOK_SECRET", exampleSecret);
     served = await serve();
-  }, startTimeoutMs);
+  });
   afterAll(() => served?.close());
 
   test("a delivery is processed once, and a forged one is not processed", async () => {

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { rolldown } from "rolldown";
 
@@ -28,7 +27,7 @@ export async function bundled(
 }
 
 /** The environment of a shell: the tests' own `NODE_ENV` is neither development nor production. */
-const environment = () => ({
+export const environment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   NODE_ENV: undefined,
   NEXT_TELEMETRY_DISABLED: "1",
@@ -68,30 +67,3 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
     },
   };
 }
-
-/** The command line of the Next.js that an app uses. */
-const next = (command: string, folder: string) => {
-  const bin = createRequire(`${folder}/`).resolve("next/dist/bin/next");
-  return [process.execPath, bin, command, folder] as const;
-};
-
-const anyPort = ["--hostname", "127.0.0.1", "--port", "0"];
-
-/** Builds an app for production and serves it. No secret is set, as on a build machine. */
-export async function nextStart(folder: string): Promise<Served> {
-  const [command, ...args] = next("build", folder);
-  const build = spawn(command, [...args, "--turbopack"], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...environment(), SVC_WEBHOOK_SECRET: undefined },
-  });
-  const output: string[] = [];
-  build.stdout.on("data", (chunk) => output.push(String(chunk)));
-  build.stderr.on("data", (chunk) => output.push(String(chunk)));
-  const [code] = await once(build, "close");
-  if (code !== 0) throw new Error(`next build failed:\n${output.join("")}`);
-  return spawned(...next("start", folder), ...anyPort);
-}
-
-/** Serves an app in development mode. */
-export const nextDev = (folder: string): Promise<Served> =>
-  spawned(...next("dev", folder), ...anyPort);

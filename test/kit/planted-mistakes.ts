@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import type { MistakeId } from "@svc-webhooks/testing/explain";
+import type { MistakeId } from "@svc-webhooks/explain";
 
 /** Spaced as the sandbox sends it, with everything that serialisers write differently. */
 export const spaced: string = String.raw`{"type": "email.sent", "b": {"url": "https://example.com/?a=1&b=2", "name": "Zo\u00eb"}, "a": [1.0, {}, []], "subject": "Grüße 😀", "n": 12345678901234567890}`;

@@ -1,5 +1,7 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { PGlite } from "@electric-sql/pglite";
 import {
+  closableSockets,
   fromDrizzle,
   fromKysely,
   fromPglite,
@@ -14,10 +16,13 @@ import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";
 import { CompiledQuery, Kysely, PostgresDialect, sql as kyselySql } from "kysely";
 import { Pool } from "pg";
 import postgres from "postgres";
+import { oncePerRun } from "./once-per-run.js";
 
 /** A store over one kind of client, and statements in and outside of its transactions. */
 export interface TestStore {
   readonly store: PostgresStore<unknown>;
+  /** What the store is over, unless that is the client itself. */
+  readonly database?: Database<unknown>;
   /** Runs a statement outside of any transaction. */
   readonly query: Database<unknown>["query"];
   /** Runs a statement in a transaction of the store. */
@@ -34,10 +39,6 @@ export interface ClientKind {
 const poolOf = (connectionString: string) =>
   new Pool({ connectionString, max: 10, connectionTimeoutMillis: 5_000 });
 
-/** As its README advises for query builders: their connections have no listener of their own. */
-const listened = (pool: Pool): Pool =>
-  pool.on("error", () => {}).on("connect", (client) => void client.on("error", () => {}));
-
 /** The parameters of a tag: the texts between `$1`, `$2`, … */
 const between = (text: string) => text.split(/\$\d+/) as unknown as TemplateStringsArray;
 
@@ -47,6 +48,7 @@ const overDatabase = <Tx>(
   close: () => Promise<void>,
 ): TestStore => ({
   store: postgresStore(database),
+  database,
   query: database.query,
   queryIn: (tx, text, values = []) => queryIn(tx as Tx, text, [...values]),
   migrate: () => migrate(database),
@@ -67,10 +69,14 @@ export const pg: ClientKind = {
   },
 };
 
+/** The options of postgres.js that the README of the store recommends. */
+const recommended = { ...closableSockets, fetch_types: false, max: 10 };
+
 const postgresJs = (prepare: boolean): ClientKind => ({
   name: prepare ? "postgres.js" : "postgres.js with prepare: false",
   open(connectionString) {
-    const sql = postgres(connectionString, { max: 10, prepare, onnotice: () => {} });
+    const options = { ...recommended, prepare, onnotice: () => {} };
+    const sql = postgres(connectionString, options);
     return {
       store: postgresStore(sql) as PostgresStore<unknown>,
       query: async (text, values) => sql.unsafe(text, [...values]),
@@ -85,10 +91,10 @@ const postgresJs = (prepare: boolean): ClientKind => ({
 const kysely: ClientKind = {
   name: "Kysely over pg",
   open(connectionString) {
-    const pool = listened(poolOf(connectionString));
+    const pool = poolOf(connectionString);
     const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
     return overDatabase(
-      fromKysely(db, CompiledQuery),
+      fromKysely(db, CompiledQuery, pool),
       (tx, text, values) => kyselySql(between(text), ...values).execute(tx),
       () => db.destroy(),
     );
@@ -99,7 +105,6 @@ const drizzlePg: ClientKind = {
   name: "Drizzle over pg",
   open(connectionString) {
     const pool = poolOf(connectionString);
-    pool.on("error", () => {});
     return overDatabase(
       fromDrizzle(drizzleOverPg(pool), drizzleSql),
       async (tx, text, values) => tx.execute(drizzleSql(between(text), ...values)),
@@ -111,7 +116,8 @@ const drizzlePg: ClientKind = {
 const drizzlePostgresJs: ClientKind = {
   name: "Drizzle over postgres.js",
   open(connectionString) {
-    const sql = postgres(connectionString, { max: 10, onnotice: () => {} });
+    const options = { ...recommended, onnotice: () => {} };
+    const sql = postgres(connectionString, options);
     return overDatabase(
       fromDrizzle(drizzleOverPostgresJs(sql), drizzleSql),
       async (tx, text, values) => tx.execute(drizzleSql(between(text), ...values)),
@@ -120,11 +126,21 @@ const drizzlePostgresJs: ClientKind = {
   },
 };
 
-/** In this process, without a server. */
+/** A new database in this process, without a server. The first one of a run is copied, because it takes seconds. */
+export async function startPglite(): Promise<PGlite> {
+  const image = await oncePerRun("pglite.tar", async (path) => {
+    const db = await PGlite.create();
+    const dump = await db.dumpDataDir("none");
+    writeFileSync(path, Buffer.from(await dump.arrayBuffer()));
+    await db.close();
+  });
+  return PGlite.create({ loadDataDir: new Blob([readFileSync(image)]) });
+}
+
 export const pglite = {
   name: "PGlite",
-  open(): TestStore {
-    const db = new PGlite();
+  async open(): Promise<TestStore> {
+    const db = await startPglite();
     return overDatabase(
       fromPglite(db),
       (tx, text, values) => tx.query(text, values),

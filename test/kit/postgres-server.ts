@@ -1,10 +1,19 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "./free-port.js";
+import { oncePerRun } from "./once-per-run.js";
 import { describeRequiring } from "./requiring.js";
 import { until } from "./until.js";
 
@@ -28,6 +37,15 @@ const programs = ((): string | undefined => {
   const newest = versions.toSorted((a, b) => Number(b) - Number(a))[0];
   return newest && `${debian}/${newest}/bin/`;
 })();
+
+/** The version of that server. Undefined if there is none. */
+export const postgresVersion = (): string | undefined => {
+  const { stdout } = spawnSync(`${programs}postgres`, ["--version"], { encoding: "utf8" });
+  return /[\d.]+/.exec(stdout ?? "")?.[0];
+};
+
+/** A folder of another version's server, such as `/opt/postgres/bin/`, for the servers that start from now on. */
+export const serverVariable = "POSTGRES_SERVER";
 
 /** `describe` for tests that need a server. */
 export const describeWithPostgres: ReturnType<typeof describeRequiring> = describeRequiring(
@@ -73,13 +91,23 @@ const isListening = async (port: number): Promise<boolean> => {
 export async function postgresServer(
   settings: Readonly<Record<string, string>> = { fsync: "off" },
 ): Promise<PostgresServer> {
+  // It may have no programs for clients, such as pg_isready.
+  const serverPrograms = process.env[serverVariable] ?? programs;
   const directory = folder("postgres");
   const data = join(directory, "data");
-  await promisify(execFile)(
-    `${programs}initdb`,
-    ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
-    { ...account, cwd: directory },
+  const initialized = await oncePerRun(
+    `cluster${serverPrograms?.replaceAll("/", "-")}`,
+    async (path) => {
+      mkdirSync(path);
+      if (account.uid !== undefined) chownSync(path, account.uid, account.gid ?? 0);
+      await promisify(execFile)(
+        `${serverPrograms}initdb`,
+        ["-D", path, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
+        { ...account, cwd: directory },
+      );
+    },
   );
+  await promisify(execFile)("cp", ["-a", initialized, data], account);
   const port = await freePort();
   const options = Object.entries({
     port: String(port),
@@ -92,13 +120,13 @@ export async function postgresServer(
   let server: ChildProcess;
   let exited: Promise<unknown>;
   const start = async () => {
-    server = spawn(`${programs}postgres`, ["-D", data, ...options], {
+    server = spawn(`${serverPrograms}postgres`, ["-D", data, ...options], {
       ...account,
       cwd: directory,
       stdio: "ignore",
     });
     exited = once(server, "exit");
-    await until(() => isListening(port), "the server accepts connections", 20_000);
+    await until(() => isListening(port), "the server accepts connections");
   };
   // SIGQUIT is PostgreSQL's immediate shutdown: without a checkpoint, as in a crash.
   const crash = async () => {
@@ -145,7 +173,7 @@ default_pool_size = 4
   );
   const child = spawn("pgbouncer", [file], { ...account, cwd: directory, stdio: "ignore" });
   const exited = once(child, "exit");
-  await until(() => isListening(port), "PgBouncer accepts connections", 20_000);
+  await until(() => isListening(port), "PgBouncer accepts connections");
   return {
     port,
     connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,

@@ -1,10 +1,17 @@
-import { execFile, spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import {
+  execFile,
+  spawn,
+  type ChildProcess,
+  type ExecFileException,
+  type SpawnOptions,
+} from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Readable } from "node:stream";
-import { afterAll, onTestFinished } from "vitest";
+import { promisify } from "node:util";
+import { afterAll, onTestFinished, TestRunner } from "vitest";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -29,23 +36,34 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Runs a program until it exits. Rejects after 20 s. */
+/**
+ * Runs a program until it exits, however long that takes on a busy machine. If it still runs when its test
+ * ends, by the limit of Vitest at the latest, it is killed and the test fails with its output.
+ */
 export function run(
   program: string,
   args: readonly string[],
   { cwd, env }: RunOptions,
 ): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const options = { cwd, env: { ...process.env, ...env }, timeout: 20_000, maxBuffer: 2 ** 26 };
-    execFile(program, args, options, (error, stdout, stderr) => {
-      const exitCode = error ? error.code : 0;
-      if (typeof exitCode === "number") resolve({ exitCode, stdout, stderr });
-      else
-        reject(
-          new Error(`${program} did not exit by itself: ${stdout}${stderr}`, { cause: error }),
-        );
+  const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 };
+  const running = promisify(execFile)(program, args, options);
+  const ended = running.then(
+    (output) => ({ exitCode: 0, ...output }),
+    (error: ExecFileException) => {
+      const { code, stdout = "", stderr = "" } = error;
+      if (typeof code === "number") return { exitCode: code, stdout, stderr };
+      const text = `${program} did not exit by itself: ${stdout}${stderr}`;
+      throw new Error(text, { cause: error });
+    },
+  );
+  // Files run programs before their tests too.
+  if (TestRunner.getCurrentTest()) {
+    onTestFinished(async () => {
+      running.child.kill("SIGKILL");
+      await ended;
     });
-  });
+  }
+  return ended;
 }
 
 export const node = (args: readonly string[], options: RunOptions): Promise<Ended> =>

@@ -1,7 +1,7 @@
 import type { NodeRedisClient, RedisClient } from "@svc-webhooks/redis";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
-import { createClient, createCluster } from "redis";
+import { createClient, createCluster, createSentinel } from "redis";
 import { vi } from "vitest";
 
 /** A client as an application uses it, with its state for tests. */
@@ -28,6 +28,8 @@ interface UnconnectedClient extends TestClient {
 export interface ClientOptions {
   readonly user?: { readonly username: string; readonly password: string };
   readonly keyPrefix?: string;
+  /** Whether commands wait for a connection. Default true. */
+  readonly offlineQueue?: boolean;
 }
 
 export interface ClientKind {
@@ -39,6 +41,7 @@ export interface ClientKind {
 }
 
 export interface ServerClientKind extends ClientKind {
+  readonly open: (ports: readonly number[], options?: ClientOptions) => TestClient;
   readonly make: (port: number, options?: ClientOptions) => UnconnectedClient;
 }
 
@@ -63,7 +66,7 @@ function overIoredis(either: Redis | Cluster) {
 type SomeNodeRedis = NodeRedisClient & {
   on(event: "error", listener: () => void): unknown;
   connect(): Promise<unknown>;
-  destroy(): void;
+  destroy(): unknown;
 };
 
 function overNodeRedis(client: SomeNodeRedis) {
@@ -90,8 +93,8 @@ const serverKind = (
   name,
   resends,
   make,
-  open([port = 0]) {
-    const made = make(port);
+  open([port = 0], options) {
+    const made = make(port, options);
     // Rejects if the server is unreachable; the client then keeps trying.
     made.connect().catch(() => {});
     return made;
@@ -111,12 +114,34 @@ const ioredisVersions = [
 /** Clients of one server, at the first of the ports. */
 export const clientKinds: readonly ServerClientKind[] = [
   ...ioredisVersions.map((version) =>
-    serverKind(version.name, true, (port, { user = {}, keyPrefix = "" } = {}) =>
-      overIoredis(new version.Redis({ host, port, lazyConnect: true, keyPrefix, ...user })),
+    serverKind(
+      version.name,
+      true,
+      (port, { user = {}, keyPrefix = "", offlineQueue = true } = {}) =>
+        overIoredis(
+          new version.Redis({
+            host,
+            port,
+            lazyConnect: true,
+            keyPrefix,
+            enableOfflineQueue: offlineQueue,
+            ...user,
+          }),
+        ),
     ),
   ),
-  serverKind("node-redis 6", false, (port, { user = {}, keyPrefix = "" } = {}) =>
-    overNodeRedis(createClient({ socket: { host, port }, keyPrefix, ...user })),
+  serverKind(
+    "node-redis 6",
+    false,
+    (port, { user = {}, keyPrefix = "", offlineQueue = true } = {}) =>
+      overNodeRedis(
+        createClient({
+          socket: { host, port },
+          keyPrefix,
+          disableOfflineQueue: !offlineQueue,
+          ...user,
+        }),
+      ),
   ),
 ];
 
@@ -141,6 +166,26 @@ export const clusterKinds: readonly ClientKind[] = [
       const readReplicas = () =>
         Promise.all(client.masters.map(async (node) => node.client?.sendCommand(["READONLY"])));
       return { ...overNodeRedis(client), readReplicas };
+    },
+  },
+];
+
+/** Clients of the server that the Sentinel at the first of the ports knows as `main`. */
+export const sentinelKinds: readonly ClientKind[] = [
+  ...ioredisVersions.map((version) => ({
+    name: version.name,
+    resends: true,
+    open: ([port = 0]: readonly number[]) =>
+      overIoredis(new version.Redis({ sentinels: [{ host, port }], name: "main" })),
+  })),
+  {
+    name: "node-redis 6",
+    resends: true,
+    async open([port = 0]) {
+      const sentinelRootNodes = [{ host, port }];
+      const made = overNodeRedis(createSentinel({ name: "main", sentinelRootNodes }));
+      await made.connect();
+      return made;
     },
   },
 ];

@@ -1,12 +1,13 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { freePort } from "./free-port.js";
 import { describeRequiring } from "./requiring.js";
+import { tcpProxy, type TcpProxy } from "./tcp-proxy.js";
 import { until } from "./until.js";
 
 export interface RedisServer {
@@ -84,6 +85,11 @@ const cluster = async ({ port }: RedisServer, ...command: readonly (string | num
   (await redisCli(["-p", String(port), "CLUSTER", ...command.map(String)])).stdout;
 
 const inCluster = ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"];
+const isInStep = async ({ port }: RedisServer) =>
+  (await redisCli(["-p", String(port), "INFO", "replication"])).stdout.includes(
+    "master_link_status:up",
+  );
+
 const clusterOptions = ["--save", "", "--repl-diskless-sync-delay", "0", ...inCluster];
 
 /** Three masters with a third of the slots each. Resolves when all of them serve. */
@@ -108,13 +114,33 @@ export async function redisCluster(): Promise<readonly RedisServer[]> {
   return servers;
 }
 
+/** A proxy for each node. Clients learn its port from the cluster. */
+export async function clusterProxies(
+  servers: readonly RedisServer[],
+): Promise<readonly TcpProxy[]> {
+  const proxies = await Promise.all(servers.map(({ port }) => tcpProxy(port)));
+  for (const [index, { port }] of servers.entries()) {
+    const announced = String(proxies[index]?.port);
+    await redisCli(["-p", String(port), "CONFIG", "SET", "cluster-announce-port", announced]);
+  }
+  const isAnnounced = async (server: RedisServer) => {
+    const slots = await cluster(server, "SLOTS");
+    return proxies.every(({ port }) => slots.includes(`\n${port}\n`));
+  };
+  await until(
+    async () => (await Promise.all(servers.map(isAnnounced))).every(Boolean),
+    "the nodes announce their proxies",
+  );
+  return proxies;
+}
+
 /** Closes the servers if the condition is not true within 20 s. */
 async function readyOrClosed(
-  servers: readonly RedisServer[],
+  servers: readonly Pick<RedisServer, "close">[],
   isReady: () => Promise<boolean>,
 ): Promise<void> {
   try {
-    await until(isReady, "the cluster is ready", 20_000);
+    await until(isReady, "the servers are ready");
   } catch (error) {
     await Promise.all(servers.map(({ close }) => close()));
     throw error;
@@ -131,11 +157,73 @@ export async function clusterReplica(masters: readonly RedisServer[]): Promise<R
   const isReplica = async () => {
     // Refused until gossip has reached the replica.
     if (!(await cluster(replica, "REPLICATE", master)).startsWith("OK")) return false;
-    const { stdout } = await redisCli(["-p", String(replica.port), "INFO", "replication"]);
-    if (!stdout.includes("master_link_status:up")) return false;
+    if (!(await isInStep(replica))) return false;
     const lists = await Promise.all(masters.map((server) => cluster(server, "NODES")));
     return lists.every((list) => new RegExp(`^${own} .* slave ${master} `, "m").test(list));
   };
   await readyOrClosed([replica], isReplica);
   return replica;
+}
+
+export interface Sentinel {
+  readonly primary: RedisServer;
+  readonly replica: RedisServer;
+  /** Between the primary and everything else. */
+  readonly proxy: TcpProxy;
+  /** For clients, which know the primary by the name `main`. */
+  readonly port: number;
+  /** Kills the primary, after which the Sentinel promotes the replica. */
+  readonly killPrimary: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * A primary with a replica, and a Sentinel. It replaces the primary if that is silent for a minute, which a
+ * busy machine does not cause, or 0.5 s after `killPrimary`.
+ */
+export async function redisSentinel(): Promise<Sentinel> {
+  const options = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
+  const primary = await redisServer(options);
+  const proxy = await tcpProxy(primary.port);
+  // By the address that the Sentinel has, or it would correct it.
+  const source = ["--replicaof", "127.0.0.1", String(proxy.port)];
+  const replica = await redisServer([...options, ...source]);
+  // The Sentinel looks only every 10 s.
+  await until(() => isInStep(replica), "the replica is in step");
+  const directory = mkdtempSync(join(tmpdir(), "svc-webhooks-sentinel-"));
+  const file = join(directory, "sentinel.conf");
+  const port = await freePort();
+  writeFileSync(
+    file,
+    [
+      `port ${port}`,
+      "bind 127.0.0.1",
+      `dir ${directory}`,
+      `sentinel monitor main 127.0.0.1 ${proxy.port} 1`,
+      "sentinel down-after-milliseconds main 60000",
+      "sentinel failover-timeout main 2000",
+    ].join("\n"),
+  );
+  // `redis-sentinel` is in a package of its own.
+  const child = spawn("redis-server", [file, "--sentinel"], { stdio: "ignore" });
+  const exited = once(child, "exit");
+  const command = (...words: readonly string[]) =>
+    redisCli(["-p", String(port), "SENTINEL", ...words]);
+  const close = async () => {
+    child.kill("SIGKILL");
+    await exited;
+    await proxy.close();
+    await Promise.all([primary.close(), replica.close()]);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  await readyOrClosed([{ close }], async () => {
+    const { stdout } = await command("REPLICAS", "main").catch(() => ({ stdout: "" }));
+    // Until then, the Sentinel would not promote it.
+    return /\nmaster-link-status\nok\n/.test(stdout);
+  });
+  const killPrimary = async () => {
+    await primary.kill();
+    await command("SET", "main", "down-after-milliseconds", "500");
+  };
+  return { primary, replica, proxy, port, killPrimary, close };
 }

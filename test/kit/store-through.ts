@@ -1,16 +1,16 @@
-import type { DeliveryStore } from "@svc-webhooks/core";
+import type { DeliveryStore, StoreCall } from "@svc-webhooks/core";
 
 /** A shared store each of whose calls reaches `store` through `around`. */
 export function storeThrough(
   store: DeliveryStore,
-  around: <Result>(call: () => Result | Promise<Result>) => Promise<Result>,
+  around: <Result>(send: () => Result | Promise<Result>, call: StoreCall) => Promise<Result>,
 ): DeliveryStore {
   return {
     shared: true,
-    claim: (...given) => around(() => store.claim(...given)),
-    complete: (...given) => around(() => store.complete(...given)),
-    release: (...given) => around(() => store.release(...given)),
-    extend: (...given) => around(() => store.extend(...given)),
-    forget: (...given) => around(() => store.forget(...given)),
+    claim: (...given) => around(() => store.claim(...given), given[2]),
+    complete: (...given) => around(() => store.complete(...given), given[2]),
+    release: (...given) => around(() => store.release(...given), given[2]),
+    extend: (...given) => around(() => store.extend(...given), given[2]),
+    forget: (...given) => around(() => store.forget(...given), given[1]),
   };
 }

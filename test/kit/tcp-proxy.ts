@@ -23,6 +23,16 @@ export interface TcpProxy {
   /** Sets the fault for existing and new connections. */
   readonly set: (fault: Fault) => Promise<void>;
   /**
+   * Silences the connections that are open now, except the `kept` oldest (default 0), as a host that dies or a
+   * firewall that drops its state does: bytes in both directions are lost, or only the replies, and neither side
+   * is closed. New connections work. Returns the number of silenced connections.
+   */
+  readonly abandon: (options?: { loses?: "everything" | "replies"; kept?: number }) => number;
+  /** The number of silenced connections that clients have not closed. */
+  readonly abandoned: () => number;
+  /** The number of bytes that silenced connections have lost. */
+  readonly lost: () => number;
+  /**
    * Drops the next reply and resets all connections: the server has executed the command, but the
    * client gets no reply. Then sets the fault `next`. Resolves when that is done.
    */
@@ -38,7 +48,12 @@ export interface TcpProxy {
 
 interface Link {
   readonly reset: () => void;
+  readonly abandon: (loses: "everything" | "replies") => void;
   hasLostBytes: boolean;
+  /** Whether it is silent for the rest of its life. */
+  isSilent: boolean;
+  /** Whether its requests arrive nevertheless. */
+  hears: boolean;
 }
 
 /** Starts a proxy on a free local port, without a fault. */
@@ -47,6 +62,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
   const waiting = new Set<() => void>();
   let targetPort = target;
   let accepted = 0;
+  let lost = 0;
   let fault: Fault = "none";
   let loss: { readonly next: Fault; readonly happened: () => void } | undefined;
 
@@ -68,6 +84,10 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
         return happened();
       }
       while (isHeld(isReply)) await change();
+      if (link.isSilent && (isReply || !link.hears)) {
+        lost += chunk.length;
+        continue;
+      }
       if (fault === "black hole") {
         link.hasLostBytes = true;
         continue;
@@ -91,17 +111,29 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
     for (const socket of [client, server]) socket.on("error", () => {});
     const link: Link = {
       hasLostBytes: false,
+      isSilent: false,
+      hears: false,
       reset() {
         links.delete(link);
         client.resetAndDestroy();
         server.destroy();
       },
+      abandon(loses) {
+        link.isSilent = true;
+        link.hears = loses === "replies";
+        if (!link.hears) server.destroy();
+      },
     };
     links.add(link);
     const requests = carry(client, server, link, false);
     const replies = carry(server, client, link, true);
-    // When one side ends, the other side is closed too.
-    return void Promise.race([requests, replies]).then(link.reset, link.reset);
+    // When one side ends, the other side is closed too, except that the client of a silent connection
+    // does not learn that the server is gone.
+    const onServerEnd = () => {
+      if (!link.isSilent) link.reset();
+    };
+    requests.then(link.reset, link.reset);
+    return void replies.then(onServerEnd, onServerEnd);
   });
 
   const listen = async (port = 0) => {
@@ -132,6 +164,13 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
   return {
     port,
     set,
+    abandon({ loses = "everything", kept = 0 } = {}) {
+      const open = [...links].filter(({ isSilent }) => !isSilent).slice(kept);
+      for (const link of open) link.abandon(loses);
+      return open.length;
+    },
+    abandoned: () => [...links].filter(({ isSilent }) => isSilent).length,
+    lost: () => lost,
     loseReply: (next = "none") =>
       new Promise((happened) => {
         loss = { next, happened };

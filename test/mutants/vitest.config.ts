@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import base from "../../vitest.config.js";
+import base from "../base.config.js";
 
 // What mutants are run against: the core's own tests, but for those that are about size or load.
 // Not by `dir`, which Stryker sets itself: other tests reach `#hmac` through what was built.

@@ -12,16 +12,31 @@ export const settings = {
   bundler: { module: ModuleKind.ESNext, moduleResolution: ModuleResolutionKind.Bundler },
 } as const satisfies Record<string, ts.CompilerOptions>;
 
+/** The declarations outside of the project, by their names and formats: parsing them takes most of the time. */
+const foreign = new Map<string, ts.SourceFile | undefined>();
+
+function hostOf(project: string, options: ts.CompilerOptions): ts.CompilerHost {
+  const host = ts.createCompilerHost(options);
+  const read: ts.CompilerHost["getSourceFile"] = host.getSourceFile.bind(host);
+  host.getSourceFile = (name, version, ...rest) => {
+    if (name.startsWith(dirname(project))) return read(name, version, ...rest);
+    const key = JSON.stringify([name, version]);
+    if (!foreign.has(key)) foreign.set(key, read(name, version, ...rest));
+    return foreign.get(key);
+  };
+  return host;
+}
+
 /**
- * Compiles one file of a project. Returns the errors in the project and in its packages from tarballs:
+ * Compiles files of a project. Returns the errors in the project and in its packages from tarballs:
  * unlike `skipLibCheck: false`, which takes ten times as long, this leaves out the other packages.
  */
 export function compile(
   project: string,
-  file: string,
+  files: readonly string[],
   options: ts.CompilerOptions,
 ): readonly string[] {
-  const program = ts.createProgram([join(project, file)], {
+  const settled: ts.CompilerOptions = {
     ...options,
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -30,7 +45,9 @@ export function compile(
     lib: ["lib.es2023.d.ts"],
     types: ["node"],
     typeRoots: [join(project, "node_modules/@types")],
-  });
+  };
+  const roots = files.map((file) => join(project, file));
+  const program = ts.createProgram(roots, settled, hostOf(project, settled));
   const own = program
     .getSourceFiles()
     .filter(({ fileName }) => fileName.startsWith(dirname(project)));

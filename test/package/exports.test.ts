@@ -19,24 +19,33 @@ test.each(entries)("%s exports what the snapshot lists", async (entry) => {
 
 const inBothFormats = packages.filter((one) => one.entries.length > 0 && !esmOnly.has(one.name));
 
-/** The manifest's paths for files that the build writes in both formats. */
-function formats(file: string): object {
-  return {
-    import: { types: `./dist/${file}.d.ts`, default: `./dist/${file}.js` },
-    require: { types: `./dist/${file}.d.cts`, default: `./dist/${file}.cjs` },
+/** The manifest's paths for files that the build writes in both formats, and for Node alone if `hasOwnNode`. */
+function formats(file: string, hasOwnNode: boolean): object {
+  const format = (extension: string) => {
+    const main = `./dist/${file}.${extension}`;
+    // Edge platforms may have the condition `node` too.
+    const platforms = {
+      workerd: main,
+      "edge-light": main,
+      node: `./dist/${file}.node.${extension}`,
+    };
+    const types = `./dist/${file}.d.${extension.replace("js", "ts")}`;
+    return { types, ...(hasOwnNode && platforms), default: main };
   };
+  return { import: format("js"), require: format("cjs") };
 }
 
 test.each(inBothFormats)("$name has each entry as ESM and CommonJS, with types", ({ manifest }) => {
   const { "./package.json": self, ...exported } = manifest.exports ?? {};
   const written = Object.entries(exported).map(([entry, conditions]) => {
     const [, file = ""] = /"\.\/dist\/([\w/-]+)\.js"/.exec(JSON.stringify(conditions)) ?? [];
-    return { entry: entry.replace(/^\.\/?/, ""), file, conditions };
+    const text = JSON.stringify(conditions);
+    return { entry: entry.replace(/^\.\/?/, ""), file, text, hasOwnNode: text.includes(".node.") };
   });
   expect(self).toBe("./package.json");
   // TypeScript takes the first condition that matches, so the order counts.
-  expect(written.map(({ conditions }) => JSON.stringify(conditions))).toEqual(
-    written.map(({ file }) => JSON.stringify(formats(file))),
+  expect(written.map(({ text }) => text)).toEqual(
+    written.map(({ file, hasOwnNode }) => JSON.stringify(formats(file, hasOwnNode))),
   );
   const [main, ...others] = written;
   // `node10` does not read `exports`.

@@ -11,11 +11,11 @@ const { consumer } = await packWorkspace();
 
 beforeAll(() => {
   const outDir = join(consumer, "commonjs/dist");
-  expect(compile(consumer, "commonjs/service.ts", { ...settings.node10, outDir })).toEqual([]);
+  expect(compile(consumer, ["commonjs/service.ts"], { ...settings.node10, outDir })).toEqual([]);
   expect(
-    compile(consumer, "service.ts", { ...settings.nodenext, outDir: join(consumer, "dist") }),
+    compile(consumer, ["service.ts"], { ...settings.nodenext, outDir: join(consumer, "dist") }),
   ).toEqual([]);
-}, 120_000);
+});
 
 describe.each(versions)("on Node %s", (version) => {
   let node: (args: readonly string[]) => Promise<Ended>;
@@ -25,7 +25,7 @@ describe.each(versions)("on Node %s", (version) => {
     const { stdout } = await run("npx", args, { cwd: consumer });
     node = (given) => run(stdout.trim(), given, { cwd: consumer });
     expect((await node(["--version"])).stdout).toContain(`v${version}`);
-  }, 120_000);
+  });
 
   test.each([
     { what: "a CommonJS service", args: ["commonjs/dist/service.js"], lines: 8 },

@@ -21,12 +21,18 @@ test.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("%s names only files that exis
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test.each(["an adapter", "a store", "an outcome", "an option", "an operation"])(
-  "CONTRIBUTING.md lists the steps to add %s",
-  (subject) => {
-    const [, section = ""] = textOf("CONTRIBUTING.md").split(`\n## Add ${subject}\n`);
-    const [steps = ""] = section.split("\n## ");
-    expect(steps.match(/^\d\. /gm)?.length).toBeGreaterThan(4);
-    expect(pathsIn(steps).length).toBeGreaterThan(3);
-  },
-);
+test.each([
+  "an adapter",
+  "a store",
+  "an outcome",
+  "an option",
+  "an operation",
+  "a control action",
+  "a driver",
+  "a mistake",
+])("CONTRIBUTING.md lists the steps to add %s", (subject) => {
+  const [, section = ""] = textOf("CONTRIBUTING.md").split(`\n## Add ${subject}\n`);
+  const [steps = ""] = section.split("\n## ");
+  expect(steps.match(/^\d\. /gm)?.length).toBeGreaterThan(4);
+  expect(pathsIn(steps).length).toBeGreaterThan(3);
+});

@@ -93,7 +93,7 @@ describeWithPostgres("on PostgreSQL", () => {
     await pool.query(`
       create table delivered (delivery_id text);
       create table emails (id text primary key, status text not null)`);
-  }, 60_000);
+  });
   beforeEach(() => pool.query("truncate delivered, emails, svc_webhooks.deliveries"));
   afterAll(async () => {
     vi.unstubAllGlobals();

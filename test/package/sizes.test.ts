@@ -24,8 +24,15 @@ async function sizeOf(input: string, options: RolldownOptions = {}): Promise<num
  */
 const budgets = { adapter: 1_620, store: 2_700 } as const;
 
-/** Those of entries that do more: migrations include the SQL, and transactions guard each driver. */
-const ownBudgets: Readonly<Record<string, number>> = { "@svc-webhooks/postgres": 9_300 };
+/** Those of entries that do more, with what they buy. */
+const ownBudgets: Readonly<Record<string, number>> = {
+  // The SQL of the migrations; a guard of transactions for each driver; statements that other roles cannot capture,
+  // and what they own in the schema found; connections that have died left at every moment, and slow ones kept.
+  "@svc-webhooks/postgres": 14_330,
+  // 671 bytes leave a connection that has died silently, after a single call without a reply; 522 find what
+  // endangers records, such as a replica, eviction or rights that the user lacks.
+  "@svc-webhooks/redis": 3_745,
+};
 
 describe.each(["adapter", "store"] as const)("an %s", (kind) => {
   const entries = packagesOfKind(kind).flatMap((one) => one.entries);
@@ -57,7 +64,8 @@ test("a process that does not migrate carries none of the Postgres store's SQL",
     /^node:/,
   ]);
   expect(length).toBeGreaterThan(3_000);
-  expect(length).toBeLessThanOrEqual(5_500);
+  // Some of it finds what the schema lacks and what belongs to others, for `check`.
+  expect(length).toBeLessThanOrEqual(9_500);
 });
 
 describe("the client", () => {

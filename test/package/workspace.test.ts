@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { describe, expect, test } from "vitest";
-import { root } from "@svc-webhooks/kit/programs";
+import { root, scope } from "@svc-webhooks/kit/programs";
 import { packagesOfKind, publicPackages, type WorkspacePackage } from "@svc-webhooks/kit/workspace";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -21,6 +21,12 @@ describe.each(publicPackages)("$name", ({ folder, manifest }) => {
 
   test("has the LICENSE of the repository", () => {
     expect(read(`${folder}/LICENSE`)).toBe(read("LICENSE"));
+  });
+
+  test("does not depend on the tools for tests", () => {
+    const { dependencies, optionalDependencies, peerDependencies } = manifest;
+    const needed = { ...dependencies, ...optionalDependencies, ...peerDependencies };
+    expect(Object.keys(needed)).not.toContain(`${scope}/testing`);
   });
 });
 

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -10,10 +9,9 @@ import { createHandler, EdgeRuntime } from "edge-runtime";
 import { rolldown } from "rolldown";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const require = createRequire(import.meta.url);
 
 /** Bundles a `serve/*.ts` into one script, for runtimes that resolve packages by themselves. */
-async function script(name: string): Promise<string> {
+export async function script(name: string): Promise<string> {
   const bundle = await rolldown({ input: `${here}serve/${name}.ts`, external: /^[^./]/ });
   const file = `${here}.build/${name}.mjs`;
   await bundle.write({ file });
@@ -22,24 +20,6 @@ async function script(name: string): Promise<string> {
 
 export const hostNode = async (): Promise<Served> =>
   spawned(process.execPath, await script("node"));
-
-/** A Node version other than the one that runs the tests, downloaded if necessary. */
-export const nodeVersion = async (major: number): Promise<Served> =>
-  spawned("npx", "-y", "-p", `node@${major}`, "node", await script("node"));
-
-export const bun = async (): Promise<Served> =>
-  spawned(require.resolve("bun/bin/bun.exe"), await script("bun"));
-
-export const deno = async (): Promise<Served> =>
-  spawned(
-    process.execPath,
-    require.resolve("deno/bin.cjs"),
-    "run",
-    "--no-remote",
-    "--node-modules-dir=manual",
-    "--allow-all",
-    await script("deno"),
-  );
 
 export async function workerd(): Promise<Served> {
   const output: string[] = [];

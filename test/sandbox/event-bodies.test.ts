@@ -1,11 +1,11 @@
 import type { EventFacts } from "@svc-webhooks/sandbox";
 import { describe, expect, test } from "vitest";
 import type { BodyName } from "./inboxes.js";
-import { startServers } from "./receivers.js";
+import { start, startServers } from "./receivers.js";
 import { startService } from "./service.js";
 
 const platforms = ["Express 5", "Hono on Node", "Hono on workerd"] as const;
-const inboxOf = startServers(platforms);
+const inboxOf = startServers(platforms, start);
 
 /** A function, which only a sandbox in the same process can have. */
 const cloudEvent = ({ event_id, type, created_at, data }: EventFacts) => ({

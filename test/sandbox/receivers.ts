@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
 import { webhooks as expressWebhooks } from "@svc-webhooks/express";
-import { bundled, nextStart, type Served } from "@svc-webhooks/kit/launch";
+import { bundled, type Served } from "@svc-webhooks/kit/launch";
 import { expresses, type Express } from "@svc-webhooks/kit/servers";
 import { workerd } from "@svc-webhooks/kit/workers";
 import { webhooks as nodeWebhooks } from "@svc-webhooks/node";
@@ -75,12 +75,11 @@ const starts = {
   "node:http": () => serve(nodeListener()),
   "Hono on Node": honoOnNode,
   "Hono on workerd": honoOnWorkerd,
-  // Serves only the inbox for the default body.
-  "Next.js": () => nextStart(path("next")),
 };
 
 export type Platform = keyof typeof starts;
 export const everyPlatform = Object.keys(starts) as Platform[];
+export const start = (platform: Platform): Promise<Served> => starts[platform]();
 
 /** An inbox on a running server. */
 export interface RemoteInbox {
@@ -93,14 +92,15 @@ export interface RemoteInbox {
 }
 
 /** Starts real servers on loopback before the tests, and returns how to reach their inboxes. */
-export function startServers(
-  platforms: readonly Platform[],
-): (platform: Platform, body: BodyName) => RemoteInbox {
-  const running = new Map<Platform, Served>();
+export function startServers<Name extends string>(
+  platforms: readonly Name[],
+  startOne: (platform: Name) => Promise<Served>,
+): (platform: Name, body: BodyName) => RemoteInbox {
+  const running = new Map<Name, Served>();
   beforeAll(async () => {
-    const started = platforms.map(async (name) => running.set(name, await starts[name]()));
+    const started = platforms.map(async (name) => running.set(name, await startOne(name)));
     await Promise.all(started);
-  }, 120_000);
+  });
   afterAll(() => Promise.all(Array.from(running.values(), ({ close }) => close())));
 
   return (platform, body) => {

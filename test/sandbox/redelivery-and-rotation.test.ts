@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { startServers, type Platform } from "./receivers.js";
+import { start, startServers, type Platform } from "./receivers.js";
 import { startService } from "./service.js";
 
 const platforms = ["Express 4", "Express 5"] as const satisfies readonly Platform[];
-const inboxOf = startServers(platforms);
+const inboxOf = startServers(platforms, start);
 
 test.each(platforms)(
   "%s handles a redelivery of an event whose attempts have all failed",

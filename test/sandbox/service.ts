@@ -35,7 +35,7 @@ export interface Service {
   readonly redeliver: (eventId: string) => Promise<number>;
   readonly rotateSecret: () => Promise<string>;
   /** Orders a failure of the next `times` attempts that have none yet. */
-  readonly addFault: (kind: "duplicate" | "answer_lost", times: number) => Promise<void>;
+  readonly addFault: (kind: "duplicate" | "response_lost", times: number) => Promise<void>;
   /** Advances the sandbox's clock. Resolves when every attempt that became due has ended. */
   readonly advance: (ms: number) => Promise<void>;
 }

@@ -43,14 +43,14 @@ test("without a server the demo restarts a process on a folder of PGlite", async
   expect(stdout).toContain(`are in PGlite in a new folder.\n${steps}`);
   expect(stdout).not.toContain("\u001b");
   expect({ exitCode, leftBehind }).toEqual({ exitCode: 0, leftBehind: [] });
-}, 60_000);
+});
 
 test("Ctrl+C stops the processes and removes the folder", async (context) => {
   const demo = start(context, direct);
   await demo.printed("A is killed");
   demo.interrupt();
   expect(await demo.ended()).toMatchObject({ exitCode: 130, stderr: "", leftBehind: [] });
-}, 60_000);
+});
 
 test("with an unreachable DATABASE_URL the demo reports it, and exits with 1", async (context) => {
   // Port 1 is reserved (tcpmux, RFC 1078); nothing listens there.
@@ -69,7 +69,7 @@ describeWithPostgres("with DATABASE_URL", () => {
   beforeAll(async () => {
     server = await postgresServer();
     pool = new Pool({ connectionString: server.connectionString });
-  }, 60_000);
+  });
   afterAll(async () => {
     await pool?.end();
     await server?.close();

@@ -86,7 +86,7 @@ const refused: Scene = async ({ quietly, stage }) => {
   heading("A forged signature, and a copy of what has been handled");
   const path = `/_sandbox/deliveries/${stage.reports.at(-1)?.deliveryId}/send` as const;
   stage.newScene();
-  const copy = { times: 1, at_once: false };
+  const copy = { times: 1, concurrent: false };
   await quietly.request("POST", path, { body: { ...copy, tamper: "wrong_secret" } });
   await stage.until(() => count(stage, "signature_mismatch") === 1);
   await quietly.request("POST", path, { body: copy });

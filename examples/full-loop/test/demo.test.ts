@@ -45,7 +45,7 @@ function started(args: readonly string[], path: string) {
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const exited = once(child, "exit") as Promise<[code: number | null, signal: string | null]>;
   const shows = async (wanted: RegExp) => {
-    await until(() => wanted.test(output), `the demo prints ${String(wanted)}`, 20_000);
+    await until(() => wanted.test(output), `the demo prints ${String(wanted)}`);
     return wanted.exec(output)?.[1] ?? "";
   };
   return {

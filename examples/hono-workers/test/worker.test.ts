@@ -10,4 +10,4 @@ const serve = () => {
   return spawned(process.execPath, `${folder}start.js`);
 };
 
-testExample(folder, "/webhooks", serve, 30_000);
+testExample(folder, "/webhooks", serve);

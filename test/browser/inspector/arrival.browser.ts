@@ -102,11 +102,11 @@ describeWithBrowser("the timeline", () => {
     await chip.waitFor();
     expect(await lineOf(chip)).toBe(`1 failed: ${expected.chip}`);
     await chip.click();
-    await page.locator("#answer").waitFor();
+    await page.locator("#response").waitFor();
     expect(await lineOf(page.locator("#attempts .ans"))).toBe(expected.row);
-    expect(await lineOf(page.locator("#answer"))).toContain(expected.words);
+    expect(await lineOf(page.locator("#response"))).toContain(expected.words);
     if (expected.assumption) {
-      await page.locator(`#answer .verdict a, #answer > .sub a`).first().click();
+      await page.locator(`#response .verdict a, #response > .sub a`).first().click();
       expect(await page.locator(`#${expected.assumption}`).isVisible()).toBe(true);
     }
   });

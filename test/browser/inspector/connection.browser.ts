@@ -122,6 +122,29 @@ describeWithBrowser("the connection of the page", () => {
     expect(streams()).toBe(1);
   });
 
+  test("is made as soon as a stream is free, and the page works meanwhile", async () => {
+    const { url, send } = await open();
+    const others = Array.from({ length: 100 }, () => new AbortController());
+    onTestFinished(() => {
+      for (const other of others) other.abort();
+    });
+    for (const { signal } of others) {
+      const { body } = await fetch(`${url}/_sandbox/stream`, { signal });
+      await body?.getReader().read();
+    }
+    const allow = [connectionErrors, /^console error: Failed to load resource: .* 503/];
+    const page = await openPage(url, { allow });
+    await send({ subject: "before" });
+    await page.goto("/");
+    await subjectIn(page, "before").waitFor();
+    await page.locator('.live[data-live="off"]').waitFor();
+    expect(await liveText(page).innerText()).toMatch(/^Not connected since .*, trying again$/);
+    others.pop()?.abort();
+    await live(page);
+    await send({ subject: "after" });
+    await subjectIn(page, "after").waitFor();
+  });
+
   test("leaves connections for the last of seven tabs", async () => {
     const { url, streams } = await counted();
     const first = await openPage(url);

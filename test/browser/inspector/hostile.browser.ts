@@ -1,7 +1,10 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { describeWithBrowser, openPage } from "@svc-webhooks/kit/browser";
+import { openProfile } from "@svc-webhooks/kit/chromium";
 import { listen } from "@svc-webhooks/kit/servers";
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openInspector, openService, visit } from "./service.js";
 
 const attack = `<script>hacked=1</script>"><img src=/x onerror=hacked=1>'`;
@@ -44,15 +47,15 @@ describeWithBrowser("hostile texts", () => {
     await send({ subject, text: hidden }, attack.padEnd(200, "k"));
     const [delivery] = await deliveries();
     await visit(page, `/?item=${delivery.id}`);
-    await page.locator("#answer .hdr").waitFor();
+    await page.locator("#response .hdr").waitFor();
     await page.evaluate(() => {
       for (const details of document.querySelectorAll("details")) details.open = true;
     });
     await expectInert(page);
-    for (const place of ["#calls", "#about", "#answer", ".rail"])
+    for (const place of ["#calls", "#about", "#response", ".rail"])
       expect(await page.locator(place).first().innerText()).toContain("hacked=1");
     expect(await marksIn(page, "#calls")).toEqual(["RLO", "ZWSP"]);
-    expect(await marksIn(page, "#answer pre")).toEqual(marks);
+    expect(await marksIn(page, "#response pre")).toEqual(marks);
     // The same through the script's own rendering.
     await page.locator("#calls .tree a.name").first().click();
     await page.locator("#email").waitFor();
@@ -75,26 +78,38 @@ describeWithBrowser("hostile texts", () => {
     await sandbox.clock.advanceToNext();
     const [{ id }] = await deliveries();
     await visit(page, `/?item=${id}&attempt=1`);
-    expect(await marksIn(page, "#answer pre")).toEqual(marks);
-    expect(await page.locator("#answer").innerText()).toContain("16,384 of ");
-    await page.locator("#answer").getByText("Show all that are kept").click();
+    expect(await marksIn(page, "#response pre")).toEqual(marks);
+    expect(await page.locator("#response").innerText()).toContain("16,384 of ");
+    await page.locator("#response").getByText("Show all that are kept").click();
     await expect
-      .poll(async () => (await page.locator("#answer pre").innerText()).length)
+      .poll(async () => (await page.locator("#response pre").innerText()).length)
       .toBeGreaterThan(60_000);
     await expectInert(page);
     await visit(page, `/?item=${id}&attempt=2`);
-    expect(await page.locator("#answer pre").innerText()).toContain("3c 62 3e ff fe 80");
+    expect(await page.locator("#response pre").innerText()).toContain("3c 62 3e ff fe 80");
   });
 });
 
+/** The address of a server, and how many connections it has had: a browser connects before it requests. */
+async function connectionsTo() {
+  let connections = 0;
+  const port = await listen((_request, response) => response.end());
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on("error", () => {});
+    const passed = connect(port, "127.0.0.1").on("error", () => {});
+    socket.pipe(passed).pipe(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port: own } = server.address() as AddressInfo;
+  return { to: `http://localhost:${own}`, connections: () => connections };
+}
+
 describeWithBrowser("a hostile email", () => {
   test("runs nothing, loads nothing and leads nowhere", async () => {
-    const hits: string[] = [];
-    const canary = await listen((request, response) => {
-      hits.push(request.url ?? "");
-      response.end();
-    });
-    const to = `http://127.0.0.1:${canary}`;
+    const { to, connections } = await connectionsTo();
     const html = `<!doctype html><html><head><base href="${to}/"><meta http-equiv="refresh" content="0;url=${to}/refresh">
       <link rel="stylesheet" href="${to}/style.css"><link rel="preload" as="image" href="${to}/preload">
       <link rel="prefetch" href="${to}/prefetch"><link rel="dns-prefetch" href="${to}">
@@ -130,7 +145,46 @@ describeWithBrowser("a hostile email", () => {
     await expectInert(page);
     expect(new URL(page.url()).origin).toBe(service.url);
     expect(page.context().pages()).toHaveLength(1);
-    expect(hits).toEqual([]);
+    expect(connections()).toBe(0);
+  });
+
+  test.each([
+    ["a frame", (to: string) => `<p>Hostile</p><IFRAME src="${to}/"></IFRAME>`],
+    ["a set of frames", (to: string) => `<frameset><frame src="${to}/"></frameset>`],
+  ])("with %s connects nowhere, in the page and alone", async (_what, htmlOf) => {
+    const { to, connections } = await connectionsTo();
+    const allow = [/content security policy/i, /^request to another origin/];
+    const { page, send } = await openInspector({ allow });
+    const { send_id: id } = await send({ html: htmlOf(to) });
+    await visit(page, `/?item=${id}`);
+    await page.locator("iframe").scrollIntoViewIfNeeded();
+    await expect.poll(() => page.frames().length).toBeGreaterThan(1);
+    await page.frames()[1]?.waitForLoadState("load");
+    await page.goto(`/_sandbox/sends/${id}/html`);
+    // Another origin, so that this one has a connection of its own, which is later than all others.
+    await page.goto(to.replace("localhost", "127.0.0.1"));
+    expect(connections()).toBe(1);
+  });
+
+  test("connects nowhere ahead of a request, in the page and alone, in a profile", async () => {
+    const { to, connections } = await connectionsTo();
+    const html = `<LINK rel="preconnect" href="${to}"><link rel="preconnect" href="${to}" crossorigin>
+      <div><template shadowrootmode="open"><link rel="preconnect" href="${to}"></template></div>
+      <meta http-equiv="x-dns-prefetch-control" content="on"><link rel="dns-prefetch" href="${to}"><a href="${to}/">x</a>
+      <script type="speculationrules">{"prefetch":[{"urls":["${to}/"],"eagerness":"immediate"}]}</script>`;
+    const service = await openService();
+    const { send_id: id } = await service.send({ html });
+    const context = await openProfile();
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    await page.goto(`${service.url}/?item=${id}`);
+    await page.locator("iframe").scrollIntoViewIfNeeded();
+    await expect.poll(() => page.frames().length).toBeGreaterThan(1);
+    await page.frames()[1]?.waitForLoadState("load");
+    await page.goto(`${service.url}/_sandbox/sends/${id}/html`);
+    // A later connection; to the same server, a profile may open several.
+    await page.goto((await connectionsTo()).to);
+    expect(connections()).toBe(0);
   });
 
   test("lists its links as text", async () => {

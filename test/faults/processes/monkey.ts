@@ -98,3 +98,48 @@ export function crashRepeatedly({ crash }: World, everyMs: number): Crashes {
     },
   };
 }
+
+export interface Silences {
+  readonly strikes: readonly Strike[];
+  /** Rejects if receivers do not leave the silenced connections. Resolves when the silences have ended. */
+  readonly over: Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Receivers leave a silenced connection within 10 s; a frozen one holds it for up to two leases more. */
+const longestSilenceMs = 30_000;
+
+/** Silences all connections of the receivers, each time they have worked again for a while. */
+export function silence({ network }: World, seed: string): Silences {
+  const random = seeded(`${seed}/silence`);
+  const strikes: Strike[] = [];
+  const stopped = new AbortController();
+  const silencing = async () => {
+    while (!stopped.signal.aborted) {
+      await pause(random.between(1_000, 4_000), undefined, { signal: stopped.signal }).catch(
+        () => {},
+      );
+      if (stopped.signal.aborted) return;
+      const from = now();
+      network.abandon();
+      while (network.abandoned() > 0 && !stopped.signal.aborted) {
+        if (now() - from > longestSilenceMs) {
+          throw new Error(
+            `Receivers have used dead connections for ${longestSilenceMs / 1_000} s.`,
+          );
+        }
+        await pause(10);
+      }
+      strikes.push({ kind: "silence", pid: 0, from, to: now() });
+    }
+  };
+  const over = silencing();
+  return {
+    strikes,
+    over,
+    stop() {
+      stopped.abort();
+      return over;
+    },
+  };
+}

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { startHerd } from "./herd.js";
-import { crashRepeatedly, unleash } from "./monkey.js";
+import { crashRepeatedly, silence, unleash } from "./monkey.js";
 import { send, type Load } from "./sender.js";
 import { now, realLeaseMs } from "./time.js";
 import { exactlyOnce, judge, type Verdict } from "./verdict.js";
@@ -32,7 +32,7 @@ export const eachExactlyOnce = (events: number): Omit<ChaosResult, "summary"> =>
   counter: events,
 });
 
-/** Runs three receivers in one world with a sender, while a monkey kills and freezes them. */
+/** Runs three receivers in one world with a sender, while they are killed and frozen and the network goes silent. */
 export async function runChaos({
   seed,
   world,
@@ -47,25 +47,29 @@ export async function runChaos({
   const startedAt = now();
   const monkey = unleash(herd, seed);
   const crashes = crashRepeatedly(world, crashEveryMs);
+  const silences = silence(world, seed);
   const { acks, results, done } = send(herd.places, seed, load);
-  await done.finally(() => Promise.all([monkey.stop(), crashes.stop()]));
+  const ended = Promise.race([done, silences.over]);
+  await ended.finally(() => Promise.all([monkey.stop(), crashes.stop(), silences.stop()]));
   await herd.drain();
   const seconds = (now() - startedAt) / 1_000;
 
   const effects = await world.effects();
-  const { strikes } = monkey;
+  const strikes = [...monkey.strikes, ...silences.strikes];
   const counter = await world.counter?.();
   const verdict = judge({ effects, acks, strikes, epoch });
-  const { killed, frozen, unexplained } = verdict.doubles;
+  const { killed, frozen, silenced, unexplained } = verdict.doubles;
 
   const kills = strikes.filter(({ kind }) => kind === "kill");
   const freezes = strikes.filter(({ kind }) => kind === "freeze");
   const longFreezes = freezes.filter(({ from, to }) => to - from > realLeaseMs);
+  const silenceMs = silences.strikes.map(({ from, to }) => to - from);
   const summary = [
     `seed ${seed}: ${load.events} events in ${seconds.toFixed(0)} s, copies in flight got ${inFlight}`,
     `attempts: ${Array.from(results, ([result, count]) => `${count} ${result}`).join(", ")}`,
     `kills: ${kills.length}; freezes: ${freezes.length}, ${longFreezes.length} of them past the lease; crashes of the server: ${crashes.count()}`,
-    `effects: ${effects.length}; double runs: ${killed} after a kill, ${frozen} after a freeze, ${unexplained.length} unexplained`,
+    `silences of all connections: ${silenceMs.length}, which were left after ${Math.round(Math.max(...silenceMs))} ms at most`,
+    `effects: ${effects.length}; double runs: ${killed} after a kill, ${frozen} after a freeze, ${silenced} after a silence, ${unexplained.length} unexplained`,
     `lost: ${verdict.lost.length}; acknowledged too early: ${verdict.early.length}`,
   ];
   return { verdict, effects: effects.length, counter, summary: summary.join("\n  ") };

@@ -1,8 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { builtCommand, command } from "./sandbox/command.js";
 
@@ -12,37 +15,51 @@ const limitFiles = (pid = 0, bytes: number | "unlimited") =>
 
 const hasLimits = process.platform === "linux";
 
+/** A sandbox on a data file, and the means to call it, until the test ends. */
+async function openCommand() {
+  const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-sandbox-"));
+  const file = join(folder, "data");
+  const sandbox = command(builtCommand("before the response"), ["--data", file]);
+  onTestFinished(async () => {
+    await sandbox.stop("SIGKILL");
+    rmSync(folder, { recursive: true });
+  });
+  await sandbox.start().ready;
+
+  const request = async (
+    method: string,
+    path: string,
+    { body, key = "" }: { readonly body?: object; readonly key?: string } = {},
+  ) => {
+    const response = await fetch(`${sandbox.url}${path}`, {
+      method,
+      headers: {
+        authorization: "Bearer svc_test",
+        ...(body && { "content-type": "application/json" }),
+        ...(key && { "idempotency-key": key }),
+      },
+      body: body ? JSON.stringify(body) : null,
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  return {
+    sandbox,
+    request,
+    send: (key: string) =>
+      request("POST", "/v1/emails", {
+        key,
+        body: { from: "a@a.test", to: ["b@b.test"], subject: key, text: "x".repeat(2_000) },
+      }),
+    /** Leaves so many bytes. */
+    fill: (bytes: number) => limitFiles(sandbox.pid, statSync(`${file}-wal`).size + bytes),
+    free: () => limitFiles(sandbox.pid, "unlimited"),
+  };
+}
+
 test.runIf(hasLimits)(
   "a sandbox whose disk is full refuses sends, and accepts them when there is room again",
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-sandbox-"));
-    const file = join(folder, "data");
-    const sandbox = command(builtCommand("before the response"), ["--data", file]);
-    onTestFinished(async () => {
-      await sandbox.stop("SIGKILL");
-      rmSync(folder, { recursive: true });
-    });
-    await sandbox.start().ready;
-
-    const request = async (
-      method: string,
-      path: string,
-      init: { headers?: Record<string, string>; body?: string } = {},
-    ) => {
-      const headers = { authorization: "Bearer svc_test", ...init.headers };
-      const response = await fetch(`${sandbox.url}${path}`, { ...init, method, headers });
-      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-    };
-    const send = (key: string) =>
-      request("POST", "/v1/emails", {
-        headers: { "content-type": "application/json", "idempotency-key": key },
-        body: JSON.stringify({
-          from: "a@a.test",
-          to: ["b@b.test"],
-          subject: key,
-          text: "x".repeat(2_000),
-        }),
-      });
+    const { sandbox, request, send, fill, free } = await openCommand();
     const accepted = new Map<string, unknown>();
     const sendAll = async (prefix: string, count: number) => {
       const statuses = new Set<number>();
@@ -63,18 +80,94 @@ test.runIf(hasLimits)(
     };
 
     expect(await sendAll("before", 5)).toEqual([202]);
-    limitFiles(sandbox.pid, statSync(`${file}-wal`).size + 200_000);
+    fill(200_000);
     expect(await sendAll("full", 40)).toEqual([202, 500]);
     expect(await send("full-39")).toMatchObject({ body: { error: { code: "internal_error" } } });
     expect(sandbox.stderr.join("")).toMatch(/the data file could not be written: .*(full|I\/O)/);
     await restart();
 
-    limitFiles(sandbox.pid, statSync(`${file}-wal`).size + 200_000);
+    fill(200_000);
     expect(await sendAll("again", 40)).toContain(500);
-    limitFiles(sandbox.pid, "unlimited");
+    free();
     // The same keys: the clients do not know whether their sends were accepted.
     expect(await sendAll("again", 40)).toEqual([202]);
     await until(async () => (await send("again-39")).status === 202, "the sandbox recovers");
     await restart();
+  },
+);
+
+test.runIf(hasLimits)(
+  "what a sandbox with a full disk refuses has no effect, and takes no memory",
+  async () => {
+    const { request, send, fill, free } = await openCommand();
+    const arrived: string[] = [];
+    const receive = async (incoming: IncomingMessage, response: ServerResponse) => {
+      const { type, data } = (await json(incoming)) as {
+        readonly type: string;
+        readonly data: Readonly<Record<string, unknown>>;
+      };
+      arrived.push(`${type} ${String(data["subject"] ?? data["domain_name"])}`);
+      response.end();
+    };
+    const port = await listen((incoming, response) => void receive(incoming, response));
+    const register = (path: string) =>
+      request("POST", "/v1/webhook-endpoints", {
+        body: {
+          url: `http://127.0.0.1:${port}/${path}`,
+          event_types: ["email.sent", "email.delivered", "domain.updated"],
+        },
+      });
+    const created = await register("first");
+    const { webhook_endpoint_id: id } = created.body["webhook_endpoint"] as Record<string, string>;
+    const domain = await request("POST", "/v1/domains", { body: { domain_name: "a.test" } });
+    expect((await send("before")).status).toBe(202);
+    const ofSend = (key: string) => [`email.delivered ${key}`, `email.sent ${key}`];
+    await until(() => arrived.length === 2, "the first email is delivered");
+
+    const seen = async () => {
+      const [endpoints, domains, { body }] = await Promise.all([
+        request("GET", "/_sandbox/endpoints"),
+        request("GET", "/_sandbox/domains"),
+        request("GET", "/_sandbox/overview"),
+      ]);
+      return { endpoints, domains, counts: body["counts"] as Record<string, number> };
+    };
+    await until(async () => (await seen()).counts["succeeded"] === 2, "both are recorded");
+    const before = await seen();
+    fill(0);
+    const post = (path: string, body?: object) => request("POST", path, body && { body });
+    const refused = [
+      ...(await Promise.all(Array.from({ length: 50 }, (_, n) => send(`full-${n}`)))),
+      await register("second"),
+      await request("POST", "/v1/domains", { body: { domain_name: "b.test" } }),
+      await post(`/v1/domains/${String(domain.body["domain_id"])}:verify`),
+      await post(`/v1/webhook-endpoints/${id}:rotate-secret`),
+      await request("DELETE", `/v1/webhook-endpoints/${id}`),
+      await post("/_sandbox/test-email", {}),
+      await post("/_sandbox/faults", { target: id, kind: "status" }),
+      await post("/_sandbox/assumptions/A-25", { value: "compact" }),
+    ];
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([500]));
+    for (let n = 0; n < 50; n += 1)
+      expect((await request("GET", "/v1/webhook-event-types")).status).toBe(200);
+    const after = await seen();
+    expect(after.endpoints).toEqual(before.endpoints);
+    expect(after.domains).toEqual(before.domains);
+    expect((after.counts["calls"] ?? 0) - (before.counts["calls"] ?? 0)).toBeLessThanOrEqual(2);
+
+    free();
+    const again = await send("full-0");
+    expect(again.status).toBe(202);
+    expect(await send("full-0")).toEqual(again);
+    // The clock makes what is due in its order, so that of the refused requests would come before.
+    await until(
+      () => arrived.includes("email.delivered full-0"),
+      "the repeated email is delivered",
+    );
+    expect(arrived.toSorted()).toEqual([...ofSend("before"), ...ofSend("full-0")].toSorted());
+    const assumptions = await request("GET", "/_sandbox/assumptions");
+    expect(assumptions.body["data"]).toContainEqual(
+      expect.objectContaining({ id: "A-25", value: "spaced" }),
+    );
   },
 );

@@ -12,13 +12,16 @@ const freeze = (from: number, to: number): Strike => ({ kind: "freeze", pid: fir
 const judged = (history: Partial<History>) =>
   judge({ effects: [first], acks: [], strikes: [], epoch, ...history });
 
-type Cause = "killed" | "frozen" | "unexplained";
+const silence = (from: number, to: number): Strike => ({ kind: "silence", pid: 0, from, to });
+
+type Cause = "killed" | "frozen" | "silenced" | "unexplained";
 
 /** The cause of the only second effect. */
 function causeOf(strikes: readonly Strike[], effects: readonly Effect[]): Cause {
-  const { killed, frozen, unexplained } = judged({ effects, strikes }).doubles;
-  expect(killed + frozen + unexplained.length).toBe(1);
+  const { killed, frozen, silenced, unexplained } = judged({ effects, strikes }).doubles;
+  expect(killed + frozen + silenced + unexplained.length).toBe(1);
   if (killed === 1) return "killed";
+  if (silenced === 1) return "silenced";
   return frozen === 1 ? "frozen" : "unexplained";
 }
 
@@ -52,6 +55,14 @@ describe("the judge of a chaos run", () => {
     ["a freeze past the lease", freeze(52, 1_300), "frozen"],
     ["a freeze within the lease", freeze(52, 552), "unexplained"],
     ["a freeze before the claim", freeze(-2_000, 49), "unexplained"],
+    ["a silence less than a lease before the second claim", silence(40, 400), "silenced"],
+    ["a silence that lasts", silence(40, 1_300), "silenced"],
+    [
+      "a silence that ended more than a lease before the second claim",
+      silence(40, 190),
+      "unexplained",
+    ],
+    ["a silence after the second claim", silence(1_300, 1_400), "unexplained"],
     [
       "a freeze from which the process woke just before the second claim",
       freeze(56, 1_150),
@@ -110,5 +121,13 @@ describe("the judge of a chaos run", () => {
     ],
   ])("classifies a double run whose first process %s", (_what, strikes, expected) => {
     expect(causeOf(strikes, [{ ...first, at: 1_160 }, second])).toBe(expected);
+  });
+
+  test.each<[string, readonly Strike[], Cause]>([
+    ["in the silence that held its completion", [silence(40, 500), kill(490)], "killed"],
+    ["long after a silence", [silence(40, 60), kill(400)], "unexplained"],
+  ])("classifies a double run whose first process is killed %s", (_what, strikes, expected) => {
+    const later = { ...second, fence: epoch + 2_400, at: 2_405 };
+    expect(causeOf(strikes, [first, later])).toBe(expected);
   });
 });

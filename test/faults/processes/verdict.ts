@@ -16,9 +16,12 @@ export interface Ack {
   readonly at: number;
 }
 
-/** A fault of a process: killed with SIGKILL, or stopped for a while with SIGSTOP. */
+/**
+ * A fault of a process: killed with SIGKILL, or stopped for a while with SIGSTOP. Or one of the network,
+ * for all processes (`pid` 0): connections are silent from `from`, and the last one is left at `to`.
+ */
 export interface Strike {
-  readonly kind: "kill" | "freeze";
+  readonly kind: "kill" | "freeze" | "silence";
   readonly pid: number;
   readonly from: number;
   readonly to: number;
@@ -43,6 +46,7 @@ export interface Verdict {
   readonly doubles: {
     readonly killed: number;
     readonly frozen: number;
+    readonly silenced: number;
     readonly unexplained: readonly Effect[];
   };
 }
@@ -60,7 +64,7 @@ export const exactlyOnce: Verdict = {
   lost: [],
   early: [],
   fenceFell: [],
-  doubles: { killed: 0, frozen: 0, unexplained: [] },
+  doubles: { killed: 0, frozen: 0, silenced: 0, unexplained: [] },
 };
 
 /** Clocks are read in milliseconds, and a signal takes a moment to arrive. */
@@ -70,37 +74,43 @@ const slackMs = 10;
 const longFreezeMs = (realLeaseMs * 2) / 3 - slackMs;
 
 /**
- * A process that runs this long extends its lease or completes its record, because the store is
- * always reachable here. The longest time measured was 96 ms, on a machine under load.
+ * A process that runs this long while no connection is silent extends its lease or completes its record.
+ * The longest time measured was 96 ms, on a machine under load.
  */
 const enoughMs = realLeaseMs / 4;
 
 export function judge({ effects, acks, strikes, epoch }: History): Verdict {
   /**
    * A strike explains a second run only if the process did not run for `enoughMs` between its effect
-   * (or the strike, if that was earlier) and the second claim. If the process made the second claim
-   * itself, it was running: timers fire before sockets are read, so it should have extended its lease
-   * first. The exception is a process that froze again while reading the requests that had arrived
-   * during the first freeze. If a run in between had no effect, its claim came before the second one,
-   * at an unknown time, and refused every extension: only the strike itself can be checked.
+   * (or the strike, if that was earlier) and the second claim, outside of silences. If the process made
+   * the second claim itself, it was running: timers fire before sockets are read, so it should have
+   * extended its lease first. The exception is a process that froze again while reading the requests that
+   * had arrived during the first freeze. If a run in between had no effect, its claim came before the
+   * second one, at an unknown time, and refused every extension: only the strike itself can be checked.
+   *
+   * A silence explains a second run that was claimed in it or within a lease of its end, because calls
+   * that failed are retried for that long, after pauses.
    */
-  const why = (first: Effect, second: Effect): "killed" | "frozen" | undefined => {
+  const why = (first: Effect, second: Effect): "killed" | "frozen" | "silenced" | undefined => {
     const claimedAt = first.fence - epoch;
     const claimedAgainAt = second.fence - epoch + slackMs;
-    const own = strikes.filter(({ pid, from }) => pid === first.pid && from <= claimedAgainAt);
+    const before = strikes.filter(({ from }) => from <= claimedAgainAt);
+    const silences = before.filter(({ kind }) => kind === "silence");
+    const own = before.filter(({ pid }) => pid === first.pid);
     const hasRunBetween = second.run > first.run + 1;
     const explains = ({ kind, from, to }: Strike) =>
       (kind === "kill" ? to >= first.at : to >= claimedAt && to - from >= longFreezeMs) &&
       ((kind === "freeze" && hasRunBetween) ||
-        (longestRun(own, Math.min(from, first.at), claimedAgainAt) < enoughMs &&
+        (longestRun([...own, ...silences], Math.min(from, first.at), claimedAgainAt) < enoughMs &&
           (first.pid !== second.pid ||
             own.some((one) => one.to <= from && from - one.to < enoughMs))));
     const kinds = new Set(own.filter(explains).map(({ kind }) => kind));
     if (kinds.has("kill")) return "killed";
-    return kinds.has("freeze") ? "frozen" : undefined;
+    if (kinds.has("freeze")) return "frozen";
+    return silences.some(({ to }) => claimedAgainAt <= to + realLeaseMs) ? "silenced" : undefined;
   };
 
-  const doubles = { killed: 0, frozen: 0, unexplained: [] as Effect[] };
+  const doubles = { killed: 0, frozen: 0, silenced: 0, unexplained: [] as Effect[] };
   const fenceFell: string[] = [];
   const last = new Map<string, Effect>();
   for (const effect of effects.toSorted((a, b) => a.run - b.run)) {

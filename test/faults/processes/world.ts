@@ -6,13 +6,15 @@ import { Pool } from "pg";
 import { onTestFinished } from "vitest";
 import { pgBouncer, postgresServer } from "@svc-webhooks/kit/postgres-server";
 import { redisServer } from "@svc-webhooks/kit/redis-server";
+import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import type { Site } from "./backend.js";
 import type { Effect } from "./verdict.js";
 
 /** A server for receivers, which is closed when the test ends. */
 export interface World {
-  /** For the receivers. */
+  /** For the receivers, which reach the server through the network. */
   readonly site: Site;
+  readonly network: TcpProxy;
   readonly effects: () => Promise<readonly Effect[]>;
   /** How often handlers have incremented a counter, which they do after the effect. */
   readonly counter?: () => Promise<number>;
@@ -26,12 +28,15 @@ export async function redisWorld(): Promise<World> {
   const effectLog = join(folder, "effects.jsonl");
   writeFileSync(effectLog, "");
   const redis = await redisServer();
+  const network = await tcpProxy(redis.port);
   onTestFinished(async () => {
+    await network.close();
     await redis.close();
     rmSync(folder, { recursive: true });
   });
   return {
-    site: { kind: "redis", port: redis.port, effectLog },
+    site: { kind: "redis", port: network.port, effectLog },
+    network,
     async effects() {
       const lines = readFileSync(effectLog, "utf8").trimEnd().split("\n");
       return lines.map((line) => JSON.parse(line) as Effect);
@@ -57,6 +62,9 @@ export async function postgresWorld({
   onTestFinished(server.close);
   const bouncer = throughPgBouncer ? await pgBouncer(server) : undefined;
   if (bouncer) onTestFinished(bouncer.close);
+  const { connectionString, port } = bouncer ?? server;
+  const network = await tcpProxy(port);
+  onTestFinished(network.close);
 
   /** On a connection of its own, because the server may have crashed since the last one. */
   const connected = async <Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> => {
@@ -76,7 +84,12 @@ export async function postgresWorld({
   });
 
   return {
-    site: { kind: "postgres", inTransaction, ...(bouncer ?? server) },
+    site: {
+      kind: "postgres",
+      inTransaction,
+      connectionString: connectionString.replace(`:${port}/`, `:${network.port}/`),
+    },
+    network,
     effects: () =>
       connected(async (pool) => {
         const { rows } = await pool.query("select effect from effects");

@@ -1,13 +1,24 @@
 import { Redis } from "ioredis";
 import { describe, expect } from "vitest";
+import { fakeClock } from "@svc-webhooks/testing";
 import {
+  clusterProxies,
   clusterReplica,
   describeWithRedis,
   redisCluster,
   type RedisServer,
 } from "@svc-webhooks/kit/redis-server";
 import { until } from "@svc-webhooks/kit/until";
-import { codesOf, expectOutcomesBy, idsOf, rig, test, type Received, type Rig } from "./rig.js";
+import {
+  codesOf,
+  expectOutcomesBy,
+  idsOf,
+  rig,
+  test,
+  unanswered,
+  type Received,
+  type Rig,
+} from "./rig.js";
 import { clusterKinds } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 120;
@@ -18,6 +29,14 @@ async function idsOn({ port }: RedisServer, { keys }: Rig): Promise<readonly str
   const found = await redis.keys("*");
   redis.disconnect();
   return [...keys].filter(([, key]) => found.includes(key)).map(([id]) => id);
+}
+
+/** The ids of the connections over which a server has last received a script. */
+async function callers({ port }: RedisServer): Promise<readonly string[]> {
+  const redis = new Redis(port, "127.0.0.1");
+  const list = String(await redis.client("LIST"));
+  redis.disconnect();
+  return Array.from(list.matchAll(/^id=(\d+) .*cmd=eval/gm), ([, id = ""]) => id);
 }
 
 describeWithRedis("a cluster", () => {
@@ -98,6 +117,39 @@ describeWithRedis("a cluster", () => {
       await until(() => all.completions.length === 200, "all are done");
       expect(codesOf(await all.deliverAll([...before, ...after]))).toEqual({ duplicate: 200 });
       all.expectNothingLost([...before, ...after]);
+    });
+
+    test("the connection to one master silently stops responding: only that one is left", async (context) => {
+      const servers = await redisCluster();
+      context.onTestFinished(async () => {
+        for (const server of servers) await server.close();
+      });
+      const proxies = await clusterProxies(servers);
+      context.onTestFinished(async () => {
+        for (const proxy of proxies) await proxy.close();
+      });
+      const clock = fakeClock();
+      const ports = proxies.map(({ port }) => port);
+      const all = await rig(context, {
+        kind: { ...kind, open: () => kind.open(ports) },
+        servers,
+        clock,
+      });
+      const before = idsOf(30, "before");
+      await all.insistAll(before);
+      const [[first = ""] = [], ...healthy] = await Promise.all(
+        servers.map((server) => idsOn(server, all)),
+      );
+      const others = servers.slice(1);
+      const used = await Promise.all(others.map(callers));
+      expect(used.flat()).not.toEqual([]);
+      proxies[0]?.abandon();
+      // In between, the other masters reply to all that they were sent.
+      await unanswered(all, clock, first, () => all.deliverAll(healthy.flat()));
+      await all.insist(first);
+      expect(codesOf(await all.deliverAll(before))).toEqual({ duplicate: before.length });
+      all.expectApplied(before);
+      expect(await Promise.all(others.map(callers))).toEqual(used);
     });
   });
 });

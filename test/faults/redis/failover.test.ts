@@ -1,8 +1,9 @@
-import { describe, expect } from "vitest";
-import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
+import { fakeClock } from "@svc-webhooks/testing";
+import { describe, expect, type TestContext } from "vitest";
+import { describeWithRedis, redisSentinel, redisServer } from "@svc-webhooks/kit/redis-server";
 import { until } from "@svc-webhooks/kit/until";
-import { rig, test } from "./rig.js";
-import { clientKinds } from "@svc-webhooks/kit/redis-clients";
+import { codesOf, idsOf, rig, test, unanswered, type RigOptions } from "./rig.js";
+import { clientKinds, sentinelKinds } from "@svc-webhooks/kit/redis-clients";
 
 const options = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
 /** A privileged port with no listener. */
@@ -56,6 +57,47 @@ describeWithRedis("a planned failover that keeps connections", () => {
       await until(() => all.completions.length === sent.length, "all are done");
       all.expectApplied(sent);
       all.expectNothingLost(sent);
+    });
+  });
+});
+
+describeWithRedis("behind Sentinel", () => {
+  describe.each(sentinelKinds)("with $name", (kind) => {
+    /** A client of the Sentinel, in a rig whose `admin` is at the primary. */
+    async function sentinelRig(context: TestContext, rest: Partial<RigOptions> = {}) {
+      const sentinel = await redisSentinel();
+      context.onTestFinished(sentinel.close);
+      const all = await rig(context, {
+        ...rest,
+        kind: { ...kind, open: () => kind.open([sentinel.port]) },
+        servers: [sentinel.primary],
+      });
+      return { ...all, sentinel };
+    }
+
+    test("the primary is killed: its replica is used, and no event is lost", async (context) => {
+      const all = await sentinelRig(context);
+      const before = idsOf(20, "before");
+      await all.insistAll(before);
+      await until(() => all.completions.length === 20, "all are done");
+      await all.admin.set("last", "");
+      await all.admin.wait(1, 0);
+      await all.sentinel.killPrimary();
+      const after = idsOf(20, "after");
+      await Promise.all(after.map((id) => all.insist(id)));
+      all.expectApplied([...before, ...after]);
+      expect(codesOf(await all.deliverAll(before))).toEqual({ duplicate: 20 });
+      all.expectNothingLost([...before, ...after]);
+    });
+
+    test("the connection to the primary silently stops responding: it is left", async (context) => {
+      const clock = fakeClock();
+      const all = await sentinelRig(context, { clock });
+      await all.insist("first");
+      all.sentinel.proxy.abandon();
+      await unanswered(all, clock, "evt");
+      await all.insist("evt");
+      all.expectApplied(["first", "evt"]);
     });
   });
 });

@@ -3,7 +3,16 @@ import { describe, expect } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { until } from "@svc-webhooks/kit/until";
-import { codesOf, idsOf, oneRun, outcomesOf, rig, test, type Rig } from "./rig.js";
+import {
+  codesOf,
+  defaultDeadlineMs,
+  idsOf,
+  oneRun,
+  outcomesOf,
+  rig,
+  test,
+  type Rig,
+} from "./rig.js";
 import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 120;
@@ -82,13 +91,19 @@ describeWithRedis("a receiver recovers when", () => {
     });
 
     test("the reply to a claim is lost and the server is unreachable past the deadline: runs the event once, as its first run", async (context) => {
-      const all = await rig(context, { kind, storeTimeouts: { claim: deadlineMs }, ...oneRun });
+      const clock = fakeClock();
+      const all = await rig(context, { kind, clock, ...oneRun });
       await all.insist("first");
       const lost = all.proxy.loseReply("refuse");
-      expect(outcomesOf([await all.deliver("evt")])).toEqual(["store_unavailable 503"]);
+      const outcome = all.deliver("evt");
+      // A release that was sent at an earlier deadline would reach the server behind its claim.
       await lost;
+      await clock.advance(defaultDeadlineMs);
+      expect(outcomesOf([await outcome])).toEqual(["store_unavailable 503"]);
       expect(await all.states()).toEqual({ d: 1, r: 1 });
-      await all.proxy.set("none");
+      await all.heal();
+      // The longest pause before another release.
+      await clock.advance(8_000);
       await all.insist("evt");
       expect(all.runs).toEqual(["first 1", "evt 1"]);
       all.expectNothingLost(["evt"]);

@@ -28,7 +28,6 @@ const results = {
     outside: { dies: 2, freezes: 2, next: "processed" },
     inside: { dies: 1, freezes: 1, next: "processed" },
   },
-  finished: { inside: { dies: 1, freezes: 1, next: "processed" } },
   "COMMIT sent": { inside: { dies: 1, freezes: 1, next: "duplicate" } },
   committed: { inside: { dies: 1, freezes: 1, next: "duplicate" } },
   "before complete": {

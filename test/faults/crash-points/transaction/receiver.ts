@@ -33,11 +33,12 @@ pool.on("connect", (client) => {
   const query = client.query.bind(client) as PgClient["query"];
   const reaching: PgClient["query"] = async (text, values) => {
     const reply = query(text, values);
-    if (text === "commit") at("COMMIT sent");
+    // The completion and the commit are one message.
+    const isEnd = text.endsWith("commit");
+    if (isEnd) at("COMMIT sent");
     const result = await reply;
     if (text.startsWith("begin;")) at("begun");
-    if (text.includes(".finish_1(")) at("finished");
-    if (text === "commit") at("committed");
+    if (isEnd) at("committed");
     return result;
   };
   Object.assign(client, { query: reaching });

@@ -32,7 +32,7 @@ describeWithPostgres("a process", () => {
     pool = new Pool({ connectionString: server.connectionString });
     await migrate(pool);
     await pool.query("create table effects (delivery_id text)");
-  }, 60_000);
+  });
   afterAll(async () => {
     await pool?.end();
     await server?.close();
@@ -63,13 +63,13 @@ describeWithPostgres("a process", () => {
     };
 
     const struck = once(first.process, fault === "dies" ? "exit" : "message");
-    // On a busy machine, an attempt can get 503 before the point.
+    // On a busy machine, an attempt can fail before the point, and get 503 or 500.
     const isEarly = (response: Promise<string>) =>
       Promise.race([
         struck.then(() => false),
         response.then((text) => {
           if (text.startsWith("200")) throw new Error(`The process never reached "${point}".`);
-          return text.startsWith("503");
+          return text !== "no response";
         }),
       ]);
     let response: Promise<string>;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
-import { nextDev } from "@svc-webhooks/kit/launch";
+import { nextDev } from "@svc-webhooks/kit/next";
 import { testExample } from "@svc-webhooks/kit/examples";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 
-testExample(folder, "/api/webhooks", () => nextDev(folder), 120_000);
+testExample(folder, "/api/webhooks", () => nextDev(folder));

@@ -1,0 +1,24 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+import { texts } from "../packages/_build/texts.js";
+
+/** What all suites have in common. */
+export default defineConfig({
+  plugins: [{ ...texts, enforce: "pre" }],
+  resolve: {
+    // The core's own tests run its source; everything else takes what was built.
+    alias: {
+      "#hmac": fileURLToPath(new URL("../packages/core/src/crypto/hmac-node.ts", import.meta.url)),
+      "#texts": fileURLToPath(new URL("../packages/core/src/texts/full.ts", import.meta.url)),
+    },
+  },
+  test: {
+    globalSetup: [fileURLToPath(new URL("kit/run-folder.ts", import.meta.url))],
+    // Ends what hangs, and nothing else: tests must pass on a busy machine.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 60_000 } },
+    // By default one core stays idle.
+    maxWorkers: "100%",
+  },
+});

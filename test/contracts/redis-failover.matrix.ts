@@ -1,0 +1,65 @@
+import { Redis } from "ioredis";
+import { describe } from "vitest";
+import { clusterKinds, sentinelKinds } from "@svc-webhooks/kit/redis-clients";
+import {
+  clusterReplica,
+  redisCluster,
+  redisSentinel,
+  type RedisServer,
+} from "@svc-webhooks/kit/redis-server";
+import { until } from "@svc-webhooks/kit/until";
+import { redisContract } from "./redis-contract.js";
+
+/** Runs a command on a server. */
+async function command({ port }: RedisServer, ...words: readonly [string, ...string[]]) {
+  const redis = new Redis(port, "127.0.0.1");
+  const [name, ...args] = words;
+  try {
+    return String(await redis.call(name, ...args));
+  } finally {
+    redis.disconnect();
+  }
+}
+
+const isPrimary = async (server: RedisServer) =>
+  (await command(server, "INFO", "replication")).includes("role:master");
+
+describe("on a cluster of which a master was killed", () => {
+  redisContract(clusterKinds, async () => {
+    const masters = await redisCluster();
+    const replica = await clusterReplica(masters);
+    const [doomed, ...others] = masters;
+    const servers = [replica, ...others];
+    const serves = async (server: RedisServer) =>
+      (await command(server, "CLUSTER", "INFO")).includes("cluster_state:ok");
+    return {
+      servers,
+      ports: masters.map(({ port }) => port),
+      async disturb() {
+        for (const server of servers) {
+          await command(server, "CONFIG", "SET", "cluster-node-timeout", "1000");
+        }
+        await doomed?.kill();
+        const isReplaced = async () =>
+          (await isPrimary(replica)) && (await Promise.all(servers.map(serves))).every(Boolean);
+        await until(isReplaced, "the replica has replaced the master");
+      },
+      close: () => Promise.all([replica, ...masters].map((server) => server.close())),
+    };
+  });
+});
+
+describe("behind a Sentinel whose primary was killed", () => {
+  redisContract(sentinelKinds, async () => {
+    const { replica, port, killPrimary, close } = await redisSentinel();
+    return {
+      servers: [replica],
+      ports: [port],
+      async disturb() {
+        await killPrimary();
+        await until(() => isPrimary(replica), "the replica has been promoted");
+      },
+      close,
+    };
+  });
+});

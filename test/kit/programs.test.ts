@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { node, root } from "./programs.js";
+
+/** The first is not among the errors of its own test: that has ended. */
+const seen: unknown[] = [];
+
+test.fails("a program that still runs when its test ends makes it fail", () => {
+  const program = "setInterval(() => {}, 1_000)";
+  node(["--eval", program], { cwd: root }).catch((error: unknown) => seen.push(error));
+  expect(seen).toEqual([]);
+});
+
+test("the error names the program", () => {
+  expect(seen).toEqual([
+    expect.objectContaining({ message: expect.stringMatching(/node did not exit by itself: /) }),
+  ]);
+});

@@ -1,0 +1,76 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The suites, by the ending of their files: `npm test`, and `npm run test:` with the name of the others. */
+export const endings = {
+  test: ".test.ts",
+  chaos: ".long.ts",
+  matrix: ".matrix.ts",
+  browser: ".browser.ts",
+} as const;
+
+const folders = [
+  "test",
+  ...["packages", "examples"].flatMap((parent) =>
+    readdirSync(join(root, parent)).map((name) => `${parent}/${name}/test`),
+  ),
+].filter((folder) => existsSync(join(root, folder)));
+
+/** The files of one suite, relative to the root. */
+export const filesOf = (suite: keyof typeof endings): string[] =>
+  folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter(
+        (file) => file.endsWith(endings[suite]) && !/(?:^|\/)(?:node_modules|\.\w+)\//.test(file),
+      )
+      .map((file) => `${folder}/${file}`),
+  );
+
+export const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
+
+const imports =
+  /(?:\bfrom|\bimport\(?) ?"(?:(?<kit>@svc-webhooks\/kit\/[^"]+)|(?<relative>\.[^"]+\.js))"/g;
+
+/** A file and everything of the tests that it imports. */
+export function modulesOf(file: string, found: Set<string> = new Set()): ReadonlySet<string> {
+  if (found.has(file) || !existsSync(join(root, file))) return found;
+  found.add(file);
+  for (const { groups } of textOf(file).matchAll(imports)) {
+    const { kit, relative = "" } = groups ?? {};
+    modulesOf(
+      kit
+        ? kit.replace("@svc-webhooks", "test") + ".ts"
+        : join(dirname(file), relative.replace(/js$/, "ts")),
+      found,
+    );
+  }
+  return found;
+}
+
+/** Replaces modules, or what they find when they are loaded: none may be loaded by an earlier file in the same process. */
+const replaces = /\bvi\.(?:mock|doMock|resetModules)\(|\btimedSandbox\(/;
+
+/** Whether a file must not share its process with others. */
+export const needsOwnProcess = (file: string): boolean => replaces.test(textOf(file));
+
+/** The files of `npm test` with loads and properties that are small there, and that `npm run test:chaos` runs in full. */
+export const filesWithSizes = (): string[] =>
+  filesOf("test").filter((file) => modulesOf(file).has("test/kit/sized.ts"));
+
+/** Where units and contracts are. */
+const quick = /^packages\/(?!(?:bench|cli|cloudflare|postgres)\/)|^test\/(?:behaviour|contracts)\//;
+
+/** What takes long there: programs, loads, the page, and a contract for each of many mistakes. */
+const slow = {
+  text: /\b(?:describeWith\w+|serverProcess|startModule|spawn)\(/,
+  name: /\/(?:adapters|bad-adapters|explain|lists|load|receivers|runners|runtimes)\.test\.ts$|\/inspector\//,
+};
+
+/** The files of `npm test` that `npm run test:quick` runs too: units and contracts. */
+export const filesOfQuick = (): string[] =>
+  filesOf("test").filter(
+    (file) => quick.test(file) && !slow.name.test(file) && !slow.text.test(textOf(file)),
+  );
