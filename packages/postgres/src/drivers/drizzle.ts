@@ -8,8 +8,8 @@ import {
   type Row,
 } from "../database.js";
 import { driverOf, invalid } from "../connect.js";
-import { withMethods } from "./gate.js";
-import type { PgClient } from "./node-postgres.js";
+import { guardClient, type PgClient } from "./node-postgres.js";
+import { guardTx } from "./postgres-js.js";
 
 /** The members of Drizzle's PostgreSQL databases that the store uses. */
 export interface Drizzle<Tx extends DrizzleQueries<Sql>, Sql> extends DrizzleQueries<Sql> {
@@ -64,8 +64,15 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
     transaction: (work, options) =>
       driver.transaction((client, query) => {
         let isInside = false;
-        const sending = sessionOver(session, client as object, () => isInside);
-        return sending.transaction(async (tx) => {
+        const guarded =
+          "unsafe" in (client as object)
+            ? guardTx(client)
+            : guardClient(client as PgClient, () => isInside);
+        // Its transactions run in that of `client`: its own `begin`, `commit` and `rollback` are not sent.
+        const guardedSession = Object.create(session, {
+          client: { value: guarded },
+        }) as typeof session;
+        return guardedSession.transaction(async (tx) => {
           isInside = true;
           try {
             return await work(tx, query);
@@ -76,29 +83,6 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
       }, options),
   };
 }
-
-/** A session whose transactions run in that of `client`: its own `begin`, `commit` and `rollback` are not sent. */
-function sessionOver<Tx>(
-  session: Session<Tx>,
-  client: object,
-  isInside: () => boolean,
-): Session<Tx> {
-  const bounded =
-    "unsafe" in client
-      ? { begin: <Result>(run: (tx: object) => Result) => run(client) }
-      : withMethods(client as Pick<PgClient, "query">, {
-          query: (...args) =>
-            isInside() || !isEnd(args[0])
-              ? (client as PgClient).query(...(args as [string]))
-              : Promise.resolve({ rows: [] }),
-        });
-  return Object.create(session, { client: { value: bounded } }) as Session<Tx>;
-}
-
-const isEnd = (statement: unknown): boolean =>
-  /^(begin|commit|rollback)$/.test(
-    (statement as { readonly text?: string } | undefined)?.text ?? "",
-  );
 
 /** Drivers whose connections the store cannot reach. */
 function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(

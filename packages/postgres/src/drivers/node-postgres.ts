@@ -1,4 +1,4 @@
-import { WebhookError, type StoreCall } from "@svc-webhooks/core";
+import { WebhookError } from "@svc-webhooks/core";
 import { plain, queryOver, rolledBack, type Database, type Query, type Row } from "../database.js";
 import { notSent } from "../errors.js";
 import {
@@ -206,7 +206,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
 
   return {
     async query(text, values, call) {
-      const client = await checkOut(pool, call);
+      const client = await checkOut(pool, call?.signal);
       let isUsable = true;
       try {
         return await runOn(client, call?.signal, () => queryOver(client)(text, values));
@@ -220,7 +220,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
     },
 
     async transaction(work, { first, signal, endsWithQuery } = plain) {
-      const client = await checkOut(pool, signal && { signal });
+      const client = await checkOut(pool, signal);
       const gate = newGate();
       // `ClientOf` is what the pool's `connect` resolves to.
       const { guarded, pending, noteFailure } = guardedClient(client, gate);
@@ -284,15 +284,26 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
   };
 }
 
+/** For a session of a query builder in an open transaction: sends no `begin`, `commit` or `rollback` from outside `work`. */
+export const guardClient = (client: PgClient, isInWork: () => boolean): Pick<PgClient, "query"> =>
+  withMethods(client, {
+    query(...args) {
+      const { text = "" } = Object(args[0]) as { readonly text?: string };
+      return isInWork() || !/^(begin|commit|rollback)$/.test(text)
+        ? client.query(...(args as [string]))
+        : Promise.resolve({ rows: [] });
+    },
+  });
+
 /** @throws WebhookError `not_sent` (as a rejection) if no connection becomes free in time */
-async function checkOut(pool: PgPool, call?: Pick<StoreCall, "signal">): Promise<PgClient> {
+async function checkOut(pool: PgPool, signal: AbortSignal | undefined): Promise<PgClient> {
   let client: PgClient;
   try {
     client = await pool.connect();
   } catch (error) {
     throw notSent(error);
   }
-  if (call?.signal.aborted) {
+  if (signal?.aborted) {
     client.release();
     throw new WebhookError("not_sent", "No connection to PostgreSQL became free in time.");
   }

@@ -165,6 +165,11 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
   };
 }
 
+/** For a session of a query builder in an open transaction: its transactions are this one. */
+export const guardTx = (tx: unknown): { begin<Result>(run: (tx: unknown) => Result): Result } => ({
+  begin: (run) => run(tx),
+});
+
 /** The members of a transaction of postgres.js whose statements are guarded. It is a tag too. */
 export interface PostgresJsTx {
   unsafe: PostgresJsUnsafe;
