@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { texts } from "../packages/_build/texts.js";
 
-/** What all suites have in common. */
+/** The configuration that all suites share. */
 export default defineConfig({
   plugins: [{ ...texts, enforce: "pre" }],
   resolve: {

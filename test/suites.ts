@@ -60,10 +60,10 @@ export const needsOwnProcess = (file: string): boolean => replaces.test(textOf(f
 export const filesWithSizes = (): string[] =>
   filesOf("test").filter((file) => modulesOf(file).has("test/kit/sized.ts"));
 
-/** Where units and contracts are. */
+/** The paths of unit and contract tests. */
 const quick = /^packages\/(?!(?:bench|cli|cloudflare|postgres)\/)|^test\/(?:behaviour|contracts)\//;
 
-/** What takes long there: programs, loads, the page, and a contract for each of many mistakes. */
+/** The slow tests among them: programs, loads, the page, and a contract for each of many mistakes. */
 const slow = {
   text: /\b(?:describeWith\w+|serverProcess|startModule|spawn)\(/,
   name: /\/(?:adapters|bad-adapters|explain|lists|load|receivers|runners|runtimes)\.test\.ts$|\/inspector\//,

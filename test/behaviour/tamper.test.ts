@@ -16,7 +16,7 @@ type Tampered = SignedDelivery | Promise<SignedDelivery>;
 
 const idHeader = "x-svc-delivery-id";
 
-/** What each way to tamper with a delivery results in, over HTTP. */
+/** Each way to tamper with a delivery, with the resulting response over HTTP. */
 const rows: readonly (readonly [string, (delivery: SignedDelivery) => Tampered, number, string])[] =
   [
     ["wrongSecret", tamper.wrongSecret, 401, "signature_mismatch"],

@@ -31,7 +31,7 @@ interface Answer {
 
 const processed: Answer = { status: 200, code: "processed", ms: 4 };
 
-/** What the receiver responds, by `<subject> <type> <attempt>`. */
+/** The receiver's responses, by `<subject> <type> <attempt>`. */
 const plan: Readonly<Record<string, Answer>> = {
   "Your receipt for order 1042 email.delivered 2": { status: 500, code: "handler_failed", ms: 38 },
   "Your receipt for order 1042 email.delivered 3": {

@@ -8,7 +8,7 @@ export interface SvcEvent {
 
 type HandleEvent = (event: SvcEvent) => Promise<void>;
 
-/** What became of an event. A state that is absent means that the event is new or has failed. */
+/** The state of each event. An event without one is new or has failed. */
 type Records = Map<string, "running" | "done">;
 
 /** A hand-written receiver, split into the parts that bad receivers replace. */

@@ -24,7 +24,7 @@ const files = [
   ),
 ];
 
-/** That of vitest, with the members that are read. */
+/** The members of Vitest's report that are read. */
 interface Report {
   readonly testResults: readonly { readonly assertionResults: readonly Result[] }[];
 }

@@ -42,7 +42,7 @@ const oneRun =
 
 const returning = (value: unknown) => (() => value) as MountReceiver;
 
-/** What is wrong with the receiver, how it is mounted, and the message of the first case. */
+/** The receiver's problem, how it is mounted, and the message of the first case. */
 const rows: readonly (readonly [string, MountReceiver | string, string | RegExp, Options?])[] = [
   ["nothing listens", () => "http://127.0.0.1:1/webhooks", nothingListens],
   ["nothing listens at a URL with a password", () => "http://me:pass@127.0.0.1:1/", nothingListens],

@@ -23,7 +23,7 @@ end`;
 
 /** Servers on which the contract runs. */
 export interface Topology {
-  /** Those that hold the records. */
+  /** The servers that contain the records. */
   readonly servers: readonly RedisServer[];
   /** The ports for clients. */
   readonly ports: readonly number[];

@@ -214,7 +214,7 @@ describe("AWS Lambda", () => {
   type Headers = Readonly<Record<string, string>>;
   type Event = (headers: Headers, body: string, isBase64Encoded: boolean) => object;
 
-  /** Those parts of the documented events that a proxy integration fills for a POST. */
+  /** The parts of the documented events that a proxy integration fills for a POST. */
   const events: Readonly<Record<string, Event>> = {
     "payload version 1.0": (headers, body, isBase64Encoded) => ({
       version: "1.0",

@@ -5,7 +5,7 @@ export interface Project {
   readonly folder: string;
   readonly version: string;
   readonly section: string;
-  /** Where the page's code belongs. */
+  /** The file that the page's code belongs in. */
   readonly file: string;
   readonly path: string;
   readonly packages: readonly string[];

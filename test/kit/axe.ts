@@ -5,7 +5,7 @@ export interface Violation {
   readonly rule: string;
   /** A CSS selector of the element. */
   readonly target: string;
-  /** What is wrong with the element, and what would fix it. */
+  /** The element's problem and its fix. */
   readonly summary: string;
 }
 

@@ -6,7 +6,7 @@ import { rolldown } from "rolldown";
 export interface Served {
   readonly origin: string;
   readonly close: () => Promise<unknown>;
-  /** What the server has printed so far, where it can be read. */
+  /** Returns the server's output so far, if it can be read. */
   readonly printed?: () => string;
 }
 

@@ -21,7 +21,7 @@ import { oncePerRun } from "./once-per-run.js";
 /** A store over one kind of client, and statements in and outside of its transactions. */
 export interface TestStore {
   readonly store: PostgresStore<unknown>;
-  /** What the store is over, unless that is the client itself. */
+  /** The database that the store is built over, unless that is the client itself. */
   readonly database?: Database<unknown>;
   /** Runs a statement outside of any transaction. */
   readonly query: Database<unknown>["query"];
@@ -158,7 +158,7 @@ export const clientKinds: readonly ClientKind[] = [
   drizzlePostgresJs,
 ];
 
-/** Those for PgBouncer in transaction mode. */
+/** The kinds for PgBouncer in transaction mode. */
 export const pooledClientKinds: readonly ClientKind[] = [pg, postgresJs(false), kysely];
 
 /**

@@ -5,7 +5,7 @@ export interface OpenSandbox {
   readonly sandbox: Sandbox;
   /** The base URL. */
   readonly url: string;
-  /** What the sandbox has logged. */
+  /** The lines that the sandbox has logged. */
   readonly lines: readonly string[];
 }
 

@@ -19,7 +19,7 @@ export interface Story {
     readonly exitCode: number | null;
     readonly stdout: string;
     readonly stderr: string;
-    /** What is left in its temporary folder. */
+    /** The files that are left in its temporary folder. */
     readonly leftBehind: readonly string[];
   }>;
 }

@@ -254,7 +254,7 @@ test(`no function has more than ${longestFunction} lines`, () => {
   expect(found).toEqual([]);
 });
 
-/** What the project's texts say in place of the words that its language avoids. */
+/** The words that the project's texts use instead of those that its language avoids. */
 const plainWords: Readonly<Record<string, RegExp>> = {
   fix: /\bmend(?:s|ed|ing)?\b/,
   again: /\banew\b/,
@@ -285,5 +285,13 @@ test("comments, pages and printed texts use plain words", () => {
           .map(([plain]) => `${file}:${index + 1}: say "${plain}": ${line.trim()}`),
       ),
   );
+  expect(found).toEqual([]);
+});
+
+test("a doc comment begins with a verb or a complete noun phrase", () => {
+  const dialect = /\/\*\*[\s*]*(?:What|Of|That of|From|Those|Where)\b.*/g;
+  const found = files
+    .filter((file) => /\.[jt]sx?$/.test(file))
+    .flatMap((file) => Array.from(text(file).matchAll(dialect), ([start]) => `${file}: ${start}`));
   expect(found).toEqual([]);
 });

@@ -92,7 +92,7 @@ receiverContract({ describe, it }, "a receiver", async (handler) => {
 });
 `;
 
-/** Those of the contract, and the one before it. */
+/** The number of the contract's tests, and the one before it. */
 const tests = casesOf((runner) => receiverContract(runner, "a receiver", () => "")).length + 1;
 
 const { packages } = await packWorkspace();

@@ -15,7 +15,7 @@ interface Script {
   readonly lead?: string;
   /** Code that runs after the drain. */
   readonly exit: string;
-  /** What happens on SIGTERM, instead of all of the above. */
+  /** The code that runs on SIGTERM, instead of all of the above. */
   readonly shutdown?: string;
 }
 

@@ -24,7 +24,7 @@ async function sizeOf(input: string, options: RolldownOptions = {}): Promise<num
  */
 const budgets = { adapter: 1_620, store: 2_700 } as const;
 
-/** Those of entries that do more, with what they buy. */
+/** The budgets of entries that do more, with the reason for each. */
 const ownBudgets: Readonly<Record<string, number>> = {
   // The SQL of the migrations; a guard of transactions for each driver; statements that other roles cannot capture,
   // and what they own in the schema found; connections that have died left at every moment, and slow ones kept.

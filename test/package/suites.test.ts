@@ -14,7 +14,7 @@ test("every file with tests is in exactly one suite", () => {
   expect(named.length).toBeGreaterThan(200);
 });
 
-/** What takes minutes, or needs more than `npm ci` installs, by how a module starts it. */
+/** Work that takes minutes, or needs more than `npm ci` installs, by how a module starts it. */
 const foreign: Readonly<Record<string, RegExp>> = {
   "a browser": /["']playwright(?:-core)?["']|\bchromium\.launch/,
   "an installation, or another Node":

@@ -12,7 +12,7 @@ import {
 // Runs in every runtime: no imports of Node or of a framework.
 
 /**
- * What a user writes for each body that an event can have (A-07). A body with a `type` needs nothing: its
+ * The options that a user writes for each body that an event can have (A-07). A body with a `type` needs nothing: its
  * event id is then that of the header. A bare one has neither, so both come from the send that it contains.
  */
 const optionsByBody = {

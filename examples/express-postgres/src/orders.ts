@@ -1,6 +1,6 @@
 /** The app's own tables, in the same database as the store's. */
 
-/** What pg and PGlite have in common. */
+/** The method that pg and PGlite share. */
 export interface Queries {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Pool } from "pg";
 import { atEnd } from "./closing.js";
 
-/** Where the demo's rows are. `closeAll` removes them. */
+/** The database that contains the demo's rows. `closeAll` removes them. */
 export interface Place {
   /** For printed lines. */
   readonly description: string;

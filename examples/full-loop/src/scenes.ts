@@ -2,7 +2,7 @@ import type { Client } from "@svc-webhooks/client";
 import type { Stage } from "./stage.js";
 import { heading, note } from "./timeline.js";
 
-/** What all scenes work with. */
+/** The parts of the loop that every scene uses. */
 export interface Demo {
   /** Prints its requests. */
   readonly client: Client;

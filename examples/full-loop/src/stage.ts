@@ -8,7 +8,7 @@ interface EmailEvent {
   readonly data: { readonly subject: string };
 }
 
-/** What the receiver did, and what a scene waits for. */
+/** The receiver's handler, and promises of its runs for the scenes. */
 export interface Stage {
   readonly handler: Handler;
   readonly observe: (report: DeliveryReport) => void;

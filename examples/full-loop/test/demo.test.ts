@@ -52,7 +52,7 @@ function started(args: readonly string[], path: string) {
     shows,
     output: () => output,
     page: () => shows(/^Watch it in a browser: (\S+)\n/m),
-    /** What it has printed after its scenes. */
+    /** The output after the scenes. */
     after: () => output.split("keeps running until Ctrl-C")[1] ?? "",
     stop: (signal: NodeJS.Signals) => {
       child.kill(signal);

@@ -6,7 +6,7 @@ import { adapterContract, type BodyMiddleware } from "@svc-webhooks/testing/adap
 import { describe, it } from "vitest";
 import { webhooks } from "../src/index.js";
 
-/** What runs before the adapter. In an adapter for a framework: that framework's own body parser. */
+/** The middleware in front of the adapter. For a framework, use its own body parser. */
 const middleware: Readonly<Record<BodyMiddleware, (request: IncomingMessage) => unknown>> = {
   none: () => {},
   async parses(request) {

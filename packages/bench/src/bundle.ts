@@ -15,7 +15,7 @@ export type Target = keyof typeof conditionNames;
 interface Bundle {
   /** Its size, minified and gzipped (level 9). */
   readonly bytes: number;
-  /** What is left of each file, without comments and not minified. */
+  /** The code that remains of each file, without comments and not minified. */
   readonly modules: readonly (readonly [file: string, code: string])[];
 }
 

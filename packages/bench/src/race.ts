@@ -4,7 +4,7 @@ export interface Lane {
   readonly values: readonly number[];
 }
 
-/** What the project promises of a lane's value, or of its ratio to another lane. */
+/** The promise about a lane's value, or about its ratio to another lane. */
 export interface Bar {
   readonly lane: string;
   /** Compare with this lane, round by round. Default: the bar is about the value. */
@@ -12,9 +12,9 @@ export interface Bar {
   /** Either this or `atMost`. */
   readonly atLeast?: number;
   readonly atMost?: number;
-  /** What the project wants to be known for. */
+  /** The value that the project aims for. */
   readonly aim: number;
-  /** What stands in the way, shown while the bar is missed. */
+  /** The reason why the bar is missed. Shown only while it is. */
   readonly limit?: string;
 }
 

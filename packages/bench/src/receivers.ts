@@ -2,7 +2,7 @@ import { createReceiver, type ReceiverOptions } from "@svc-webhooks/core";
 import { eventType, secret, type Delivered } from "./deliveries.js";
 import { handWrittenReceiver, memoryClaims } from "./hand-written.js";
 
-/** What costs more in `receive()` than in receivers that do less. */
+/** The costs of `receive()` that simpler receivers do not have. */
 export const limit =
   "A delivery pays for a hashed record key, for its checks, and for the garbage collection of its record.";
 

@@ -38,7 +38,7 @@ function standardHeaders(genuine: Body, secret: string): Record<string, string> 
 
 /** All of them reject a signature header of another form. */
 export const peers = {
-  // Takes text, so decoding the bytes is part of the work.
+  // It accepts text only, so decoding the bytes is part of the work.
   "@octokit/webhooks-methods": (genuine, secret) => {
     const signature = signatureOf(genuine, secret);
     return (body) => octokit.verify(secret, body.toString(), signature);
@@ -59,13 +59,13 @@ export const peers = {
       return true;
     };
   },
-  // Has no option to skip parsing.
+  // It has no option to skip parsing.
   "svix (parses)": (genuine, secret) => {
     const webhook = new SvixWebhook(secret, { format: "raw" });
     const headers = standardHeaders(genuine, secret);
     return (body) => webhook.verify(body, headers) !== undefined;
   },
-  // Takes a Request, so making one is part of the work.
+  // It accepts a Request only, so creating one is part of the work.
   "@hookflo/tern (parses)": (genuine, secret) => {
     const headers = { "x-hub-signature-256": signatureOf(genuine, secret) };
     return async (body) => {

@@ -27,7 +27,7 @@ export type ValuesOf<Specs extends OptionSpecs> = {
   readonly [Name in keyof Specs]: ValueOf<Specs[Name]>;
 };
 
-/** What a command may use of its process. */
+/** The parts of the process that a command may use. */
 export interface Process {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
@@ -56,7 +56,7 @@ export interface Context<Specs extends OptionSpecs = OptionSpecs> extends Proces
 export type ExitCode = 0 | 1;
 
 export interface Command<Specs extends OptionSpecs = OptionSpecs> {
-  /** What follows the command's name. */
+  /** The arguments after the command's name. */
   readonly usage: string;
   /** The names of its arguments. All are required. */
   readonly args?: readonly string[];

@@ -48,5 +48,5 @@ const code = await run(process.argv.slice(2), {
 });
 await Promise.all([stdout, stderr].map(flushed));
 process.exitCode = signalCode ?? (outputFailed ? 1 : code);
-// What was interrupted may still hold the process.
+// Interrupted work may still keep the process alive.
 if (controller.signal.aborted) process.exit();

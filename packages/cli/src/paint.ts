@@ -28,6 +28,6 @@ export function paintFor(
   { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
 ): PaintTo {
   if (isTTY !== true || NO_COLOR !== "" || TERM === "dumb") return ({ text }) => text;
-  // Newer versions of Node would decide by themselves.
+  // Newer versions of Node would decide themselves.
   return ({ colour, text }) => styleText(colour, text, { validateStream: false });
 }

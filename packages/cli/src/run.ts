@@ -16,7 +16,7 @@ import { paintFor } from "./paint.js";
  */
 export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2> {
   const args = asOptions(words);
-  // What the command calls may print its environment.
+  // A program that the command calls may print its environment.
   for (const name of ["SVC_API_KEY", "SVC_WEBHOOK_SECRET"]) conceal(process.env[name] ?? "");
   const entry = entryOf(args);
   try {

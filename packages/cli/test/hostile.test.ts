@@ -10,7 +10,7 @@ import { deliver } from "./listening.js";
 import { newFile, secret } from "./support.js";
 
 const apiKey = "Key!of{an}unusual~form";
-/** Of printable ASCII characters, with punctuation near the start. */
+/** Secrets of printable ASCII characters, with punctuation near the start. */
 const punctuated = [".", ",", "'", '"', "`", ";", "{}", "\\"].flatMap((mark) => [
   `whsec_ab${mark}leaked`,
   `whsec_abcd${mark}leaked`,

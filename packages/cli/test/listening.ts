@@ -8,7 +8,7 @@ import { secret, start, type Started } from "./support.js";
 
 export interface Listening extends Started {
   readonly url: string;
-  /** What it has written after its first line, one object for each request. */
+  /** The output after the first line: one object for each request. */
   readonly received: () => readonly Readonly<Record<string, unknown>>[];
 }
 

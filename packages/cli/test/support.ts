@@ -54,7 +54,7 @@ export function start(args: readonly string[], env: Environment = {}): Started {
 
 export interface Started {
   readonly child: ChildProcessWithoutNullStreams;
-  /** What it has written so far. */
+  /** The output so far. */
   readonly output: Readonly<Record<"stdout" | "stderr", string>>;
   readonly ended: Promise<Ended>;
   /** Resolves when the output matches. */

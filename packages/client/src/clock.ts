@@ -24,7 +24,7 @@ export const systemClock: ClientClock = {
     }),
 };
 
-/** What each signal ends. */
+/** The functions that each signal calls when it is aborted. */
 const endedBy = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**

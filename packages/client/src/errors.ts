@@ -72,7 +72,7 @@ export class SvcError extends Error {
     super(message, cause ? { cause } : {});
     for (const [name, fact] of Object.entries({ attempts: 0, ...facts }))
       if (fact !== undefined) (this as Record<string, unknown>)[name] = fact;
-    // Not enumerable: they would fill the terminal.
+    // They are not enumerable, or they would fill the terminal.
     Object.defineProperties(this, { headers: { value: headers }, [brand]: { value: true } });
   }
 }
@@ -132,7 +132,7 @@ export class TimeoutError extends ConnectionError {
 
 /** The caller's signal was aborted. Code `aborted`; `cause` is the reason of the signal. */
 export class AbortedError extends SvcError {
-  // The name that code which handles `fetch` looks for.
+  // Code that handles errors of `fetch` looks for this name.
   override readonly name = "AbortError";
 }
 

@@ -16,7 +16,7 @@ export interface RequestNote extends AttemptNote {
   readonly headers: Headers;
 }
 
-/** What became of an attempt. */
+/** The result of an attempt. */
 export interface ResponseNote extends AttemptNote {
   /** Real milliseconds. */
   readonly ms: number;

@@ -99,7 +99,7 @@ export function resolveOptions(options: ClientOptions): Connection {
   const {
     apiKey = fromEnvironment("SVC_API_KEY"),
     baseUrl = fromEnvironment("SVC_BASE_URL"),
-    // Looked up for each request, so that a replaced global is used.
+    // The global is looked up for each request, so that a replaced one is used.
     fetch = (url, init) => globalThis.fetch(url, init),
     onRequest = ignore,
     onResponse = ignore,

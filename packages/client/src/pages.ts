@@ -29,7 +29,7 @@ export function list<Item>(
       const page = asPage<Item>(await read(after));
       seen.add(after);
       after = page.next_cursor;
-      // Before anything is done a second time.
+      // This is checked before any item is returned twice.
       if (after && seen.has(after)) throw invalid("The list repeats a cursor.");
       yield page;
     } while (after);

@@ -23,7 +23,7 @@ export function responsePromise<Sent extends { readonly response: RawResponse },
   const result = sending.then(resultOf);
   return Object.assign(result, {
     async withResponse() {
-      // If it fails, this promise has the error too.
+      // If it fails, this promise rejects with the same error.
       return { result: await result, response: (await sending).response };
     },
   });

@@ -26,7 +26,7 @@ export interface RotatingSecretsOptions {
   readonly overlapMs?: number | undefined;
 }
 
-/** What a rotation needs of the client. */
+/** The members of the client that a rotation uses. */
 export interface RotatingClient {
   readonly webhookEndpoints: {
     readonly rotateSecret: (
@@ -96,7 +96,7 @@ export function rotatingSecrets({
     typeof overlapMs === "number" && overlapMs >= 0,
     "`overlapMs` must be a number of 0 or more.",
   );
-  // A database has null for it, which a receiver refuses.
+  // A database returns null for an absent secret, and a receiver refuses null.
   let known = secrets.map((one) => ({ ...one, expiresAt: one.expiresAt ?? undefined }));
   let turn: Promise<unknown> = Promise.resolve();
   const valid = (now: number) => known.filter(({ expiresAt }) => (expiresAt ?? Infinity) > now);

@@ -35,7 +35,7 @@ async function listed(opened: Opened, webhook_endpoint_id: string) {
   return { pages: pages.map(({ data }) => data.length), events: await collected(list) };
 }
 
-/** What an operation is expected to reject with, in any of the shapes of A-11. */
+/** The error that an operation is expected to reject with, in any of the shapes of A-11. */
 interface Refusal {
   readonly type: new (...args: never[]) => ApiError;
   readonly status: number;
@@ -204,7 +204,7 @@ const cases: Readonly<Record<string, (context: Context) => Promise<void>>> = {
   },
 };
 
-/** Where nothing raises an event, there is nothing to redeliver. */
+/** Words under which nothing raises an event, so that there is nothing to redeliver. */
 const impossible: Words = { "A-04": "none" };
 
 describe.for(worlds.map((world) => [JSON.stringify(world), world] as const))(

@@ -65,7 +65,7 @@ describe("rotations at the same time", () => {
   });
 });
 
-/** What comes of a rotation to which the service responds so. */
+/** Returns the result of a rotation to which the service responds with `respond`. */
 async function rotatedBy(respond: (response: ServerResponse) => void, options: object = {}) {
   const { client, notes, pauses } = await against((_request, response) => respond(response));
   const secrets = rotatingSecrets({ secrets: [first], save: () => {} });

@@ -12,7 +12,7 @@ import { rotatingSecrets, type SigningSecret } from "../src/rotation.js";
 const apiKey = "svc_test";
 const rotateRoute = "POST /v1/webhook-endpoints/{webhook_endpoint_id}:rotate-secret";
 
-/** What comes between the service and the response that the client reads. */
+/** Changes the service's response before the client reads it. */
 type Gateway = (response: Response) => Response | Promise<Response>;
 
 /** The service with its rule of A-19, and a receiver of all emails' events. */

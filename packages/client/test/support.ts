@@ -111,7 +111,7 @@ export async function collected<Item>(list: AsyncIterable<Item>): Promise<Item[]
   return items;
 }
 
-/** What the operations below are about. */
+/** The ids that the operations below use. */
 export interface Ids {
   readonly send: string;
   readonly domain: string;

@@ -92,7 +92,7 @@ export function durableObjectStore<Id>(
     "`namespace` must be a Durable Object binding of wrangler.jsonc.",
   );
   const shard = (index: number) => namespace.get(namespace.idFromName(`shard ${index}`));
-  // The value, not its promise: a Worker must not await a promise of another request.
+  // The value is cached, not its promise: a Worker must not await a promise of another request.
   let agreed: number | undefined;
 
   /** The object that keeps the record of a key. */

@@ -102,8 +102,8 @@ export const storedHeaders = (header: HeaderLookup): StoredDelivery["headers"] =
  */
 export function serializeDelivery({ method, headers, body }: StoredDelivery): string {
   let base64 = "";
-  // In slices that fit on a stack, of a multiple of 3 bytes, so that only the last one is padded. `apply`
-  // takes a list of bytes, and a sixth of the time of `...`.
+  // The slices fit on a stack and have a multiple of 3 bytes, so that only the last one is padded. `apply`
+  // accepts a list of bytes, and takes a sixth of the time of `...`.
   for (let at = 0; at < body.length; at += sliceBytes) {
     const slice: ArrayLike<number> = body.subarray(at, at + sliceBytes);
     base64 += btoa(String.fromCharCode.apply(null, slice as number[]));

@@ -1,7 +1,7 @@
 /**
- * Where lines go: `console`, pino, winston, the logger of Fastify, or anything else with these methods. A
+ * A logger: `console`, pino, winston, the logger of Fastify, or anything else with these methods. A
  * method is called with a text and fields, or with fields and a text if the logger has a method
- * `bindings`: pino and Fastify drop what follows a text. The text alone is complete; `console` gets only
+ * `bindings`: pino and Fastify drop arguments after a text. The text alone is complete; `console` receives only
  * the text.
  */
 export interface Logger {

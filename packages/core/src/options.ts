@@ -36,7 +36,7 @@ export type Secrets = SecretKey | readonly (SecretKey | Secret)[];
  */
 export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
 
-/** What makes two deliveries duplicates: the same delivery id, signed event id or body. */
+/** The value that two duplicates have in common: the delivery id, the signed event id, or the body. */
 export type DedupeBy = "delivery" | "event" | "body";
 
 /**
@@ -44,13 +44,13 @@ export type DedupeBy = "delivery" | "event" | "body";
  * `unknown_option`.
  */
 export interface StoreTimeouts {
-  /** Of one `claim` call. Default 1,500. */
+  /** The limit of one `claim` call. Default 1,500. */
   readonly claim?: number | undefined;
-  /** Of one `extend` call. Default 1,500. */
+  /** The limit of one `extend` call. Default 1,500. */
   readonly extend?: number | undefined;
-  /** Of one `release` or `forget` call. Default 1,500. */
+  /** The limit of one `release` or `forget` call. Default 1,500. */
   readonly release?: number | undefined;
-  /** Of one `complete` call, which the response waits for. Default 2,000. */
+  /** The limit of one `complete` call, which the response waits for. Default 2,000. */
   readonly complete?: number | undefined;
 }
 
@@ -72,11 +72,11 @@ export interface CommonOptions {
    */
   readonly name?: string | undefined;
 
-  /** Where records are kept. Default `memoryStore()`. Errors: `invalid_option`. */
+  /** The store that keeps the records. Default `memoryStore()`. Errors: `invalid_option`. */
   readonly store?: DeliveryStore | undefined;
 
   /**
-   * What makes two deliveries duplicates. `"delivery"` (default): the unsigned delivery id. `"event"`: the
+   * The value that two duplicates have in common. `"delivery"` (default): the unsigned delivery id. `"event"`: the
    * type and the signed event id, which `eventId` returns. `"body"`: the bytes of the body.
    * Errors: `invalid_option`, `missing_event_id`.
    */
@@ -157,7 +157,7 @@ export interface CommonOptions {
   readonly onParked?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
   /**
-   * What to do while the store is unavailable. `"refuse"` (default): respond with 503, so that the sender
+   * The reaction to an unavailable store. `"refuse"` (default): respond with 503, so that the sender
    * tries again. `"process"`: run the handler although another run may be in progress, with
    * `context.dedupe === "unverified"`, without `run` and `fence`; `maxRuns` does not apply.
    * Errors: `invalid_option`.

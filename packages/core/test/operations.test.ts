@@ -25,7 +25,7 @@ import {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const eventId: ReceiverOptions["eventId"] = ({ id }) => id as string | undefined;
-/** Those that `during` starts, and no others of this process. */
+/** Collects the timers that `during` starts, and no others of this process. */
 function ownTimers() {
   const timers: NodeJS.Timeout[] = [];
   const context = new AsyncLocalStorage<NodeJS.Timeout[]>();

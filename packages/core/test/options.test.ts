@@ -51,7 +51,7 @@ const keys = (count: number) => Array.from({ length: count }, (_, id) => `key ${
 const keyed = (...ids: unknown[]) => ids.map((id, at) => ({ id, key: `key ${at}` }));
 const expiring = (expiresAt: unknown) => [{ id: "a", key: "x", expiresAt }];
 
-/** What is wrong, the options and the text, which begins with the name of the option. */
+/** The mistake, the options and the text, which begins with the name of the option. */
 type Refused = readonly (readonly [string, object, string])[];
 
 const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {

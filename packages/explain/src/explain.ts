@@ -25,21 +25,21 @@ export interface Explanation {
   readonly verdict: "same" | "known_mistake" | "unknown";
   /** The cause. Present if the verdict is `known_mistake`. */
   readonly mistake?: Mistake;
-  /** What to compare by eye. Present if the verdict is `unknown`. */
+  /** Names the values to compare by eye. Present if the verdict is `unknown`. */
   readonly next_step?: string;
   /** Present unless the verdict is `same`. */
   readonly first_difference?: FirstDifference;
   /** Present if the mistake changed the body. */
   readonly body_difference?: BodyDifference;
   /**
-   * What was compared before the verdict: the ids of mistakes, and `combinations` of two of them. The
+   * The comparisons made before the verdict: the ids of mistakes, and `combinations` of two of them. The
    * latter is absent if the body has more than 16,384 bytes, or if there were more than 10,000.
    * Mistakes that change the body are absent if it has more than 4 MiB.
    */
   readonly checked: readonly (MistakeId | "combinations")[];
 }
 
-/** Where the value and the right signature differ. */
+/** The first position at which the value and the right signature differ. */
 export interface FirstDifference {
   /** The position, in UTF-16 units from 0. */
   readonly at: number;
@@ -49,17 +49,17 @@ export interface FirstDifference {
   readonly yours: string;
 }
 
-/** Where the bytes that were signed differ from the body. */
+/** The first position at which the signed bytes and the body differ. */
 export interface BodyDifference {
   /** The length of the bytes that were signed in place of the body. */
   readonly bytes: number;
   /** The position of the first byte that differs, from 0; of its character, if the body is UTF-8. */
   readonly at: number;
-  /** What both have before it: at most 15 bytes, as text. */
+  /** The bytes before that position, which are the same in both: at most 15, as text. */
   readonly before: string;
-  /** What the body has from there on: at most 64 bytes, as text. */
+  /** The body from that position on: at most 64 bytes, as text. */
   readonly body: string;
-  /** What was signed in its place. */
+  /** The signed bytes from that position on. */
   readonly yours: string;
 }
 
@@ -90,7 +90,7 @@ export interface BodyDifference {
  * ```
  */
 export async function explain(request: ExplainRequest): Promise<Explanation> {
-  // JavaScript callers may pass text, whose bytes may be others than those that were received. The tag is
+  // JavaScript callers may pass text, whose bytes may differ from those that were received. The tag is
   // checked, not the class: edge runtimes and test environments have several `Uint8Array` classes.
   assertValid(
     Object.prototype.toString.call(request.body) === "[object Uint8Array]",

@@ -31,6 +31,6 @@ const fix =
  */
 export const webhooks: (
   receiver: Pick<Receiver, "receive">,
-  // Without it, `app.post(path, webhooks)` compiles: Express takes it for an error handler.
+  // Without it, `app.post(path, webhooks)` compiles, because the types of Express accept it as an error handler.
   nothing?: undefined,
 ) => NodeHandler = (receiver) => nodeWebhooks(receiver, { fix });

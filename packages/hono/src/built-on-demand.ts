@@ -31,7 +31,7 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
       // The real body stays unread: its limit is unknown, and 413 would lose the event.
       return new Uint8Array();
     }
-    // Stops the stand-in without a logged line.
+    // This error stops the stand-in without a logged line.
     throw new BodyError("aborted");
   };
 

@@ -51,7 +51,7 @@ export async function readRawBody(
   limit: number,
   call?: DeadlineCall,
 ): Promise<Uint8Array> {
-  // It emits no event any more.
+  // The stream emits no further events.
   if (call?.signal.aborted) throw new BodyError("aborted");
   const reading: Reading = {};
   call?.signal.addEventListener("abort", () => reading.stop?.(), { once: true });
@@ -125,7 +125,7 @@ function readStream(
   };
   // raw-body uses only these three methods of a stream.
   const body = getRawBody(guard as unknown as NodeJS.ReadableStream, { limit });
-  // `once` would make a wrapper for each; all of them do nothing after the end.
+  // `once` would create a wrapper for each listener. None of them does anything after the end.
   request.on("data", take).on("end", end).on("error", abort).on("close", abort);
   // Middleware may have paused it.
   request.resume();

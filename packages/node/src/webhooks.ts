@@ -61,7 +61,7 @@ export function webhooks(
       "`request` must be a raw one of node:http, and `response` too.",
     );
     const reading: Reading = {};
-    // Read once: it is a getter.
+    // It is a getter, so it is read once.
     const { headers } = request;
     try {
       const outcome = await receiver.receive({
@@ -91,10 +91,10 @@ export function webhooks(
 function send(response: ServerResponse, outcome: Outcome, framing: Record<string, string>): void {
   // The client disconnected, or timeout middleware has already responded.
   if (response.headersSent || response.destroyed) return;
-  // Built for each response: a wrapped receiver may change any part of an outcome.
+  // The headers are built for each response, because a wrapped receiver may change any part of an outcome.
   const { status, headers, body } = answer(outcome);
   framing["Content-Length"] = String(Buffer.byteLength(body));
-  // Node walks over the object that a spread makes more slowly.
+  // Node iterates more slowly over an object that a spread has created.
   response.writeHead(status, Object.assign(framing, headers)).end(body);
 }
 

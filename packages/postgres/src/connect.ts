@@ -3,7 +3,7 @@ import type { Database } from "./database.js";
 import { overPg, type PgPool } from "./drivers/node-postgres.js";
 import { overPostgresJs, type PostgresJs } from "./drivers/postgres-js.js";
 
-/** What the store and `migrate` accept. */
+/** The clients that the store and `migrate` accept. */
 export type PostgresClient = PgPool | PostgresJs | Database<unknown>;
 
 const has = (value: unknown, ...members: readonly string[]): boolean =>
@@ -17,7 +17,7 @@ const has = (value: unknown, ...members: readonly string[]): boolean =>
  *   of deliveries that are processed at the same time would mix
  */
 export function driverOf(client: unknown): Database<unknown> | undefined {
-  // Others that copy its interface have no `subscribe`, and queries of another kind.
+  // Other clients that copy its interface have no `subscribe`, and their queries differ.
   if (has(client, "begin", "unsafe", "subscribe")) return overPostgresJs(client as PostgresJs);
   if (has(client, "unsafe", "release") || has(client, "unsafe", "savepoint")) {
     throw invalid(
@@ -25,7 +25,7 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
     );
   }
   if (has(client, "connect", "totalCount")) return overPg(client as PgPool);
-  // A client of pg, also one that a pool has lent. PGlite is not one.
+  // This is a client of pg, possibly one that a pool has lent. PGlite has no `connect`.
   if (has(client, "connect", "query")) {
     throw invalid(
       "`db` is a single client of pg, whose transactions would mix. Pass a Pool: new Pool({ connectionString }).",

@@ -29,7 +29,7 @@ export const queryOver =
   async (text, values) =>
     (await client.query(text, [...values])).rows as readonly Row[];
 
-/** What the store needs of a driver or a query builder. `Tx` is what your code gets in a transaction. */
+/** The calls that the store makes of a driver or a query builder. `Tx` is passed to your code in a transaction. */
 export interface Database<Tx> {
   readonly query: Query;
   /**
@@ -73,7 +73,7 @@ export interface TransactionOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Of a `Database` around another one that does not pass its options on. */
+/** The options for a `Database` that wraps another one and does not pass its options on. */
 export const plain: TransactionOptions = {
   first: "select pg_catalog.txid_current()::pg_catalog.text as reply",
   idleTimeoutMs: 0,

@@ -46,7 +46,7 @@ export const isLockTimeout = (error: unknown): boolean => withCode(error, "55P03
 
 /** The error of one of the store's own statements, with its cause and fix where they are known. */
 export function explained(error: unknown, schema: Pick<Schema, "name">): unknown {
-  // The outermost: a statement that is refused has the failure of an earlier one as its cause.
+  // The outermost error is explained: a refused statement has the failure of an earlier one as its cause.
   for (const found of chain(error)) {
     const explanation = explanations.find(({ codes }) => codes.includes(String(found.code)));
     if (!explanation) continue;

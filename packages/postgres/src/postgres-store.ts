@@ -170,7 +170,7 @@ export function postgresStore(
       }
       if (transactions.endRun(key, owner)) return "owner";
       const values = [uuid(key), owner, String(retainMs), encoded(lineage)];
-      // The function returns nothing else.
+      // The function returns no other text.
       return (await call(schema.complete, values, storeCall)) as CompleteResult;
     },
 
@@ -193,7 +193,7 @@ export function postgresStore(
         })) === "1";
       for (const { own, limit } of run?.transactions ?? []) {
         if (isExtended) limit?.renew();
-        // It may have been committed meanwhile. The run still owns what it did.
+        // The transaction may have been committed meanwhile. The run still owns its effects.
         else if (limit?.isEnding) await own().settled();
       }
       return isExtended || run?.isFinished === true;

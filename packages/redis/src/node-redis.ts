@@ -86,7 +86,7 @@ function linksOf(client: NodeRedisClient, isReady: () => boolean): () => readonl
     };
     return () => [link];
   }
-  // Now, because it follows the state of the connection from here on.
+  // The state is read now, because it follows that of the connection from here on.
   if (isNode(client)) linkOf(client);
   return () =>
     isNode(client)
@@ -106,7 +106,7 @@ function linkOf(node: NodeRedisNode): Link {
   node.on("ready", () => (isGreeting = false));
   node.on("reconnecting", () => (isGreeting = false));
   const connect = () => {
-    // Fails if the application has called it meanwhile.
+    // The call fails if the application has called it meanwhile.
     node.connect().catch(() => {});
   };
   const link = {

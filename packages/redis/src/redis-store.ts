@@ -79,7 +79,7 @@ export function redisStore(
       return claimResult(await run(scripts.claim, key, call, args));
     },
     complete: async (key, request, call) =>
-      // The script returns nothing else.
+      // The script returns no other text.
       String(await run(scripts.complete, key, call, withLineage(request))) as CompleteResult,
     async release(key, request, call) {
       const args = [...withLineage(request), request.to];

@@ -48,7 +48,7 @@ export interface ClockOptions {
   readonly mode?: ClockMode | undefined;
   /** How much faster than real time an accelerated clock runs. Default 60. */
   readonly speed?: number | undefined;
-  /** Where the clock starts, in epoch milliseconds. Default: now. */
+  /** The clock's first time, in epoch milliseconds. Default: now. */
   readonly start?: number | undefined;
   /**
    * How much real time a moved clock leaves to a receiver before it continues to the next due time: 1 to

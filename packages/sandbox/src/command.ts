@@ -54,7 +54,7 @@ export interface CommandValues {
   readonly assumptions?: boolean | undefined;
 }
 
-/** What the command needs from its process. */
+/** The parts of the process that the command uses. */
 export interface CommandContext {
   /** Receives the base URL, or the assumptions. */
   readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };

@@ -91,7 +91,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     onError: (error) => log(`the data file could not be written: ${String(error)}`),
   });
   const retention = createRetention(state, limits);
-  // A seeded sequence is another one after each start: its ids would be those of older records.
+  // A seeded sequence differs after each start, or its ids would be those of older records.
   const starts = Number(state.settings.get("starts")?.value ?? 0);
   state.settings.put({ id: "starts", value: starts + 1 });
   const ids = createIds(resolved.seed === undefined ? undefined : `${resolved.seed} ${starts}`);
@@ -209,11 +209,11 @@ function resume(
     const choice = ledger.choose(id, value);
     // Older versions kept API keys (A-23).
     if (choice.saved !== value) state.settings.put({ id, value: choice.saved });
-    // What this start asks for wins.
+    // The options of this start win.
     if (assumptions[id] === undefined) choice.select();
   }
   for (const call of state.calls.all()) {
-    // Its response was never sent.
+    // The response to this call was never sent.
     if (call.status === 0 && !call.lost)
       state.calls.put(Object.assign(call, { status: 503, code: "service_unavailable" }));
   }

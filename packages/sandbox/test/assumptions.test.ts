@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createSandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
 import { hmac, open, receiver, type Opened, type Receiver, type Respond } from "./support.js";
 
-/** What a developer sees of an assumption: under its default, and under the alternative. */
+/** The behaviour that a developer sees under an assumption's default and under the alternative. */
 interface Row {
   /** The id, and an alternative as the ledger lists it. */
   readonly name: string;

@@ -144,7 +144,7 @@ const cases: Readonly<Record<string, Case>> = {
   "a cursor that is none": list("after=!", "after"),
 };
 
-/** What exists: sends, domains, endpoints and source events with their deliveries. */
+/** Lists everything that exists: sends, domains, endpoints and source events with their deliveries. */
 const existing = async ({ sends, sourceEvents, control }: Opened) => [
   await sends(),
   await sourceEvents(),

@@ -106,7 +106,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** What one request looked like on the wire. */
+/** Returns the bytes of one request as they were sent. */
 async function wire(rest: Partial<OutgoingRequest>, path = "/"): Promise<[number, string]> {
   const received = gate<string>();
   const server = createServer((socket) => {

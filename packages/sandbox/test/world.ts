@@ -6,7 +6,7 @@ import { createLedger } from "../src/assumptions/ledger.js";
 import { createState, type StateOptions } from "../src/state/state.js";
 import type { World } from "../src/world.js";
 
-/** What a unit works with, without the sandbox around it; on a manual clock that starts at 0. */
+/** A world for one unit without the rest of the sandbox, on a manual clock that starts at 0. */
 export function newWorld(options?: StateOptions): World & { readonly lines: readonly string[] } {
   const lines: string[] = [];
   const [state, ids] = [createState(options), createIds()];

@@ -7,7 +7,7 @@ import {
   type StoreCall,
 } from "@svc-webhooks/core";
 
-/** What goes wrong in one call of a store. */
+/** A fault in one call of a store. */
 export interface Fault<Result> {
   /** How long the call takes to reach the store, in milliseconds of the clock, 0 … 2^31 − 1. */
   readonly lateMs?: number | undefined;
@@ -16,7 +16,7 @@ export interface Fault<Result> {
    * the result is lost.
    */
   readonly fails?: "before" | "after" | undefined;
-  /** What `fails` rejects with. Default an `Error` "connection reset". */
+  /** The error that `fails` rejects with. Default: an `Error` "connection reset". */
   readonly error?: unknown;
   /** The call has this result, such as an old one, and does not reach the store. Not with `fails`. */
   readonly lies?: Result | undefined;

@@ -98,7 +98,7 @@ const newDeliveryId = () => `dlv_${crypto.randomUUID()}`;
 
 function bytesOf(event: unknown): Uint8Array<ArrayBuffer> {
   if (event instanceof Uint8Array) return Uint8Array.from(event);
-  // Undefined for what has no JSON, whatever its type states.
+  // `JSON.stringify` returns undefined for values without JSON, whatever its type states.
   const text = typeof event === "string" ? event : (JSON.stringify(event) as string | undefined);
   const found = event === undefined ? "undefined" : `a ${typeof event}`;
   const fix = 'Pass an object, text or bytes; "" is an empty body.';

@@ -108,7 +108,7 @@ interface Case {
   readonly what: string;
   readonly item?: "waiting" | "succeeded";
   readonly steps: readonly Step[];
-  /** What the form sends, without ids and tokens. */
+  /** The fields that the form sends, without ids and tokens. */
   readonly fields: Readonly<Record<string, string>>;
 }
 

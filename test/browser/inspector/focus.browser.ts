@@ -24,7 +24,7 @@ async function openDelivery() {
   return { ...opened, update };
 }
 
-/** What has the focus, in words that stay the same when it is replaced. */
+/** Describes the focused element in words that stay the same when it is replaced. */
 const focused = (page: Page) =>
   page.evaluate(() => {
     const { activeElement: active } = document;

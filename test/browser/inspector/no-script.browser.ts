@@ -28,7 +28,7 @@ async function full() {
 
 const places = ["#base-url", "#clock", "#health", "#timeline > *", "#detail > *", "#setup > *"];
 
-/** What the page says, with everything opened that is closed, without keys and the button that they replace. */
+/** Returns the page's text with every disclosure open, without the keys and the button that they replace. */
 async function textOf(page: Page): Promise<readonly string[]> {
   await page.locator("details").evaluateAll((menus: HTMLDetailsElement[]) => {
     for (const menu of menus) menu.open = true;

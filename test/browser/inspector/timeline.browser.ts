@@ -13,7 +13,7 @@ async function read({ sandbox }: { sandbox: { fetch: (request: Request) => unkno
     await sandbox.fetch(new Request("http://sandbox.test/v1/domains", { headers }));
 }
 
-/** Where the row is in the window. */
+/** The row's vertical position in the window. */
 const topOf = (page: Page, id: string) =>
   page.evaluate((row) => document.querySelector(`#${row}`)?.getBoundingClientRect().top, id);
 

@@ -36,7 +36,7 @@ function effectsOf(story: Story): string {
   return `${length}, the last one with a ${endsLate(story) ? "lower" : "higher"} fence`;
 }
 
-/** What the tests of PostgreSQL find. They do not write it: without a server, they do not run. */
+/** The results of the PostgreSQL tests. They do not write this section: without a server, they do not run. */
 const transactionSection = (): readonly string[] => {
   const heading = [
     "where the fault strikes",

@@ -8,7 +8,7 @@ import { Pool } from "pg";
 import { now } from "./time.js";
 import type { Effect } from "./verdict.js";
 
-/** Where receivers keep their records, and handlers their effects. */
+/** The storage of the receivers' records and of the handlers' effects. */
 export type Site =
   | { readonly kind: "redis"; readonly port: number; readonly effectLog: string }
   | {

@@ -3,9 +3,9 @@ import { createClient, isSvcError } from "@svc-webhooks/client";
 /** Real enough to be found in what a console prints. */
 export const apiKey = "svc_live_0123456789abcdef";
 
-/** What the client did inside a runtime. */
+/** The client's results inside a runtime. */
 export interface ClientResults {
-  /** Of an email whose first responses were lost. */
+  /** The attempts of an email whose first responses were lost. */
   readonly attempts: number;
   readonly hasKey: boolean;
   readonly eventTypes: readonly string[];

@@ -10,7 +10,7 @@ import { fastClock } from "./clock.js";
 import { remoteDatabase } from "./remote-database.js";
 import { fastStore } from "./store.js";
 
-/** From a receiver process to the demo. */
+/** A message that a receiver process sends to the demo. */
 export type FromReceiver =
   { readonly url: string } | { readonly run: number; readonly fence: number };
 

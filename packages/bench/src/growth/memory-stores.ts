@@ -69,7 +69,7 @@ function steady(size: number, maxRecords: number, retainMs: number) {
       void store.complete(key, request, call);
     }
   };
-  // More than it keeps, because a Map that loses entries while it gains others has a table twice as big.
+  // The number exceeds what the store keeps, because a Map that loses entries while it gains others has a table twice as big.
   deliver(size + size / 10);
   return { store, deliver };
 }

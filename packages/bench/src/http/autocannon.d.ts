@@ -1,4 +1,4 @@
-// autocannon has no types of its own. These are of what the benchmark uses.
+// autocannon has no types. These cover the members that the benchmark uses.
 declare module "autocannon" {
   interface Result {
     readonly requests: { readonly sent: number; readonly total: number };

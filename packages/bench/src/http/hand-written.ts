@@ -32,7 +32,7 @@ function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
     if (Number(request.headers["content-length"]) > maxBodyBytes) return resolve(undefined);
     const chunks: Buffer[] = [];
     let length = 0;
-    // Not `for await`: leaving its loop early destroys the connection that must carry the 413.
+    // `for await` would not do: leaving its loop early destroys the connection that must carry the 413.
     request.on("data", (chunk: Buffer) => {
       length += chunk.length;
       if (length <= maxBodyBytes) chunks.push(chunk);

@@ -24,7 +24,7 @@ export async function load(port: number, ms: number): Promise<number> {
   const { requests, non2xx, errors } = await autocannon({
     url: `http://127.0.0.1:${port}/webhooks`,
     method: "POST",
-    // Makes a different text of [<id>] in each request of each run.
+    // autocannon replaces [<id>] with a different text in each request.
     headers: headersFor("dlv_[<id>]"),
     body,
     idReplacement: true,

@@ -9,7 +9,7 @@ const [platform = "", name = ""] = process.argv.slice(2);
 const mount = platforms[platform]?.contenders[name];
 if (!mount) throw new Error(`There is no contender "${name}" on ${platform}.`);
 
-// Asynchronous, as handlers are that have work to do.
+// The handler is asynchronous, as real handlers are.
 const handle: Handle = async (event) => {
   const type = (event as { type?: unknown } | undefined)?.type;
   if (type !== eventType) throw new TypeError("This is not the event that was sent.");

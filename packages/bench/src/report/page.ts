@@ -40,7 +40,7 @@ export async function writePage(
   return written;
 }
 
-/** What stands in the way of the bars that are missed. */
+/** Lists the reasons why bars are missed. */
 function limits(sections: readonly Section[]): string {
   const missed = promisesOf(sections)
     .filter(({ race, bar }) => !judge(race, bar).isKept)

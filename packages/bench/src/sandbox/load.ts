@@ -147,7 +147,7 @@ async function post(
 }
 
 function heapUsed(): number {
-  // Twice, to free what the first collection released. Sections run with --expose-gc.
+  // The second collection frees what the first one released. Sections run with --expose-gc.
   globalThis.gc?.();
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;

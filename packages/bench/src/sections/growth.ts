@@ -33,7 +33,7 @@ async function timeRace(title: string, sizes: readonly number[], quick: boolean)
       const child = startChild("growth/memory-process.js", [title, String(size)]);
       children.push(child);
       await child.reply();
-      // Long enough for several garbage collections.
+      // This is long enough for several garbage collections.
       turns[nameOf(size)] = async () => Number(await child.reply(quick ? "1" : "100"));
     }
     const lanes = await takeTurns(turns, quick ? 1 : 12);
@@ -58,7 +58,7 @@ async function heapRace(records: number): Promise<Race> {
 }
 
 function heapUsed(): number {
-  // Twice, to free what the first collection released. Sections run with --expose-gc.
+  // The second collection frees what the first one released. Sections run with --expose-gc.
   globalThis.gc?.();
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;

@@ -15,7 +15,7 @@ export const run: RunSection = async (quick) => {
     throw new Error("Install PostgreSQL, or name the sections that do without it.");
   }
   const removeFolder = runFolder();
-  // With default settings: commits wait for the disk.
+  // The settings are the defaults, so commits wait for the disk.
   const server = await postgresServer({});
   // An uncaught error must not leave it running.
   process.once("exit", () => void server.crash());
@@ -29,7 +29,7 @@ export const run: RunSection = async (quick) => {
 
 const ours = "svc-webhooks";
 
-/** What the races share. */
+/** The database and the store that all races use. */
 interface Track {
   readonly pool: Pool;
   readonly store: PostgresStore<PoolClient>;

@@ -19,7 +19,7 @@ export const run: RunSection = async (quick) => {
   ): Promise<Race> {
     const next = deliveriesOf(bytes);
     const [theirs, our] = [handWritten(handle), ours(handle)];
-    // To the capacity of our memory store; the hand-written receiver drops records from here on as well.
+    // This is the capacity of our memory store. From here on, the hand-written receiver drops records too.
     for (let filled = 0; filled < (quick || bytes > 1_024 ? 1 : 100_000); filled++) {
       await theirs(next());
       await our(next());

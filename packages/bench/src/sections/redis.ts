@@ -47,7 +47,7 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
   }
 
   const next = deliveriesOf(1_024);
-  // After its first turn, which is not recorded, it is a duplicate.
+  // After the first turn, which is not recorded, the delivery is a duplicate.
   const known = next();
   const limit = "Claims and completions are Lua scripts, which check the owner and count runs.";
   const speed = { against: "hand-written", atLeast: 0.65, aim: 0.75, limit };
@@ -76,7 +76,7 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
 const infoOf = async (client: Redis, name: string): Promise<number> =>
   Number(new RegExp(`^${name}:(\\d+)`, "m").exec(await client.info())?.[1]);
 
-/** Of done deliveries, with their share of the server's tables. */
+/** Measures the memory of done deliveries, including their share of the server's tables. */
 async function usedMemory(client: Redis, sizes: readonly number[]): Promise<Race> {
   const lanes = [];
   for (const size of sizes) {

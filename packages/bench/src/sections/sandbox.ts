@@ -118,7 +118,7 @@ async function startRace(rounds: number): Promise<Race> {
   };
 }
 
-// From here Node finds hono.
+// Node finds hono from this folder.
 const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Real time from the start of a Node process until its first output. */

@@ -127,7 +127,7 @@ const another = "Register an endpoint with another command, and pass its secret 
 
 interface Listening {
   readonly url: string;
-  /** Of the endpoint that the command has registered. */
+  /** The id of the endpoint that the command has registered. */
   readonly webhook_endpoint_id: string | undefined;
   readonly secret: string | undefined;
 }

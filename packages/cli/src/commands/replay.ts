@@ -38,7 +38,7 @@ interface Sent {
   readonly status: number | null;
   readonly error?: string;
   readonly bytes: number;
-  /** Of the body, in hex. */
+  /** The body's SHA-256, in hex. */
   readonly sha256: string;
   readonly ms: number;
 }

@@ -23,7 +23,7 @@ const sendEmail: Trigger = async ({ emails }, { from, to }, signal) => {
   return { send_id, status };
 };
 
-/** What raises an event of a type. */
+/** The calls that raise an event, by its type. */
 const triggers: Readonly<Record<string, Trigger>> = {
   "email.sent": sendEmail,
   "email.delivered": sendEmail,
@@ -75,7 +75,7 @@ export const trigger = command({
       show({ type, ...done }, fields({ type, ...done }));
       return 0 as const;
     };
-    // It sends an email: not by mistake, and not from a real account.
+    // This sends an email, which must not happen by mistake or from a real account.
     return withService(context, run, true);
   },
 });

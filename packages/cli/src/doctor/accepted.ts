@@ -9,7 +9,7 @@ import { isSuccess, newDeliveryId } from "./probe.js";
 /** How many probes a receiver without mistakes gets. */
 export const acceptedProbes = 9;
 
-/** What else a receiver that accepts a genuine delivery must accept. */
+/** Sends the other deliveries that a receiver must accept, once it has accepted a genuine one. */
 export async function examineAccepted(examining: Examining): Promise<void> {
   const { ask, expectMore, findings, secret, send } = examining;
   const variants = [

@@ -11,7 +11,7 @@ export interface ExamineOptions {
   readonly onProbe: (probe: Probe, share: number) => void;
 }
 
-/** What the parts of an examination share. */
+/** The state that the parts of an examination share. */
 export interface Examining extends ExamineOptions {
   /** Sends a probe to which every receiver must respond, else {@link Enough}. */
   readonly ask: Send;
@@ -25,7 +25,7 @@ export class Enough extends Error {}
 
 export const isError = ({ status }: Reply) => status !== null && status >= 500;
 
-/** What a reply shows, in words. */
+/** Describes a reply in words. */
 export const saw = ({ name, status, code, error }: Reply) =>
   status === null
     ? `${name}: no response (${error ?? "closed"}).`

@@ -1,7 +1,7 @@
 /** A mistake of the receiver. */
 export interface Finding {
   readonly id: FindingId;
-  /** What the probes showed. */
+  /** The behaviour that the probes showed. */
   readonly saw: string;
   readonly cause: string;
   readonly fix: string;
@@ -145,7 +145,7 @@ export const finding = (
   more: Partial<Omit<Finding, "id" | "saw">> = {},
 ): Finding => ({ id, saw, ...texts[id], ...more });
 
-/** What no request from outside can show. */
+/** The properties that no request from outside can show. */
 export const notJudged: readonly string[] = [
   "whether a delivery runs once when copies arrive at several processes at the same time",
   "whether handlers are idempotent, and whether their work is done before the 2xx",

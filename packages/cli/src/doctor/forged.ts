@@ -124,7 +124,7 @@ export function expectUnlocked(reply: Reply): void {
 function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly Finding[] {
   const has = (id: FindingId) => accepted.some((one) => one.id === id);
   const unsigned = accepted.find(({ id }) => id === "unsigned_accepted");
-  // It accepts every other forgery for the same reason.
+  // The receiver accepts every other forgery for the same reason.
   if (unsigned) return [unsigned];
   // One without a secret refuses genuine deliveries, and one that accepts any signature compares none.
   const isExplained = !isSuccess(genuineReply) || has("wrong_secret_accepted");

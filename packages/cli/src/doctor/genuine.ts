@@ -29,14 +29,14 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
     findings.push(known);
     return reply;
   }
-  // The signature was right: no other one would be accepted.
+  // The signature was valid, so no other one would be accepted.
   const isVerified = code !== undefined && verifiedOutcomes.has(code);
   const guesses = [...keyGuesses(body, secret, previousSecrets), ...bodyGuesses(body, secret)];
   try {
     const guessed = isVerified ? undefined : await identify(body, guesses, reply, examining);
     findings.push(guessed ?? (await refused(reply, examining)));
   } catch (error) {
-    // The refusal is a finding, also if a limit or a lock keeps its cause from being found.
+    // The refusal is a finding, even if a limit or a lock keeps its cause from being found.
     if (error instanceof Enough) findings.push(unknownCause(reply));
     throw error;
   }
@@ -56,7 +56,7 @@ async function notFound(reply: Reply, { sendToOtherSlash }: Examining): Promise<
   );
 }
 
-/** What a receiver of svc-webhooks states itself. */
+/** Returns the finding for the code that a receiver of svc-webhooks states in its response. */
 function knownCode(reply: Reply): Finding | undefined {
   switch (reply.code ?? "") {
     case "body_unavailable":
@@ -96,7 +96,7 @@ async function refused(reply: Reply, { ask, expectMore, send }: Examining): Prom
   if (reply.code === undefined && (reply.status === 401 || reply.status === 403)) {
     expectMore(1);
     const slow = await send({ name: "a body in two pieces", body: plain(), how: "pieces" });
-    // What does not wait for the body has not compared its signature.
+    // A receiver that does not wait for the body has not compared its signature.
     if (slow.early && slow.status === reply.status) {
       return finding(
         "guarded",

@@ -8,7 +8,7 @@ import type { Target } from "../lib/target.js";
 
 /** A request to a receiver. */
 export interface Probe {
-  /** What it is, in words. */
+  /** A description in words. */
   readonly name: string;
   readonly body: Uint8Array;
   /** The value of `X-SVC-Signature`; undefined leaves it out. Default: the genuine one. */

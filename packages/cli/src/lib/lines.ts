@@ -5,7 +5,7 @@ import type { Context } from "../command.js";
 import { messageOf, UsageError } from "../errors.js";
 
 export interface Line {
-  /** From 1. */
+  /** The line's number, counted from 1. */
   readonly number: number;
   readonly text: string;
   /** The share of the file that has been read, 0 … 1. Undefined if its size is unknown. */

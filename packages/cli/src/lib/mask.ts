@@ -13,7 +13,7 @@ export function conceal(secret: string): string {
 /** A character of a secret or an API key, as a part of an expression: printable ASCII without the space. */
 export const secretCharacter = "[!-~]";
 
-/** What was masked in it before is a part of a secret too. */
+/** The characters after a prefix. A secret may contain a part that is masked already. */
 const secretText = `(?:${secretCharacter}|…){4,}`;
 
 const patterns = [

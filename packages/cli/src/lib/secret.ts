@@ -97,7 +97,7 @@ export async function secretFrom(
   }
   if (name === undefined) return undefined;
   const secret = env[name];
-  // It may be the secret itself.
+  // The argument may be the secret itself.
   if (secret === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name)) {
     const example = flag === "api-key" ? "SVC_API_KEY" : "SVC_WEBHOOK_SECRET";
     throw new UsageError(

@@ -5,7 +5,7 @@ import { fetchFrom } from "./fetch.js";
 import { secretFrom } from "./secret.js";
 import { resolveTarget } from "./target-rule.js";
 
-/** Where `svc-webhooks sandbox` serves. */
+/** The default address of `svc-webhooks sandbox`. */
 const sandboxUrl = "http://127.0.0.1:4010";
 
 export const serviceOptions = {
@@ -105,7 +105,7 @@ const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
   rate_limited: "Wait, and try again.",
 };
 
-/** What the parameters of the client are here. */
+/** The command line's names for the client's parameters. */
 const flags: Readonly<Record<string, string>> = {
   apiKey: "The API key",
   baseUrl: "--base-url",

@@ -13,7 +13,7 @@ export interface ShowOptions {
   readonly explain: Explainer;
   /** The id of the endpoint, if the command has registered it. */
   readonly endpoint: string | undefined;
-  /** Where genuine deliveries are forwarded. */
+  /** The URL to which genuine deliveries are forwarded. */
   readonly forwardTo: URL | undefined;
 }
 

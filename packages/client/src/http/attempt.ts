@@ -43,7 +43,7 @@ export async function makeAttempt(
     const { ok, status } = response;
     const headers = maskedHeaders(response.headers, apiKey);
     const begun = { status, headers, text: "" };
-    // An error counts, also if the rest of it does not arrive.
+    // An error counts, even if the rest of it does not arrive.
     if (!ok) received = begun;
     const chunks: Uint8Array[] = [];
     let left = maxResponseBytes;

@@ -68,7 +68,7 @@ export function prepare(
     ...limits,
     method,
     path: call.path + (search.size ? `?${String(search)}` : ""),
-    // Once, so that all attempts have the same bytes.
+    // The body is encoded once, so that all attempts have the same bytes.
     body: serialised(body),
     call,
     idempotencyKey,

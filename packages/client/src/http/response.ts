@@ -15,7 +15,7 @@ export function readResponse(
   const json = parsed(text);
   const body = Object(json) as Readonly<Record<string, unknown>>;
   const { error: nested } = body;
-  // Nested; the members of the other two shapes are those of the body.
+  // The third shape is nested. In the other two, the members are those of the body.
   const error = (Object(nested) === nested ? nested : body) as typeof body;
   const shown = (value: unknown) =>
     typeof value === "string" ? oneLine(value, apiKey, 1_000) : undefined;
@@ -36,7 +36,7 @@ export function readResponse(
     if (result && json !== undefined && !body[result])
       return invalid("invalid_response", `The response has no \`${result}\`.`);
     if (json === body) return { value: json };
-    // JSON that is not whole was cut; anything else will be the same again.
+    // Incomplete JSON was cut, so a retry may help. Any other body will be the same again.
     const isCut = json === undefined && /json/.test(headers.get("content-type") ?? "");
     return invalid("invalid_response", unexpected, isCut || text === "");
   }
@@ -53,7 +53,7 @@ export function readResponse(
   return { failure: { facts } };
 }
 
-/** That of a proxy's error page. */
+/** The markup of a proxy's error page. */
 const markup = /<(style|script)[^]*?<\/\1>|<[^>]*>/gi;
 
 export const requestIdOf = (headers: Headers): string | undefined =>

@@ -30,13 +30,13 @@ export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boo
 export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {
   const value = headers.get("retry-after") ?? "";
   const sentAt = Date.parse(headers.get("date") ?? "") || now;
-  // A number also if the header is repeated: "5, 5".
+  // This is a number even if the header is repeated: "5, 5".
   if (/^\d/.test(value)) return Number.parseFloat(value) * 1_000;
-  // `Date.parse` alone takes almost any text.
+  // `Date.parse` alone accepts almost any text.
   const at = /^[A-Z]/.test(value) && Date.parse(value);
   if (at) return Math.max(0, at - sentAt);
   const reset = Number(headers.get("x-ratelimit-reset")) * 1_000;
   if (status !== 429 || !(reset > 0)) return undefined;
-  // A time since the epoch, or from now.
+  // The number is a time since the epoch, or a duration.
   return Math.max(0, reset > 1e12 ? reset - sentAt : reset);
 }

@@ -105,7 +105,7 @@ function pauseBeforeRetry(
 ): number | undefined {
   if (attempt > maxRetries || !mayRetry(failure, isRepeatable)) return undefined;
   const pause = pauseMs(attempt, failure);
-  // The caller learns now, not when its time is over, that it will not suffice.
+  // The call rejects now instead of at its deadline, because the remaining time will not suffice.
   return now + pause < deadline ? pause : undefined;
 }
 

@@ -26,7 +26,7 @@ export async function waitForSend(
     typeof until === "function"
       ? until
       : ({ status, history }: SendStatus) =>
-          // The interface document does not show the history: it may be anything.
+          // The interface document does not show the history, so it may have any type.
           [{ status }, history]
             .flat()
             .some((entry) => [until].flat().includes(entry?.status as SendState));
@@ -36,7 +36,7 @@ export async function waitForSend(
     const send = await get(id, { ...options, deadlineMs: left < 1 ? deadlineMs : left });
     if (await isReached(send)) return send;
     const { status } = send;
-    // Nothing else that a server writes may be in an error.
+    // An error contains no other text of the server.
     const shown = /^"[a-z_]{1,30}"$/.test(JSON.stringify(status)) ? status : "unknown";
     const message = `The send is ${shown}: \`until\` is not reached.`;
     if (typeof until !== "function" && final.includes(status))

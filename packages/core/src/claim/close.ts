@@ -63,7 +63,7 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
     await tryThen<unknown, void>(
       () => late(claimed),
       (result) => ((result as ClaimResult).status === "claimed" ? release() : undefined),
-      // It was lost with its connection, and the release was executed after it.
+      // The call was lost with its connection, and the release was executed after it.
       () => {},
     );
   };

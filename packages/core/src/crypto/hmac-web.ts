@@ -25,6 +25,6 @@ export const importKey: ImportKey = async (bytes) => {
 
 export const fingerprint: Fingerprint = async (data) => {
   const bytes = typeof data === "string" ? utf8(data) : data;
-  // Fewer bytes, not a slice of the text, which would keep all digits in memory.
+  // Fewer bytes are encoded instead of slicing the text, because a slice would keep all digits in memory.
   return toHex((await crypto.subtle.digest("SHA-256", bytes as Source)).slice(0, 16));
 };

@@ -11,7 +11,7 @@ export interface Line {
   readonly level: Level;
   /** The code of an outcome or a warning. */
   readonly code: string;
-  /** What happened in this case; may hold external text. */
+  /** The cause in this case. It may contain external text. */
   readonly message?: string;
   /** The likely cause and the fix, in our own words. */
   readonly advice?: string | undefined;
@@ -39,7 +39,7 @@ export function linePrinter(clock: Clock, write: Write): Print {
     if (!isKnown && printed.size >= mostKeys) {
       for (const [old, { at }] of printed) if (now - at >= linePauseMs) printed.delete(old);
     }
-    // Too many causes share the limit of their code: whoever chooses the texts cannot fill the log.
+    // Beyond this number, all causes of a code share one limit, so a sender who varies its texts cannot flood the log.
     const key = isKnown || printed.size < mostKeys ? line.key : line.code;
     const last = printed.get(key);
     if (last && now - last.at < linePauseMs) {
@@ -85,7 +85,7 @@ export function lineWriter(
 }
 
 function callerOf(logger: Logger): (level: Level, text: string, fields: LogFields) => unknown {
-  // It would print the fields after a text that holds them.
+  // `console` would print the fields again, after a text that already contains them.
   if (logger === console) return (level, text) => console[level](text);
   if ("bindings" in logger) {
     const fieldsFirst = logger as unknown as Record<

@@ -35,7 +35,7 @@ export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   aborted: undefined,
 };
 
-// Each is kept, so neither their number nor their length may depend on the sender.
+// Each cause is kept, so neither their number nor their length may depend on the sender.
 const mostTypes = 100;
 const longestType = 200;
 
@@ -83,7 +83,7 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
       const { type = "" } = facts;
       if (code === "ignored") return ignored(type, facts);
       // Strangers choose what is in the hint of an unverified request, and a server may put an id of
-      // each request into its errors: one line for all of the code. A call that reached its deadline has a
+      // each request into its errors: one line is logged for all of the code. A call that reached its deadline has a
       // line of its own, because a store may find the cause later.
       const isVerified = facts.deliveryId !== undefined;
       const isForeign =

@@ -86,7 +86,7 @@ export class DeliveryState {
     const pending = this.#pending;
     const part = this.#work;
     pending.begin(part);
-    // Without a reference to the delivery, because the work may outlive the response by a lease.
+    // The closure does not reference the delivery, because the work may outlive the response by a lease.
     const ended = () => pending.end(part);
     work.then(ended, ended);
     this.keepAlive(work);

@@ -20,7 +20,7 @@ export function handle(state: DeliveryState, context: DeliveryContext): MaybePro
     state.checkLease();
     const mayStart = state.claim.held || context.dedupe === "unverified";
     if (!mayStart) throw new Error("the lease ended before the handler started");
-    // Called as a function, not as a method of the state, so that `this` is undefined.
+    // The handler is called as a function, not as a method of the state, so that `this` is undefined.
     const { handler } = state;
     return handler(event, context);
   };

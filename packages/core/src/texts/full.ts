@@ -85,13 +85,13 @@ function kindOf(value: unknown): string {
   if (value === "") return "empty";
   if (typeof value !== "object") return `a ${typeof value}`;
   if (isPromise(value)) return "a promise, which must be awaited";
-  // Before options, because requests of Node have an `on`.
+  // This is checked before options, because requests of Node have an `on`.
   if ("headers" in value || "req" in value) return "a request: `webhooks` itself was mounted";
   if ("secret" in value || "on" in value) return "an object of options";
   return Array.isArray(value) ? "a list" : "an object without the needed members";
 }
 
-/** What is wrong with a text, by the first pattern that matches. */
+/** The problem of a text, by the first pattern that matches. */
 const keyProblems: readonly (readonly [RegExp, string])[] = [
   [/^\s|\s$/, "has a line break or white space around it. Remove it, for example with trim()."],
   [/^(["'`]).*\1$/, "is in quotes, which belong to the file or command that set it. Remove them."],

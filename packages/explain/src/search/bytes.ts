@@ -10,7 +10,7 @@ export const fromHex = (hex: string): Bytes =>
 
 /** One character per byte. */
 export function toBinary(bytes: Uint8Array): string {
-  // The arguments of a call are limited.
+  // The number of a call's arguments is limited.
   const size = 8_192;
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
     String.fromCharCode(...bytes.subarray(index * size, (index + 1) * size)),

@@ -66,7 +66,7 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const mistakeIn = escapeMistake(body);
   for (const text of styled(kept)) yield { id: mistakeIn(text) ?? compact.id, text, file: false };
 
-  // What JavaScript makes of numbers, duplicate keys and their order, and what other languages keep.
+  // JavaScript changes numbers, duplicate keys and their order; other languages keep them.
   const stringified = attempt(() => JSON.stringify(parsed));
   yield undefined;
   const laidOut = layOut(tokensOf(kept), compact);

@@ -67,7 +67,7 @@ export async function search(
   const checked = new Set<MistakeId | "combinations">(valueMistakes);
   const mistakesIn = parseValue(signature);
   const isSmall = body.length <= limits.combinedBodyBytes;
-  // WebCrypto copies what it hashes.
+  // WebCrypto copies its input.
   const batch = isSmall ? 64 : 1;
 
   async function mistakesOf(candidate: Candidate): Promise<readonly MistakeId[] | undefined> {
@@ -111,7 +111,7 @@ export async function search(
   const wrongMethods = all.filter((method) => !isRight(method));
   const found =
     (await compare(product([exact], keys, rightMethod))) ??
-    // There may be many, so they combine with nothing.
+    // There may be many of them, so they are not combined with others.
     (await compare(product([exact], exactKeys(other, ["other_secret"]), rightMethod))) ??
     (await compare(product([exact], rightKeys, wrongMethods)));
   if (found) return found;
@@ -120,7 +120,7 @@ export async function search(
   const bodies = [exact];
   const seen = new Set(isSmall ? [toBinary(body)] : []);
   for (const variant of variants) {
-    // Making one takes long, too.
+    // Creating a variant takes long, too.
     if (!isSmall) await turn();
     if (!variant) continue;
     if (isSmall) {

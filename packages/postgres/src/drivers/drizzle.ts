@@ -68,7 +68,7 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
           "unsafe" in (client as object)
             ? guardTx(client)
             : guardClient(client as PgClient, () => isInside);
-        // Its transactions run in that of `client`: its own `begin`, `commit` and `rollback` are not sent.
+        // The session's transactions run in that of `client`: its own `begin`, `commit` and `rollback` are not sent.
         const guardedSession = Object.create(session, {
           client: { value: guarded },
         }) as typeof session;
@@ -92,7 +92,7 @@ function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
   const queryOver =
     (on: DrizzleQueries<Sql>): Query =>
     async (text, values) => {
-      // Texts, and between them the numbers of the values.
+      // The parts are texts, and between them the numbers of the values.
       const parts = text.split(/\$(\d+)/);
       const strings = parts.filter((_part, index) => index % 2 === 0);
       const numbers = parts.filter((_part, index) => index % 2 === 1);
@@ -102,7 +102,7 @@ function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
           ...numbers.map((number) => values[Number(number) - 1]),
         ),
       );
-      // Some drivers return the rows, others an object that has them.
+      // Some drivers return the rows, others an object with a member `rows`.
       return Array.isArray(result) ? result : (result as { readonly rows: readonly Row[] }).rows;
     };
   return {

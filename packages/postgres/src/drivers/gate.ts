@@ -1,7 +1,7 @@
 import { WebhookError } from "@svc-webhooks/core";
 import type { Query } from "../database.js";
 
-/** What the code in a transaction may still do. */
+/** Whether the code in a transaction may still send statements, and what it has tried. */
 export interface Gate {
   /** Whether it may send statements. */
   isOpen: boolean;
@@ -113,7 +113,7 @@ export async function outliving<Tx, Result>(
       ),
     );
   } catch (error) {
-    // If `work` has rejected, nothing of it will be sent either.
+    // If `work` has rejected, none of its remaining statements will be sent either.
     gate.isLost = true;
     throw error;
   }

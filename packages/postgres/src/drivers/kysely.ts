@@ -85,7 +85,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
         const begun = await queryIn(first, []);
         id = replyOf(begun);
         const pid = begun[0]?.["pid"];
-        // `migrate` has other statements first.
+        // `migrate` sends other statements first.
         if (pid !== undefined && !hasOwnConnections) {
           await assertOwnConnection(queryOver(db), queryIn, pid);
           hasOwnConnections = true;

@@ -71,7 +71,7 @@ function adopt(pool: PgPool): void {
   // Idle connections that die are removed from the pool.
   survive(pool);
   pool.on("connect", (client) => {
-    // Before `connect` resolves: the bytes that open a connection may also end it.
+    // The listener is added before `connect` resolves: the bytes that open a connection may also end it.
     survive(client);
     clients.set(client, lendings);
   });
@@ -111,7 +111,7 @@ export function beginningIn(pool: PgPool): () => void {
 
 function activeQuery(client: PgClient): { readonly text?: string } | null | undefined {
   const internals = client as unknown as Readonly<Record<string, { text?: string } | null>>;
-  // The public name is deprecated, and warns where there is the other one.
+  // The public name is deprecated, and logs a warning in versions that have the other one.
   return internals["_activeQuery" in client ? "_activeQuery" : "activeQuery"];
 }
 
@@ -146,7 +146,7 @@ function guardedClient(client: PgClient, gate: Gate) {
   const guarded = withMethods(client, {
     query(...args) {
       if (gate.isOpen) {
-        // Those with callbacks, and cursors, stay pending.
+        // Statements with callbacks, and cursors, stay pending.
         pending += 1;
         const result = client.query(...(args as [string])) as Promise<unknown> | undefined;
         if (isPromise(result)) result.then(settle, fail);
@@ -222,7 +222,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
     async transaction(work, { first, signal, endsWithQuery } = plain) {
       const client = await checkOut(pool, signal);
       const gate = newGate();
-      // `ClientOf` is what the pool's `connect` resolves to.
+      // `ClientOf` is the type that the pool's `connect` resolves to.
       const { guarded, pending, noteFailure } = guardedClient(client, gate);
       /** The commit's tag. */
       let command: string | undefined;
@@ -248,7 +248,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       lost.catch(ignore);
       client.on("error", onLost);
       try {
-        // One round trip.
+        // Both statements take one round trip.
         await runOn(client, signal, () => client.query(`begin; ${first}`));
         signal?.addEventListener("abort", () => close(client));
         try {

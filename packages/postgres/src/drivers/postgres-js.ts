@@ -52,7 +52,7 @@ interface Internals {
 
 const ignore = () => {};
 
-/** What `sql.begin` passes to its function. It also has an overload with options. */
+/** The argument that `sql.begin` passes to its function. It also has an overload with options. */
 export type TxOf<Sql> = Sql extends {
   begin: {
     // oxlint-disable-next-line typescript/no-explicit-any -- matches any function
@@ -73,13 +73,13 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
     const { dead, others } = find();
     const findProbed = unansweredSince(sql.options, { among: others });
     for (let sent = 0; sent < others.length; sent += 1) {
-      // It is sent on an idle connection if there is one.
+      // The probe is sent on an idle connection if there is one.
       const probe = sql.unsafe("select 1");
       probe.then(ignore, ignore);
       await new Promise<void>((resolve) => process.nextTick(resolve));
       if (!(probe as unknown as Internals).active) break;
     }
-    // They are written.
+    // After this turn, all probes are written.
     await nextTurn();
     for (const one of [...dead, ...findProbed().dead]) one.destroy();
   };
@@ -93,11 +93,11 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
       let onAbort = ignore;
       const late = new Promise<never>((_resolve, reject) => {
         onAbort = () => {
-          // Behind a statement of the application, it may only be waiting.
+          // A query behind a statement of the application may only be waiting.
           if (internals.active) void closeDead(find);
           if (internals.state) return;
-          // It waits for a connection. If it was cancelled while its connection is being opened, postgres.js
-          // would never use that one: what it sends does nothing.
+          // The query waits for a connection. If it were cancelled while that connection is being opened, postgres.js
+          // would never use the connection. Instead, the query's text is replaced by one without an effect.
           internals.strings = ["select 1"];
           internals.args = [];
           reject(new Error("no connection became free in time"));
@@ -127,7 +127,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
       const result = await outliving<PostgresJsTx, Result>(
         (run) => sql.begin(run),
         async (tx, gate) => {
-          // Sent together with the first statement of `work`.
+          // This statement is sent together with the first one of `work`.
           begun = tx.unsafe(first);
           begun.then(undefined, ignore);
           const own = guardedTx(tx, gate, () => !gate.isLost);
@@ -194,7 +194,7 @@ export function guardedTx<Tx extends PostgresJsTx>(
     if (typeof query?.handler !== "function") return result;
     const send = query.handler as (query: unknown) => void;
     gate.lazy.add(query);
-    // Called when the query is awaited.
+    // postgres.js calls the handler when the query is awaited.
     query.handler = async () => {
       gate.lazy.delete(query);
       // The connection may have been lost: its event comes after the error of the statement.

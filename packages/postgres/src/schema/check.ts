@@ -4,7 +4,7 @@ import { replyOf, type Database } from "../database.js";
 import { migrateText } from "../errors.js";
 import type { Schema } from "./schema.js";
 
-/** What one statement reads, as JSON. */
+/** The facts that one statement reads, as JSON. */
 interface Facts {
   readonly now: number;
   readonly replica: boolean;

@@ -1,6 +1,6 @@
 import { functionNames, signatures } from "./schema.js";
 
-/** What a schema holds under the store's names. */
+/** The objects of a schema that have the store's names. */
 export interface Contents {
   readonly functions: readonly (Found & {
     /** The OIDs of its parameters' types. */
@@ -78,7 +78,7 @@ const functionIn = ({ functions }: Contents, name: string) =>
 export const relationIn = ({ relations }: Contents, name: string): Found | undefined =>
   relations.find((one) => one.name === name);
 
-/** What this version needs and the schema lacks. */
+/** Lists the objects that this version needs and the schema lacks. */
 export const missingIn = (all: Contents): readonly string[] => [
   ...functionNames.filter((name) => !functionIn(all, name)),
   ...Object.keys(tables)
@@ -91,7 +91,7 @@ export const missingIn = (all: Contents): readonly string[] => [
 export const openIn = (all: Contents): readonly string[] =>
   functionNames.filter((name) => functionIn(all, name)?.isPinned === false);
 
-/** What the schema holds under the store's names and does not belong to it, as texts for an operator. */
+/** Describes for an operator the objects that have the store's names and do not belong to it. */
 export function foreignIn({ functions, relations }: Contents, schema: string): readonly string[] {
   const problems: string[] = [];
   const ofTables = relations.filter(({ name }) => name in tables);

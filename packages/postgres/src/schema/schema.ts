@@ -54,7 +54,7 @@ export function schemaOf(name: string = defaultSchema): Schema {
 /** The statements of `schema.sql` for this schema, one by one. */
 export const creationOf = ({ name }: Schema): readonly string[] =>
   file
-    // Unchanged for its own name, so that the functions are equal to those that psql creates.
+    // The text stays unchanged for the default name, so that the functions are equal to those that psql creates.
     .replaceAll(/\bsvc_webhooks\b/g, name === defaultSchema ? name : `"${name}"`)
     .split(/\n\n+/)
     // The file's heading is a comment only.

@@ -22,7 +22,7 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
   const pendingCalls = new Set<{ readonly deadline: StoreCall | undefined }>();
 
   const explainedCall = (error: unknown) => {
-    // Those that have stopped responding may hold all of the pool.
+    // Connections that have stopped responding may occupy the whole pool.
     const problems = isPoolTimeout(error) ? (database.problems?.() ?? []) : [];
     return problems.length > 0 ? notSent(error, problems) : explained(error, schema);
   };
@@ -42,7 +42,7 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
       try {
         return replyOf(await database.query(text, values, storeCall));
       } catch (error) {
-        // Of databases whose default isolation is stricter than "read committed".
+        // These errors occur where the default isolation is stricter than "read committed".
         if (!isTransient(error) || attempt === attempts) throw explainedCall(error);
       }
     }
@@ -67,5 +67,5 @@ const congested = (database: Database<unknown>) =>
     ].join(" "),
   );
 
-/** Of a call that fails because another one changed the record. */
+/** How often a call is tried while other calls change its record. */
 const attempts = 10;

@@ -77,7 +77,7 @@ export class ReplyLimit {
     this.#isPoolFull = false;
     this.#leasesLeft -= 1;
     this.#after(this.leaseMs, () => {
-      // A process that was frozen reads first what has arrived meanwhile.
+      // A process that was frozen first reads the replies that have arrived meanwhile.
       this.#after(1_000, () => {
         if (this.#isPoolFull && this.#leasesLeft > 0) this.#startLease();
         else this.#controller.abort(leaseEnded());

@@ -86,7 +86,7 @@ export function createTransactions(
           (error) => (isEnded(error) ? endedByWork() : explainedCall(error)),
           () => (isMarked ? query(unlessEnded(text), [...values, mark]) : query(text, values)),
         );
-        // Before the commit: the reply to a concurrent `extend` may arrive first.
+        // This is noted before the commit, because the reply to a concurrent `extend` may arrive first.
         hasFinished = true;
         if (run) run.isFinished = true;
         return effects;

@@ -53,7 +53,7 @@ const patience = 7;
  */
 export function watchSilence(links: () => readonly Link[]): SilenceWatch {
   let batch: Batch | undefined;
-  /** Those with pending calls, the oldest first. */
+  /** The batches with pending calls, the oldest first. */
   let batches: Batch[] = [];
   const asked = new Map<object, Question>();
   let timer: NodeJS.Timeout | undefined;
@@ -116,7 +116,7 @@ export function watchSilence(links: () => readonly Link[]): SilenceWatch {
     over(reply, onError, onEnd) {
       const sentIn = batch ?? begin();
       sentIn.pending += 1;
-      // One promise for everything, because each costs time in every call.
+      // One promise serves all purposes, because each promise costs time in every call.
       return reply.then(
         (value) => {
           sentIn.pending -= 1;

@@ -23,7 +23,7 @@ export interface AssumptionState {
 export interface Choice {
   /** `A-06` */
   readonly id: AssumptionId;
-  /** What a data file keeps of it, which `choose` accepts too: it contains no API key. */
+  /** The value in a data file. `choose` accepts it too. It contains no API key. */
   readonly saved: unknown;
   readonly select: () => AssumptionState;
 }

@@ -15,7 +15,7 @@ export interface EventFacts {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What happens in the service that an event type may be raised for. */
+/** An occurrence in the service that an event type may be raised for. */
 export type Occasion =
   | "send.sent"
   | "send.delivered"
@@ -93,13 +93,13 @@ export type Setting = keyof Settings;
 export interface Assumption<Name extends Setting = Setting, Id extends string = string> {
   readonly id: Id;
   readonly setting: Name;
-  /** What is assumed by default, in one sentence. */
+  /** The default assumption, in one sentence. */
   readonly text: string;
   /** The word that selects the default. */
   readonly default: string;
   /** The words that select something else; `<…>` stands for a value. */
   readonly alternatives: readonly string[];
-  /** Where it matters: operations as `POST /v1/emails`, or `deliveries`. */
+  /** The places that it affects: operations such as `POST /v1/emails`, or `deliveries`. */
   readonly usedBy: readonly string[];
   /** The value that `word` selects; undefined if it selects none. In process it may be an object or a function. */
   readonly parse: (word: unknown) => Settings[Name] | undefined;

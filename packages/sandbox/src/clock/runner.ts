@@ -88,7 +88,7 @@ export function createRunner(time: Time, patienceMs: number): Runner {
       leftRunning.delete(entry);
       if (running.delete(entry)) scheduleCheck?.();
     };
-    // What is due reports its own failures; here none may end the process or stop the clock.
+    // Due work reports its own failures. None of them may end the process or stop the clock.
     const work = async () => entry.run();
     work().then(end, end);
   };

@@ -55,7 +55,7 @@ const action = <Result, Schema extends z.ZodType = z.ZodUndefined>(
   definition: Action<Schema, Result>,
 ) => definition;
 
-/** What the page and tests can do: a JSON route each, and a form of the page each. */
+/** The actions of the page and of tests. Each has a JSON route and a form of the page. */
 export const actions = {
   explain: action({
     route: "deliveries/:id/attempts/:n/explain",
@@ -185,7 +185,7 @@ export const actions = {
 
 export type ActionName = keyof typeof actions;
 
-/** What an action returns, as JSON shows it. */
+/** The result of an action, as JSON shows it. */
 export type ResultOf<Name extends ActionName> = Awaited<ReturnType<(typeof actions)[Name]["act"]>>;
 
 export const actionNames = Object.keys(actions) as readonly ActionName[];

@@ -49,7 +49,7 @@ function edited(
     eventId: ids.next("evt"),
     deliveryId: id,
     createdAt: clock.now(),
-    // Until its attempt succeeds: no attempt is scheduled, so a restart must not find it pending.
+    // This holds until its attempt succeeds: no attempt is scheduled, so a restart must not find it pending.
     state: "failed",
     trigger: "manual",
     nextAttemptAt: undefined,

@@ -177,7 +177,7 @@ export function createStream(options: StreamOptions): Stream {
       let client: Client | undefined;
       const body = new ReadableStream<Uint8Array>(
         {
-          // Called when the client has read everything, so at most one message waits for it.
+          // This is called when the client has read everything, so at most one message waits for it.
           pull(controller) {
             if (isClosed) controller.close();
             else if (!client) {

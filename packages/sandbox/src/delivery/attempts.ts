@@ -130,7 +130,7 @@ export function createAttempts(world: World, transport: Transport): Attempts {
       return await Promise.race([send(controller.signal), deadline]);
     } finally {
       cancel?.();
-      // With a reason of its own: Node would create an exception with its stack for each attempt.
+      // Without a reason, Node would create an exception with its stack for each attempt.
       controller.abort(ended);
     }
   };

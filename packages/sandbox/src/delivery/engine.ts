@@ -58,7 +58,7 @@ export function createEngine(world: World, transport: Transport): Engine {
   };
 
   const runScheduled = async (delivery: DeliveryRecord) => {
-    // It waited for its place; meanwhile another attempt may have ended it.
+    // The delivery waited for its place. Meanwhile another attempt may have ended it.
     const isDue = delivery.state === "pending" && (delivery.nextAttemptAt ?? 0) <= clock.now();
     if (!isDue || attempts.isGone(delivery)) return;
     if (isArchived(state, delivery)) return finish(delivery);
@@ -98,7 +98,7 @@ export function createEngine(world: World, transport: Transport): Engine {
         delivery.deliveryId = world.ids.next("dlv");
         delivery.attempt = 0;
       }
-      // What was scheduled stays so, in case this attempt fails.
+      // The scheduled attempt stays, in case this one fails.
       if (delivery.state === "pending" && delivery.trigger !== "redeliver")
         delivery.resumeAt = delivery.nextAttemptAt;
       schedule.set(delivery, clock.now(), "redeliver");

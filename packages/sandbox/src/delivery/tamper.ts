@@ -3,7 +3,7 @@ import type { EndpointRecord, Tamper } from "../state/records.js";
 import { signature } from "./signing.js";
 
 /**
- * What an attempt sends that a receiver has to refuse; `previous_secret` is refused after a rotation.
+ * Returns a request that a receiver must refuse; `previous_secret` is refused after a rotation.
  * Rejects if a body that is not JSON has to be re-serialised.
  */
 export async function tampered(

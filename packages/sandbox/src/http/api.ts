@@ -53,7 +53,7 @@ export function createApi(
     const record = ({ status, type, text }: Written) => {
       headers["X-Request-Id"] = call.id;
       headers["Cache-Control"] = "no-store";
-      // A date in Retry-After is relative to this one.
+      // A date in Retry-After is relative to this header.
       headers["Date"] = new Date(clock.now()).toUTCString();
       if (text !== "") headers["Content-Type"] = type;
       call.status = status;

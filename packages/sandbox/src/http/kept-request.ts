@@ -11,7 +11,7 @@ const shortest = 8;
 const word = /[^\s,;&?/=:"'<>()]+/g;
 
 /**
- * What is kept of a request besides its body: without the API keys that the rule accepts or the request
+ * Returns the recorded parts of a request besides its body, without the API keys that the rule accepts or the request
  * presents, wherever else in it they are.
  */
 export function keptRequest(

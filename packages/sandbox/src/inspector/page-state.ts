@@ -2,7 +2,7 @@ import { attemptRange } from "../lib/attempt-range.js";
 import { z } from "zod";
 import { isCursor, timelineQuery } from "../read/search.js";
 
-/** What the page shows, as its URL says it. */
+/** The page's content, as its URL states it. */
 export interface PageState {
   /** `dlv_…`, `evt_…`, `send_…`, `src_…` or `call_…`. */
   readonly item?: string | undefined;
@@ -38,7 +38,7 @@ const fields = {
   refresh: z.enum(["5", "30"]),
 } as const satisfies Readonly<Record<keyof PageState, z.ZodType>>;
 
-/** What limits the timeline. */
+/** The parameters that filter the timeline. */
 export const filterNames = ["state", "type", "endpoint_id", "q"] as const;
 
 /** Reads a URL. A wrong parameter is ignored: somebody may have edited the address. */

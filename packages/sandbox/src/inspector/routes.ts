@@ -141,7 +141,7 @@ const document = (html: string, status = 200) =>
 
 const wantsPage = (c: Context) => (c.req.header("accept") ?? "").includes("text/html");
 
-/** What a client that is not a browser sees. */
+/** The text for clients that are not browsers. */
 function directions(c: Context): string {
   const { origin } = new URL(c.req.url);
   return `The sandbox serves the interface at ${origin}\nOpen ${origin}/ in a browser: it shows what happened and why.\nIts description: ${origin}/openapi.json\nThe control routes: ${origin}/_sandbox/\n`;

@@ -13,7 +13,7 @@ export type Outcome = { readonly action?: ActionName; readonly fields: Fields } 
   | { readonly kind: "explained"; readonly explanation: Explanation }
 );
 
-/** What all parts of the page are made of. */
+/** The data that all parts of the page are rendered from. */
 export interface View {
   readonly service: Service;
   readonly state: PageState;

@@ -2,7 +2,7 @@ import type { FailureKind } from "../network/transport.js";
 import type { eventShape } from "../read/shapes.js";
 import type { stateWords } from "../read/search.js";
 
-/** What the page calls things. */
+/** The page's words and shapes. */
 
 export type Shape = "ok" | "bad" | "wait" | "half" | "none" | "flag" | "warn" | "event";
 

@@ -1,4 +1,4 @@
-/** Where time ends: a date in ISO 8601 has four digits of the year. */
+/** The latest time: the year of an ISO 8601 date has four digits. */
 export const lastTime = Date.UTC(9999, 11, 31);
 
 /** A time in ISO 8601, UTC. Data files may have later times than {@link lastTime}. */

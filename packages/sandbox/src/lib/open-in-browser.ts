@@ -44,7 +44,7 @@ export function openInBrowser(url: string, report: (line: string) => void): void
   const { program, args } = openerOf(process.platform, href);
   const failed = (how: string) => report(`${program} ${how}. Open ${href} in a browser yourself.`);
   const child = spawn(program, args, {
-    // In a process group of its own, because Ctrl-C must not close the browser. Without the terminal, because
+    // The process has its own group, because Ctrl-C must not close the browser. It has no terminal, because
     // xdg-open may choose a browser that would take it over.
     detached: true,
     stdio: "ignore",

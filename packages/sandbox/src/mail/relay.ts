@@ -17,7 +17,7 @@ export interface Relay {
 /** Emails that are passed on at the same time; they start in the order of their sends. */
 const atOnce = 3;
 
-/** What the id of a Message-ID header ends with (RFC 5322, section 3.6.4). */
+/** The domain of the id in a Message-ID header (RFC 5322, section 3.6.4). */
 const messageIdDomain = "sandbox.test";
 
 /**
@@ -49,7 +49,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
     try {
       const { rejected } = await transport.sendMail({
         messageId: `<${send.messageId}@${messageIdDomain}>`,
-        // Objects, so that no address is parsed as a list.
+        // Addresses are objects, so that none is parsed as a list.
         from: { name: "", address: send.from },
         to: send.to.map((address) => ({ name: "", address })),
         subject: send.subject,
@@ -77,7 +77,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
         const send = world.state.sends.get(sendId);
         if (!send || closing.signal.aborted) return;
         const note = await pass(send);
-        // It may have been dropped or reset meanwhile.
+        // The send may have been dropped or reset meanwhile.
         if (closing.signal.aborted || world.state.sends.get(sendId) !== send) return;
         send.history.push({ status: send.status, at: world.clock.now(), note });
         world.state.sends.put(send);

@@ -14,7 +14,7 @@ export const inProcess =
         body: Uint8Array.from(body),
         signal,
       });
-      // What a handler in JavaScript returns is not checked by a compiler.
+      // The result of a handler in JavaScript is not checked by a compiler.
       const response: unknown = await handler(request);
       if (!isResponse(response)) {
         const text = `The receiver returned ${named(response)} instead of a Response.`;

@@ -138,18 +138,18 @@ function post(
       host: address,
       port: url.port || defaultPorts[url.protocol],
       path: url.pathname + url.search,
-      // A list, because an object cannot hold interleaved duplicates of different case.
+      // Headers are a list, because an object cannot contain interleaved duplicates of different case.
       headers: [
         ["Host", url.host],
         ["Content-Length", String(request.body.byteLength)],
         ["Connection", "close"],
         ...request.headers.filter(([header]) => !ownHeaders.has(header.toLowerCase())),
       ].flat(),
-      // A new connection for each attempt: a request on a kept connection that the receiver is just
+      // Each attempt has a new connection: a request on a kept connection that the receiver is just
       // closing fails like one that the receiver reset.
       agent: false,
       maxHeaderSize: 16_384,
-      // Against NODE_TLS_REJECT_UNAUTHORIZED, with which a delivery would succeed only here.
+      // This overrides NODE_TLS_REJECT_UNAUTHORIZED, with which a delivery would succeed only here.
       rejectUnauthorized: true,
       servername: literal(url) === undefined ? url.hostname : "",
       ...(ca !== undefined && { ca }),

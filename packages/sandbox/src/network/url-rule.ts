@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
- * Where deliveries may go (assumption A-21).
+ * The addresses that deliveries may be sent to (assumption A-21).
  *
  * - `loopback`: `http` or `https` to 127.0.0.0/8 and `::1`, so that the sandbox stays offline.
  * - `strict`: `https` to public unicast addresses, as the service's interface documents it.

@@ -30,7 +30,7 @@ const deliveryHeaders = {
   "X-SVC-Attempt": z.int().min(1).meta({ description: "The attempt number of this delivery." }),
 };
 
-/** What `data` holds, by the first word of the type. */
+/** Returns the schema of `data`, by the first word of the type. */
 const dataOf = (type: string): z.ZodType => {
   if (type.startsWith("email.")) return acceptedSend;
   if (type.startsWith("domain."))

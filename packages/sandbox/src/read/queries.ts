@@ -21,7 +21,7 @@ import {
   maybe,
 } from "./shapes.js";
 
-/** What the control routes and the page show; both use these functions. */
+/** The data of the control routes and the page. Both use these functions. */
 
 export interface Counts {
   readonly calls: number;
@@ -48,7 +48,7 @@ export function countsOf({ calls, deliveries, tally }: State): Counts {
 }
 
 export interface Surroundings {
-  /** Where the stream of changes is now. */
+  /** The current position of the stream of changes. */
   readonly position: { readonly epoch: string; readonly seq: number };
   readonly baseUrl: string;
   readonly dropped: number;

@@ -81,7 +81,7 @@ function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): bo
 /** Shorter texts would be found in many random ids and keys. */
 const shortestIdPart = 5;
 
-/** What a search looks at, in lower case. */
+/** The texts that a search compares, in lower case. */
 interface Words {
   readonly revision: number;
   readonly ids: string;

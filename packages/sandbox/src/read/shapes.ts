@@ -151,7 +151,7 @@ export const faultShape = (fault: FaultRecord) => ({
   left: slotsLeft(fault),
 });
 
-/** What one use of a fault does. */
+/** Describes the effect of one use of a fault. */
 export function faultText(fault: FaultRecord): string {
   if (fault.kind === "status") return `status ${faultStatus(fault)}`;
   if (fault.kind === "slow") return `slow by ${faultDelayMs(fault)} ms`;

@@ -35,7 +35,7 @@ async function signerOf(
     for (const form of [rule, rule === "text" ? "base64" : "text"] as const) {
       const key = keyOf(secret, form);
       const genuine = await sign(delivery.body, key);
-      // A tampered one may have no prefix.
+      // A tampered value may have no prefix.
       if (sent === "" || !genuine.endsWith(sent)) continue;
       const valid = secret === current ? [] : [keyOf(current, rule)];
       const previous = others.filter((other) => other !== secret);

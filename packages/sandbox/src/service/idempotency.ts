@@ -50,7 +50,7 @@ export function createIdempotency({
   clock,
   ledger,
 }: Pick<Service, "state" | "clock" | "ledger">): Idempotency {
-  // Not kept in the file: a request that a dead process was working on has no response.
+  // These are not kept in the file: a request that a dead process was working on has no response.
   const running = new Map<string, string>();
 
   let characters = 0;
@@ -107,7 +107,7 @@ export function createIdempotency({
         },
         release() {
           running.delete(id);
-          // It may have been taken back.
+          // The kept record is absent if its commit failed.
           characters += state.idempotency.get(id)?.body.length ?? 0;
         },
       };

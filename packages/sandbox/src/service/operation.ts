@@ -10,7 +10,7 @@ export interface OperationInput<Body = unknown, Query = unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly body: Body;
   readonly query: Query;
-  /** Where an operation notes what it did. */
+  /** The record in which an operation notes its effects. */
   readonly call: CallRecord;
 }
 

@@ -35,7 +35,7 @@ export const sendStatusResource = (send: SendRecord, ledger: Ledger): object =>
         history: send.history.map((entry) => ({ ...entry, at: iso(entry.at) })),
       };
 
-/** What `domain.updated` reports of a domain. */
+/** The fields of a domain that `domain.updated` reports. */
 export const domainFields = ({ id, name, status }: DomainRecord) => ({
   domain_id: id,
   domain_name: name,

@@ -35,7 +35,7 @@ const subject = headerText(z.string().min(1, "must not be empty"))
  * takes seconds for 1 MiB.
  */
 const arrayOf = (item: z.ZodType<string>) => {
-  // The check makes the type true.
+  // The check ensures the type.
   const unchecked: z.ZodType<string> = z.any();
   const { $schema: _dialect, ...items } = z.toJSONSchema(item);
   return z
@@ -45,7 +45,7 @@ const arrayOf = (item: z.ZodType<string>) => {
         const [issue] = item.safeParse(one).error?.issues ?? [];
         if (!issue) continue;
         const path = [index, ...issue.path];
-        // The types of an issue do not include that its input may be of any type.
+        // The type of an issue does not state that its input may be of any type.
         issues.push({ ...issue, input: one, path } as z.core.$ZodRawIssue);
         return;
       }

@@ -11,7 +11,7 @@ export interface EmailRequest {
   readonly text?: string | undefined;
 }
 
-/** What follows `accepted`, by what becomes of the send. */
+/** The statuses after `accepted` and their delays in milliseconds, by the send's last status. */
 const courses: Readonly<
   Record<Exclude<SendStatus, "accepted" | "sent">, readonly (readonly [SendStatus, number])[]>
 > = {
@@ -75,7 +75,7 @@ export function continueSend(service: Service, send: SendRecord): void {
   const [step] = send.next;
   if (!step) return;
   service.clock.at(step.at, { kind: "send", id: send.id }, () => {
-    // It may have been dropped or reset meanwhile.
+    // The send may have been dropped or reset meanwhile.
     if (service.state.sends.get(send.id) !== send || send.next[0] !== step) return;
     send.next = send.next.slice(1);
     send.status = step.status;

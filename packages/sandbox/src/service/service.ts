@@ -2,7 +2,7 @@ import type { Engine } from "../delivery/engine.js";
 import type { Happening } from "../delivery/raise.js";
 import type { World } from "../world.js";
 
-/** What the operations work with. */
+/** The world, and the parts of the service that operations use. */
 export interface Service extends World {
   readonly engine: Engine;
   /** Raises the event of an occasion, if it has one, and starts its deliveries. */

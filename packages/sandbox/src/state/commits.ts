@@ -69,7 +69,7 @@ export function createCommits({
     try {
       journal.write(stored(written));
     } catch (error) {
-      // Once, not for each request on a full disk.
+      // This is reported once, not for each request on a full disk.
       if (!isFailing) onError(error);
       isFailing = true;
       isBehind = true;
@@ -95,12 +95,12 @@ export function createCommits({
         try {
           commit();
         } catch {
-          // It has been reported, and the next commit tries again.
+          // The failure has been reported, and the next commit tries again.
         }
       });
     },
     transaction(work, takeBack) {
-      // What is waiting is not part of it: it is written first, because records are restored from the file.
+      // Waiting changes are not part of it. They are written first, because records are restored from the file.
       // New ones are not restored, so that a request whose call is new costs one commit, not two.
       if (Array.from(changes.values()).some(({ isNew }) => !isNew)) commit();
       const waiting = new Set(changes.keys());

@@ -5,7 +5,7 @@ export interface Change {
   readonly value: unknown;
 }
 
-/** Where records survive the process. */
+/** A place that keeps records when the process ends. */
 export interface Journal {
   readonly load: () => Iterable<Change>;
   /** The record as it was written last; undefined if it is not there. */

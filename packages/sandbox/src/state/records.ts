@@ -1,7 +1,7 @@
 import type { HeaderList } from "../network/transport.js";
 
 /*
- * What the sandbox remembers. All times are epoch milliseconds on its own clock. Records are plain data:
+ * The sandbox's records. All times are epoch milliseconds on its own clock. Records are plain data:
  * they are written to the file as JSON, with bytes as base64.
  */
 
@@ -35,7 +35,7 @@ export interface CallRecord {
   /** A fault left it without a response. */
   lost?: true;
   faultId?: string;
-  /** What the developer should know although the call succeeded. */
+  /** Facts that the developer should know although the call succeeded. */
   notes?: readonly string[];
   response?: { readonly headers: HeaderList; readonly body: Captured };
   sendId?: string;

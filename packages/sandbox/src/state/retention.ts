@@ -15,7 +15,7 @@ export const defaultLimits: RetentionLimits = { maxDeliveries: 10_000, maxBytes:
 export interface Retention {
   /** Calls that have been dropped so far. */
   readonly dropped: number;
-  /** What is waiting is never dropped, so it has to end somewhere. @throws ApiError 503 `too_many_pending` */
+  /** Pending work is never dropped, so it is limited here. @throws ApiError 503 `too_many_pending` */
   readonly assertRoom: () => void;
   /** Counts what was written; drops the oldest finished calls with all that they caused. */
   readonly committed: (written: readonly Change[]) => void;

@@ -18,7 +18,7 @@ import type { Journal } from "./journal.js";
 /** Marks a SQLite file as one of ours ("svcw"), so that no other program's database is changed. */
 const applicationId = 0x73_76_63_77;
 
-/** What this version of the sandbox writes. A file of another version is refused. */
+/** The version of the files that this sandbox writes. A file of another version is refused. */
 const version = 2;
 
 /**
@@ -32,7 +32,7 @@ export function sqliteJournal(path: string): Journal {
   let database: DatabaseSyncInstance | undefined;
   let restoreModes: (() => void) | undefined;
   try {
-    // Opened only if it is missing: opening a FIFO would block, and closing a file releases the locks that
+    // A file is opened only if it is missing: opening a FIFO would block, and closing a file releases the locks that
     // another sandbox of this process has on it.
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) closeSync(openSync(path, "a", 0o600));
@@ -81,7 +81,7 @@ function makePrivate(file: string): () => void {
 }
 
 function journalIn(database: DatabaseSyncInstance, path: string): Journal {
-  // Checked before anything is written: it may be another program's file.
+  // This is checked before anything is written, because it may be another program's file.
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
   if (!isEmpty) {
     const numberOf = (pragma: string) =>

@@ -1,7 +1,7 @@
 import type { AttemptRecord, DeliveryState } from "./records.js";
 import type { Kind, Tables } from "./table.js";
 
-/** What would take a look at every record, kept up to date with each change. */
+/** Facts that would otherwise need a look at every record, kept up to date with each change. */
 export interface Tally {
   /** How many deliveries are in each state. */
   readonly deliveries: Readonly<Record<DeliveryState, number>>;

@@ -28,7 +28,7 @@ interface Case {
   /** The form of the remedy, in the place of the link, and what it is filled with. */
   readonly form?: string;
   readonly fill?: Fields;
-  /** What the place of the link shows. */
+  /** The text that the link's target shows. */
   readonly shows?: RegExp;
 }
 

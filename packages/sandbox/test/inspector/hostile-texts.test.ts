@@ -24,7 +24,7 @@ const hidden = /[^\P{C}\n\t]|[\u2028\u2029]/u;
 /** Elements whose content is what somebody typed, and cannot have marks. */
 const isField = ({ tagName }: Element) => tagName === "textarea" || tagName === "input";
 
-/** What hostile texts have changed in a page. */
+/** Lists the changes that hostile texts have made to a page. */
 function changes(page: Reply): readonly string[] {
   const every = elements(page.dom);
   const found = problems(page, names).slice();

@@ -45,7 +45,7 @@ interface Case {
   readonly item?: (story: Story) => string;
   readonly form?: (story: Story) => Fields;
   readonly changes?: Fields;
-  /** What happens after the page was loaded, and before its form is sent. */
+  /** Runs after the page was loaded and before its form is sent. */
   readonly meanwhile?: (story: Story) => Promise<unknown>;
   readonly status: number;
   readonly text: RegExp;

@@ -74,7 +74,7 @@ interface Init extends RequestInit {
 
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What a browser without JavaScript does with the page. */
+/** Uses the page as a browser without JavaScript does. */
 export function browser({ url: base }: Pick<Opened, "url">) {
   async function load(address: string, { headers, ...more }: Init = {}): Promise<Reply> {
     const url = new URL(address, base);
@@ -167,7 +167,7 @@ const references: ReadonlySet<string | undefined> = new Set([
   "aria-describedby",
 ]);
 
-/** What is wrong with a page, whatever it shows. */
+/** Lists the problems that no page may have, whatever it shows. */
 export function problems({ dom, html, url }: Reply, routes: readonly string[]): readonly string[] {
   const found: string[] = [];
   const every = elements(dom);

@@ -1,5 +1,5 @@
 /**
- * What middleware does to the body before the adapter runs:
+ * The effect of middleware on the body before the adapter runs:
  *
  * - `none`: there is no middleware
  * - `parses`: reads the body and keeps only the parsed value

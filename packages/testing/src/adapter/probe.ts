@@ -27,7 +27,7 @@ export class Probe extends HttpSender {
 
   /** Reads and clears a list of the receiver. */
   async take<List extends keyof ContractMemory>(list: List): Promise<ContractMemory[List]> {
-    // Not empty, because middleware may parse it.
+    // The body is not empty, because middleware may parse it.
     const { body } = await this.send({
       headers: { "content-type": "application/json", [memoryHeader]: list },
       body: new TextEncoder().encode("{}"),

@@ -71,7 +71,7 @@ export function receiverContract(
   const mounting: MountReceiver = typeof mount === "string" ? () => mount : mount;
   const hasHandler = typeof mount !== "string";
 
-  /** Of the receiver at a URL, which all cases share: {@link ReceiverProbe.hasForged}. */
+  /** {@link ReceiverProbe.hasForged} of the receiver at a URL, which all cases share. */
   let hasForged = false;
 
   const attempt = async (one: ReceiverCase): Promise<void> => {

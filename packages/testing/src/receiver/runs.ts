@@ -5,7 +5,7 @@ export class Runs {
   #mostConcurrent = 0;
   #succeeded = 0;
 
-  /** What each run does. Replaced by cases; a rejection is a failed run. */
+  /** Called for each run. Cases replace it; if it rejects, the run fails. */
   behaviour: (run: number) => unknown = () => {};
 
   /** The handler that the receiver calls. */

@@ -133,7 +133,7 @@ const leases = [10_000, 30_000];
 const retentions = [40_000, 100_000];
 const setBacks = [-gridMs, -50_000];
 const waits = [...setBacks, gridMs, 10_000, 25_000, 30_000, 40_000, 95_000, 100_000];
-// Stores make mistakes at the ends of leases and retention.
+// Mistakes of stores show at the ends of leases and retention.
 const exactWaits = [1, ...[...leases, ...retentions].flatMap((ms) => [ms - 1, ms, ms + 1])];
 
 const stepsOf = (exact: boolean): fc.Arbitrary<readonly Step[]> => {

@@ -33,7 +33,7 @@ export const silenceCase = (abandon: () => unknown): StoreCase => ({
       }).then(() => deadline.abort());
       const settled = (async () => send(deadline))().then(
         (result): Attempt<Result> => ({ result }),
-        // Also if it comes after the deadline.
+        // This holds even if the rejection comes after the deadline.
         (error: unknown): Attempt<Result> => {
           if ((error as { code?: unknown } | undefined)?.code === "not_sent") onUnsent?.();
           return "failed";

@@ -3,7 +3,7 @@ export const signals = { dies: "SIGKILL", freezes: "SIGSTOP" } as const;
 
 export type Fault = keyof typeof signals;
 
-/** Where the effect of a run is written. */
+/** The place where the effect of a run is written, relative to the transaction. */
 export type Place = "inside" | "outside";
 
 interface Result {

@@ -11,7 +11,7 @@ import { signals, type Fault, type Place, type TransactionPoint } from "./points
 export interface ReceiverSettings {
   readonly connectionString: string;
   readonly place: Place;
-  /** Where the process strikes itself, if anywhere. */
+  /** The point at which the process injects a fault into itself, if any. */
   readonly strike?: { readonly point: TransactionPoint; readonly fault: Fault };
 }
 

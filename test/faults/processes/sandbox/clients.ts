@@ -3,7 +3,7 @@ import { seeded } from "@svc-webhooks/kit/random";
 import type { Command } from "./command.js";
 import type { FlakyReceiver } from "./receiver.js";
 
-/** What the clients know for certain: all of it was in a response. */
+/** The facts that the clients have read in responses. */
 export interface Known {
   /** `send_…` by idempotency key, and every id that a repetition returned. */
   readonly sends: Map<string, Set<string>>;
@@ -46,7 +46,7 @@ interface ResponseBody {
 /** The path of the endpoint that is never archived. */
 export const lasting = "/lasting";
 
-/** Of requests that did not create a send, or whose first copy is still running. */
+/** The statuses of requests that did not create a send, or whose first copy is still running. */
 const lostStatuses = new Set([409, 500, 503]);
 
 export interface Load {

@@ -17,7 +17,7 @@ export interface Command {
   readonly start: () => { readonly ready: Promise<string> };
   /** Sends the signal, and resolves with the exit code when the process has ended. */
   readonly stop: (signal: "SIGKILL" | "SIGTERM") => Promise<number | null>;
-  /** What all processes wrote on stderr. */
+  /** The lines that all processes wrote to stderr. */
   readonly stderr: readonly string[];
 }
 

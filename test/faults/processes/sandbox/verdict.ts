@@ -2,7 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { lasting, type Known } from "./clients.js";
 import { isSignedWith, type Arrival } from "./receiver.js";
 
-/** What is wrong, by kind. */
+/** The violations, by kind. */
 export interface Verdict {
   /** Keys whose 202 names a send that does not exist. */
   readonly lost: readonly string[];

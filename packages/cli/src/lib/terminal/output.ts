@@ -2,7 +2,7 @@ import type { Line, Output, PaintTo } from "../../paint.js";
 import { masked } from "../mask.js";
 import { printable } from "./text.js";
 
-/** Of one text of a line. */
+/** The maximum length of one text of a line. */
 const longest = 1_000;
 
 /** Writes lines, without the control characters and secrets of whatever their texts contain. */

@@ -23,7 +23,7 @@ export function table(
   return [[paint("dim", head.trimEnd())], ...lines];
 }
 
-/** What the interface document does not show may be of any type. */
+/** Formats a member that the interface document does not show, so its type is not known. */
 export const textOf = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 

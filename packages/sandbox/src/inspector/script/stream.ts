@@ -35,7 +35,7 @@ export function connect(): void {
   stream.addEventListener("resync", ({ lastEventId }) => {
     position = lastEventId;
     newer.clear();
-    // Another list: what it has may be gone.
+    // The list belongs to another epoch, so its items may not exist any more.
     the("#calls").dataset.scope = "";
     void ask({ whole: true });
   });

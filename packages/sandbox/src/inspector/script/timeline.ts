@@ -30,7 +30,7 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
       list.getBoundingClientRect().top >= 0);
   const received = rows(next);
   const last = byId("older", next) ? (received.at(-1)?.id ?? "") : "";
-  // What is shown is older than all of this page.
+  // The shown rows are older than all of this page.
   if (!asked && isAtTop && last && !byId(last)) return replace(list, fresh);
   const ids = new Set(received.map(({ id }) => id));
   // The oldest first: calls of one time, as on a manual clock, each go above the last.
@@ -47,7 +47,7 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
       enliven(row);
     } else newer.add(row.id);
   }
-  // Rows that no longer match the filter go, unless they are in use. Of older pages nothing is known here.
+  // Rows that do not match the filter are removed, unless they are in use. Rows of older pages are not known here.
   let isKnown = !last || byId(last) !== null;
   for (const row of rows()) {
     const isAbsent = !ids.has(row.id) && (asked ? asked.has(row.id) : isKnown);
@@ -96,6 +96,6 @@ export async function showOlder(): Promise<void> {
   }
   if (!byId("older", next)) link.remove();
   countRows();
-  // Otherwise the rows above would take what is read with them.
+  // Otherwise the rows above would move the text that the user reads.
   if (seen) scrollBy(0, seen.getBoundingClientRect().top - top);
 }

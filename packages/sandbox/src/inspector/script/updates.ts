@@ -41,14 +41,14 @@ async function askOnce(): Promise<boolean> {
   const { generation } = address;
   const next = await load(`/?${query}`);
   if (!next) {
-    // The stream does not repeat what it has named, and may be open although this request failed.
+    // The stream does not repeat its messages, and may be open although this request failed.
     wanted.whole = true;
     setTimeout(() => void ask({}), 2_000);
     return false;
   }
   if (generation === address.generation) show(next, named);
   else wanted.whole = true;
-  // In a burst the page has at least half of the time for its user: what is asked here is laid out.
+  // In a burst, at least half of the time stays for the user. Reading the height includes the time of the layout.
   const took = the("#calls").offsetHeight && performance.now() - loadedAt;
   await new Promise((resolve) => setTimeout(resolve, 50 + 4 * took));
   return true;

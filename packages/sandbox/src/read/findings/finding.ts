@@ -24,6 +24,6 @@ export interface Finding {
   readonly text: string;
   /** The item that shows it. */
   readonly item?: string;
-  /** What to do, and the control route that does it. A `…` in its body is for you to fill in. */
+  /** The fix, and the control route that applies it. Replace each `…` in its body. */
   readonly remedy: { readonly text: string; readonly route: string; readonly body?: object };
 }

@@ -20,7 +20,7 @@ interface Last {
   readonly attempt: AttemptRecord;
 }
 
-/** What the newest genuine attempt of each active endpoint met, the newest first. */
+/** Yields a finding for the newest genuine attempt of each active endpoint, the newest first. */
 export function* receivers(world: World): Iterable<Finding> {
   const { endpoints, deliveries, tally } = world.state;
   const last = Array.from(tally.newest).flatMap(([endpointId, { id }]): readonly Last[] => {

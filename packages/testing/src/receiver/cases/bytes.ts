@@ -15,19 +15,16 @@ const marked = (id: string) => `\uFEFF${JSON.stringify(titled("")(id))}`;
 /** Genuine deliveries whose bytes receivers change, lose or misread. */
 export const bytes: readonly ReceiverCase[] = [
   {
-    // Trap 3.
     title: "verifies spaces, line ends, escapes, numbers and duplicate keys as they were sent",
     fix: "JSON that is parsed and serialised again has other bytes: verify the raw body before any parser runs.",
     run: async (probe) => probe.handles(await probe.delivery(unusual)),
   },
   {
-    // Trap 1.
     title: "verifies non-ASCII text as bytes",
     fix: "Text that is decoded and encoded again may have other bytes: verify the bytes, not a string.",
     run: async (probe) => probe.handles(await probe.delivery(titled("Gru\u0308ße, 東京 😀"))),
   },
   {
-    // Trap 1.
     title:
       "verifies a byte order mark with the body, and accepts it or refuses it as it does bad JSON",
     fix: "Decoding drops the mark from the signed bytes: verify the bytes, then decode them. TextDecoder removes the mark and JSON.parse refuses it, which are both right (RFC 8259, section 8.1).",
@@ -85,7 +82,6 @@ export const bytes: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 13.
     title: "reads the body whatever its Content-Type",
     fix: "A parser that is limited to one Content-Type leaves other bodies unread: read the raw body for every type.",
     async run(probe) {

@@ -28,7 +28,6 @@ export const signatureOf = ({ headers }: UniqueDelivery): string =>
 /** Requests that must be refused and not handled. */
 export const forgeries: readonly ReceiverCase[] = [
   {
-    // Trap 41.
     title: "refuses a delivery that another secret signed, with 4xx",
     fix: "Anyone can send to the URL, and a sender repeats what gets 5xx: compare the signatures, and respond with 401.",
     run: refuses((delivery) => tamper.wrongSecret(delivery)),
@@ -42,13 +41,11 @@ export const forgeries: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 3.
     title: "refuses a body that was parsed and serialised again",
     fix: "The bytes are signed, not the value: verify the raw body, and never what JSON.stringify returns.",
     run: refuses(tamper.reserialised),
   },
   {
-    // Trap 10.
     title: "refuses a delivery without a signature, whatever its other headers",
     fix: "A missing header must not skip verification, for no Content-Type and no attempt: respond with 401.",
     async run(probe) {
@@ -68,7 +65,6 @@ export const forgeries: readonly ReceiverCase[] = [
     run: refuses(tamper.missingPrefix),
   },
   {
-    // Trap 4.
     title: "refuses a signature that is too short, too long or not hex, with 4xx",
     fix: "timingSafeEqual throws on unequal lengths, and Buffer.from cuts at the first bad digit: test for 64 hex digits first.",
     async run(probe) {
@@ -84,7 +80,6 @@ export const forgeries: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 6.
     title: "refuses two signatures even if one is valid",
     fix: "Proxies and frameworks disagree on which of two headers counts: refuse a signature header that is repeated.",
     async run(probe) {
@@ -98,7 +93,6 @@ export const forgeries: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 9.
     title: "refuses a compressed body whose signature covers the decompressed text",
     fix: "The signature covers the bytes on the wire, and strangers send bombs: switch decompression off, such as express.raw({ inflate: false }).",
     run: refuses(({ headers, body }) => ({
@@ -107,7 +101,6 @@ export const forgeries: readonly ReceiverCase[] = [
     })),
   },
   {
-    // Trap 12.
     title: "refuses an empty body with 4xx, even if it is signed",
     fix: "Parsers leave an empty body undefined, and reading it then throws: refuse it with 400.",
     async run(probe) {
@@ -117,7 +110,6 @@ export const forgeries: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 12.
     title: "refuses signed bodies that are not JSON objects, with 4xx",
     fix: "A parse error or a null must not become 5xx, which is repeated: catch it, and respond with 400.",
     async run(probe) {

@@ -15,7 +15,7 @@ const causes: ReadonlyMap<number, string> = new Map([
   [405, path],
 ]);
 
-/** What all other cases need. */
+/** The case that all others depend on. */
 export const genuine: ReceiverCase = {
   title: "handles a genuine delivery and responds with 2xx",
   fix: "A delivery needs one run of the handler, with the parsed body, and then a response.",

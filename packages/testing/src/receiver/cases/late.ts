@@ -8,7 +8,7 @@ import { forged } from "./strangers.js";
 const observed = (event_id: string) =>
   fixture("email.sent", { event_id, data: { subject: "Observed" } });
 
-/** What a receiver does after its response. */
+/** Cases about the time after the response. */
 export const late: readonly ReceiverCase[] = [
   {
     title: "does not run the handler after it has refused a delivery",

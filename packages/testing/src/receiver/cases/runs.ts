@@ -56,7 +56,6 @@ const deliveryIds = (id: string | undefined) => ({
 /** How often the handler runs, and what the response states about it. */
 export const runs: readonly ReceiverCase[] = [
   {
-    // Traps 36, 40.
     title: "responds to unknown event types with 2xx",
     fix: "A sender repeats what gets another status, and some types are names that every object has: look handlers up in a Map, and accept what has none.",
     async run(probe) {
@@ -78,7 +77,6 @@ export const runs: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 27.
     title: "responds to a copy with 2xx only after the handler has succeeded",
     fix: "A 2xx ends the retries, so the event is lost if the first run then fails: respond with 503 while it runs.",
     needsHandler: true,
@@ -102,7 +100,6 @@ export const runs: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 42.
     title: "responds with another status than 2xx if the handler fails",
     fix: "A 2xx ends the retries, and the event is lost: await the handler, and respond with 500 if it rejects.",
     needsHandler: true,
@@ -114,7 +111,6 @@ export const runs: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 28.
     title: "runs a failed handler again on the next attempt",
     fix: "An id that is recorded before the handler has succeeded swallows the retry: record it afterwards, or remove it after a failure.",
     needsHandler: true,
@@ -127,7 +123,6 @@ export const runs: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 39.
     title: "reveals nothing about a failed handler in the response",
     fix: "Whoever sends the request reads the response: log the error, and respond with a fixed text.",
     needsHandler: true,
@@ -142,7 +137,6 @@ export const runs: readonly ReceiverCase[] = [
     },
   },
   {
-    // Traps 21, 23.
     title: "does not handle a captured body again under another delivery id, or none",
     fix: "The signature does not cover the headers: recognise copies by an id in the signed body, or by the body itself.",
     needsHandler: true,
@@ -156,7 +150,6 @@ export const runs: readonly ReceiverCase[] = [
     },
   },
   {
-    // Trap 22.
     title: "handles an event although a captured body was sent under its delivery id",
     fix: "Whoever has one delivery could block all later ones: recognise copies by an id in the signed body, not by an unsigned header.",
     needsHandler: true,

@@ -3,7 +3,7 @@ import { Action, allTyped, isRefused, typed } from "../parts/action.js";
 import { Key } from "../parts/elements.js";
 import type { AttemptProps } from "./props.js";
 
-/** What can be done with a delivery. */
+/** The buttons of a delivery. */
 export const Actions = ({ view, delivery, attempt }: AttemptProps) => {
   const { id } = delivery;
   const edit = { id, place: "edit" };

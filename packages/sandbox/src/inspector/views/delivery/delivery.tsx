@@ -123,7 +123,7 @@ const Bar = ({ view, delivery, at }: DeliveryProps & { readonly at: string }) =>
   );
 };
 
-/** What a screen reader reports when it changes. */
+/** The text that a screen reader reports when it changes. */
 function announcement({ type, attempts, state, next }: DeliveryWhole): string {
   const last = attempts.at(-1);
   if (!last) return `${type}: no attempt has been made.`;

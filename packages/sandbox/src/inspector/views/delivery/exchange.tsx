@@ -6,7 +6,7 @@ import { Assumed, Icon, Linked, Text } from "../parts/elements.js";
 import { Piece } from "../parts/piece.js";
 import type { AttemptProps, AttemptWhole } from "./props.js";
 
-/** What the receiver responded, or why there is no response. */
+/** The receiver's response, or the reason why there is none. */
 export const ReceivedResponse = ({ view, attempt }: { view: View; attempt: AttemptWhole }) => {
   const { response, error, n } = attempt;
   const all = href(view.state, { full: "true" }, "response");

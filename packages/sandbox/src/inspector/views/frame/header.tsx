@@ -55,7 +55,7 @@ const Clock = ({ view }: { view: View }) => {
   const clock = clockShape(view.service);
   const { mode, offset_ms: offset, next_due: due } = clock;
   const speed = mode === "real" ? 1 : mode === "manual" ? 0 : clock.speed;
-  // A clock that runs by itself is not another piece each time.
+  // A running clock must not change the piece's revision on every render.
   const still = mode === "manual" ? clock.now : undefined;
   const words = [
     mode === "accelerated" ? `${mode}, ${speed} times` : mode,
@@ -111,13 +111,13 @@ const Clock = ({ view }: { view: View }) => {
   );
 };
 
-/** What a restart has left. */
+/** States which data a restart has kept. */
 const keptText = ({ overview: { is_kept: isKept, counts } }: View) =>
   isKept
     ? `${count(counts.waiting, "delivery", "deliveries")} resumed`
     : "nothing kept (start with --data to keep it)";
 
-/** What has just been done, and how to keep the page up to date without the script. */
+/** The result of the last action, and how to keep the page up to date without the script. */
 const Notice = ({ view: { state, done, outcome, isFormGone } }: { view: View }) => (
   <>
     {isFormGone && outcome?.kind === "refused" && <Refusal message={outcome.message} />}

@@ -127,7 +127,7 @@ export const Mail = ({ view, send }: SendProps) => {
 
 const mostLinks = 50;
 
-/** What the links of a mail point to, to be read: the frame does not follow them. */
+/** The targets of a mail's links, as texts: the frame does not follow links. */
 function linksOf({ service }: View, { id, html: part }: Send): readonly string[] {
   const html = part ? mailPart(service, id, "html").slice(0, 262_144) : "";
   const found = html.matchAll(

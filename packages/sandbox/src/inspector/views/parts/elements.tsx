@@ -16,7 +16,7 @@ export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => 
   const parts = visible(of, lines).map((part) =>
     typeof part === "string" ? part : <span class="mark">{part.name}</span>,
   );
-  // Letters from right to left are beyond ASCII, and a long timeline has thousands of texts.
+  // Right-to-left letters are not ASCII, and a long timeline has thousands of texts.
   return mayTurn.test(of) ? <bdi>{parts}</bdi> : <>{parts}</>;
 };
 

@@ -9,7 +9,7 @@ export interface Step {
   readonly text: string;
 }
 
-/** Where an item came from, the cause first. */
+/** The origin of an item, the first cause first. */
 export const Trail = ({ view, steps }: { view: View; steps: readonly Step[] }) => (
   <ol class="trail" aria-label="Came from">
     {steps.map(({ id, text }) => (

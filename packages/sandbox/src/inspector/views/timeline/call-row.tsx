@@ -89,7 +89,7 @@ export const CallResult = ({ call: { status, code, lost } }: { call: Call }) => 
   );
 };
 
-/** What a developer should know of a call although its status does not say it. */
+/** Facts about a call that its status does not show. */
 const CallNotes = ({ call }: { call: Call }) => (
   <>
     {call.idempotency_key !== undefined && (

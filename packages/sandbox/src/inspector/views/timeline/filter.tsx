@@ -6,7 +6,7 @@ import { revision, type View } from "../../view.js";
 import { amount, shortUrl, stateLabels, stateShapes } from "../../words.js";
 import { Icon } from "../parts/elements.js";
 
-/** What a GET form or a link keeps besides what it changes. */
+/** The parameters that a GET form or a link keeps unchanged. */
 const Kept = ({ state, without }: { state: PageState; without: readonly string[] }) => (
   <>
     {Object.entries(state)

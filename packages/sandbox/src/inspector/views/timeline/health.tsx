@@ -67,7 +67,7 @@ const Sentences = ({ of }: { of: string }) => {
   );
 };
 
-/** Where the page offers what a control route does. */
+/** Returns the link to the form that does the same as a control route. */
 function placeOf(state: PageState, { remedy: { route }, item }: Finding): string {
   const [, delivery, rest = ""] = /\/deliveries\/(\w+)(.*)$/.exec(route) ?? [];
   if (delivery !== undefined) {
