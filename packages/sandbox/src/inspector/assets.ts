@@ -1,8 +1,15 @@
 import { createHash } from "node:crypto";
-import style from "./assets/inspector.css?raw";
 // The build gives it a default export.
 // oxlint-disable-next-line import/default
 import script from "./script/main.ts?script";
+import base from "./style/base.css?raw";
+import controls from "./style/controls.css?raw";
+import frame from "./style/frame.css?raw";
+import timeline from "./style/timeline.css?raw";
+import detail from "./style/detail.css?raw";
+import parts from "./style/parts.css?raw";
+import setup from "./style/setup.css?raw";
+import viewports from "./style/viewports.css?raw";
 
 export interface Asset {
   /** Has a hash of the content, so that browsers may keep it. */
@@ -15,6 +22,9 @@ const asset = (extension: string, type: string, content: string): Asset => {
   const hash = createHash("sha256").update(content).digest("base64url").slice(0, 12);
   return { path: `/assets/${hash}.${extension}`, type, content };
 };
+
+// Later rules override earlier ones.
+const style = [base, controls, frame, timeline, detail, parts, setup, viewports].join("");
 
 export const scriptAsset: Asset = asset("js", "text/javascript; charset=utf-8", script);
 export const styleAsset: Asset = asset("css", "text/css; charset=utf-8", style);
