@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { actionNames } from "../../src/control/actions.js";
-import { lines, raw } from "../raw-request.js";
+import { lines, raw } from "../http/raw-request.js";
 import { attr, formOf, fieldsOf, openPage, the, type Reply } from "./support.js";
 
 const policy =

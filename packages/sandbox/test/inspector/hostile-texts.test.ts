@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { actionNames as names } from "../../src/control/actions.js";
-import { raw } from "../raw-request.js";
+import { raw } from "../http/raw-request.js";
 import { receiver, type Respond } from "../support.js";
 import {
   all,

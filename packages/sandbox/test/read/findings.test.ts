@@ -1,0 +1,264 @@
+import { describe, expect, test } from "vitest";
+import { receiver, open, type Opened } from "../support.js";
+
+interface Case {
+  readonly code: string;
+  readonly severity: "error" | "warning" | "info";
+  readonly provoke: (sandbox: Opened) => Promise<unknown>;
+  /** Follows the remedy; the finding is gone then. */
+  readonly remedy: (sandbox: Opened, route: string) => Promise<unknown>;
+}
+
+const types = (url: string, ...event_types: string[]) => ({ url, event_types });
+
+const register = async ({ control, send, settle }: Opened, route: string) => {
+  expect(route).toBe("POST /_sandbox/endpoints");
+  const { url } = await receiver();
+  await control("POST endpoints", types(url, "email.sent", "email.delivered"));
+  await send();
+  await settle();
+};
+
+const sendTo = async ({ endpoint, send, settle }: Opened, url: string) => {
+  await endpoint(url);
+  await send();
+  await settle();
+};
+
+/** Follows a route that changes something, and then archives the endpoint that fails. */
+const archiveAll = async ({ control }: Opened) => {
+  for (const { webhook_endpoint_id: id } of (await control("GET endpoints")).body.data)
+    await control(`POST endpoints/${id}/archive`);
+};
+
+const cases: readonly Case[] = [
+  {
+    code: "no_endpoint",
+    severity: "error",
+    provoke: async ({ send, settle }) => {
+      await send();
+      await settle();
+    },
+    remedy: register,
+  },
+  {
+    code: "type_not_subscribed",
+    severity: "error",
+    provoke: async ({ control, send, settle }) => {
+      await control("POST endpoints", types("http://localhost:1/", "domain.updated"));
+      await send();
+      await settle();
+    },
+    remedy: register,
+  },
+  {
+    code: "all_archived",
+    severity: "error",
+    provoke: async (sandbox) => {
+      await sandbox.endpoint("http://localhost:1/");
+      await archiveAll(sandbox);
+      await sandbox.send();
+      await sandbox.settle();
+    },
+    remedy: register,
+  },
+  {
+    code: "not_emitted",
+    severity: "error",
+    provoke: async ({ control, send, settle }) => {
+      await control("POST assumptions/A-04", { value: "none" });
+      await send();
+      await settle();
+    },
+    remedy: async ({ control }, route) => {
+      expect(route).toBe("POST /_sandbox/assumptions/A-04");
+      await control("POST assumptions/A-04", { value: "named" });
+    },
+  },
+  {
+    code: "url_refused",
+    severity: "error",
+    provoke: async (sandbox) => {
+      await sandbox.endpoint((await receiver()).url);
+      await sandbox.control("POST assumptions/A-21", { value: "strict" });
+      await sandbox.send();
+      await sandbox.settle();
+    },
+    remedy: archiveAll,
+  },
+  {
+    code: "fault_waiting",
+    severity: "warning",
+    provoke: ({ control }) =>
+      control("POST faults", { target: "POST /v1/emails", kind: "reset", times: 2 }),
+    remedy: ({ call }, route) => {
+      expect(route).toMatch(/^POST \/_sandbox\/faults\/fault_\w+\/cancel$/);
+      return call(route);
+    },
+  },
+  {
+    code: "receiver_refused_connection",
+    severity: "error",
+    provoke: (sandbox) => sendTo(sandbox, "http://127.0.0.1:1/webhooks"),
+    remedy: async (sandbox, route) => {
+      expect(route).toMatch(/^POST \/_sandbox\/deliveries\/dlv_\w+\/run-now$/);
+      sandbox.sandbox.deliverTo(() => new Response());
+      await sandbox.call(route);
+      await sandbox.settle();
+    },
+  },
+  {
+    code: "receiver_responds_4xx",
+    severity: "error",
+    provoke: async (sandbox) =>
+      sendTo(
+        sandbox,
+        (await receiver(401, { text: '{"error":{"code":"signature_mismatch"}}' })).url,
+      ),
+    remedy: async (sandbox, route) => {
+      expect(route).toMatch(/^POST .+\/attempts\/1\/explain$/);
+      const { body } = await sandbox.call(route, { value: "sha256=0" });
+      expect(body.verdict).toBe("unknown");
+      await archiveAll(sandbox);
+    },
+  },
+  {
+    code: "receiver_slow",
+    severity: "error",
+    provoke: async (sandbox) => {
+      await sandbox.control("POST assumptions/A-10", { value: "timeout:1s" });
+      sandbox.sandbox.deliverTo(() => new Promise<Response>(() => {}));
+      await sendTo(sandbox, "http://127.0.0.1:1/webhooks");
+      await sandbox.sandbox.clock.advance(1_000);
+    },
+    remedy: async (sandbox, route) => {
+      expect(route).toBe("POST /_sandbox/assumptions/A-10");
+      sandbox.sandbox.deliverTo(() => new Response());
+      await sandbox.sandbox.clock.advance(200_000);
+    },
+  },
+  {
+    code: "clock_stands_still",
+    severity: "warning",
+    provoke: async (sandbox) => sendTo(sandbox, (await receiver([500, 500, 200])).url),
+    remedy: async ({ control }, route) => {
+      expect(route).toBe("POST /_sandbox/clock");
+      await control("POST clock", { to: "next" });
+    },
+  },
+  {
+    code: "waiting",
+    severity: "info",
+    provoke: async (sandbox) => {
+      await sendTo(sandbox, (await receiver([500, 500, 200])).url);
+      await sandbox.control("POST clock", { mode: "real" });
+    },
+    remedy: ({ control }) => control("POST clock", { to: "next" }),
+  },
+  {
+    code: "call_rejected",
+    severity: "error",
+    provoke: ({ call }) => call("POST /v1/emails", {}),
+    remedy: async ({ call, send }, route) => {
+      const { body } = await call(route);
+      expect(JSON.parse(body.response.body.text).error.code).toBe("invalid_request");
+      await send();
+    },
+  },
+  {
+    code: "wrong_base_url",
+    severity: "warning",
+    provoke: ({ call }) => call("GET /v1/sends/send_x"),
+    remedy: ({ send }) => send(),
+  },
+  {
+    code: "wrong_base_url",
+    severity: "error",
+    provoke: ({ call }) => call("POST /emails", {}),
+    remedy: async ({ sandbox, send }) => {
+      await sandbox.clock.advance(1);
+      await send();
+    },
+  },
+];
+
+describe("a finding", () => {
+  test.each(cases)("$code ($severity) is made, and its remedy removes it", async (row) => {
+    const sandbox = await open();
+    const health = async () => (await sandbox.control("GET overview")).body.health;
+    expect(await health()).toEqual([]);
+    await row.provoke(sandbox);
+    const found = (await health()).find(({ code }: { code: string }) => code === row.code);
+    expect(found).toMatchObject({
+      severity: row.severity,
+      text: expect.stringMatching(/^[A-Z\d].+\.$|^\w+\.\w+ was raised.+\.$/),
+      remedy: {
+        text: expect.stringMatching(/\.$/),
+        route: expect.stringMatching(/^(GET|POST) \//),
+      },
+    });
+    await row.remedy(sandbox, found.remedy.route);
+    expect((await health()).map(({ code }: { code: string }) => code)).not.toContain(row.code);
+  });
+
+  test("names the code that the receiver gave, and the item", async () => {
+    const sandbox = await open();
+    const { url } = await receiver(401, { text: '{"error":{"code":"signature_mismatch"}}' });
+    await sendTo(sandbox, url);
+    const [finding] = (await sandbox.control("GET overview")).body.health;
+    expect(finding.text).toBe(`The receiver at ${url} responded with 401 signature_mismatch.`);
+    expect((await sandbox.control(`GET deliveries/${finding.item}`)).body.url).toBe(url);
+  });
+
+  test("is not made of an attempt that was tampered with, or that a fault hit", async () => {
+    const sandbox = await open({ assumptions: { "A-04": { "send.sent": "email.sent" } } });
+    const { url } = await receiver([200, 401, 200]);
+    const { id } = await sandbox.endpoint(url);
+    await sandbox.send();
+    await sandbox.settle();
+    const [{ deliveries }] = (await sandbox.control("GET timeline")).body.data[0].events;
+    await sandbox.control(`POST deliveries/${deliveries[0].id}/send`, { tamper: "missing" });
+    await sandbox.settle();
+    await sandbox.control("POST faults", { target: id, kind: "refused" });
+    await sandbox.control(`POST deliveries/${deliveries[0].id}/send`);
+    await sandbox.settle();
+    expect((await sandbox.control("GET overview")).body.health).toMatchObject([
+      { code: "not_emitted", severity: "info" },
+    ]);
+  });
+
+  test("is no error if another event of the same call was delivered", async () => {
+    const sandbox = await open();
+    await sandbox.control("POST endpoints", types((await receiver()).url, "email.delivered"));
+    await sandbox.send();
+    await sandbox.settle();
+    expect((await sandbox.control("GET overview")).body.health).toMatchObject([
+      { code: "type_not_subscribed", severity: "info" },
+    ]);
+  });
+
+  test("is one of at most five, worst first, receivers before others, one for each endpoint", async () => {
+    const sandbox = await open();
+    const { control, call, send, settle, endpoint } = sandbox;
+    const urls = ["http://127.0.0.1:1/a", "http://127.0.0.1:1/b", (await receiver(404)).url];
+    for (const url of urls) await endpoint(url);
+    await send();
+    await settle();
+    await control("POST faults", { target: "POST /v1/emails", kind: "reset" });
+    await call("GET /v1/sends/send_x");
+    await call("POST /emails", {});
+    await call("POST /v1/webhook-endpoints", {});
+    const health = (await control("GET overview")).body.health as {
+      readonly code: string;
+      readonly text: string;
+    }[];
+    expect(health.map(({ code }) => code)).toEqual([
+      "receiver_refused_connection",
+      "receiver_refused_connection",
+      "receiver_responds_4xx",
+      "wrong_base_url",
+      "call_rejected",
+    ]);
+    for (const [index, url] of urls.entries()) expect(health[index]?.text).toContain(url);
+  });
+});
