@@ -38,7 +38,7 @@ describe("a function that receives the deliveries", () => {
     await send();
     await clock.advance(0);
     const [delivery] = await deliveries();
-    const { body } = await control(`GET deliveries/${delivery.id}/attempts/1`);
+    const { body } = await control(`GET deliveries/${delivery?.id}/attempts/1`);
     expect(body.error).toEqual({ kind, text });
   });
 

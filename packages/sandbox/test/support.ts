@@ -8,17 +8,20 @@ import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import type { Sandbox, SandboxOptions } from "@svc-webhooks/sandbox";
 import { onTestFinished } from "vitest";
+import type { BodyOf, Call, Fault, WebhookEvent } from "./responses.js";
 
-// The tests name the members that they expect.
-// oxlint-disable-next-line typescript/no-explicit-any
-export type Json = any;
-
-export interface Reply {
+export interface Reply<Body = unknown> {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
   /** The parsed text; undefined if it is not JSON. */
-  readonly body: Json;
+  readonly body: Body;
+}
+
+/** @throws Error if there is no value */
+export function present<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error("There is no such value.");
+  return value;
 }
 
 export const apiKey = "svc_live_0123456789abcdef";
@@ -33,7 +36,7 @@ export const email = {
 
 export const allTypes = ["email.sent", "email.delivered", "domain.updated"];
 
-const parsed = (text: string): Json => {
+const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -61,11 +64,11 @@ export async function open(options: SandboxOptions = {}) {
   const { sandbox, url, lines } = await openSandbox(options);
 
   /** Calls `"POST /v1/domains"` with an API key; a header of null is left out. */
-  async function call(
-    route: string,
+  async function call<Route extends string>(
+    route: Route,
     body?: unknown,
     headers: Readonly<Record<string, string | null | undefined>> = {},
-  ): Promise<Reply> {
+  ): Promise<Reply<BodyOf<Route>>> {
     const [method = "", path = ""] = route.split(" ");
     const all = Object.entries({
       authorization: `Bearer ${apiKey}`,
@@ -80,19 +83,25 @@ export async function open(options: SandboxOptions = {}) {
       body: isRaw ? body : body === undefined ? null : JSON.stringify(body),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: parsed(text) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: parsed(text) as BodyOf<Route>,
+    };
   }
   /** A control route: `"GET overview"`. */
-  const control = (route: string, body?: unknown) => call(route.replace(" ", " /_sandbox/"), body);
+  const control = async <Route extends string>(route: Route, body?: unknown) =>
+    (await call(route.replace(" ", " /_sandbox/"), body)) as Reply<BodyOf<Route>>;
   /** The calls of the timeline, oldest first. */
-  async function calls(): Promise<Json[]> {
-    const all: Json[] = [];
-    let page: Json;
+  async function calls(): Promise<Call[]> {
+    const all: Call[] = [];
+    let before = "";
     do {
-      const after = page ? `&before=${page.next_cursor}` : "";
-      page = (await control(`GET timeline?limit=100${after}`)).body;
-      all.push(...page.data);
-    } while (page.has_more);
+      const { body } = await control(`GET timeline?limit=100${before}`);
+      all.push(...body.data);
+      before = body.has_more ? `&before=${body.next_cursor}` : "";
+    } while (before !== "");
     return all.toReversed();
   }
   async function register(target: string, ...types: string[]) {
@@ -100,12 +109,9 @@ export async function open(options: SandboxOptions = {}) {
     const created = { url: target, event_types };
     const { status, body } = await call("POST /v1/webhook-endpoints", created);
     if (status !== 201) throw new Error(`The endpoint was refused: ${JSON.stringify(body)}`);
-    return {
-      id: body.webhook_endpoint.webhook_endpoint_id as string,
-      secret: body.secret as string,
-    };
+    return { id: body.webhook_endpoint.webhook_endpoint_id, secret: body.secret };
   }
-  const sourceEvents = async () => (await calls()).flatMap(({ events }) => events as Json[]);
+  const sourceEvents = async () => (await calls()).flatMap(({ events }) => events);
   return {
     sandbox,
     clock: sandbox.clock,
@@ -115,21 +121,20 @@ export async function open(options: SandboxOptions = {}) {
     control,
     calls,
     sourceEvents,
-    deliveries: async () =>
-      (await sourceEvents()).flatMap(({ deliveries }) => deliveries as Json[]),
+    deliveries: async () => (await sourceEvents()).flatMap(({ deliveries }) => deliveries),
     /** The ids of all sends, oldest first. */
     sends: async (): Promise<string[]> =>
       Array.from(new Set((await calls()).flatMap(({ send }) => send?.id ?? []))),
     send: (changes: object = {}, headers: Readonly<Record<string, string | null>> = {}) =>
       call("POST /v1/emails", { ...email, ...changes }, headers),
     /** Orders a fault, by default of the next email; returns its record. */
-    fault: async (kind: string, more: object = {}): Promise<Json> =>
+    fault: async (kind: string, more: object = {}): Promise<Fault> =>
       (await control("POST faults", { target: "POST /v1/emails", kind, ...more })).body,
     register,
     /** Registers an endpoint for all types. */
     endpoint: (target: string) => register(target, ...allTypes),
     /** The public deliveries, oldest first. */
-    events: async (query = ""): Promise<Json[]> =>
+    events: async (query = ""): Promise<WebhookEvent[]> =>
       (await call(`GET /v1/webhook-events?limit=100${query}`)).body.data.toReversed(),
     /** Runs what is due now. */
     settle: () => sandbox.clock.advance(0),
@@ -183,7 +188,7 @@ export async function subscribed(respond: Respond = 200, options: SandboxOptions
   const opened = await open(options);
   const target = await receiver(respond, { clock: opened.clock });
   const { id, secret } = await opened.register(target.url, ...allTypes);
-  return { ...opened, ...target, id, secret, path: `/v1/webhook-endpoints/${id}` };
+  return { ...opened, ...target, id, secret, path: `/v1/webhook-endpoints/${id}` as const };
 }
 
 /** Computes the signature without the packages of this repository. */

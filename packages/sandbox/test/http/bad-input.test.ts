@@ -2,7 +2,7 @@ import { dial } from "@svc-webhooks/kit/clients";
 import { until } from "@svc-webhooks/kit/until";
 import { describe, expect, test } from "vitest";
 import { emailRequest } from "../../src/service/schemas.js";
-import { apiKey, email, open, receiver, type Opened } from "../support.js";
+import { apiKey, email, open, receiver, type Opened, present } from "../support.js";
 
 /** Part of every body and path here, so that a log line that repeats one can be found. */
 const marker = "marker-of-this-request";
@@ -309,7 +309,7 @@ describe("on the wire", () => {
     await until(async () => (await opened.calls()).length === 1, "the head has arrived");
     expect((await opened.send({}, { "idempotency-key": "one" })).status).toBe(202);
     connection.destroy();
-    const first = async () => (await opened.calls())[0];
+    const first = async () => present((await opened.calls())[0]);
     await until(async () => (await first()).status !== 0, "the call has ended");
     expect(await first()).toMatchObject({ status: 400, code: "invalid_request" });
     expect(opened.lines.join()).not.toContain(marker);

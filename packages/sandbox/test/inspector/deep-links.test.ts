@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { receiver, type Json } from "../support.js";
+import { receiver, present } from "../support.js";
 import { all, attr, formOf, openPage, rawText, textOf, the, type Reply } from "./support.js";
 
 const detail = ({ dom }: Reply) => the(dom, "#detail");
@@ -11,9 +11,9 @@ async function story() {
   await opened.register(url, "email.sent");
   await opened.send();
   await opened.settle();
-  const call = (await opened.calls()).at(-1);
-  const [event] = call.events as Json[];
-  return { ...opened, got, sent: call, event, delivery: event.deliveries[0] };
+  const sent = present((await opened.calls()).at(-1));
+  const event = present(sent.events[0]);
+  return { ...opened, got, sent, event, delivery: present(event.deliveries[0]) };
 }
 
 let opened: Awaited<ReturnType<typeof story>>;
@@ -56,15 +56,15 @@ describe("a link to an item opens", () => {
   });
 
   test("an event that went nowhere, with the reason and the remedy", async () => {
-    const event = (opened.sent.events as Json[]).find(({ not_sent: reason }) => reason);
+    const event = present(opened.sent.events.find(({ not_sent: reason }) => reason));
     const page = await opened.get(`/?item=${event.id}`);
     expect(textOf(detail(page))).toContain("Not sent: no endpoint subscribes to it.");
     expect(attr(the(page.dom, "#about .verdict a"), "href")).toBe("#new-endpoint");
     await opened.control("POST assumptions/A-04", { value: "none" });
     await opened.send();
     await opened.settle();
-    const [latest] = (await opened.calls()).at(-1).events;
-    const other = await opened.get(`/?item=${latest.id}`);
+    const latest = (await opened.calls()).at(-1)?.events[0];
+    const other = await opened.get(`/?item=${latest?.id}`);
     expect(textOf(detail(other))).toContain("Not raised (A-04).");
     expect(all(other.dom, "#about .verdict a").map((link) => attr(link, "href"))).toEqual([
       "#A-04",
@@ -171,7 +171,7 @@ describe("pages of the timeline", () => {
     const first = await opened.get("/");
     const older = attr(the(first.dom, "#older"), "href");
     const second = await opened.get(older);
-    const all105 = (await opened.calls()).map(({ id }) => id as string).toReversed();
+    const all105 = (await opened.calls()).map(({ id }) => id).toReversed();
     expect([...ids(first), ...ids(second)]).toEqual(all105);
     expect(ids(first)).toHaveLength(100);
     expect(textOf(the(first.dom, "#more"))).toContain("100 of 105 calls shown");
@@ -267,7 +267,7 @@ describe("a body over 16 KiB", () => {
     const text = "x".repeat(30_000);
     await sandbox.send({ text });
     await sandbox.settle();
-    const [{ id }] = await sandbox.deliveries();
+    const { id } = present((await sandbox.deliveries())[0]);
     const page = await sandbox.get(`/?item=${id}`);
     const response = the(page.dom, "#response");
     expect(textOf(response)).toContain("16,384 of 20,000 bytes are shown. Show all that are kept");
@@ -288,7 +288,7 @@ describe("a body over 16 KiB", () => {
     await sandbox.register(url, "email.sent");
     await sandbox.send();
     await sandbox.settle();
-    const [{ id }] = await sandbox.deliveries();
+    const { id } = present((await sandbox.deliveries())[0]);
     const page = await sandbox.get(`/?item=${id}&full=true`);
     expect(textOf(the(page.dom, "#response"))).toMatch(/65,536 of [\d,]{6,9} bytes are shown/);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { actionNames as names } from "../../src/control/actions.js";
 import { raw } from "../http/raw-request.js";
-import { receiver, type Respond } from "../support.js";
+import { receiver, type Respond, present } from "../support.js";
 import {
   all,
   attr,
@@ -71,7 +71,11 @@ async function delivered(respond: Respond, text = "") {
   await opened.send();
   await opened.settle();
   const [delivery] = await opened.deliveries();
-  return { ...opened, page: await opened.get(`/?item=${delivery.id}`), id: delivery.id as string };
+  return {
+    ...opened,
+    page: await opened.get(`/?item=${delivery?.id}`),
+    id: delivery?.id as string,
+  };
 }
 
 const withQuery = (params: Record<string, string>) => `/?${new URLSearchParams(params).toString()}`;
@@ -86,7 +90,7 @@ describe("a hostile text is shown and has no effect as", () => {
     const pages = await inert(opened);
     expect(marks(pages[0] as Reply, "#timeline")).toEqual(new Set(["RLO", "ZWSP", "RLI"]));
     expect(textOf(the((pages[0] as Reply).dom, "#timeline"))).toContain(markup);
-    const { id } = (await opened.calls()).at(-1).send;
+    const { id } = present((await opened.calls()).at(-1)).send;
     const shown = await opened.get(`/?item=${id}`);
     expect(textOf(the(shown.dom, "title"))).toContain(`${markup}‹RLO›‹ZWSP›‹RLI›<b>`);
   });
@@ -151,7 +155,7 @@ describe("a hostile text is shown and has no effect as", () => {
     await opened.settle();
     const [page] = await inert(opened);
     expect(textOf(the((page as Reply).dom, "#endpoints"))).toContain(`/${part}?${part}`);
-    await opened.control(`POST endpoints/${data[0].webhook_endpoint_id}/archive`);
+    await opened.control(`POST endpoints/${data[0]?.webhook_endpoint_id}/archive`);
     await opened.send();
     await opened.settle();
     await inert(opened);
@@ -280,7 +284,7 @@ describe("a hostile mail", () => {
     const opened = await openPage();
     await opened.send({ html });
     await opened.settle();
-    const { id } = (await opened.calls()).at(-1).send;
+    const { id } = present((await opened.calls()).at(-1)).send;
     const page = await opened.get(`/?item=${id}`);
     expect(changes(page)).toEqual([]);
     const frame = the(page.dom, "iframe");
@@ -303,7 +307,7 @@ describe("a hostile mail", () => {
     const opened = await openPage();
     await opened.send({ html });
     await opened.settle();
-    const { id } = (await opened.calls()).at(-1).send;
+    const { id } = present((await opened.calls()).at(-1)).send;
     const page = await opened.get(`/?item=${id}`);
     const links = the(page.dom, "#links");
     expect(all(links, "li").map(textOf)).toEqual([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { present } from "../support.js";
 import { actionNames as names, type ActionName } from "../../src/control/actions.js";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
-import type { Json } from "../support.js";
 import {
   all,
   attr,
@@ -24,15 +24,15 @@ async function story(options: SandboxOptions = {}) {
   await opened.call("POST /v1/domains", { domain_name: "mail.example.test" });
   await opened.send();
   await opened.settle();
-  const fault: Json = await opened.fault("status", { target: "POST /v1/emails" });
+  const fault = await opened.fault("status", { target: "POST /v1/emails" });
   const deliveries = await opened.deliveries();
   return {
     ...opened,
     endpoint,
-    domain: (await opened.control("GET domains")).body.data[0].domain_id as string,
-    fault: fault.id as string,
-    waiting: deliveries.find(({ state }) => state === "pending").id as string,
-    succeeded: deliveries.find(({ state }) => state === "succeeded").id as string,
+    domain: (await opened.control("GET domains")).body.data[0]?.domain_id as string,
+    fault: fault.id,
+    waiting: present(deliveries.find(({ state }) => state === "pending")).id,
+    succeeded: present(deliveries.find(({ state }) => state === "succeeded")).id,
   };
 }
 

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { until } from "@svc-webhooks/kit/until";
-import type { Json } from "../support.js";
+import { present } from "../support.js";
 import { busy, fieldsOf, formOf, openPage, textOf, the, type Reply } from "./support.js";
 
 type Opened = Awaited<ReturnType<typeof openPage>>;
 
 /** Every page, part, control route, command and mail of a sandbox. */
 async function everything({ control, get, lines }: Opened): Promise<string[]> {
-  const calls: Json[] = (await control("GET timeline?limit=100")).body.data;
-  const events: Json[] = calls.flatMap((call) => call.events);
-  const deliveries: Json[] = events.flatMap((event) => event.deliveries);
-  const sends: Json[] = calls.flatMap(({ send }) => send ?? []);
+  const calls = (await control("GET timeline?limit=100")).body.data;
+  const events = calls.flatMap((call) => call.events);
+  const deliveries = events.flatMap((event) => event.deliveries);
+  const sends = calls.flatMap(({ send }) => send ?? []);
   const lists = [
     "",
     "overview",
@@ -32,7 +32,7 @@ async function everything({ control, get, lines }: Opened): Promise<string[]> {
     ...deliveries.map(({ id }) => `deliveries/${id}?full=true`),
     ...attempts.flatMap((path) => [`${path}?full=true`, `${path}/curl`]),
   ];
-  const ids = [...calls, ...sends, ...events, ...deliveries].map(({ id }) => id as string);
+  const ids = [...calls, ...sends, ...events, ...deliveries].map(({ id }) => id);
   const parts = ["header", "health", "timeline", "detail", "setup"].map((part) => `part=${part}`);
   const addresses = [
     "/",
@@ -69,7 +69,7 @@ describe("a signing secret", () => {
     const page = await opened.get();
     const created = await opened.submit(page, formOf(page, "create-endpoint"), registered);
     const { data } = (await opened.control("GET endpoints")).body;
-    const { webhook_endpoint_id: id } = data.find(({ url }: Json) => url === registered.url);
+    const { webhook_endpoint_id: id } = present(data.find(({ url }) => url === registered.url));
     const rotated = await opened.submit(created, formOf(created, "rotate-secret", { id }));
     const archived = await opened.submit(rotated, formOf(rotated, "archive", { id }));
     const left = await opened.follow(archived);
@@ -114,7 +114,7 @@ describe("a signing secret", () => {
     await opened.endpoint("http://localhost:3000/");
     const page = await opened.get();
     const fields = [...fieldsOf(formOf(page, "rotate-secret"))];
-    const hint = async () => (await opened.control("GET endpoints")).body.data[0].secret_hint;
+    const hint = async () => (await opened.control("GET endpoints")).body.data[0]?.secret_hint;
     await opened.post("/", fields);
     const rotated = await hint();
     expect((await opened.post("/", fields)).status).toBe(303);

@@ -11,7 +11,7 @@ describe("the page", () => {
     for (let n = 0; n < 100; n += 1) await opened.send({ subject: `Your receipt, number ${n}` });
     await opened.settle();
     const [newest] = (await opened.deliveries()).toReversed();
-    const page = await opened.get(`/?item=${newest.id}`);
+    const page = await opened.get(`/?item=${newest?.id}`);
     expect(all(page.dom, "#calls .call")).toHaveLength(100);
     expect(all(page.dom, "#calls .chip.ok")).toHaveLength(200);
     const plain = await opened.get("/");

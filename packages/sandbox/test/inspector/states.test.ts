@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
-import { newFile, receiver, type Respond } from "../support.js";
+import { newFile, receiver, type Respond, present } from "../support.js";
 import {
   all,
   attr,
@@ -24,7 +24,7 @@ async function delivered(respond: Respond, text = "", options: SandboxOptions = 
   await opened.send();
   await opened.settle();
   const [delivery] = await opened.deliveries();
-  const id = delivery.id as string;
+  const id = delivery?.id as string;
   return { ...opened, receiver: url, id, show: () => opened.get(`/?item=${id}`) };
 }
 
@@ -99,7 +99,7 @@ describe("a timeline without a call", () => {
   test("keeps the filter in its form, and the form keeps the item", async () => {
     const opened = await openPage();
     await opened.send();
-    const [{ id }] = await opened.calls();
+    const { id } = present((await opened.calls())[0]);
     const page = await opened.get(`/?state=not_sent&type=email.sent&q=receipt&item=${id}`);
     const fields = fieldsOf(the(page.dom, "form[role=search]"));
     expect(Object.fromEntries(fields)).toEqual({
@@ -129,7 +129,7 @@ describe("a page on which nothing is chosen", () => {
     await opened.control("POST clock", { to: "next" });
     const success = await shown();
     expect(textOf(success)).toMatch(/^The newest delivery: email\.sent\./);
-    expect(href(success)).toBe(`/?item=${newest.id}#detail`);
+    expect(href(success)).toBe(`/?item=${newest?.id}#detail`);
   });
 });
 
@@ -159,7 +159,7 @@ describe("a sandbox without faults", () => {
     await opened.send();
     await opened.settle();
     await opened.clock.advance(60_000);
-    const [{ id, attempts }] = await opened.deliveries();
+    const { id, attempts } = present((await opened.deliveries())[0]);
     expect(attempts.map(({ status }: { status: number }) => status)).toEqual([500, 500, 200]);
     expect(got).toHaveLength(1);
     const shown = await opened.get(`/?item=${id}`);
@@ -172,7 +172,7 @@ describe("an item that is not stored", () => {
   test("may have been dropped: the page says how many calls were", async () => {
     const opened = await openPage({ maxDeliveries: 20 });
     await opened.send();
-    const [{ id }] = await opened.calls();
+    const { id } = present((await opened.calls())[0]);
     for (let n = 0; n < 120; n += 1) await opened.send();
     await opened.settle();
     const { dropped } = (await opened.control("GET overview")).body;
@@ -221,7 +221,7 @@ describe("an item that is not stored", () => {
     await opened.send();
     await opened.settle();
     const [event] = await opened.events();
-    const page = await opened.get(`/?item=${event.event_id}`);
+    const page = await opened.get(`/?item=${event?.event_id}`);
     expect(detail(page)).toContain("Several deliveries have this event id (A-27).");
     expect(attr(the(page.dom, "#missing a.as"), "href")).toBe("#A-27");
   });
@@ -260,7 +260,7 @@ describe("a failed attempt says in words what happened", () => {
     await opened.register("http://127.0.0.1:1/", "email.sent");
     await opened.send();
     await opened.settle();
-    const [{ id }] = await opened.deliveries();
+    const { id } = present((await opened.deliveries())[0]);
     const page = await opened.get(`/?item=${id}`);
     expect(textOf(the(page.dom, "#response"))).toContain(
       "Connection refused. Nothing listens on port 1 of 127.0.0.1.",
@@ -274,7 +274,7 @@ describe("a failed attempt says in words what happened", () => {
     await opened.register("http://127.0.0.1:1/", "email.sent");
     await opened.send();
     await opened.settle();
-    const [{ id }] = await opened.deliveries();
+    const { id } = present((await opened.deliveries())[0]);
     const during = await opened.get(`/?item=${id}`);
     expect(textOf(the(during.dom, "#calls .chip.half"))).toBe("1 sending");
     expect(detail(during)).toContain("An attempt is being sent.");
@@ -291,7 +291,7 @@ describe("a delivery that waits", () => {
   test("has its next attempt as an absolute time and as a duration, in each place", async () => {
     const opened = await delivered([500, 200]);
     const page = await opened.show();
-    const [{ next }] = await opened.deliveries();
+    const { next } = present((await opened.deliveries())[0]);
     const due = all(page.dom, "time[data-due]").filter((one) => attr(one, "datetime") === next.at);
     expect(due.length).toBeGreaterThanOrEqual(3);
     for (const one of due) {

@@ -1,5 +1,5 @@
 import { defaultTreeAdapter, html as names, parse, type DefaultTreeAdapterTypes } from "parse5";
-import { open, receiver, type Json, type Opened } from "../support.js";
+import { open, receiver, type Opened } from "../support.js";
 
 export type Element = DefaultTreeAdapterTypes.Element;
 type Node = DefaultTreeAdapterTypes.Node;
@@ -203,9 +203,9 @@ export function problems({ dom, html, url }: Reply, routes: readonly string[]): 
 }
 
 /** All deliveries with their event's type, the oldest first. */
-export const deliveriesOf = async (opened: Opened): Promise<Json[]> =>
+export const deliveriesOf = async (opened: Opened) =>
   (await opened.sourceEvents()).flatMap(({ type, deliveries }) =>
-    deliveries.map((one: object) => ({ ...one, type })),
+    deliveries.map((one) => ({ ...one, type })),
   );
 
 export const openPage = async (options: Parameters<typeof open>[0] = {}) => {
@@ -256,7 +256,7 @@ export async function busy(options: Parameters<typeof open>[0] = {}) {
   const rotated = await call(`POST /v1/webhook-endpoints/${first}:rotate-secret`);
   secrets.push(rotated.body.secret);
   const [delivery] = await opened.deliveries();
-  const sendAgain = (body: object) => control(`POST deliveries/${delivery.id}/send`, body);
+  const sendAgain = (body: object) => control(`POST deliveries/${delivery?.id}/send`, body);
   await sendAgain({ times: 60, concurrent: true });
   await settle();
   await sendAgain({ tamper: "wrong_secret" });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { resolveOptions } from "../../src/options.js";
 import { createRelay } from "../../src/mail/relay.js";
 import { badServer, historyOf, mailbox, noteOf } from "./mailbox.js";
-import { email, newFile, open, subscribed, type Json } from "../support.js";
+import { email, newFile, open, subscribed } from "../support.js";
 import { newWorld } from "../world.js";
 
 test("an accepted email reaches the SMTP server with its addresses, subject and bodies", async () => {
@@ -40,10 +40,12 @@ test("the result is one line in the history, and changes nothing else", async ()
   );
   const { status, history } = await historyOf(running, body.send_id);
   expect(status).toBe("delivered");
-  expect(
-    history.filter(({ note }: Json) => note === undefined).map((entry: Json) => entry.status),
-  ).toEqual(["accepted", "sent", "delivered"]);
-  expect(history.find(({ note }: Json) => note !== undefined)).toMatchObject({
+  expect(history.filter(({ note }) => note === undefined).map((entry) => entry.status)).toEqual([
+    "accepted",
+    "sent",
+    "delivered",
+  ]);
+  expect(history.find(({ note }) => note !== undefined)).toMatchObject({
     status: expect.stringMatching(/^(?:accepted|sent|delivered)$/),
     note: `relayed to ${place}`,
   });

@@ -4,7 +4,8 @@ import { until } from "@svc-webhooks/kit/until";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { expect, onTestFinished } from "vitest";
 import { key, valid } from "../network/certificates.js";
-import { type Json, type Opened } from "../support.js";
+import type { Send } from "../responses.js";
+import type { Opened } from "../support.js";
 
 export interface Mail {
   readonly from: string;
@@ -80,7 +81,7 @@ export async function badServer(connected: (socket: Socket) => void): Promise<{
 }
 
 /** The status of a send. */
-export const historyOf = async ({ call }: Opened, id: string): Promise<Json> =>
+export const historyOf = async ({ call }: Opened, id: string): Promise<Send> =>
   (await call(`GET /v1/sends/${id}`)).body;
 
 /** Sends an email, and waits for the line of the relay in its history. */
@@ -90,7 +91,7 @@ export async function noteOf(opened: Opened, changes: object = {}): Promise<stri
   let note: string | undefined;
   await until(async () => {
     const { history } = await historyOf(opened, body.send_id);
-    note = history.find((entry: Json) => entry.note !== undefined)?.note;
+    note = history.find((entry) => entry.note !== undefined)?.note;
     return note !== undefined;
   }, "the history has a line of the relay");
   return note ?? "";

@@ -2,7 +2,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect, test } from "vitest";
 import { choices, documentOf, operationsOf, type Document } from "./document.js";
-import { allTypes, email, receiver, open, type Reply, type Json, type Opened } from "../support.js";
+import type { BodyOf, WebhookEvent } from "../responses.js";
+import { allTypes, email, receiver, open, type Reply, type Opened } from "../support.js";
 
 /** Forbids the properties that a schema does not have, so that no response has an undocumented field. */
 function closed(value: unknown): unknown {
@@ -27,7 +28,8 @@ function matcher(document: Document) {
 }
 
 /** The first item of a list in either form of A-15. */
-const firstOf = (list: Json) => (list.data ?? list)[0];
+const firstOf = (list: BodyOf<"GET /v1/webhook-events"> | readonly WebhookEvent[]) =>
+  "data" in list ? list.data[0] : list[0];
 
 /** Calls that together get each response of each operation, but 503 and `default`. */
 async function everyResponse(
@@ -35,7 +37,11 @@ async function everyResponse(
   operations: readonly string[],
   see: (operation: string, reply: Reply) => void,
 ): Promise<void> {
-  const ask = async (route: string, body?: unknown, headers?: Record<string, string | null>) => {
+  const ask = async <Route extends string>(
+    route: Route,
+    body?: unknown,
+    headers?: Record<string, string | null>,
+  ) => {
     const [bare = ""] = route.split("?");
     const operation = operations.find((template) =>
       new RegExp(`^${template.replaceAll(/\{\w+\}/g, String.raw`[\w{}]+`)}$`).test(bare),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { receiver, open, type Opened } from "../support.js";
+import { receiver, open, type Opened, present } from "../support.js";
 
 interface Case {
   readonly code: string;
@@ -117,7 +117,9 @@ const cases: readonly Case[] = [
       ),
     remedy: async (sandbox, route) => {
       expect(route).toMatch(/^POST .+\/attempts\/1\/explain$/);
-      const { body } = await sandbox.call(route, { value: "sha256=0" });
+      const { body } = await sandbox.call(route as "POST deliveries/x/explain", {
+        value: "sha256=0",
+      });
       expect(body.verdict).toBe("unknown");
       await archiveAll(sandbox);
     },
@@ -160,7 +162,7 @@ const cases: readonly Case[] = [
     severity: "error",
     provoke: ({ call }) => call("POST /v1/emails", {}),
     remedy: async ({ call, send }, route) => {
-      const { body } = await call(route);
+      const { body } = await call(route as "GET calls/x");
       expect(JSON.parse(body.response.body.text).error.code).toBe("invalid_request");
       await send();
     },
@@ -197,7 +199,7 @@ describe("a finding", () => {
         route: expect.stringMatching(/^(GET|POST) \//),
       },
     });
-    await row.remedy(sandbox, found.remedy.route);
+    await row.remedy(sandbox, present(found).remedy.route);
     expect((await health()).map(({ code }: { code: string }) => code)).not.toContain(row.code);
   });
 
@@ -206,8 +208,8 @@ describe("a finding", () => {
     const { url } = await receiver(401, { text: '{"error":{"code":"signature_mismatch"}}' });
     await sendTo(sandbox, url);
     const [finding] = (await sandbox.control("GET overview")).body.health;
-    expect(finding.text).toBe(`The receiver at ${url} responded with 401 signature_mismatch.`);
-    expect((await sandbox.control(`GET deliveries/${finding.item}`)).body.url).toBe(url);
+    expect(finding?.text).toBe(`The receiver at ${url} responded with 401 signature_mismatch.`);
+    expect((await sandbox.control(`GET deliveries/${finding?.item}`)).body.url).toBe(url);
   });
 
   test("is not made of an attempt that was tampered with, or that a fault hit", async () => {
@@ -216,11 +218,11 @@ describe("a finding", () => {
     const { id } = await sandbox.endpoint(url);
     await sandbox.send();
     await sandbox.settle();
-    const [{ deliveries }] = (await sandbox.control("GET timeline")).body.data[0].events;
-    await sandbox.control(`POST deliveries/${deliveries[0].id}/send`, { tamper: "missing" });
+    const deliveries = (await sandbox.control("GET timeline")).body.data[0]?.events[0]?.deliveries;
+    await sandbox.control(`POST deliveries/${deliveries?.[0]?.id}/send`, { tamper: "missing" });
     await sandbox.settle();
     await sandbox.control("POST faults", { target: id, kind: "refused" });
-    await sandbox.control(`POST deliveries/${deliveries[0].id}/send`);
+    await sandbox.control(`POST deliveries/${deliveries?.[0]?.id}/send`);
     await sandbox.settle();
     expect((await sandbox.control("GET overview")).body.health).toMatchObject([
       { code: "not_emitted", severity: "info" },
@@ -248,10 +250,7 @@ describe("a finding", () => {
     await call("GET /v1/sends/send_x");
     await call("POST /emails", {});
     await call("POST /v1/webhook-endpoints", {});
-    const health = (await control("GET overview")).body.health as {
-      readonly code: string;
-      readonly text: string;
-    }[];
+    const health = (await control("GET overview")).body.health;
     expect(health.map(({ code }) => code)).toEqual([
       "receiver_refused_connection",
       "receiver_refused_connection",

@@ -2,7 +2,7 @@ import { createReceiver, verify } from "@svc-webhooks/core";
 import { listen } from "@svc-webhooks/kit/servers";
 import { webhooks } from "@svc-webhooks/node";
 import { describe, expect, test } from "vitest";
-import { type Json, email, apiKey, hmac, open, subscribed } from "../support.js";
+import { email, apiKey, hmac, open, subscribed } from "../support.js";
 
 // Each test states one fact of docs/interface.md; docs/interface-table.md refers to it by its title.
 
@@ -62,7 +62,7 @@ describe("deliveries", () => {
     const { call, values } = await first();
     const { data } = (await call("GET /v1/webhook-events")).body;
     expect(values("x-svc-event-id").toSorted()).toEqual(
-      data.map((item: Json) => item.event_id).toSorted(),
+      data.map((item) => item.event_id).toSorted(),
     );
   });
 

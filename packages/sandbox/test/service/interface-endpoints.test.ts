@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Json, allTypes, email, hmac, receiver, open, subscribed } from "../support.js";
+import { allTypes, email, hmac, receiver, open, subscribed } from "../support.js";
 
 // Each test states one fact of docs/interface.md; docs/interface-table.md refers to it by its title.
 
@@ -102,7 +102,7 @@ describe("webhook events", () => {
   test("the list of event types has the three named types", async () => {
     const { call } = await open();
     const { body } = await call("GET /v1/webhook-event-types");
-    expect(body.data.map(({ type }: Json) => type)).toEqual(allTypes);
+    expect(body.data.map(({ type }) => type)).toEqual(allTypes);
   });
 
   test("webhook_endpoint_id limits the list to the deliveries of one endpoint", async () => {
@@ -113,7 +113,7 @@ describe("webhook events", () => {
     await settle();
     expect((await call("GET /v1/webhook-events")).body.data).toHaveLength(4);
     const { data } = (await call(`GET /v1/webhook-events?webhook_endpoint_id=${id}`)).body;
-    expect(data.map((item: Json) => item.webhook_endpoint_id)).toEqual([id, id]);
+    expect(data.map((item) => item.webhook_endpoint_id)).toEqual([id, id]);
   });
 
   test("a failed delivery is retried by its event_id", async () => {
