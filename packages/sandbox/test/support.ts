@@ -8,7 +8,7 @@ import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import type { Sandbox, SandboxOptions } from "@svc-webhooks/sandbox";
 import { onTestFinished } from "vitest";
-import type { BodyOf, Call, Fault, WebhookEvent } from "./responses.js";
+import type { BodyOf, Call, Fault, WebhookEvent } from "@svc-webhooks/kit/sandbox-responses";
 
 export interface Reply<Body = unknown> {
   readonly status: number;
@@ -16,12 +16,6 @@ export interface Reply<Body = unknown> {
   readonly text: string;
   /** The parsed text; undefined if it is not JSON. */
   readonly body: Body;
-}
-
-/** @throws Error if there is no value */
-export function present<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw new Error("There is no such value.");
-  return value;
 }
 
 export const apiKey = "svc_live_0123456789abcdef";

@@ -1,7 +1,8 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { lineOf, open, openInspector, type Json } from "./support.js";
+import { lineOf, open, openInspector } from "./support.js";
 
 /** The ways to use a control: with the mouse, or with keys alone. */
 interface Hand {
@@ -73,11 +74,12 @@ async function story() {
   await sandbox.clock.advance(0);
   const fault = await call("POST faults", { target: "POST /v1/domains", kind: "reset" });
   const deliveries = await opened.deliveries();
-  const inState = (state: string): string => deliveries.find((one) => one.state === state).id;
+  const inState = (state: string): string =>
+    present(deliveries.find((one) => one.state === state)).id;
   return {
     ...opened,
     endpoint,
-    fault: fault.id as string,
+    fault: fault.id,
     waiting: inState("pending"),
     succeeded: inState("succeeded"),
   };
@@ -297,7 +299,7 @@ async function stateOf({ call }: Story) {
   const text = JSON.stringify(all, (key, value: unknown) =>
     key === "ms" || key === "idempotency_key" ? undefined : value,
   );
-  const chosen = assumptions.filter((one: Json) => one.value !== one.default);
+  const chosen = assumptions.filter((one) => one.value !== one.default);
   // The times of a clock that runs differ too.
   return { lists: mode === "manual" ? JSON.parse(text) : undefined, mode, offset, chosen };
 }

@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { createHmac } from "node:crypto";
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import { compact, plantMistakes, type Planted } from "@svc-webhooks/kit/planted-mistakes";
@@ -26,7 +27,7 @@ async function rotated() {
   await call("POST assumptions/A-09", { value: "none" });
   await send();
   await sandbox.clock.advance(0);
-  const [{ id }] = await opened.deliveries();
+  const { id } = present((await opened.deliveries())[0]);
   /** Sends another body, and returns the id of its delivery. */
   const deliver = async (body: Uint8Array): Promise<string> => {
     const base64 = Buffer.from(body).toString("base64");
@@ -34,7 +35,7 @@ async function rotated() {
     await sandbox.clock.advance(0);
     return delivery.id;
   };
-  return { ...opened, id: id as string, secret, oldSecret, otherSecret, arrived, deliver };
+  return { ...opened, id: id, secret, oldSecret, otherSecret, arrived, deliver };
 }
 
 /** Pastes a value, and returns the id of the mistake that is named, if any, with the words. */

@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -12,10 +13,10 @@ async function openDelivery() {
   sandbox.deliverTo(() => new Response("no", { status: 500 }));
   await register("http://localhost:3000/webhooks", "email.sent");
   await send();
-  const [{ id }] = await deliveries();
+  const { id } = present((await deliveries())[0]);
   await visit(page, `/?item=${id}`);
   const update = async () => {
-    const { attempts } = (await deliveries())[0];
+    const { attempts } = present((await deliveries())[0]);
     await call(`POST /_sandbox/deliveries/${id}/send`, { times: 1 });
     await expect
       .poll(() => page.locator("[data-announce]").textContent())

@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { describeWithBrowser, openPage } from "@svc-webhooks/kit/browser";
@@ -46,7 +47,7 @@ describeWithBrowser("hostile texts", () => {
     const subject = `${attack}\u202e\u200b`.padEnd(300, "x");
     await send({ subject, text: hidden }, attack.padEnd(200, "k"));
     const [delivery] = await deliveries();
-    await visit(page, `/?item=${delivery.id}`);
+    await visit(page, `/?item=${present(delivery).id}`);
     await page.locator("#response .hdr").waitFor();
     await page.evaluate(() => {
       for (const details of document.querySelectorAll("details")) details.open = true;
@@ -76,7 +77,7 @@ describeWithBrowser("hostile texts", () => {
     await register("http://localhost:3000/webhooks", "email.sent");
     await send();
     await sandbox.clock.advanceToNext();
-    const [{ id }] = await deliveries();
+    const { id } = present((await deliveries())[0]);
     await visit(page, `/?item=${id}&attempt=1`);
     expect(await marksIn(page, "#response pre")).toEqual(marks);
     expect(await page.locator("#response").innerText()).toContain("16,384 of ");
@@ -127,8 +128,8 @@ describeWithBrowser("a hostile email", () => {
       allow: [/content security policy/i, /sandboxed/, new RegExp(`^request to .*${to}/`)],
     });
     await service.send({ html });
-    const { data } = await service.call("GET /_sandbox/timeline");
-    const sent = data.find((one: { send?: object }) => one.send).send.id;
+    const { data } = await service.call("GET timeline");
+    const sent = present(data.find(({ send }) => send)).send.id;
     await visit(page, `/?item=${sent}`);
     const frame = page.locator("iframe");
     await frame.scrollIntoViewIfNeeded();
@@ -192,8 +193,8 @@ describeWithBrowser("a hostile email", () => {
     await send({
       html: `<a href="javascript:alert(1)">x</a><a href="https://evil.test/\u202e">y</a>`,
     });
-    const { data } = await call("GET /_sandbox/timeline");
-    await visit(page, `/?item=${data[0].send.id}`);
+    const { data } = await call("GET timeline");
+    await visit(page, `/?item=${data[0]?.send.id}`);
     await page.locator("#links > summary").click();
     const links = page.locator("#links li");
     expect(await links.allInnerTexts()).toEqual([

@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -11,7 +12,7 @@ async function busy(...subjects: readonly string[]) {
   for (const subject of subjects) await opened.send({ subject });
   await opened.sandbox.clock.advance(0);
   const deliveries = await opened.deliveries();
-  return { ...opened, delivery: deliveries.at(-1).id as string };
+  return { ...opened, delivery: present(deliveries.at(-1)).id };
 }
 
 const focused = (page: Page, selector: string) => page.locator(`${selector}:focus`).waitFor();

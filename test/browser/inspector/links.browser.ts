@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { execFile } from "node:child_process";
 import type { IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
@@ -28,7 +29,7 @@ async function failing() {
   await opened.send({ subject: 'It\'s `$(HOME)` "100 %" \\ Größe 😀' });
   await opened.sandbox.clock.advance(1_000);
   const deliveries = await opened.deliveries();
-  return { ...opened, arrived, delivery: deliveries[0].id as string };
+  return { ...opened, arrived, delivery: present(deliveries[0]).id };
 }
 
 /** Everything that the page shows, without what a moment changes. */

@@ -39,7 +39,7 @@ async function openStored(deliveries: number) {
   const page = await openPage(service.url);
   page.setDefaultTimeout(30_000);
   const stored = deliveries.toLocaleString("en");
-  expect((await service.call("GET /_sandbox/overview")).counts.deliveries).toBe(deliveries);
+  expect((await service.call("GET overview")).counts.deliveries).toBe(deliveries);
   return { ...service, page, stored };
 }
 

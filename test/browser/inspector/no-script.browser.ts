@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -19,10 +20,10 @@ async function full() {
   await send({ subject: "second" }).catch(() => {});
   await call(`POST endpoints/${id}/archive`);
   const { data } = await call("GET timeline");
-  const calls = data.map((one: { readonly id: string }) => one.id) as string[];
-  const { send: email, events } = data.find((one: { readonly send?: object }) => one.send);
+  const calls = data.map((one) => one.id);
+  const { send: email, events } = present(data.find((one) => one.send));
   const deliveries = await opened.deliveries();
-  const source = events[0].id as string;
+  const source = present(events[0]).id;
   return { ...opened, items: [...calls, email.id, source, ...deliveries.map((one) => one.id)] };
 }
 

@@ -58,7 +58,7 @@ describeWithBrowser("what the page shows", () => {
       ["#i-wait", "Waiting"],
     ]);
     const waiting = (await deliveries()).find(({ state }) => state === "pending");
-    await visit(page, `/?item=${waiting.id}`);
+    await visit(page, `/?item=${waiting?.id}`);
     expect(unique(await shapes(page, "#attempts tbody td:nth-child(4)"))).toEqual([
       ["#i-bad", ""],
       ["#i-wait", "waiting"],

@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -13,8 +14,8 @@ async function delivered(status: number) {
   await opened.register(refusing, ["email.sent"]);
   await opened.send();
   await opened.sandbox.clock.advance(0);
-  const [{ id }] = await opened.deliveries();
-  return { ...opened, id: id as string };
+  const { id } = present((await opened.deliveries())[0]);
+  return { ...opened, id: id };
 }
 
 const rotate = (page: Page, id: string) =>
@@ -33,7 +34,7 @@ describeWithBrowser("the result of an action", () => {
       first,
     );
     const { data } = await opened.call("GET endpoints");
-    expect((await lineOf(whole(page))).slice(-4)).toBe(data[0].secret_hint.slice(1));
+    expect((await lineOf(whole(page))).slice(-4)).toBe(data[0]?.secret_hint.slice(1));
     // Another change leaves it.
     await opened.register(`${refusing}/other`);
     await page.locator("#endpoints .stale").waitFor();
@@ -89,7 +90,7 @@ describeWithBrowser("the list of calls", () => {
     const opened = await open();
     for (let n = 0; n < 5; n += 1) await opened.send();
     const { data } = await opened.call("GET timeline");
-    const page = await openInspector(opened, `/?item=${data[2].id}`);
+    const page = await openInspector(opened, `/?item=${data[2]?.id}`);
     await Promise.all([opened.call("POST reset"), opened.send({ subject: "After it" })]);
     await page.locator("#calls .name", { hasText: "After it" }).waitFor();
     await expect.poll(() => page.locator("#calls > li").count()).toBe(1);

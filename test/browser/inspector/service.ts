@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { openPage, type PageOptions } from "@svc-webhooks/kit/browser";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
-import { live, open, type Json } from "./support.js";
+import { live, open } from "./support.js";
 
 /** An address at which nothing listens: the port is reserved, and never free. */
 export const refusing = "http://127.0.0.1:9/webhooks";
@@ -17,14 +17,14 @@ export async function openService(options: SandboxOptions = {}) {
     register: (target: string, ...types: string[]) =>
       opened.register(target, types.length > 0 ? types : undefined),
     /** Sends an email, and runs what is due. */
-    send: async (changes: object = {}, key?: string): Promise<Json> => {
+    send: async (changes: object = {}, key?: string) => {
       const body = { ...email, subject: "Receipt", ...changes };
       const accepted = await call("POST /v1/emails", body, key);
       await sandbox.clock.advance(0);
       return accepted;
     },
     /** The deliveries of the timeline's first page, newest first. */
-    deliveries: async (): Promise<Json[]> => (await opened.deliveries()).toReversed(),
+    deliveries: async () => (await opened.deliveries()).toReversed(),
   };
 }
 

@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { axe } from "@svc-webhooks/kit/axe";
 import { describeWithBrowser, openPage } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
@@ -34,7 +35,7 @@ async function fill(service: Service): Promise<void> {
 }
 
 const newest = async (service: Service, state: string): Promise<string> =>
-  (await service.deliveries()).find((one) => one.state === state).id;
+  present((await service.deliveries()).find((one) => one.state === state)).id;
 
 /** Shows what is folded. */
 const unfold = (page: Page) =>

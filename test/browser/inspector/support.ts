@@ -1,11 +1,8 @@
 import { openPage, type PageOptions } from "@svc-webhooks/kit/browser";
+import type { BodyOf } from "@svc-webhooks/kit/sandbox-responses";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import type { Locator, Page } from "playwright-core";
-
-// The tests name the members that they expect.
-// oxlint-disable-next-line typescript/no-explicit-any
-export type Json = any;
 
 export const bothTypes = ["email.sent", "email.delivered"];
 
@@ -14,7 +11,11 @@ let keys = 0;
 /** Calls `"POST /v1/emails"` or a control route (`"POST clock"`) of a sandbox, and returns the parsed response. */
 export const caller =
   (url: string) =>
-  async (route: string, body?: object, key = `key-${(keys += 1)}`): Promise<Json> => {
+  async <Route extends string>(
+    route: Route,
+    body?: object,
+    key = `key-${(keys += 1)}`,
+  ): Promise<BodyOf<Route>> => {
     const [method = "", path = ""] = route.split(" ");
     const response = await fetch(url + (path.startsWith("/") ? path : `/_sandbox/${path}`), {
       method,
@@ -27,7 +28,7 @@ export const caller =
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${route}: ${response.status} ${text}`);
-    return text === "" ? undefined : JSON.parse(text);
+    return (text === "" ? undefined : JSON.parse(text)) as BodyOf<Route>;
   };
 
 /** A sandbox of `openSandbox`, and the means to call it. */
@@ -43,7 +44,7 @@ export async function open(options: SandboxOptions = {}) {
         url: target,
         event_types: types,
       });
-      return { id: endpoint.webhook_endpoint_id as string, secret: secret as string };
+      return { id: endpoint.webhook_endpoint_id, secret };
     },
     /** Sends an email through the public interface. */
     send: (changes: object = {}) =>
@@ -56,14 +57,12 @@ export async function open(options: SandboxOptions = {}) {
         ...changes,
       }),
     /** All deliveries with the type of their event, oldest call first. */
-    deliveries: async (): Promise<Json[]> => {
+    deliveries: async () => {
       const { data } = await call("GET timeline?limit=100");
-      return (data as Json[])
+      return data
         .toReversed()
-        .flatMap(({ events }: Json) =>
-          events.flatMap(({ type, deliveries }: Json) =>
-            deliveries.map((one: object) => ({ ...one, type })),
-          ),
+        .flatMap(({ events }) =>
+          events.flatMap(({ type, deliveries }) => deliveries.map((one) => ({ ...one, type }))),
         );
     },
   };

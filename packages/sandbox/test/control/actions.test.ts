@@ -1,8 +1,9 @@
+import { present } from "@svc-webhooks/kit/present";
 import { copyFileSync } from "node:fs";
 import { verify } from "@svc-webhooks/core";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import { describe, expect, test } from "vitest";
-import { hmac, newFile, open, receiver, type Opened, type Respond, present } from "../support.js";
+import { hmac, newFile, open, receiver, type Opened, type Respond } from "../support.js";
 
 /** A sandbox with one delivery, whose first attempt met `statuses`. */
 async function delivered(statuses: Respond, options: SandboxOptions = {}) {

@@ -1,6 +1,7 @@
+import { present } from "@svc-webhooks/kit/present";
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { email, hmac, open, receiver, type Opened, present } from "../support.js";
+import { email, hmac, open, receiver, type Opened } from "../support.js";
 
 const ids = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
 

@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { gate } from "@svc-webhooks/kit/gate";
@@ -7,7 +8,7 @@ import { createEngine } from "../../src/delivery/engine.js";
 import type { EndpointRecord } from "../../src/state/records.js";
 import { sqliteJournal } from "../../src/state/sqlite-journal.js";
 import type { StateOptions } from "../../src/state/state.js";
-import type { Delivery } from "../responses.js";
+import type { Delivery } from "@svc-webhooks/kit/sandbox-responses";
 import {
   hmac,
   newFile,
@@ -16,7 +17,6 @@ import {
   type Opened,
   type Receiver,
   type Respond,
-  present,
 } from "../support.js";
 import { newWorld } from "../world.js";
 

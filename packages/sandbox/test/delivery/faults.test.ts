@@ -1,7 +1,8 @@
+import { present } from "@svc-webhooks/kit/present";
 import { until } from "@svc-webhooks/kit/until";
 import { describe, expect, test } from "vitest";
-import type { Fault, Refusal } from "../responses.js";
-import { open, receiver, type Opened, present } from "../support.js";
+import type { Fault, Refusal } from "@svc-webhooks/kit/sandbox-responses";
+import { open, receiver, type Opened } from "../support.js";
 
 /** The last call, as it is kept. */
 const kept = async ({ calls }: Opened) => present((await calls()).at(-1));

@@ -1,8 +1,9 @@
+import { present } from "@svc-webhooks/kit/present";
 import { dial } from "@svc-webhooks/kit/clients";
 import { until } from "@svc-webhooks/kit/until";
 import { describe, expect, test } from "vitest";
 import { emailRequest } from "../../src/service/schemas.js";
-import { apiKey, email, open, receiver, type Opened, present } from "../support.js";
+import { apiKey, email, open, receiver, type Opened } from "../support.js";
 
 /** Part of every body and path here, so that a log line that repeats one can be found. */
 const marker = "marker-of-this-request";

@@ -1,7 +1,7 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describe, expect, test } from "vitest";
 import { actionNames as names, type ActionName } from "../../src/control/actions.js";
 import { formOf as formOfAction } from "../../src/inspector/forms.js";
-import { present } from "../support.js";
 import {
   fieldsOf,
   formOf,

@@ -1,5 +1,6 @@
+import { present } from "@svc-webhooks/kit/present";
 import { beforeEach, describe, expect, test } from "vitest";
-import { receiver, present } from "../support.js";
+import { receiver } from "../support.js";
 import { all, attr, formOf, openPage, rawText, textOf, the, type Reply } from "./support.js";
 
 const detail = ({ dom }: Reply) => the(dom, "#detail");

@@ -1,7 +1,8 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describe, expect, test } from "vitest";
 import { actionNames as names } from "../../src/control/actions.js";
 import { raw } from "../http/raw-request.js";
-import { receiver, type Respond, present } from "../support.js";
+import { receiver, type Respond } from "../support.js";
 import {
   all,
   attr,

@@ -1,5 +1,5 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describe, expect, test } from "vitest";
-import { present } from "../support.js";
 import { actionNames as names, type ActionName } from "../../src/control/actions.js";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import {

@@ -1,6 +1,6 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describe, expect, test } from "vitest";
 import { until } from "@svc-webhooks/kit/until";
-import { present } from "../support.js";
 import { busy, fieldsOf, formOf, openPage, textOf, the, type Reply } from "./support.js";
 
 type Opened = Awaited<ReturnType<typeof openPage>>;

@@ -1,6 +1,7 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describe, expect, test } from "vitest";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
-import { newFile, receiver, type Respond, present } from "../support.js";
+import { newFile, receiver, type Respond } from "../support.js";
 import {
   all,
   attr,

@@ -4,7 +4,7 @@ import { until } from "@svc-webhooks/kit/until";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { expect, onTestFinished } from "vitest";
 import { key, valid } from "../network/certificates.js";
-import type { Send } from "../responses.js";
+import type { Send } from "@svc-webhooks/kit/sandbox-responses";
 import type { Opened } from "../support.js";
 
 export interface Mail {

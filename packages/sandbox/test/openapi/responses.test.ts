@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect, test } from "vitest";
 import { choices, documentOf, operationsOf, type Document } from "./document.js";
-import type { BodyOf, WebhookEvent } from "../responses.js";
+import type { BodyOf, WebhookEvent } from "@svc-webhooks/kit/sandbox-responses";
 import { allTypes, email, receiver, open, type Reply, type Opened } from "../support.js";
 
 /** Forbids the properties that a schema does not have, so that no response has an undocumented field. */

@@ -1,5 +1,6 @@
+import { present } from "@svc-webhooks/kit/present";
 import { describe, expect, test } from "vitest";
-import { receiver, open, type Opened, present } from "../support.js";
+import { receiver, open, type Opened } from "../support.js";
 
 interface Case {
   readonly code: string;

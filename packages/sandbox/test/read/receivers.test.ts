@@ -1,6 +1,7 @@
+import { present } from "@svc-webhooks/kit/present";
 import { listen } from "@svc-webhooks/kit/servers";
 import { describe, expect, test } from "vitest";
-import { open, receiver, type Opened, present } from "../support.js";
+import { open, receiver, type Opened } from "../support.js";
 import { mailbox } from "../mail/mailbox.js";
 
 /** Sends one email with the event email.sent only, and returns the findings. */

@@ -1,3 +1,4 @@
+import { present } from "@svc-webhooks/kit/present";
 import { copyFileSync, existsSync } from "node:fs";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { until } from "@svc-webhooks/kit/until";
@@ -5,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import { sqliteJournal } from "../../src/state/sqlite-journal.js";
 import { createState } from "../../src/state/state.js";
-import { email, hmac, newFile, open, receiver, type Opened, present } from "../support.js";
+import { email, hmac, newFile, open, receiver, type Opened } from "../support.js";
 
 /** The file as a kill at this moment would leave it. */
 function copyOf(file: string): string {
