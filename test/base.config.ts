@@ -2,11 +2,11 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { texts } from "../packages/_build/texts.js";
 
-/** The configuration that all suites share. */
+/** The settings that all suites share. */
 export default defineConfig({
   plugins: [{ ...texts, enforce: "pre" }],
   resolve: {
-    // The core's own tests run its source; everything else takes what was built.
+    // The core's own tests run its source; all others run the build.
     alias: {
       "#hmac": fileURLToPath(new URL("../packages/core/src/crypto/hmac-node.ts", import.meta.url)),
       "#texts": fileURLToPath(new URL("../packages/core/src/texts/full.ts", import.meta.url)),
@@ -14,7 +14,7 @@ export default defineConfig({
   },
   test: {
     globalSetup: [fileURLToPath(new URL("kit/run-folder.ts", import.meta.url))],
-    // Ends what hangs, and nothing else: tests must pass on a busy machine.
+    // The limit ends tests that hang, and no others: they must pass on a busy machine.
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 60_000 } },

@@ -1,6 +1,6 @@
 import { afterAll, vi } from "vitest";
 
-// Files that share a process also share what these replace.
+// Files that share a process also share the objects that these functions replace.
 afterAll(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();

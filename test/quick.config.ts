@@ -3,7 +3,7 @@ import base from "./base.config.js";
 import { projectsOf } from "./projects.js";
 import { filesOfQuick } from "./suites.js";
 
-/** Units and contracts: a minute, for those who change a file. */
+/** The suite of units and contracts: a minute, to run after each change of a file. */
 export default defineConfig({
   ...base,
   test: { ...base.test, projects: projectsOf(filesOfQuick()) },

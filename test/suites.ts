@@ -19,7 +19,7 @@ const folders = [
   ),
 ].filter((folder) => existsSync(join(root, folder)));
 
-/** The files of one suite, relative to the root. */
+/** Returns the files of one suite, relative to the root. */
 export const filesOf = (suite: keyof typeof endings): string[] =>
   folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
@@ -34,7 +34,7 @@ export const textOf = (file: string): string => readFileSync(join(root, file), "
 const imports =
   /(?:\bfrom|\bimport\(?) ?"(?:(?<kit>@svc-webhooks\/kit\/[^"]+)|(?<relative>\.[^"]+\.js))"/g;
 
-/** A file and everything of the tests that it imports. */
+/** Returns a file and all modules of the tests that it imports. */
 export function modulesOf(file: string, found: Set<string> = new Set()): ReadonlySet<string> {
   if (found.has(file) || !existsSync(join(root, file))) return found;
   found.add(file);
@@ -50,26 +50,32 @@ export function modulesOf(file: string, found: Set<string> = new Set()): Readonl
   return found;
 }
 
-/** Replaces modules, or what they find when they are loaded: none may be loaded by an earlier file in the same process. */
+/**
+ * A file that replaces modules, or what they find when they are loaded: no earlier file in the same process may
+ * load them.
+ */
 const replaces = /\bvi\.(?:mock|doMock|resetModules)\(|\btimedSandbox\(/;
 
-/** Whether a file must not share its process with others. */
+/** Returns whether a file must not share its process with others. */
 export const needsOwnProcess = (file: string): boolean => replaces.test(textOf(file));
 
-/** The files of `npm test` with loads and properties that are small there, and that `npm run test:chaos` runs in full. */
+/**
+ * Returns the files of `npm test` with loads and properties that are small there, and that `npm run test:chaos`
+ * runs in full.
+ */
 export const filesWithSizes = (): string[] =>
   filesOf("test").filter((file) => modulesOf(file).has("test/kit/sized.ts"));
 
-/** The paths of unit and contract tests. */
+/** The folders of units and contracts. */
 const quick = /^packages\/(?!(?:bench|cli|cloudflare|postgres)\/)|^test\/(?:behaviour|contracts)\//;
 
-/** The slow tests among them: programs, loads, the page, and a contract for each of many mistakes. */
+/** The slow tests in those folders: programs, loads, the page, and a contract for each of many mistakes. */
 const slow = {
   text: /\b(?:describeWith\w+|serverProcess|startModule|spawn)\(/,
   name: /\/(?:adapters|bad-adapters|explain|lists|load|receivers|runners|runtimes)\.test\.ts$|\/inspector\//,
 };
 
-/** The files of `npm test` that `npm run test:quick` runs too: units and contracts. */
+/** Returns the files of `npm test` that `npm run test:quick` runs too: units and contracts. */
 export const filesOfQuick = (): string[] =>
   filesOf("test").filter(
     (file) => quick.test(file) && !slow.name.test(file) && !slow.text.test(textOf(file)),

@@ -18,7 +18,7 @@ const miniflare = new Miniflare({
   durableObjectsPersist: process.env.RECORDS_FOLDER ?? `${import.meta.dirname}/.wrangler/records`,
   bindings: { SVC_WEBHOOK_SECRET: process.env.SVC_WEBHOOK_SECRET ?? "" },
   port: Number(process.env.PORT ?? 8787),
-  // Otherwise Miniflare fetches values for `request.cf` from the internet.
+  // Without this option, Miniflare fetches values for `request.cf` from the internet.
   cf: false,
 });
 const { port } = await miniflare.ready;

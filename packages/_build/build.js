@@ -6,15 +6,14 @@ import { rolldown } from "rolldown";
 import { extensionAlias, texts } from "./texts.js";
 
 /*
- * Builds the package in the current folder: declarations as tsc emits them, and one JavaScript file
- * per entry of its `exports`, `imports` and `bin`, because a process that starts pays for each module it
- * loads. What the package depends on, and its own `imports`, stay imports.
+ * Builds the package in the current folder: declarations as tsc emits them, and one JavaScript file per entry
+ * of its `exports`, `imports` and `bin`, because a starting process pays for each module it loads. The
+ * package's dependencies and its own `imports` stay imports.
  *
- * An entry that is named with `.cjs` is also built as CommonJS, with declarations of its own:
- * TypeScript reads from the extension of a declaration which of the two it describes.
+ * An entry that is named with `.cjs` is also built as CommonJS, with declarations of its own: TypeScript reads
+ * from the extension of a declaration which of the two it describes.
  *
- * An entry `name.node.js` is `name.js` for Node alone, with the package's `imports` that Node selects
- * included.
+ * An entry `name.node.js` is `name.js` for Node alone, with the package's `imports` that Node selects included.
  */
 
 /** Every JavaScript file under `dist` that a package.json field names, whatever its conditions. */
@@ -62,7 +61,7 @@ for (const file of files) {
     strict: true,
     comments: { legal: true },
     sourcemap: true,
-    // The tarball contains src.
+    // The tarball contains src, so the maps need not.
     sourcemapExcludeSources: true,
   });
 }
@@ -74,7 +73,7 @@ if ([...files].some((file) => file.endsWith(".cjs"))) {
   for (const file of declarations) {
     const text = readFileSync(join("dist", file), "utf8")
       .replaceAll(/(?<=\bfrom |\bimport\()"(\.[^"]+)\.js"/g, '"$1.cjs"')
-      // The name of the map, and the name of the declarations in the map.
+      // Renames the map, and the declarations that the map names.
       .replaceAll(/(?<==|"file":")([\w.-]+)\.d\.ts(?=\.map$|")/gm, "$1.d.cts");
     writeFileSync(join("dist", file.replace(".d.ts", ".d.cts")), text);
   }

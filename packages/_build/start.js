@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /*
- * Builds a workspace and what it needs, and prints the build's output only if it fails. Then runs a module of
- * it: `node packages/_build/start.js <workspace> <module> [arguments]`.
+ * Builds a workspace and its dependencies, and prints the build's output only if it fails. Then runs one of its
+ * modules: `node packages/_build/start.js <workspace> <module> [arguments]`.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -10,7 +10,7 @@ import { eventBody, forgedSignature, secret, signed, unsigned } from "@svc-webho
 import { observedReceiver, recordedStore } from "@svc-webhooks/kit/receivers";
 import { listen } from "@svc-webhooks/kit/servers";
 
-// Over HTTP, the adapter contract checks what an adapter could do to bytes and headers.
+// The adapter contract covers changes of bytes and headers by an adapter, over HTTP.
 
 const signature = await sign(eventBody(), secret);
 const digits = signature.slice("sha256=".length);
@@ -32,7 +32,7 @@ test("trap 1: a byte order mark is part of the signed bytes, but not of the even
 
 test("trap 1: bytes that are not UTF-8 match their signature and are rejected, not replaced", async () => {
   const { receiveAll } = observedReceiver();
-  // The text that a lossy decoder would have verified.
+  // A lossy decoder would have verified this text.
   const lossy = await sign(invalidUtf8.toString(), secret);
   expect(await receiveAll(signed(invalidUtf8), carrying(lossy, invalidUtf8))).toEqual([
     "malformed_body",

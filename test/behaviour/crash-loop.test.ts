@@ -7,7 +7,10 @@ import { call, timedStore } from "@svc-webhooks/kit/receivers";
 
 const maxRuns = 3;
 
-/** A worker whose store is in its parent. It receives one delivery, and its first runs kill it. */
+/**
+ * Returns the code of a worker whose store is in its parent. It receives one delivery, and its first runs kill
+ * it.
+ */
 const worker = (deadlyRuns: number) => `
   import { createReceiver } from "@svc-webhooks/core";
 
@@ -17,7 +20,7 @@ const worker = (deadlyRuns: number) => `
       pending.set(pending.size, resolve);
       process.send({ id: pending.size - 1, operation, key, request });
     });
-  // Awaits the sending, because the process may be killed next.
+  // The sending is awaited, because the process may be killed next.
   const report = (line) => new Promise((resolve) => process.send({ line }, resolve));
 
   const receiver = createReceiver({
@@ -89,7 +92,7 @@ function processes(deadlyRuns = Infinity) {
   const { clock, store } = timedStore();
   return {
     next: () => live(store, deadlyRuns),
-    /** Only the store's clock determines when the claim of a dead process ends. */
+    /** Ends the lease of a dead process: only the store's clock determines when. */
     endLease: () => clock.jump(30_000),
   };
 }

@@ -21,7 +21,7 @@ import {
 } from "@svc-webhooks/kit/receivers";
 import { settled } from "@svc-webhooks/kit/settled";
 
-/** A delivery with this delivery id, whose body has this event id. */
+/** Returns a delivery with this delivery id, whose body has this event id. */
 const event = (eventId: string, deliveryId = "dlv_1") =>
   signed(eventBody("email.sent", { id: eventId }), { "x-svc-delivery-id": deliveryId });
 

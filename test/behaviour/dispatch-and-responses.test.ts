@@ -18,9 +18,9 @@ import {
 } from "@svc-webhooks/kit/receivers";
 import { settled } from "@svc-webhooks/kit/settled";
 
-// Over HTTP, the adapter contract checks that each adapter copies the response and awaits the handler.
+// The adapter contract checks, over HTTP, that each adapter copies the response and awaits the handler.
 
-/** The handlers that run for an event of this type. */
+/** Returns the handlers that run for an event of this type. */
 async function ran(keys: readonly string[], type: string): Promise<readonly string[]> {
   const runs: string[] = [];
   const on: Handlers = Object.fromEntries(keys.map((key) => [key, () => runs.push(key)]));
@@ -289,7 +289,10 @@ describe("trap 50: strings from a request are printed on one line without termin
   const hostile = "a\nsvc-webhooks: all is well\r\u001b[2J\u009b31m\u2028\u202e\u0000é";
   const visible = /^[ -~]+$/;
 
-  /** The texts that the default hooks print when a receiver with these options gets an event of a hostile type. */
+  /**
+   * Returns the texts that the default hooks print when a receiver with these options receives an event of a
+   * hostile type.
+   */
   async function printed(options: Partial<ReceiverOptions>): Promise<readonly string[]> {
     const print = vi.spyOn(console, "error").mockReturnValue();
     onTestFinished(() => print.mockRestore());

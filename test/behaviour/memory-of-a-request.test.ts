@@ -6,7 +6,10 @@ import { serverKinds, serverProcess } from "@svc-webhooks/kit/server-process";
 
 const chunks = sized(300_000, 1_000_000);
 
-/** Keeping a million chunks in a list took 416 MiB on `node:http` and 1,173 MiB on Hono. Reading and discarding them takes 4 to 7 MiB. */
+/**
+ * The limit on memory. Keeping a million chunks in a list took 416 MiB on `node:http` and 1,173 MiB on Hono.
+ * Reading and discarding them takes 4 to 7 MiB.
+ */
 const mostMiB = 60;
 
 const chunked = { "transfer-encoding": "chunked" };

@@ -78,7 +78,7 @@ const sending =
   (mount) =>
     post(mount(options).app, delivery);
 
-/** Sends a copy of always the same delivery to a receiver with these options. */
+/** Sends copies of one delivery to a receiver with these options. */
 const given = (options: Partial<ReceiverOptions>): Produce => sending(undefined, options);
 
 const unsignedWith = (signature: string | undefined) =>
@@ -95,7 +95,7 @@ const throws = () => {
 
 const idOf = (id: string | undefined) => signedWith({ "x-svc-delivery-id": id });
 
-/** Schema issues are for the operator and must not appear in the response. */
+/** The issues of a schema. They are for the operator and must not appear in the response. */
 const refusal = { issues: [{ message: "confidential", path: ["customer"] }] };
 
 const schemaBy = (validate: StandardSchemaV1["~standard"]["validate"]): StandardSchemaV1 => ({

@@ -27,7 +27,7 @@ const script = `
     console.log(response.status, await response.text());
     server.close(() => {
       console.log("closed");
-      // Runs only if something else keeps the process.
+      // This runs only if something else keeps the process alive.
       setTimeout(() => console.log("still running"), 2_000).unref();
     });
   });

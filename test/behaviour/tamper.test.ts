@@ -16,7 +16,7 @@ type Tampered = SignedDelivery | Promise<SignedDelivery>;
 
 const idHeader = "x-svc-delivery-id";
 
-/** Each way to tamper with a delivery, with the resulting response over HTTP. */
+/** The result of each way to tamper with a delivery, over HTTP. */
 const rows: readonly (readonly [string, (delivery: SignedDelivery) => Tampered, number, string])[] =
   [
     ["wrongSecret", tamper.wrongSecret, 401, "signature_mismatch"],
@@ -84,7 +84,7 @@ test.each([
   ["a string", "{}"],
 ])("every way to tamper refuses %s in place of a delivery", async (kind, delivery) => {
   for (const [, change] of rows) {
-    // An async function, because some throw and some reject.
+    // The function is async, because some ways throw and some reject.
     const attempt = async () => change(delivery as never);
     await expect(attempt()).rejects.toMatchObject({
       name: "ReceiverConfigError",

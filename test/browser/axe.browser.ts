@@ -11,7 +11,7 @@ const policy = [
   "trusted-types inspector",
 ].join("; ");
 
-/** Tries what the policy forbids, and shows the errors. */
+/** A script that breaks the policy's rules, and shows the errors. */
 const script = `
   const errors = [];
   for (const attempt of [() => eval("1"), () => (document.body.innerHTML = "<p>")]) {
@@ -20,7 +20,7 @@ const script = `
   document.querySelector("#errors").textContent = errors.join();
 `;
 
-/** The lines by which Chromium reports what the script has tried. */
+/** The lines in which Chromium reports the script's attempts. */
 const allow = [/requires 'TrustedScript' assignment/, /requires 'TrustedHTML' assignment/];
 
 /** Serves a page under the policy, with this content of `main`. */

@@ -1,16 +1,18 @@
 import { sign } from "@svc-webhooks/core";
 import type { Sandbox, SandboxOptions } from "@svc-webhooks/sandbox";
 
-/** Options of a sandbox in which `makeBusy` makes the same world, with the same ids and times, each time. */
+/**
+ * The options of a sandbox in which `makeBusy` creates the same world, with the same ids and times, each time.
+ */
 export const busyOptions = {
   seed: 1,
   clock: { mode: "manual", start: Date.UTC(2026, 10, 21, 13, 58, 2) },
-  // What it reports is on the page.
+  // The page shows what the sandbox logs.
   log: () => {},
 } as const satisfies SandboxOptions;
 
 export interface BusyWorld {
-  /** The endpoint that is active: `we_…`. */
+  /** The id of the active endpoint: `we_…`. */
   readonly endpoint: string;
   /** Its signing secret. */
   readonly secret: string;
@@ -25,13 +27,13 @@ export interface BusyWorld {
 interface Answer {
   readonly status: number;
   readonly code: string;
-  /** The milliseconds that it takes. */
+  /** The duration of the response in milliseconds. */
   readonly ms: number;
 }
 
 const processed: Answer = { status: 200, code: "processed", ms: 4 };
 
-/** The receiver's responses, by `<subject> <type> <attempt>`. */
+/** The responses of the receiver, by `<subject> <type> <attempt>`. */
 const plan: Readonly<Record<string, Answer>> = {
   "Your receipt for order 1042 email.delivered 2": { status: 500, code: "handler_failed", ms: 38 },
   "Your receipt for order 1042 email.delivered 3": {
@@ -46,7 +48,11 @@ interface Body {
   readonly data: { readonly subject?: string };
 }
 
-/** A receiver that follows the plan. @param takes is called with the milliseconds of each response */
+/**
+ * Returns a receiver that follows the plan.
+ *
+ * @param takes is called with the milliseconds of each response
+ */
 const planned = (takes: (ms: number) => void) => async (request: Request) => {
   const { type, data } = (await request.json()) as Body;
   const key = `${data.subject ?? ""} ${type} ${request.headers.get("x-svc-attempt") ?? ""}`;
@@ -63,7 +69,7 @@ type Call = <Result>(
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Result>;
 
-/** Calls `"POST /v1/domains"` with an API key, and resolves to its JSON, whatever its status is. */
+/** Calls `"POST /v1/domains"` with an API key. Resolves to its JSON, whatever its status is. */
 const caller =
   ({ fetch }: Pick<Sandbox, "fetch">, origin: string): Call =>
   async <Result>(route: string, body?: object, headers?: Readonly<Record<string, string>>) => {

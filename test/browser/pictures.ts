@@ -12,11 +12,11 @@ import { takes, timedSandbox } from "./timed-sandbox.js";
 
 const folder = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
 
-/** The default of the sandbox, whichever port it is served on here. */
+/** The default address of the sandbox, whichever port it is served on here. */
 const address = "127.0.0.1:4010";
 const origin = `http://${address}`;
 
-/** Two of them are in the repository. */
+/** The maximum size of a picture. Two of them are in the repository. */
 const mostBytes = 300_000;
 
 async function open(options: PageOptions): Promise<{ sandbox: Sandbox; page: Page }> {
@@ -43,9 +43,9 @@ async function openBusy(options: PageOptions): Promise<{ page: Page; world: Busy
   return { page, world };
 }
 
-/** Writes what the viewport shows once it does not change any more, and returns its size in bytes. */
+/** Writes the viewport once it is stable, and returns the picture's size in bytes. */
 async function write(page: Page, name: string): Promise<number> {
-  // Whatever was clicked last.
+  // This moves the mouse away from the last click.
   await page.mouse.move(0, 0);
   await page.evaluate(() => scrollTo(0, 0));
   const shot = () => page.screenshot({ animations: "disabled", caret: "hide" });
@@ -56,7 +56,7 @@ async function write(page: Page, name: string): Promise<number> {
     return picture.equals(last);
   };
   await until(isStill, "the page stands still");
-  // 256 colours are enough for a page without photographs, and take less than half of the bytes.
+  // 256 colours suffice for a page without photographs, and need less than half of the bytes.
   const file = await sharp(picture)
     .png({ palette: true, dither: 0, compressionLevel: 9 })
     .toBuffer();

@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import base from "../base.config.js";
 import { filesOf } from "../suites.js";
 
-/** The tests that need a real browser, which is not on every machine. */
+/** The suites that run in a real browser, which is not on every machine. */
 export default defineConfig({
   ...base,
   test: {

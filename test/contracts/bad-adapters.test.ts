@@ -10,7 +10,10 @@ import { sampled } from "./sampled.js";
 const casesFor = (mount: MountAdapter) =>
   casesOf((runner) => adapterContract(runner, "an adapter", mount));
 
-/** The titles of the cases that an adapter fails: of all, or of a sample around the one that it should fail. */
+/**
+ * Returns the titles of the cases that an adapter fails: of all, or of a sample around the one that it should
+ * fail.
+ */
 async function failures(adapter: Adapter, expected?: string): Promise<readonly string[]> {
   let listener: RequestListener;
   const server = createServer((request, response) => listener(request, response));

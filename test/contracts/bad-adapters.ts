@@ -39,7 +39,7 @@ const reading = (matches: Matches, change: (bytes: Buffer, limit: number) => Uin
 const rewriting = (change: (text: string) => string): Adapter =>
   reading(isStreamed, (bytes) => Buffer.from(change(bytes.toString("latin1")), "latin1"));
 
-// Only if all bytes are valid: replacement characters are a separate mistake.
+// The mark is removed only if all bytes are valid: replacement characters are a separate mistake.
 const withoutMark = (bytes: Buffer) =>
   isUtf8(bytes) ? Buffer.from(new TextDecoder().decode(bytes)) : bytes;
 const withReplacements = (bytes: Buffer) => Buffer.from(bytes.toString());
@@ -62,7 +62,7 @@ const endingWithTheClient = (matches: Matches): Adapter =>
       }),
   });
 
-/** Passes on another value of one header. */
+/** Passes another value of one header on. */
 const header = (
   changed: string,
   change: (value: string, request: TouchedRequest) => HeaderValue,
@@ -107,12 +107,12 @@ const setting =
   (name: string, value: string): AnswerChange =>
   ({ headers }) => ({ headers: { ...headers, [name]: value } });
 
-/** For each code, an adapter that changes the response to it, by the title of its case. */
+/** Returns, for each code, an adapter that changes the response to it, by the title of its case. */
 const changed = (changes: Partial<Record<OutcomeCode, AnswerChange>>) =>
   Object.fromEntries(
     Object.entries(changes).map(([code, change]) => [
       `sends the exact response for ${code}`,
-      // The keys of the parameter.
+      // `code` is a key of the parameter.
       to(code as OutcomeCode, change),
     ]),
   );
@@ -149,8 +149,8 @@ function breakingConnections(): Adapter {
 }
 
 /**
- * For each title of a case, an adapter that fails only that case. A mistake that would fail more cases
- * is limited to the requests of that case.
+ * Adapters by the title of a case. Each fails only that case. A mistake that would fail more cases is limited
+ * to the requests of that case.
  */
 export const badAdapters: Readonly<Record<string, Adapter>> = {
   "verifies a byte order mark as part of the body": reading(isStreamed, withoutMark),
@@ -240,7 +240,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
     read(request, limit) {
       let pieces = 0;
       return new Promise((resolve, reject) => {
-        // As the listeners of raw-body, which throw on unexpected data.
+        // The listeners of raw-body also throw on unexpected data.
         request.on("data", () => (pieces += 1) === 1_000 && reject(new Error("too many pieces")));
         readRawBody(request, limit).then(resolve, reject);
       });
@@ -249,7 +249,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   "accepts a body of exactly the limit": reading(isAnnounced, belowTheLimit),
   "accepts a chunked body of exactly the limit": reading(isChunked, belowTheLimit),
   "rejects a body of one byte more than the limit": bad({
-    // Rounds the length down to whole KiB.
+    // This rounds the length down to whole KiB.
     header(request, name) {
       const value = request.headers[name];
       const length = Number(value);

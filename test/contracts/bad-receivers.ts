@@ -13,7 +13,7 @@ import {
 import { accepting, bad } from "./with-mistake.js";
 import { badAfterResponse, badToStrangers, isObserved } from "./bad-to-strangers.js";
 
-/** Verifies other bytes than those received. */
+/** Verifies bytes other than those received. */
 const verifying = (change: (text: string) => string): HandWrittenReceiver =>
   bad({
     isGenuine: (body, signature) =>
@@ -23,7 +23,7 @@ const verifying = (change: (text: string) => string): HandWrittenReceiver =>
 const refusing = (refusal: HandWrittenReceiver["refusal"]): HandWrittenReceiver =>
   bad({ refusal: (request) => goodReceiver.refusal(request) ?? refusal(request) });
 
-/** Undefined if the body is not JSON. */
+/** Parses and serialises the body again. Returns undefined if it is not JSON. */
 function reserialised(body: Buffer): string | undefined {
   try {
     return JSON.stringify(JSON.parse(new TextDecoder().decode(body)));
@@ -61,7 +61,7 @@ function recordingEarly(): HandWrittenReceiver {
   });
 }
 
-/** Treats whatever arrives under a known delivery id as a copy of the first event with that id. */
+/** Treats every delivery with a known delivery id as a copy of the first event with that id. */
 function keepingFirstOfId(): HandWrittenReceiver {
   const events = new Map<unknown, string>();
   return bad({
@@ -75,8 +75,8 @@ function keepingFirstOfId(): HandWrittenReceiver {
 }
 
 /**
- * For each title of a case, a receiver that fails only that case. A mistake that would fail more cases
- * is limited to the requests of that case. Only the first fails all: the others need what it tests.
+ * Receivers by the title of a case. Each fails only that case. A mistake that would fail more cases is limited
+ * to the requests of that case. Only the first one fails all: the others depend on its case.
  */
 export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> = {
   "handles a genuine delivery and responds with 2xx": () => bad({ isGenuine: () => false }),

@@ -5,7 +5,7 @@ import { accepting, bad } from "./with-mistake.js";
 
 const eventIdOf = (body: Buffer) => /"event_id":"(.+?)"/.exec(body.toString())?.[1];
 
-/** Remembers an id before the signature is verified, and takes the next delivery with it for a copy. */
+/** Remembers an id before the signature is verified, and treats the next delivery with it as a copy. */
 function rememberingForgeries(
   idOf: (request: IncomingMessage, body: Buffer) => unknown,
 ): HandWrittenReceiver {
@@ -13,7 +13,7 @@ function rememberingForgeries(
   let current: IncomingMessage;
   let isCopy = false;
   return bad({
-    // Called together with `isGenuine` and `run` for each request.
+    // This is called together with `isGenuine` and `run` for each request.
     signature(request) {
       current = request;
       return goodReceiver.signature(request);
@@ -52,7 +52,7 @@ const verifyingPost = (method: string) =>
       signature === "not needed" || goodReceiver.isGenuine(body, signature),
   });
 
-/** The cases that observe a receiver after its response send this. */
+/** Returns whether a body is one that cases send to observe a receiver after its response. */
 export const isObserved = (body: Buffer): boolean => body.includes('"Observed"');
 
 /** Responds with 401 but does not return. */
@@ -98,7 +98,7 @@ const withKey = (key: string) => () =>
 const withHash = (hash: string) => () =>
   accepting((body, signature) => signature === hmac(hash, body));
 
-/** As `badReceivers`, for what strangers send. */
+/** Receivers like `badReceivers`, with mistakes in handling strangers' requests. */
 export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>> = {
   "handles a genuine delivery although a forgery with its ids arrived before it": () =>
     rememberingForgeries(({ headers }) => headers["x-svc-delivery-id"]),
@@ -125,7 +125,7 @@ export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>>
   "refuses forgeries by PUT, PATCH and DELETE": () => verifyingPost("PUT"),
 };
 
-/** As `badReceivers`, for what happens after the response. */
+/** Receivers like `badReceivers`, with mistakes after the response. */
 export const badAfterResponse: Readonly<Record<string, () => HandWrittenReceiver>> = {
   "does not run the handler after it has refused a delivery": () => runningRefused(() => true),
   "does not run the handler again after the response": () =>

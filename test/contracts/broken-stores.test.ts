@@ -8,7 +8,7 @@ import { storeThrough } from "@svc-webhooks/kit/store-through";
 import { brokenStores } from "./broken-stores.js";
 import { casesOf, failuresOf } from "./contract-cases.js";
 
-/** For each broken store, the number of cases that it fails and the first of them. */
+/** The table of the number of cases that each broken store fails, and the first of them. */
 const tableFile = fileURLToPath(new URL("../../docs/store-contract-table.md", import.meta.url));
 
 const casesFor = (makeStore: MakeStore, abandon?: () => void) =>
@@ -49,7 +49,7 @@ test("each case detects a mistake", () => {
 });
 
 describe("the case of connections that silently die", () => {
-  /** The memory store over one connection. `leaves`: at a deadline, it opens another one. */
+  /** Returns the memory store over one connection. `leaves`: at a deadline, it opens another one. */
   function distant(leaves: boolean, error: () => Error, executes: boolean) {
     const store = memoryStore();
     let isDead = false;

@@ -15,18 +15,21 @@ import { call } from "@svc-webhooks/kit/receivers";
 import { storeThrough } from "@svc-webhooks/kit/store-through";
 
 export interface BrokenStore {
-  /** Completes "a store that …". */
+  /** The mistake, as the end of "a store that …". */
   readonly mistake: string;
   /** The number in the list of traps. */
   readonly trap?: number;
   readonly make: () => StoreUnderTest;
-  /** Silences the connection of the store that was made last. */
+  /** Silences the connection of the latest store. */
   readonly abandon?: () => void;
 }
 
 type LastClaim = ClaimRequest & Extract<ClaimResult, { status: "claimed" }>;
 
-/** The memory store as a base for mistakes: its calls are synchronous, and it returns the last claim of each key. */
+/**
+ * Returns the memory store as a base for mistakes: its calls are synchronous, and it records the last claim of
+ * each key.
+ */
 function correctStore(clock: FakeClock) {
   const store = memoryStore({ clock });
   const claims = new Map<string, LastClaim>();
@@ -51,13 +54,13 @@ function correctStore(clock: FakeClock) {
       if (last) void store.release(key, { ...last, to: "failed" }, call);
       return store.forget(key, call) as boolean;
     },
-    /** All keys that were ever claimed. */
+    /** Returns all keys that were ever claimed. */
     keys: () => claims.keys(),
   };
 }
 
 /**
- * The memory store over a connection. While that is silent, calls are executed and get no reply; the
+ * Returns the memory store over a connection. While that is silent, calls are executed and get no reply; the
  * store waits for `pause`, reports them as not sent and opens another connection.
  */
 function reportingAsNotSent(
@@ -95,7 +98,7 @@ const broken = (mistake: string, make: Mistake): BrokenStore => ({
   },
 });
 
-/** A broken store with a mistake in the list of traps. */
+/** Returns a broken store with a mistake in the list of traps. */
 const trap = (number: number, mistake: string, make: Mistake): BrokenStore => ({
   ...broken(mistake, make),
   trap: number,
@@ -249,7 +252,10 @@ const onProlonged =
     };
   };
 
-/** A call that arrives during another call acts on the state that the other has read and gets its result. */
+/**
+ * Lets a call that arrives during another call act on the state that the other has read, and return the other's
+ * result.
+ */
 function stale<Given extends readonly unknown[], Result>(
   perform: (key: string, ...given: Given) => Result,
 ): (key: string, ...given: Given) => Promise<Result> {

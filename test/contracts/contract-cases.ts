@@ -5,7 +5,7 @@ export interface ContractCase {
   readonly run: () => Promise<void>;
 }
 
-/** The cases of a contract, which only a test runner receives. */
+/** Returns the cases of a contract, which only a test runner receives. */
 export function casesOf(contract: (runner: TestRunner) => void): readonly ContractCase[] {
   const cases: ContractCase[] = [];
   contract({
@@ -15,7 +15,7 @@ export function casesOf(contract: (runner: TestRunner) => void): readonly Contra
   return cases;
 }
 
-/** The titles of the cases that fail. */
+/** Returns the titles of the cases that fail. */
 export async function failuresOf(cases: readonly ContractCase[]): Promise<readonly string[]> {
   const failed: string[] = [];
   for (const { title, run } of cases) await run().catch(() => failed.push(title));

@@ -55,7 +55,7 @@ export function mounted(
       const { status, headers, body } = adapter.answer(outcome, request);
       response.writeHead(status, headers).end(body);
     } catch {
-      // As frameworks respond to an error; without a response, the case would only fail later.
+      // Frameworks respond to an error like this; without a response, the case would only fail later.
       response.writeHead(500).end();
     }
   };

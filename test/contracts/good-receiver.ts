@@ -8,36 +8,36 @@ export interface SvcEvent {
 
 type HandleEvent = (event: SvcEvent) => Promise<void>;
 
-/** The state of each event. An event without one is new or has failed. */
+/** The states of events. An event without a state is new or has failed. */
 type Records = Map<string, "running" | "done">;
 
 /** A hand-written receiver, split into the parts that bad receivers replace. */
 export interface HandWrittenReceiver {
-  /** The status of a refusal that needs no body. */
+  /** Returns the status of a refusal that needs no body. */
   readonly refusal: (request: IncomingMessage) => number | undefined;
-  /** The bytes of the body, or undefined if there are too many. */
+  /** Reads the body. Resolves to undefined if it is too large. */
   readonly read: (request: IncomingMessage) => Promise<Buffer | undefined>;
   readonly signature: (request: IncomingMessage) => string;
   readonly isGenuine: (body: Buffer, signature: string) => boolean;
-  /** Throws if the body is not an event. */
+  /** Parses the body. Throws if it is not an event. */
   readonly parse: (body: Buffer) => SvcEvent;
   readonly subscribes: (type: string) => boolean;
   readonly key: (event: SvcEvent, request: IncomingMessage) => string;
-  /** The status of the response. */
+  /** Runs the handler. Resolves to the status of the response. */
   readonly run: (
     records: Records,
     key: string,
     handle: () => Promise<void>,
     event: Pick<SvcEvent, "type">,
   ) => Promise<number>;
-  /** The body of the response to a failed run. */
+  /** Returns the body of the response to a failed run. */
   readonly failure: (error: unknown) => string;
 }
 
 export const signatureOf = (body: Uint8Array | string, secret = "whsec_test"): string =>
   `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 
-/** The bytes of a body, or undefined as soon as there are more than 1 MiB. */
+/** Reads a body. Resolves to undefined as soon as it exceeds 1 MiB. */
 export async function collected(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

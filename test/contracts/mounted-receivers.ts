@@ -65,7 +65,7 @@ export const ours: Readonly<Record<string, MountReceiver>> = {
   "Next.js App Router": mounting((receiver) => {
     const { POST } = nextWebhooks(receiver);
     return fetched((request) =>
-      // As Next.js responds to the methods that a route does not export.
+      // Next.js responds like this to the methods that a route does not export.
       request.method === "POST" ? POST(request) : new Response(null, { status: 405 }),
     );
   }),

@@ -7,7 +7,7 @@ import { node, outsideDirectory, root } from "@svc-webhooks/kit/programs";
 import { Client } from "pg";
 import { beforeAll, expect, test, vi } from "vitest";
 
-/** Packages with the programs of a server. PostgreSQL 15 is that of Debian, on which `npm test` runs. */
+/** The packages with the programs of a server. `npm test` runs on Debian's PostgreSQL 15. */
 const versions: Readonly<Record<string, string>> = {
   12: "12.22.0-beta.15",
   13: "13.23.0-beta.16",
@@ -24,7 +24,7 @@ const files = [
   ),
 ];
 
-/** The members of Vitest's report that are read. */
+/** The report of vitest, with the members that are read. */
 interface Report {
   readonly testResults: readonly { readonly assertionResults: readonly Result[] }[];
 }
@@ -50,7 +50,7 @@ test.each(Object.keys(versions))(
   "the Postgres store passes its tests on PostgreSQL %s",
   async (major) => {
     const folder = join(project, "node_modules", `postgres${major}`);
-    // Links between libraries, which a package of npm cannot contain.
+    // The script creates links between libraries, which a package of npm cannot contain.
     await node(["scripts/hydrate-symlinks.js"], { cwd: folder });
     vi.stubEnv(serverVariable, join(folder, "native/bin/"));
     const server = await postgresServer();
@@ -63,7 +63,7 @@ test.each(Object.keys(versions))(
 
     const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--reporter=json"];
     const env = { ...process.env, CI: "true" };
-    // It rejects with the output too, if a test has failed.
+    // If a test has failed, the rejection contains the output.
     const { stdout } = await promisify(execFile)(process.execPath, [...vitest, ...files], {
       cwd: root,
       env,

@@ -6,7 +6,10 @@ import type { MountReceiver } from "@svc-webhooks/testing/receiver";
 import express, { type RequestHandler } from "express";
 import { secret, served } from "./mounted-receivers.js";
 
-/** Both libraries verify GitHub's deliveries, which differ from the service's in the names of headers. */
+/**
+ * Renames headers to GitHub's. Both libraries verify GitHub's deliveries, which differ from the service's only
+ * in these names.
+ */
 function nameHeadersAsGitHub({ headers }: IncomingMessage): void {
   const { "x-svc-signature": signature, "x-svc-delivery-id": id } = headers;
   if (signature !== undefined) headers["x-hub-signature-256"] = signature;
@@ -16,7 +19,7 @@ function nameHeadersAsGitHub({ headers }: IncomingMessage): void {
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Receivers that do not use this library, each as its documentation shows it. */
+/** The receivers that do not use this library, each as in its documentation. */
 export const others: Readonly<Record<string, MountReceiver>> = {
   "@octokit/webhooks": served((handler) => {
     const webhooks = new Webhooks({ secret, log: silent });

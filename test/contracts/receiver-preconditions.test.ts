@@ -42,7 +42,7 @@ const oneRun =
 
 const returning = (value: unknown) => (() => value) as MountReceiver;
 
-/** The receiver's problem, how it is mounted, and the message of the first case. */
+/** Rows of the receiver's problem, how it is mounted, and the message of the first case. */
 const rows: readonly (readonly [string, MountReceiver | string, string | RegExp, Options?])[] = [
   ["nothing listens", () => "http://127.0.0.1:1/webhooks", nothingListens],
   ["nothing listens at a URL with a password", () => "http://me:pass@127.0.0.1:1/", nothingListens],
@@ -125,7 +125,7 @@ const rows: readonly (readonly [string, MountReceiver | string, string | RegExp,
 
 test.each(rows)(
   "if %s, the first case states it, and the others refer to the first",
-  // Its types have no tuples with optional members.
+  // Vitest's types have no tuples with optional members.
   async (...row: readonly unknown[]) => {
     const [, mount, message, options] = row as unknown as (typeof rows)[number];
     const cases = casesFor(mount, options).filter(({ title }) => !title.includes("(skipped"));

@@ -15,7 +15,7 @@ import { byDeliveryId, ours, served } from "./mounted-receivers.js";
 import { others } from "./published-receivers.js";
 import { sampled } from "./sampled.js";
 
-/** More than the default, because several test files share the machine. */
+/** The limit is above the default, because several test files share the machine. */
 const timeoutMs = 10_000;
 
 for (const [name, mount] of Object.entries(ours)) {
@@ -87,7 +87,7 @@ describe("a receiver that locks after wrong signatures", () => {
     ],
   ];
 
-  /** The distinct messages of the cases that fail. */
+  /** Returns the distinct messages of the cases that fail. */
   async function messagesOf(cases: readonly ContractCase[]): Promise<readonly string[]> {
     const messages = new Set<string>();
     for (const { run } of cases) {

@@ -8,8 +8,8 @@ import type { TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import { until } from "@svc-webhooks/kit/until";
 
 /**
- * A server's clock cannot be set, so this script ages the records instead: it brings the ends of their
- * leases and retention nearer. `ARGV`: milliseconds.
+ * A script that ages records by bringing the ends of their leases and retention nearer: a server's clock cannot
+ * be set. `ARGV`: milliseconds.
  */
 const age = `
 for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -23,11 +23,11 @@ end`;
 
 /** Servers on which the contract runs. */
 export interface Topology {
-  /** The servers that contain the records. */
+  /** The servers that hold the records. */
   readonly servers: readonly RedisServer[];
   /** The ports for clients. */
   readonly ports: readonly number[];
-  /** Between clients and servers, to abandon connections. Without them, that case is not registered. */
+  /** Proxies between clients and servers, to abandon connections. Without them, that case is not registered. */
   readonly proxies?: readonly TcpProxy[];
   /** Called once the client is connected. */
   readonly disturb?: () => Promise<unknown>;
@@ -53,7 +53,7 @@ export function redisContract(
         await until(isReady, "the client is connected");
         await topology.disturb?.();
         const store = redisStore(client.client);
-        // Enough keys for all nodes.
+        // These keys cover all nodes.
         const forgetAll = async () => {
           for (let key = 0; key < 50; key += 1) {
             await store.forget(String(key), { signal: AbortSignal.timeout(1_000) });

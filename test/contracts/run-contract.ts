@@ -5,7 +5,7 @@ import type { Served } from "@svc-webhooks/kit/launch";
 import { tableOf } from "@svc-webhooks/kit/tables";
 import type { Platform } from "../runtimes/platforms.js";
 
-/** Adapter × runtime, with the number of passed cases. */
+/** The file of the table: adapter × runtime, with the number of passed cases. */
 export const tableFile = fileURLToPath(new URL("../../docs/contract-table.md", import.meta.url));
 
 // The linter treats every call of `it` as a test of this file.
@@ -43,7 +43,7 @@ export function runContract(platforms: readonly Platform[]): Cells {
   return cells;
 }
 
-/** The table of the documents. */
+/** Returns the table of the documents. */
 export function printed(cells: Cells, platforms: readonly Platform[]): string {
   const runtimes = platforms.map(({ runtime }) => runtime);
   const rows = Array.from(cells, ([adapter, row]) => [
@@ -55,7 +55,7 @@ export function printed(cells: Cells, platforms: readonly Platform[]): string {
   return [head, head.map((_, index) => (index ? "--:" : "---")), ...rows].map(line).join("");
 }
 
-/** The cells of the table in the documents: the number of cases by `adapter on runtime`. */
+/** Returns the cells of the table in the documents: the number of cases by `adapter on runtime`. */
 export const documented = (): ReadonlyMap<string, number> =>
   new Map(
     tableOf("docs/contract-table.md", "adapter").flatMap(({ adapter, ...row }) =>
@@ -65,6 +65,6 @@ export const documented = (): ReadonlyMap<string, number> =>
     ),
   );
 
-/** The adapters of a platform, named as in {@link documented}. */
+/** Returns the adapters of a platform, named as in {@link documented}. */
 export const servedBy = ({ runtime, adapters }: Platform): readonly string[] =>
   Object.keys(adapters).map((adapter) => `${adapter} on ${runtime}`);

@@ -2,8 +2,9 @@ import { sized } from "@svc-webhooks/kit/sized";
 import type { ContractCase } from "./contract-cases.js";
 
 /**
- * The cases in which a mistake is looked for: its own, and those that it must not change. Each of many mistakes
- * in all cases takes minutes, so `npm test` has a quarter of the others, another one for each mistake.
+ * Returns the cases that are run for a mistake: its own, and a sample of those that must not fail. Running each
+ * of many mistakes in all cases takes minutes, so `npm test` runs a quarter of the others, a different one for
+ * each mistake.
  */
 export function sampled(cases: readonly ContractCase[], own: string): readonly ContractCase[] {
   const step = sized(4, 1);

@@ -16,7 +16,7 @@ storeContract(
   { modelRuns: sized(100, 1_000) },
 );
 
-// As a store on a server: asynchronous, with a clock that advances by itself and cannot be set.
+// This behaves like a store on a server: asynchronous, with a clock that advances by itself and cannot be set.
 storeContract({ describe, it }, "the memory store behind an asynchronous connection", () => {
   let ahead = 0;
   const monotonic = () => performance.now() + ahead;
@@ -31,7 +31,7 @@ storeContract({ describe, it }, "the memory store behind an asynchronous connect
   };
 });
 
-// As over several connections: calls reach the store in any order, and results their callers.
+// This behaves like several connections: calls reach the store, and results their callers, in any order.
 storeContract({ describe, it }, "the memory store over an unordered network", () => {
   const clock = fakeClock();
   const { between } = seeded("2/network");

@@ -3,8 +3,8 @@ import base from "../base.config.js";
 import { filesOf, filesWithSizes } from "../suites.js";
 
 /**
- * Thousands of events among processes that are killed and frozen and lose their connections, seed by seed, and
- * the loads of `npm test` in full.
+ * The suites that send thousands of events among processes that are killed and frozen and lose their
+ * connections, seed by seed, and the loads of `npm test` in full.
  */
 export default defineConfig({
   ...base,
@@ -12,7 +12,7 @@ export default defineConfig({
     ...base.test,
     include: [...filesOf("chaos"), ...filesWithSizes()],
     env: { TEST_SIZE: "full" },
-    // A seed of 5,000 events, or 200 kills of the sandbox.
+    // One test is a seed of 5,000 events, or 200 kills of the sandbox.
     testTimeout: 1_800_000,
   },
 });

@@ -304,7 +304,7 @@ describe("AWS Lambda", () => {
 });
 
 describe("without a framework", () => {
-  /** The page's code, after a module that defines what is the reader's own. */
+  /** Returns the page's code, after a module that defines the reader's own values. */
   async function served(runtime: string): Promise<string> {
     await moduleOf(`${runtime}-globals`, preload.split("const { listen }")[0] ?? "");
     await moduleOf(`${runtime}-server`, codeOf("Bun and Deno"));
@@ -327,7 +327,7 @@ describe("without a framework", () => {
       async () => {
         const deno = `"${process.execPath}" "${require.resolve("deno/bin.cjs")}" serve --no-remote`;
         const options = "--node-modules-dir=manual --allow-env --port 0 --host 127.0.0.1";
-        // It prints its address to stderr, with a slash after the port.
+        // Deno prints its address to stderr, with a slash after the port.
         const command = `${deno} ${options} "${await served("deno")}" 2>&1 | sed -u 's:/$::'`;
         return spawned("sh", "-c", command);
       },

@@ -5,10 +5,12 @@ import { exampleSecret } from "@svc-webhooks/kit/examples";
 import { rolldown } from "rolldown";
 import { textOf } from "../package/readme.js";
 
-/** Git-ignored, and inside the workspace, so that the page's code finds the root's packages. */
+/**
+ * The folder of the page's code: Git-ignored, and inside the workspace, so that it finds the root's packages.
+ */
 export const buildFolder = fileURLToPath(new URL(".build", import.meta.url));
 
-/** The code of a section of docs/frameworks.md. */
+/** Returns the code of a section of docs/frameworks.md. */
 export function codeOf(section: string, position = 1): string {
   const [, text = ""] = textOf("docs/frameworks.md").split(`\n## ${section}\n`);
   const [own = ""] = text.split("\n## ");
@@ -19,7 +21,7 @@ export function codeOf(section: string, position = 1): string {
   return code;
 }
 
-/** The versions in the page's table. */
+/** Returns the versions in the page's table. */
 export function versionsOf(section: string): readonly string[] {
   const row = new RegExp(String.raw`^\| \[${section}\].*?\|.*?\|(.*?)\|`, "m");
   return row.exec(textOf("docs/frameworks.md"))?.[1]?.trim().split(", ") ?? [];
@@ -42,8 +44,8 @@ export async function moduleOf(name: string, code: string): Promise<string> {
 }
 
 /**
- * Source of a module that runs before the code of the page: it defines what is the reader's own, and
- * lets every server listen on a free local port, which it prints.
+ * The source of a module that runs before the code of the page: it defines the reader's own values, and makes
+ * every server listen on a free local port, which it prints.
  */
 export const preload = `
 import { Server } from "node:net";

@@ -1,17 +1,17 @@
 /** An app of a framework that is installed for its tests alone: it needs Node 22 or has too many packages. */
 export interface Project {
-  /** The framework in the page's table. */
+  /** The framework's name in the page's table. */
   readonly title: string;
   readonly folder: string;
   readonly version: string;
   readonly section: string;
-  /** The file that the page's code belongs in. */
+  /** The file to which the page's code belongs. */
   readonly file: string;
   readonly path: string;
   readonly packages: readonly string[];
   /** The rest of the app. */
   readonly files: Readonly<Record<string, string>>;
-  /** Commands for Node. The first one builds, if there are two. */
+  /** The commands for Node. The first one builds, if there are two. */
   readonly commands: readonly (readonly string[])[];
 }
 
@@ -77,7 +77,7 @@ export const projects: readonly Project[] = [
     path: "/webhooks",
     packages: ["@remix-run/express@2.17.5", "express@4.22.3"],
     files: {
-      // What Remix's build makes of a route; Node 22 runs TypeScript itself.
+      // Remix's build compiles a route to this; Node 22 runs TypeScript itself.
       "server.js": `
         import { createRequestHandler } from "@remix-run/express";
         import express from "express";

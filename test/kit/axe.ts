@@ -5,20 +5,20 @@ export interface Violation {
   readonly rule: string;
   /** A CSS selector of the element. */
   readonly target: string;
-  /** The element's problem and its fix. */
+  /** The problem of the element, and its fix. */
   readonly summary: string;
 }
 
 const options: RunOptions = {
   runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
   resultTypes: ["violations"],
-  // A frame shows a mail, which is not ours. It runs no script, so axe-core would wait for its reply.
+  // A frame shows a mail, which is not ours. Frames run no script, so axe-core would wait for a reply.
   iframes: false,
 };
 
 /**
- * Examines a page as it is with axe-core: WCAG 2.2 A and AA, and best practices. It runs in an isolated world,
- * so the page's content security policy neither stops it nor has to be relaxed, also where scripts are off.
+ * Examines a page as it is with axe-core: WCAG 2.2 A and AA, and best practices. axe-core runs in an isolated
+ * world, so the page's content security policy neither stops it nor has to be relaxed, even if scripts are off.
  */
 export async function axe(page: Page): Promise<readonly Violation[]> {
   const isScriptOff = await page.evaluate(() => matchMedia("(scripting: none)").matches);
@@ -48,9 +48,12 @@ export async function axe(page: Page): Promise<readonly Violation[]> {
 const setScripts = (session: CDPSession, isOff: boolean) =>
   session.send("Emulation.setScriptExecutionDisabled", { value: isOff });
 
-/** axe-core waits on timers, which stand still while scripts are off. The page's scripts are not loaded by this. */
+/**
+ * Turns scripts on: axe-core waits on timers, which stand still while scripts are off. This does not load the
+ * page's scripts.
+ */
 async function allowScripts(session: CDPSession): Promise<void> {
-  // A session can only end what it has begun.
+  // A session can only end a setting that it has begun.
   await setScripts(session, true);
   await setScripts(session, false);
 }

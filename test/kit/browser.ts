@@ -17,7 +17,7 @@ export const describeWithBrowser = (name: string, body: () => void): void => {
 
 let launched: Promise<Browser> | undefined;
 
-// Every test file loads this module again, so this is the end of the file.
+// Every test file loads this module again, so this runs at the end of the file.
 afterAll(async () => (await launched)?.close());
 
 export interface PageOptions extends Pick<
@@ -31,16 +31,16 @@ export interface PageOptions extends Pick<
 > {
   /** Problems that this test expects: the patterns of their lines. Default: none. */
   readonly allow?: readonly RegExp[] | undefined;
-  /** Default: the browser of the test file. */
+  /** The browser. Default: that of the test file. */
   readonly browser?: Browser | undefined;
 }
 
 /**
- * Opens an empty page in a context of its own until the test ends: `page.goto("/?item=…")` goes to the
+ * Opens an empty page in a context of its own until the test ends: `page.goto("/?item=…")` opens a path of the
  * origin. `page.context().newPage()` opens another tab. It is 1440 × 900 px and light by default, and in UTC.
  *
  * The test fails at its end if a page of the context has written an error or a warning to the console, has
- * thrown an error that nothing caught, or has sent a request to another origin. `allow` lists exceptions.
+ * thrown an uncaught error, or has sent a request to another origin. `allow` lists exceptions.
  *
  * @param origin `http://127.0.0.1:4010`
  */
@@ -52,7 +52,7 @@ export async function openPage(origin: string, options: PageOptions = {}): Promi
     timezoneId: "UTC",
     ...chosen,
   });
-  // Shorter than the time limit of a test: the error then names what is missing.
+  // The limit is shorter than that of a test, so that the error names the missing element.
   context.setDefaultTimeout(10_000);
   const problems = watchPages(context, origin, allow);
   onTestFinished(async () => {

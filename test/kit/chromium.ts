@@ -18,7 +18,7 @@ function isExecutable(path: string): boolean {
 }
 
 export interface ChromiumOptions {
-  /** Addresses that lead to another one: `{ "127.0.0.1:4010": "127.0.0.1:35541" }`. Default: none. */
+  /** Addresses that lead to others: `{ "127.0.0.1:4010": "127.0.0.1:35541" }`. Default: none. */
   readonly addresses?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -32,8 +32,8 @@ export async function launchChromium({ addresses = {} }: ChromiumOptions = {}): 
 }
 
 /**
- * Starts the same with a new profile, as a person has one: a context of {@link launchChromium} is
- * incognito, where Chromium connects to no host ahead of a request.
+ * Starts the same Chromium with a new profile, as a person has one. A context of {@link launchChromium} is
+ * incognito, and there Chromium connects to no host ahead of a request.
  *
  * @throws Error if it is not installed
  */
@@ -44,11 +44,11 @@ export async function openProfile(): Promise<BrowserContext> {
 function settings(addresses: Readonly<Record<string, string>>) {
   if (chromiumPath === undefined) throw new Error("chromium is not installed.");
   const mapped = Object.entries({ ...addresses, "127.0.0.1": "127.0.0.1", localhost: "127.0.0.1" });
-  // The first rule that matches counts.
+  // The first matching rule applies.
   const rules = [...mapped, ["*", "~NOTFOUND"]].map((pair) => `MAP ${pair.join(" ")}`);
   return {
     executablePath: chromiumPath,
-    // Its sandbox needs rights that containers do not have, and the pages are ours.
+    // Chromium's sandbox needs rights that containers do not have, and the pages are ours.
     chromiumSandbox: false,
     args: [`--host-resolver-rules=${rules.join(",")}`],
   };

@@ -60,7 +60,7 @@ export function send(
   });
 }
 
-/** The outcome code in the body of a response, or undefined if the receiver did not respond. */
+/** Returns the outcome code in the body of a response, or undefined if the receiver did not respond. */
 export function outcomeIn(text: string): OutcomeCode | undefined {
   if (!text.startsWith("{")) return undefined;
   const { status, error } = JSON.parse(text) as {
@@ -70,7 +70,7 @@ export function outcomeIn(text: string): OutcomeCode | undefined {
   return status ?? error?.code;
 }
 
-/** An agent that keeps a single connection open until the test ends. */
+/** Returns an agent that keeps a single connection open until the test ends. */
 export function oneConnection(): Agent {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -81,13 +81,13 @@ export interface RawConnection {
   readonly write: (data: string | Uint8Array) => void;
   /** Disconnects without sending anything. */
   readonly destroy: () => void;
-  /** The first complete response, head and body. */
+  /** Resolves with the first complete response, head and body. */
   readonly response: Promise<string>;
-  /** Everything that was received, once the connection is closed. */
+  /** Resolves with everything that was received, once the connection is closed. */
   readonly closed: Promise<string>;
 }
 
-/** A raw connection, for requests that no HTTP client would send. */
+/** Opens a raw connection, for requests that no HTTP client would send. */
 export function dial(port: number): RawConnection {
   const socket = connect(port, "127.0.0.1");
   let received = "";
@@ -113,7 +113,7 @@ export function dial(port: number): RawConnection {
   };
 }
 
-/** The head of a request, as text. A header given as a list is sent as several lines. */
+/** Returns the head of a request, as text. A header given as a list is sent as several lines. */
 export function requestHead(
   headers: TestDelivery["headers"],
   requestLine = "POST /webhooks HTTP/1.1",

@@ -14,7 +14,10 @@ export interface TestDelivery<Value extends HeaderValue = HeaderValue> extends D
 export const eventBody = (type = "email.sent", more: object = {}): string =>
   JSON.stringify({ type, ...more });
 
-/** A delivery as the service sends it (interface document, "Delivery headers"). Headers that are undefined are omitted. */
+/**
+ * Returns a delivery as the service sends it (interface document, "Delivery headers"). Headers that are
+ * undefined are omitted.
+ */
 export async function signed<Value extends HeaderValue = string>(
   body: string | Uint8Array = eventBody(),
   headers: TestHeaders<Value> = {},
@@ -23,7 +26,7 @@ export async function signed<Value extends HeaderValue = string>(
   return unsigned(body, { "x-svc-signature": await sign(body, key), ...headers });
 }
 
-/** A delivery without a signature. */
+/** Returns a delivery without a signature. */
 export function unsigned<Value extends HeaderValue = string>(
   body: string | Uint8Array = eventBody(),
   headers: TestHeaders<Value> = {},

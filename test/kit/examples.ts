@@ -12,7 +12,7 @@ export const exampleSecret = "whsec_example";
 /** The event in the examples' READMEs. */
 export const exampleEvent = { type: "email.delivered", data: { email_id: "msg_1" } };
 
-/** The responses to a delivery, its copy and a forged delivery. */
+/** Returns the responses to a delivery, its copy and a forged delivery. */
 export async function responsesOf(url: string): Promise<readonly unknown[]> {
   const genuine = await signedDelivery(exampleEvent, { secret: exampleSecret });
   const forged = await signedDelivery(exampleEvent, { secret: "whsec_wrong" });
@@ -34,7 +34,7 @@ export const expectedResponses = [
 export function testExample(folder: string, path: string, serve: () => Promise<Served>): void {
   let served: Served;
   beforeAll(async () => {
-    // Set for the server: the build of an app unsets it.
+    // The secret is set for the server: the build of an app unsets it.
     vi.stubEnv("SVC_WEBHOOK_SECRET", exampleSecret);
     served = await serve();
   });
@@ -51,7 +51,7 @@ const missing = ["bash", "curl", "openssl"].filter((tool) => spawnSync(tool, ["-
 
 /** Runs the README's block that signs and sends a delivery, against the running server. */
 export function testReadmeCurl(folder: string, origin: () => string | Promise<string>): void {
-  // Skipped on a machine without the tools. In CI, missing tools fail the test.
+  // The test is skipped on a machine without the tools. In CI, missing tools fail the test.
   test.skipIf(missing.length > 0 && !process.env["CI"])(
     "the README's curl is accepted",
     async () => {

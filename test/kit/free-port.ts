@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** A port of 127.0.0.1 that nothing uses. Rejects if `wanted` is in use. */
+/** Returns an unused port of 127.0.0.1. Rejects if `wanted` is in use. */
 export async function freePort(wanted = 0): Promise<number> {
   const server = createServer().listen(wanted, "127.0.0.1");
   await once(server, "listening");

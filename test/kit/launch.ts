@@ -10,7 +10,7 @@ export interface Served {
   readonly printed?: () => string;
 }
 
-/** The code of a module with all its packages, as it is deployed to an edge or a browser. */
+/** Returns the code of a module with all its packages, as it is deployed to an edge or a browser. */
 export async function bundled(
   input: string,
   condition: "workerd" | "edge-light" | "browser",
@@ -26,7 +26,7 @@ export async function bundled(
   return output[0].code;
 }
 
-/** The environment of a shell: the tests' own `NODE_ENV` is neither development nor production. */
+/** Returns the environment of a shell: the tests' own `NODE_ENV` is neither development nor production. */
 export const environment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   NODE_ENV: undefined,
@@ -38,7 +38,7 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
   const child = spawn(command, args, {
     stdio: ["ignore", "pipe", "inherit"],
     env: environment(),
-    // In its own process group: a command that npm installs often only starts the real one.
+    // The process has its own group: a command that npm installs often only starts the real one.
     detached: true,
   });
   const output: string[] = [];

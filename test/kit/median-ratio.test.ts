@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { medianRatio } from "./median-ratio.js";
 
-/** Work that takes these milliseconds, one after the other, and notes its name. */
+/** Returns work that takes these milliseconds, one after the other, and records its name. */
 const planned = (name: string, times: readonly number[], order: string[] = []) => {
   const left = [...times];
   return async () => {

@@ -1,7 +1,7 @@
-/** Work that is measured. It may return the milliseconds that it has measured itself. */
+/** Work to measure. It may return the milliseconds that it has measured itself. */
 export type Measured = () => Promise<number | void>;
 
-/** An odd number, so that there is a middle one. */
+/** The number of runs, which is odd, so that there is a middle one. */
 const runs = 7;
 
 const medianOf = (values: readonly number[]): number =>
@@ -14,8 +14,8 @@ const timed = async (work: Measured): Promise<number> => {
 };
 
 /**
- * How many times as long `work` takes as `base`: the ratio of the medians of 7 runs each. The runs alternate,
- * and so does which one is first, because other work on the machine then slows both alike.
+ * Returns how many times as long `work` takes as `base`: the ratio of the medians of 7 runs each. The runs
+ * alternate, and so does the one that is first, because other work on the machine then slows both alike.
  */
 export async function medianRatio(work: Measured, base: Measured): Promise<number> {
   const workTimes: number[] = [];

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { environment, spawned, type Served } from "./launch.js";
 
-/** The command line of the Next.js that an app uses. */
+/** Returns the command line of the Next.js that an app uses. */
 const next = (command: string, folder: string) => {
   const bin = createRequire(`${folder}/`).resolve("next/dist/bin/next");
   return [process.execPath, bin, command, folder] as const;

@@ -7,24 +7,24 @@ import { until } from "./until.js";
 export interface Opener {
   /** The value of `PATH` that has this opener and nothing else. */
   readonly path: string;
-  /** Resolves to what it was called with, as soon as it was called. */
+  /** Resolves with the opener's arguments as soon as it is called. */
   readonly opened: () => Promise<Opened>;
 }
 
 export interface Opened {
   readonly args: string;
-  /** Whether it runs in a process group of its own, which Ctrl-C in the terminal does not reach. */
+  /** Whether the opener runs in a process group of its own, which Ctrl-C in the terminal does not reach. */
   readonly isDetached: boolean;
 }
 
-/** A folder without any program, until the test ends. */
+/** Creates a folder without any program, until the test ends. */
 export function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-opener-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Takes the place of the program that opens a browser, until the test ends. It ends with this exit code. */
+/** Replaces the program that opens a browser, until the test ends. The replacement ends with this exit code. */
 export function opener(exitCode = 0): Opener {
   const path = emptyFolder();
   const file = join(path, "called");
@@ -33,7 +33,7 @@ kill -0 -$$ 2>/dev/null && group=own || group=shared
 echo "$group $*" > "\${0%/*}/called"
 exit ${exitCode}
 `;
-  // On macOS and elsewhere.
+  // The names are those on macOS and on other systems.
   for (const name of ["open", "xdg-open"]) writeFileSync(join(path, name), script, { mode: 0o755 });
   const called = () => (existsSync(file) ? readFileSync(file, "utf8") : "");
   return {

@@ -15,8 +15,8 @@ function start(): NodeJS.Timeout {
 }
 
 /**
- * Milliseconds during which this process could run. Unlike those of `performance.now()`, they do not pass while
- * a busy machine runs others: a pause counts as 20 ms.
+ * Returns the milliseconds during which this process could run. Unlike `performance.now()`, it does not advance
+ * while a busy machine runs other processes: a pause counts as 20 ms.
  */
 export function ownTime(): number {
   ticks ??= start();

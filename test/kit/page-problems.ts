@@ -15,8 +15,8 @@ const consoleLine = (message: ConsoleMessage) => {
 };
 
 /**
- * Records what no page may do: errors and warnings in the console, errors that nothing catches, and requests
- * to another origin. Covers all pages that the context has from now on, those that its pages open included.
+ * Records the problems of pages: errors and warnings in the console, uncaught errors, and requests to another
+ * origin. Covers all pages that the context has from then on, including those that its pages open.
  *
  * @param origin that of the pages: `http://127.0.0.1:4010`
  * @param allow lines that match one of these are not recorded
@@ -49,7 +49,7 @@ export function watchPages(
   return {
     found,
     async settled() {
-      // A page's events arrive in their order, before the result of what is evaluated after them.
+      // A page's events arrive in their order, before the result of an evaluation that follows them.
       await Promise.allSettled(context.pages().map((page) => page.evaluate(() => 0)));
     },
   };

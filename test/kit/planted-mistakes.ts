@@ -1,9 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
 import type { MistakeId } from "@svc-webhooks/explain";
 
-/** Spaced as the sandbox sends it, with everything that serialisers write differently. */
+/** JSON spaced as the sandbox sends it, with everything that serialisers write differently. */
 export const spaced: string = String.raw`{"type": "email.sent", "b": {"url": "https://example.com/?a=1&b=2", "name": "Zo\u00eb"}, "a": [1.0, {}, []], "subject": "Grüße 😀", "n": 12345678901234567890}`;
-/** Equal to what `JSON.stringify` makes of it. */
+/** JSON that survives parsing and `JSON.stringify` unchanged. */
 export const compact: string = `{"type":"email.sent","subject":"hello","a":[1,{},[]],"b":true}`;
 
 type Message = string | Uint8Array;
@@ -11,7 +11,7 @@ type Message = string | Uint8Array;
 export interface Planted {
   readonly id: MistakeId;
   readonly how: string;
-  /** Default: `compact`. */
+  /** The body that was signed. Default: `compact`. */
   readonly body?: Message;
   readonly signature: string | undefined;
   /** A current secret other than the given one. */
@@ -31,11 +31,11 @@ export const lf: string = crlf.replaceAll("\r\n", "\n");
 export const marked: string = `\uFEFF${compact}`;
 export const invalid: Buffer = Buffer.from('{"type":"email.sent","subject":"\xff\xfe"}', "latin1");
 
-/** Escapes as Python's `json.dumps` does. */
+/** Escapes text like Python's `json.dumps`. */
 export const pythonEscapes = (text: string): string =>
   text.replaceAll(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** Wrong signatures of every known mistake, made with node:crypto as mistaken code would make them. */
+/** Returns wrong signatures of every known mistake, made with node:crypto as mistaken code would make them. */
 export function plantMistakes({
   secret,
   oldSecret,

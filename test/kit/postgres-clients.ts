@@ -21,7 +21,7 @@ import { oncePerRun } from "./once-per-run.js";
 /** A store over one kind of client, and statements in and outside of its transactions. */
 export interface TestStore {
   readonly store: PostgresStore<unknown>;
-  /** The database that the store is built over, unless that is the client itself. */
+  /** The database of the store, unless it uses the client directly. */
   readonly database?: Database<unknown>;
   /** Runs a statement outside of any transaction. */
   readonly query: Database<unknown>["query"];
@@ -39,7 +39,7 @@ export interface ClientKind {
 const poolOf = (connectionString: string) =>
   new Pool({ connectionString, max: 10, connectionTimeoutMillis: 5_000 });
 
-/** The parameters of a tag: the texts between `$1`, `$2`, … */
+/** Returns the parameters of a tag: the texts between `$1`, `$2`, … */
 const between = (text: string) => text.split(/\$\d+/) as unknown as TemplateStringsArray;
 
 const overDatabase = <Tx>(
@@ -82,7 +82,7 @@ const postgresJs = (prepare: boolean): ClientKind => ({
       query: async (text, values) => sql.unsafe(text, [...values]),
       queryIn: async (tx, text, values = []) => (tx as typeof sql).unsafe(text, [...values]),
       migrate: () => migrate(sql),
-      // Without a limit, it can wait for a connection that was lost.
+      // Without a limit, this can wait for a connection that was lost.
       close: () => sql.end({ timeout: 1 }),
     };
   },
@@ -126,7 +126,10 @@ const drizzlePostgresJs: ClientKind = {
   },
 };
 
-/** A new database in this process, without a server. The first one of a run is copied, because it takes seconds. */
+/**
+ * Creates a database in this process, without a server. Later ones are copies of a run's first, because
+ * creating it takes seconds.
+ */
 export async function startPglite(): Promise<PGlite> {
   const image = await oncePerRun("pglite.tar", async (path) => {
     const db = await PGlite.create();
@@ -149,7 +152,7 @@ export const pglite = {
   },
 };
 
-/** Each kind of client of a server that the README names. */
+/** The kinds of clients that the README names. */
 export const clientKinds: readonly ClientKind[] = [
   pg,
   postgresJs(true),
@@ -158,12 +161,12 @@ export const clientKinds: readonly ClientKind[] = [
   drizzlePostgresJs,
 ];
 
-/** The kinds for PgBouncer in transaction mode. */
+/** The kinds of clients for PgBouncer in transaction mode. */
 export const pooledClientKinds: readonly ClientKind[] = [pg, postgresJs(false), kysely];
 
 /**
- * A server's clock cannot be set, so this statement ages the records instead: it brings the ends of their
- * leases and retention nearer. `$1`: milliseconds.
+ * A statement that ages records by bringing the ends of their leases and retention nearer: a server's clock
+ * cannot be set. `$1`: milliseconds.
  */
 export const age = `update svc_webhooks.deliveries set
   lease_ends_at = lease_ends_at - $1::float8 * interval '1 millisecond',

@@ -19,13 +19,13 @@ import { until } from "./until.js";
 
 export interface PostgresServer {
   readonly port: number;
-  /** For drivers. The role may do everything. */
+  /** The connection string for drivers. The role may do everything. */
   readonly connectionString: string;
-  /** Crashes it: nothing is written, and every connection breaks. */
+  /** Crashes the server: nothing is written, and every connection breaks. */
   readonly crash: () => Promise<void>;
-  /** Starts it again after a crash. */
+  /** Starts the server again after a crash. */
   readonly restart: () => Promise<void>;
-  /** Ends it and removes its folder. */
+  /** Ends the server and removes its folder. */
   readonly close: () => Promise<void>;
 }
 
@@ -38,13 +38,16 @@ const programs = ((): string | undefined => {
   return newest && `${debian}/${newest}/bin/`;
 })();
 
-/** The version of that server. Undefined if there is none. */
+/** Returns the version of that server. Undefined if there is none. */
 export const postgresVersion = (): string | undefined => {
   const { stdout } = spawnSync(`${programs}postgres`, ["--version"], { encoding: "utf8" });
   return /[\d.]+/.exec(stdout ?? "")?.[0];
 };
 
-/** A folder of another version's server, such as `/opt/postgres/bin/`, for the servers that start from now on. */
+/**
+ * The variable with the folder of another version's programs, such as `/opt/postgres/bin/`, for servers that
+ * start later.
+ */
 export const serverVariable = "POSTGRES_SERVER";
 
 /** `describe` for tests that need a server. */
@@ -53,13 +56,13 @@ export const describeWithPostgres: ReturnType<typeof describeRequiring> = descri
   programs !== undefined,
 );
 
-/** As `describeWithPostgres`, with PgBouncer. */
+/** `describe` for tests that need a server and PgBouncer. */
 export const describeWithPgBouncer: ReturnType<typeof describeRequiring> = describeRequiring(
   "PostgreSQL or PgBouncer",
   programs !== undefined && spawnSync("pgbouncer", ["--version"]).status === 0,
 );
 
-/** PostgreSQL and PgBouncer refuse to run as root. */
+/** The account of the servers: PostgreSQL and PgBouncer refuse to run as root. */
 const account = ((): { readonly uid?: number; readonly gid?: number } => {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) =>
@@ -67,7 +70,7 @@ const account = ((): { readonly uid?: number; readonly gid?: number } => {
   return { uid: id("-u"), gid: id("-g") };
 })();
 
-/** A folder that the server's account owns. */
+/** Creates a folder that the server's account owns. */
 function folder(name: string): string {
   const path = mkdtempSync(join(tmpdir(), `svc-webhooks-${name}-`));
   if (account.uid !== undefined) chownSync(path, account.uid, account.gid ?? 0);
@@ -86,12 +89,12 @@ const isListening = async (port: number): Promise<boolean> => {
 /**
  * Starts a real server on a new cluster, as an unprivileged user on a free port.
  *
- * @param settings such as `{ fsync: "on" }`. By default it does not wait for the disk
+ * @param settings such as `{ fsync: "on" }`. By default the server does not wait for the disk
  */
 export async function postgresServer(
   settings: Readonly<Record<string, string>> = { fsync: "off" },
 ): Promise<PostgresServer> {
-  // It may have no programs for clients, such as pg_isready.
+  // The folder may contain no programs for clients, such as pg_isready.
   const serverPrograms = process.env[serverVariable] ?? programs;
   const directory = folder("postgres");
   const data = join(directory, "data");

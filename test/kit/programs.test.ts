@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { node, root } from "./programs.js";
 
-/** The first is not among the errors of its own test: that has ended. */
+/** The errors of all tests. The first one is not among those of its own test, which has ended. */
 const seen: unknown[] = [];
 
 test.fails("a program that still runs when its test ends makes it fail", () => {

@@ -18,7 +18,10 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 /** The npm scope of the workspace's packages. */
 export const scope = "@svc-webhooks";
 
-/** A directory outside the workspace, so that nothing resolves by accident. Removed after the tests. */
+/**
+ * Creates a directory outside the workspace, so that nothing resolves by accident. It is removed after the
+ * tests.
+ */
 export function outsideDirectory(): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "svc-webhooks-")));
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -56,7 +59,7 @@ export function run(
       throw new Error(text, { cause: error });
     },
   );
-  // Files run programs before their tests too.
+  // Files also run programs before their tests.
   if (TestRunner.getCurrentTest()) {
     onTestFinished(async () => {
       running.child.kill("SIGKILL");
@@ -83,7 +86,7 @@ export function startModule(
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  // `stdio` makes it a pipe.
+  // `stdio` makes this stream a pipe.
   return child as Child;
 }
 

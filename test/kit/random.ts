@@ -6,8 +6,8 @@ export interface Random {
 }
 
 /**
- * Each consumer has its own stream (`seeded("7/monkey")`), so that its choices do not depend on how
- * fast others draw.
+ * Returns the random choices of a stream. Each consumer has its own stream (`seeded("7/monkey")`), so that its
+ * choices do not depend on how fast others draw.
  */
 export function seeded(stream: string): Random {
   // FNV-1a hashes the name to the initial state of mulberry32.

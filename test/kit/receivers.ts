@@ -18,12 +18,12 @@ type Sent = Delivery | Promise<Delivery>;
 
 export interface ObservedReceiver {
   readonly receiver: Receiver;
-  /** Receives a delivery: by default, a copy of always the same one. */
+  /** Receives a delivery: by default, a copy of the same one each time. */
   readonly receive: (delivery?: Sent) => Promise<Outcome>;
   /** Receives deliveries one after the other, and resolves with their codes. */
   readonly receiveAll: (...deliveries: readonly Sent[]) => Promise<readonly OutcomeCode[]>;
   readonly reports: readonly DeliveryReport[];
-  /** The codes of the reports. */
+  /** Returns the codes of the reports. */
   readonly codes: () => readonly OutcomeCode[];
   /** The logged lines. */
   readonly lines: readonly string[];
@@ -34,7 +34,7 @@ export interface ObservedReceiver {
   readonly reported: (code: OutcomeCode) => Promise<DeliveryReport>;
 }
 
-/** A receiver that records its reports, lines and errors. By default, it handles every event. */
+/** Returns a receiver that records its reports, lines and errors. By default, it handles every event. */
 export function observedReceiver(options: Partial<ReceiverOptions> = {}): ObservedReceiver {
   const reports: DeliveryReport[] = [];
   const lines: string[] = [];
@@ -79,7 +79,7 @@ export function observedReceiver(options: Partial<ReceiverOptions> = {}): Observ
   };
 }
 
-/** Handles every event, and each run lasts until `finish` or `fail` is called. */
+/** Handles every event. Each run lasts until `finish` or `fail` is called. */
 export function heldHandler() {
   const [started, finished] = [gate(), gate()];
   const on = {
@@ -91,7 +91,7 @@ export function heldHandler() {
   return { on, started: started.opened, finish: finished.open, fail: finished.fail };
 }
 
-/** A memory store on a clock that the test moves. */
+/** Returns a memory store on a clock that the test moves. */
 export function timedStore(options: MemoryStoreOptions = {}): {
   readonly clock: FakeClock;
   readonly store: DeliveryStore;
@@ -106,11 +106,11 @@ export interface RecordedStore {
   readonly store: DeliveryStore;
   readonly calls: readonly { readonly operation: Operation; readonly key: string }[];
   readonly operations: () => readonly Operation[];
-  /** The only key that was used. Throws if there were several or none. */
+  /** Returns the only key that was used. Throws if there were several or none. */
   readonly onlyKey: () => string;
 }
 
-/** A store that records its calls, some of them replaced. */
+/** Returns a store that records its calls, some of them replaced. */
 export function recordedStore(
   replaced: Partial<DeliveryStore> = {},
   inner: DeliveryStore = memoryStore(),
@@ -147,7 +147,7 @@ export function recordedStore(
   };
 }
 
-/** For calling a store directly, as another worker would. */
+/** The arguments for calling a store directly, as another worker would. */
 export const call = { signal: new AbortController().signal };
 export const week = 604_800_000;
 export const claimBy = (token: string) => ({ token, leaseMs: 30_000, retainMs: week });

@@ -8,11 +8,11 @@ import { vi } from "vitest";
 export interface TestClient {
   readonly client: RedisClient;
   readonly isReady: () => boolean;
-  /** The number of scripts that it was called with. */
+  /** Returns the number of scripts that the client was called with. */
   readonly calls: () => number;
-  /** The number of pending calls, which await a reply or a connection. */
+  /** Returns the number of pending calls, which await a reply or a connection. */
   readonly pending: () => number;
-  /** For a cluster: sends READONLY on its connections, as `useReplicas` does. */
+  /** Sends READONLY on the connections of a cluster, as `useReplicas` does. */
   readonly readReplicas?: () => Promise<unknown>;
   /** Closes the client permanently, even if it never connected. */
   readonly close: () => void;
@@ -34,7 +34,7 @@ export interface ClientOptions {
 
 export interface ClientKind {
   readonly name: string;
-  /** Resends pending commands after the connection broke. */
+  /** Whether the client resends pending commands after the connection broke. */
   readonly resends: boolean;
   /** Creates a client with its default options. It may connect later. */
   readonly open: (ports: readonly number[]) => TestClient | Promise<TestClient>;
@@ -95,7 +95,7 @@ const serverKind = (
   make,
   open([port = 0], options) {
     const made = make(port, options);
-    // Rejects if the server is unreachable; the client then keeps trying.
+    // This rejects if the server is unreachable; the client then keeps trying.
     made.connect().catch(() => {});
     return made;
   },
@@ -111,7 +111,7 @@ const ioredisVersions = [
   },
 ] as const;
 
-/** Clients of one server, at the first of the ports. */
+/** The clients of one server, at the first of the ports. */
 export const clientKinds: readonly ServerClientKind[] = [
   ...ioredisVersions.map((version) =>
     serverKind(
@@ -145,7 +145,7 @@ export const clientKinds: readonly ServerClientKind[] = [
   ),
 ];
 
-/** Clients of a cluster. */
+/** The clients of a cluster. */
 export const clusterKinds: readonly ClientKind[] = [
   ...ioredisVersions.map((version) => ({
     name: version.name,
@@ -170,7 +170,7 @@ export const clusterKinds: readonly ClientKind[] = [
   },
 ];
 
-/** Clients of the server that the Sentinel at the first of the ports knows as `main`. */
+/** The clients of the server that the Sentinel at the first of the ports knows as `main`. */
 export const sentinelKinds: readonly ClientKind[] = [
   ...ioredisVersions.map((version) => ({
     name: version.name,

@@ -13,11 +13,11 @@ import { until } from "./until.js";
 export interface RedisServer {
   readonly port: number;
   readonly process: ChildProcess;
-  /** Ends it with SIGKILL, and resolves when it has exited. */
+  /** Ends the server with SIGKILL. Resolves when it has exited. */
   readonly kill: () => Promise<void>;
-  /** Starts it again on the same port and folder, with the data that it persisted. */
+  /** Starts the server again on the same port and folder, with the data that it persisted. */
   readonly restart: () => Promise<RedisServer>;
-  /** Ends it and removes its folder. */
+  /** Ends the server and removes its folder. */
   readonly close: () => Promise<void>;
 }
 
@@ -27,7 +27,10 @@ export const describeWithRedis: ReturnType<typeof describeRequiring> = describeR
   spawnSync("redis-server", ["--version"]).status === 0,
 );
 
-/** The cluster bus uses the port + 10,000. Both are below the system's ephemeral ports. */
+/**
+ * Returns a port for a cluster's node. The cluster bus uses the port + 10,000. Both are below the system's
+ * ephemeral ports.
+ */
 async function clusterPort(): Promise<number> {
   for (;;) {
     const port = 11_000 + Math.floor(Math.random() * 11_000);
@@ -35,7 +38,7 @@ async function clusterPort(): Promise<number> {
       await freePort(port + 10_000);
       return await freePort(port);
     } catch {
-      // In use.
+      // The port is in use.
     }
   }
 }
@@ -92,7 +95,7 @@ const isInStep = async ({ port }: RedisServer) =>
 
 const clusterOptions = ["--save", "", "--repl-diskless-sync-delay", "0", ...inCluster];
 
-/** Three masters with a third of the slots each. Resolves when all of them serve. */
+/** Starts three masters with a third of the slots each. Resolves when all of them serve. */
 export async function redisCluster(): Promise<readonly RedisServer[]> {
   const servers: RedisServer[] = [];
   while (servers.length < 3) servers.push(await redisServer(clusterOptions, await clusterPort()));
@@ -114,7 +117,7 @@ export async function redisCluster(): Promise<readonly RedisServer[]> {
   return servers;
 }
 
-/** A proxy for each node. Clients learn its port from the cluster. */
+/** Starts a proxy for each node. Clients learn its port from the cluster. */
 export async function clusterProxies(
   servers: readonly RedisServer[],
 ): Promise<readonly TcpProxy[]> {
@@ -147,7 +150,7 @@ async function readyOrClosed(
   }
 }
 
-/** A replica of a cluster's first master that all masters would elect in its place. */
+/** Starts a replica of a cluster's first master that all masters would elect in its place. */
 export async function clusterReplica(masters: readonly RedisServer[]): Promise<RedisServer> {
   const replica = await redisServer(clusterOptions, await clusterPort());
   const [own = "", master = ""] = await Promise.all(
@@ -155,7 +158,7 @@ export async function clusterReplica(masters: readonly RedisServer[]): Promise<R
   );
   for (const { port } of masters) await cluster(replica, "MEET", "127.0.0.1", port);
   const isReplica = async () => {
-    // Refused until gossip has reached the replica.
+    // The command is refused until gossip has reached the replica.
     if (!(await cluster(replica, "REPLICATE", master)).startsWith("OK")) return false;
     if (!(await isInStep(replica))) return false;
     const lists = await Promise.all(masters.map((server) => cluster(server, "NODES")));
@@ -168,9 +171,9 @@ export async function clusterReplica(masters: readonly RedisServer[]): Promise<R
 export interface Sentinel {
   readonly primary: RedisServer;
   readonly replica: RedisServer;
-  /** Between the primary and everything else. */
+  /** The proxy between the primary and everything else. */
   readonly proxy: TcpProxy;
-  /** For clients, which know the primary by the name `main`. */
+  /** The port for clients, which know the primary by the name `main`. */
   readonly port: number;
   /** Kills the primary, after which the Sentinel promotes the replica. */
   readonly killPrimary: () => Promise<void>;
@@ -178,17 +181,17 @@ export interface Sentinel {
 }
 
 /**
- * A primary with a replica, and a Sentinel. It replaces the primary if that is silent for a minute, which a
- * busy machine does not cause, or 0.5 s after `killPrimary`.
+ * Starts a primary with a replica, and a Sentinel. The Sentinel replaces the primary if that is silent for a
+ * minute, which a busy machine does not cause, or 0.5 s after `killPrimary`.
  */
 export async function redisSentinel(): Promise<Sentinel> {
   const options = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
   const primary = await redisServer(options);
   const proxy = await tcpProxy(primary.port);
-  // By the address that the Sentinel has, or it would correct it.
+  // The replica uses the address that the Sentinel has, which would otherwise correct it.
   const source = ["--replicaof", "127.0.0.1", String(proxy.port)];
   const replica = await redisServer([...options, ...source]);
-  // The Sentinel looks only every 10 s.
+  // The Sentinel checks only every 10 s.
   await until(() => isInStep(replica), "the replica is in step");
   const directory = mkdtempSync(join(tmpdir(), "svc-webhooks-sentinel-"));
   const file = join(directory, "sentinel.conf");
@@ -204,7 +207,7 @@ export async function redisSentinel(): Promise<Sentinel> {
       "sentinel failover-timeout main 2000",
     ].join("\n"),
   );
-  // `redis-sentinel` is in a package of its own.
+  // `redis-sentinel` is in a separate package.
   const child = spawn("redis-server", [file, "--sentinel"], { stdio: "ignore" });
   const exited = once(child, "exit");
   const command = (...words: readonly string[]) =>
@@ -218,7 +221,7 @@ export async function redisSentinel(): Promise<Sentinel> {
   };
   await readyOrClosed([{ close }], async () => {
     const { stdout } = await command("REPLICAS", "main").catch(() => ({ stdout: "" }));
-    // Until then, the Sentinel would not promote it.
+    // The Sentinel would not promote the replica earlier.
     return /\nmaster-link-status\nok\n/.test(stdout);
   });
   const killPrimary = async () => {

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Makes the folder of `once-per-run.ts`. Returns a function that removes it. */
+/** Creates the folder of `once-per-run.ts`. Returns a function that removes it. */
 export default function runFolder(): () => void {
   const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-run-"));
   // PostgreSQL runs as another user.

@@ -9,7 +9,7 @@ export interface OpenSandbox {
   readonly lines: readonly string[];
 }
 
-/** A sandbox on a free port, on a manual clock unless `options` has another one, until the test ends. */
+/** Opens a sandbox on a free port, on a manual clock unless `options` has another one, until the test ends. */
 export async function openSandbox(options: SandboxOptions = {}): Promise<OpenSandbox> {
   const lines: string[] = [];
   const log = (line: string) => void lines.push(line);

@@ -28,15 +28,15 @@ export const serverKinds = Object.keys(listeners);
 
 export interface ServerProcess {
   readonly port: number;
-  /** The next value that the middleware passes to `process.send`. */
+  /** Resolves with the next value that the middleware passes to `process.send`. */
   readonly message: () => Promise<unknown>;
-  /** The peak resident memory of the process since the last call, in MiB. */
+  /** Returns the peak resident memory of the process since the last call, in MiB. */
   readonly peak: () => Promise<number>;
 }
 
 /**
- * A receiver that processes every event, in its own process, until the test ends. `middleware` is
- * source code for Express and `node:http`.
+ * Starts a receiver that processes every event, in its own process, until the test ends. `middleware` is source
+ * code for Express and `node:http`.
  */
 export async function serverProcess(
   kind: string,

@@ -39,12 +39,14 @@ export const expresses = [
 /** A server on which a receiver is mounted, after any middleware. */
 export interface Platform {
   readonly name: string;
-  /** The body parsers that its users have: of its own version, or those of Express 5 for `node:http`. */
+  /**
+   * The body parsers that the platform's users have: its own version's, or those of Express 5 for `node:http`.
+   */
   readonly parsers: Pick<Express, "json" | "raw" | "text" | "urlencoded">;
   readonly mount: (receiver: Receives, ...before: readonly Middleware[]) => RequestListener;
 }
 
-/** Express with the receiver mounted by `app.use`, for every path and method. */
+/** Returns Express with the receiver mounted by `app.use`, for every path and method. */
 export function expressApp(
   express: Express,
   receiver: Receives,

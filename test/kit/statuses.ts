@@ -1,6 +1,6 @@
 import type { OutcomeCode } from "@svc-webhooks/core";
 
-/** The status of each outcome, written down again so that tests notice a change. */
+/** The status of each outcome, repeated here so that tests notice a change. */
 export const statuses: Readonly<Record<OutcomeCode, number>> = {
   processed: 200,
   ignored: 200,

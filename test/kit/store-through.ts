@@ -1,6 +1,6 @@
 import type { DeliveryStore, StoreCall } from "@svc-webhooks/core";
 
-/** A shared store each of whose calls reaches `store` through `around`. */
+/** Returns a shared store, each of whose calls reaches `store` through `around`. */
 export function storeThrough(
   store: DeliveryStore,
   around: <Result>(send: () => Result | Promise<Result>, call: StoreCall) => Promise<Result>,

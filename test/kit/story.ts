@@ -8,7 +8,7 @@ import type { TestContext } from "vitest";
 import { root } from "./programs.js";
 
 export interface Story {
-  /** As Ctrl+C does: signals the whole group. */
+  /** Signals the whole group, as Ctrl+C does. */
   readonly interrupt: () => void;
   /** Signals only the demo's own process. */
   readonly terminate: () => void;
@@ -19,7 +19,7 @@ export interface Story {
     readonly exitCode: number | null;
     readonly stdout: string;
     readonly stderr: string;
-    /** The files that are left in its temporary folder. */
+    /** The files left in the demo's temporary folder. */
     readonly leftBehind: readonly string[];
   }>;
 }
@@ -44,7 +44,7 @@ export function startStory(
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
   const lines = createInterface(child.stdout);
-  // Emitted only after every process that inherited the output has exited.
+  // `close` is emitted only after every process that inherited the output has exited.
   const closed = once(child, "close") as Promise<[number | null]>;
   onTestFinished(() => {
     if ((child.exitCode ?? child.signalCode) === null) signalAll("SIGKILL");

@@ -11,7 +11,7 @@ const cellsOf = (line: string) =>
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-/** The only table of a page whose first column has this head. `page` is a path relative to the root. */
+/** Returns the only table of a page whose first column has this head. `page` is a path relative to the root. */
 export function tableOf(page: string, firstHead: string): readonly Row[] {
   const tables = readFileSync(join(root, page), "utf8").matchAll(/(?:^\|.*\|\n)+/gm);
   const [table, ...others] = Array.from(tables, ([text]) => text.trimEnd().split("\n"))
@@ -24,6 +24,6 @@ export function tableOf(page: string, firstHead: string): readonly Row[] {
   return rows.map((cells) => Object.fromEntries(head.map((name, i) => [name, cells[i] ?? ""])));
 }
 
-/** The texts in backticks. */
+/** Returns the texts in backticks. */
 export const codeIn = (text: string): readonly string[] =>
   Array.from(text.matchAll(/`([^`]+)`/g), ([, code = ""]) => code);

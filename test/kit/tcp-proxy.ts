@@ -23,14 +23,14 @@ export interface TcpProxy {
   /** Sets the fault for existing and new connections. */
   readonly set: (fault: Fault) => Promise<void>;
   /**
-   * Silences the connections that are open now, except the `kept` oldest (default 0), as a host that dies or a
-   * firewall that drops its state does: bytes in both directions are lost, or only the replies, and neither side
-   * is closed. New connections work. Returns the number of silenced connections.
+   * Silences all open connections except the `kept` oldest (default 0), like a host that dies or a firewall
+   * that drops its state: bytes in both directions are lost, or only the replies, and neither side is closed.
+   * New connections work. Returns the number of silenced connections.
    */
   readonly abandon: (options?: { loses?: "everything" | "replies"; kept?: number }) => number;
-  /** The number of silenced connections that clients have not closed. */
+  /** Returns the number of silenced connections that clients have not closed. */
   readonly abandoned: () => number;
-  /** The number of bytes that silenced connections have lost. */
+  /** Returns the number of bytes that silenced connections have lost. */
   readonly lost: () => number;
   /**
    * Drops the next reply and resets all connections: the server has executed the command, but the
@@ -41,7 +41,7 @@ export interface TcpProxy {
   readonly forwardTo: (port: number) => void;
   /** Connects new connections to another server, and keeps existing ones. */
   readonly divertTo: (port: number) => void;
-  /** The number of accepted connections. */
+  /** Returns the number of accepted connections. */
   readonly accepted: () => number;
   readonly close: () => Promise<void>;
 }
@@ -50,9 +50,9 @@ interface Link {
   readonly reset: () => void;
   readonly abandon: (loses: "everything" | "replies") => void;
   hasLostBytes: boolean;
-  /** Whether it is silent for the rest of its life. */
+  /** Whether the connection is silent until it is closed. */
   isSilent: boolean;
-  /** Whether its requests arrive nevertheless. */
+  /** Whether the requests of a silent connection still arrive. */
   hears: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** Polls of 5 ms or more, thus two minutes at least: more on a busy machine, which needs more. */
+/**
+ * The number of polls, of at least 5 ms each: at least two minutes, and more on a busy machine, which needs
+ * more.
+ */
 const mostPolls = 24_000;
 
 /** Resolves when the condition is true. Rejects after many polls, whatever the time. */

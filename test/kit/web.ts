@@ -6,23 +6,23 @@ import { signed, type TestDelivery } from "./deliveries.js";
 import { observedReceiver, type ObservedReceiver } from "./receivers.js";
 import { listen } from "./servers.js";
 
-/** The outcome code in a response, or undefined if the receiver did not respond. */
+/** Returns the outcome code in a response, or undefined if the receiver did not respond. */
 export const codeOf = async (
   response: Pick<Response, "text"> | undefined,
 ): Promise<OutcomeCode | undefined> => outcomeIn((await response?.text()) ?? "");
 
-/** The `RequestInit` of a delivery, whose headers must be single values. */
+/** Returns the `RequestInit` of a delivery, whose headers must be single values. */
 export const initOf = ({ headers, body }: TestDelivery): RequestInit => ({
   method: "POST",
   headers: headers as Record<string, string>,
   body: new Uint8Array(body),
 });
 
-/** The `RequestInit` of a signed delivery. */
+/** Returns the `RequestInit` of a signed delivery. */
 export const signedInit = async (...delivery: Parameters<typeof signed>): Promise<RequestInit> =>
   initOf(await signed(...delivery));
 
-/** An observed receiver that processes every event, and the bodies that its handler received. */
+/** Returns an observed receiver that processes every event, and the bodies that its handler received. */
 export function recordingReceiver(
   options: Parameters<typeof observedReceiver>[0] = {},
 ): ObservedReceiver & { readonly bodies: readonly Buffer[] } {

@@ -14,7 +14,10 @@ export const workerd = (script: string, options: Partial<MiniflareOptions> = {})
     ...options,
   } as MiniflareOptions);
 
-/** A Worker's only chunk, minified, as it is deployed. Packages that match `external` are not part of it. */
+/**
+ * Returns a Worker's only chunk, minified, as it is deployed. Packages that match `external` are not part of
+ * it.
+ */
 export async function deployedChunk(input: string, external: RegExp): Promise<OutputChunk> {
   const bundle = await rolldown({
     input,

@@ -25,9 +25,9 @@ export interface Manifest {
 /** A package in this workspace. */
 export interface WorkspacePackage {
   readonly name: string;
-  /** Its path relative to the root, `packages/core`. */
+  /** The path relative to the root: `packages/core`. */
   readonly folder: string;
-  /** Its absolute path. */
+  /** The absolute path. */
   readonly source: string;
   readonly manifest: Manifest;
   /** The specifiers that users can import: `@svc-webhooks/next/pages`. */
@@ -56,6 +56,8 @@ export const publicPackages: readonly WorkspacePackage[] = packages.filter(
   ({ manifest }) => manifest.private !== true,
 );
 
-/** Adapters and stores are marked by a keyword, so that users also find third-party ones. */
+/**
+ * Returns the packages of a kind. A keyword marks adapters and stores, so that users find third-party ones too.
+ */
 export const packagesOfKind = (kind: "adapter" | "store"): readonly WorkspacePackage[] =>
   packages.filter(({ manifest }) => manifest.keywords?.includes(`svc-webhooks-${kind}`));

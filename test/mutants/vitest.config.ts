@@ -1,8 +1,9 @@
 import { defineConfig } from "vitest/config";
 import base from "../base.config.js";
 
-// What mutants are run against: the core's own tests, but for those that are about size or load.
-// Not by `dir`, which Stryker sets itself: other tests reach `#hmac` through what was built.
+// Mutants run against the core's own tests, except those of size or load.
+// `dir` is not used to select them, because Stryker sets it itself: other tests reach `#hmac` through the
+// build.
 export default defineConfig({
   ...base,
   test: {

@@ -4,13 +4,16 @@ import { describe, expect, test } from "vitest";
 import { scope } from "@svc-webhooks/kit/programs";
 import { packages, packagesOfKind } from "@svc-webhooks/kit/workspace";
 
-/** ARCHITECTURE.md, "Rules": an adapter converts and decides nothing. Converting `node:http` takes more lines than converting `Request`. */
+/**
+ * The maximum number of lines of an adapter. ARCHITECTURE.md, "Rules": an adapter converts and decides nothing.
+ * Converting `node:http` needs more lines than converting `Request`.
+ */
 const maxLines = { web: 50, node: 150 };
 
 const importing = /^(?:import|export)\s+(type\s)?(?:[^"';]+?\sfrom\s+)?"([^"]+)"/gm;
 const comment = /\/\*[^]*?\*\/|(?<=^|\s)\/\/.*$/gm;
 
-/** The name of the package that exports a specifier. */
+/** Returns the name of the package that exports a specifier. */
 const packageOf = (specifier: string) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? "";
 
 describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest }) => {
@@ -29,7 +32,7 @@ describe.each(packagesOfKind("adapter"))("$name", ({ source: directory, manifest
   const fromNode = ({ specifier }: { readonly specifier: string }) => specifier.startsWith("node:");
 
   test.each(files)("stays within the line limit in $file", ({ source, imports: own }) => {
-    // Doc comments hold an example.
+    // Doc comments contain an example.
     const lines = source
       .replaceAll(/^ *\/\*\*[^]*?\*\/\n/gm, "")
       .trimEnd()

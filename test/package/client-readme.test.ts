@@ -6,7 +6,7 @@ import { textOf } from "./readme.js";
 const page = "packages/client/README.md";
 const client = declarationsOf("@svc-webhooks/client");
 
-/** The rows of the table that follows a line; two tables have the same first column. */
+/** Returns the rows of the table that follows a line; two tables have the same first column. */
 const rowsAfter = (line: string): readonly string[] => {
   const [, after = ""] = textOf(page).split(line);
   const [table = ""] = /(?:^\|.*\n)+/m.exec(after) ?? [];

@@ -12,7 +12,10 @@ export const settings = {
   bundler: { module: ModuleKind.ESNext, moduleResolution: ModuleResolutionKind.Bundler },
 } as const satisfies Record<string, ts.CompilerOptions>;
 
-/** The declarations outside of the project, by their names and formats: parsing them takes most of the time. */
+/**
+ * The declarations outside of the project, by their names and formats. They are cached, because parsing them
+ * takes most of the time.
+ */
 const foreign = new Map<string, ts.SourceFile | undefined>();
 
 function hostOf(project: string, options: ts.CompilerOptions): ts.CompilerHost {
@@ -55,7 +58,7 @@ export function compile(
     ...program.getOptionsDiagnostics(),
     ...program.getGlobalDiagnostics(),
     ...own.flatMap((one) => ts.getPreEmitDiagnostics(program, one)),
-    // To emit the whole program would check all of it.
+    // Emitting the whole program would check all of it.
     ...own.flatMap((one) => (one.isDeclarationFile ? [] : program.emit(one).diagnostics)),
   ];
   return errors.map(

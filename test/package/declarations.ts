@@ -4,11 +4,11 @@ import { root } from "@svc-webhooks/kit/programs";
 
 /** The declarations of a package's entry. */
 export interface Declarations {
-  /** Its exports, in alphabetical order. */
+  /** The exports, in alphabetical order. */
   readonly exports: readonly { readonly name: string; readonly isType: boolean }[];
-  /** The properties of an exported type, including those of its base types. */
+  /** Returns the properties of an exported type, including those of its base types. */
   readonly propertiesOf: (type: string) => readonly string[];
-  /** The members of an exported union of strings. */
+  /** Returns the members of an exported union of strings. */
   readonly literalsOf: (type: string) => readonly string[];
 }
 

@@ -47,7 +47,7 @@ const defaults = options.flatMap((option) => {
 
 const defaultOf = (name: string) => defaults.find((one) => one.name === name)?.number;
 
-/** The value of `` `maxRunMs` + `leaseMs` `` if no option is set. */
+/** Returns the value of `` `maxRunMs` + `leaseMs` `` if no option is set. */
 const limitIn = (text: string): number =>
   text
     .split(/ (?=[+−])/)
@@ -72,7 +72,7 @@ const set = (name: string, value: unknown): object => {
   return { [option]: member === undefined ? value : { [member]: value } };
 };
 
-/** The code of the error that `createReceiver` throws, or undefined if it returns. */
+/** Returns the code of the error that `createReceiver` throws, or undefined if it returns. */
 function refusal(given: object): string | undefined {
   try {
     createReceiver({ secret: "whsec_test", on: { "*": () => {} }, onParked: () => {}, ...given });
@@ -161,7 +161,10 @@ test("the page of configuration errors has a section for each code", () => {
 
 const never = () => new Promise<never>(() => {});
 
-/** A receiver with only these options, on a clock that stands still. `faults` replaces calls of its store. */
+/**
+ * Returns a receiver with only these options, on a clock that stands still. `faults` replaces calls of its
+ * store.
+ */
 function observed(faults: Partial<DeliveryStore> = {}, handler: () => HandlerResult = () => {}) {
   const { clock, store } = timedStore();
   const on = { "*": handler };
@@ -208,7 +211,7 @@ const claimedWith = (duration: "leaseMs" | "retainMs") => async (ms: number) => 
   expect(requests).toMatchObject([{ [duration]: ms }]);
 };
 
-/** Checks the documented default of each option by the receiver's behaviour. */
+/** Functions that check the documented default of each option by the receiver's behaviour. */
 const effects: Readonly<Record<string, (documented: number) => Promise<void>>> = {
   async maxBodyBytes(bytes) {
     const body = eventBody().padEnd(bytes);

@@ -19,7 +19,10 @@ test.each(entries)("%s exports what the snapshot lists", async (entry) => {
 
 const inBothFormats = packages.filter((one) => one.entries.length > 0 && !esmOnly.has(one.name));
 
-/** The manifest's paths for files that the build writes in both formats, and for Node alone if `hasOwnNode`. */
+/**
+ * Returns the manifest's paths for files that the build writes in both formats, and for Node alone if
+ * `hasOwnNode`.
+ */
 function formats(file: string, hasOwnNode: boolean): object {
   const format = (extension: string) => {
     const main = `./dist/${file}.${extension}`;
@@ -43,7 +46,7 @@ test.each(inBothFormats)("$name has each entry as ESM and CommonJS, with types",
     return { entry: entry.replace(/^\.\/?/, ""), file, text, hasOwnNode: text.includes(".node.") };
   });
   expect(self).toBe("./package.json");
-  // TypeScript takes the first condition that matches, so the order counts.
+  // TypeScript uses the first condition that matches, so the order counts.
   expect(written.map(({ text }) => text)).toEqual(
     written.map(({ file, hasOwnNode }) => JSON.stringify(formats(file, hasOwnNode))),
   );

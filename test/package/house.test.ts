@@ -14,11 +14,11 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .split("\n")
   .filter((file) => existsSync(join(root, file)));
 
-/** The values of an import map's condition, for all conditions. */
+/** Returns the values of an import map's condition, for all conditions. */
 const targetsIn = (entry: unknown): readonly string[] =>
   typeof entry === "string" ? [entry] : Object.values(Object(entry) as object).flatMap(targetsIn);
 
-/** The files of a package that others can import or run, as their names in `src`. */
+/** Returns the files of a package that others can import or run, as their names in `src`. */
 function entriesOf(name: string): readonly string[] {
   const { exports, bin, imports } = JSON.parse(text(`packages/${name}/package.json`)) as {
     readonly exports: unknown;
@@ -32,19 +32,19 @@ function entriesOf(name: string): readonly string[] {
   return [...new Set(built)].filter((entry) => entry !== undefined);
 }
 
-/** The modules that `index.ts` of a package exports from, as their names in `src`. */
+/** Returns the modules that `index.ts` of a package exports from, as their names in `src`. */
 const exportedBy = (name: string, pattern: RegExp): readonly string[] => [
   ...new Set(
     Array.from(text(`packages/${name}/src/index.ts`).matchAll(pattern), ([, file]) => String(file)),
   ),
 ];
 
-/** The packages whose root is public, with the folders that are public all the same. */
+/** The packages whose root is public, with their public folders. */
 const publicRoots: Readonly<Record<string, readonly string[]>> = {
   core: [],
   client: [],
   redis: [],
-  // One file per driver: its types, and its `from…` where the driver is not recognised.
+  // Each driver has one file: its types, and its `from…` if the driver is not recognised.
   postgres: ["drivers"],
 };
 
@@ -88,7 +88,7 @@ test.each([...Object.keys(publicRoots), "sandbox", "cli"])(
   },
 );
 
-/** The files that `#specifier` is for some condition of its package, as sources. */
+/** Returns the source files to which `#specifier` resolves, for all conditions of its package. */
 function mappedTo(file: string, specifier: string): readonly string[] {
   const [folder = ""] = /^packages\/[^/]+/.exec(file) ?? [];
   const { imports = {} } = JSON.parse(text(`${folder}/package.json`)) as {
@@ -99,7 +99,7 @@ function mappedTo(file: string, specifier: string): readonly string[] {
   );
 }
 
-/** The modules of this repository that each module imports, including type imports. */
+/** Returns the modules of this repository that each module imports, including type imports. */
 function importsByFile(): ReadonlyMap<string, readonly string[]> {
   const modules = files.filter((file) => /\.[jt]sx?$/.test(file));
   const known = new Set(modules);
@@ -160,7 +160,7 @@ test.each(Object.entries(folders))("the folders of %s import in the order %s", (
     );
   const imports = importsByFile();
   const inSource = (file: string) => file.startsWith(`${source}/`);
-  /** Undefined for a file at the root that is not in the list. */
+  /** Returns the folder of a file, or undefined for a file at the root that is not in the list. */
   const folderOf = (file: string) => {
     const [first = ""] = file.slice(source.length + 1).split("/");
     return order.find((folder) => folder === first.replace(/\.tsx?$/, ""));
@@ -170,7 +170,7 @@ test.each(Object.entries(folders))("the folders of %s import in the order %s", (
     const from = folderOf(start);
     if (from === undefined) continue;
     const seen = new Set<string>();
-    // A file at the root has no place, but what it imports is imported too.
+    // A file at the root has no place in the order, so its own imports count instead.
     const walk = (file: string, path: readonly string[]): void => {
       for (const target of (imports.get(file) ?? []).filter(inSource)) {
         const to = folderOf(target);
@@ -228,7 +228,7 @@ test("the core's lib imports only itself and the contracts of clocks and stores"
   expect(targets.filter((target) => !isAllowed(target))).toEqual([]);
 });
 
-/** Lines of a function. */
+/** The maximum number of lines of a function. */
 const longestFunction = 120;
 
 test(`no function has more than ${longestFunction} lines`, () => {
@@ -254,7 +254,7 @@ test(`no function has more than ${longestFunction} lines`, () => {
   expect(found).toEqual([]);
 });
 
-/** The words that the project's texts use instead of those that its language avoids. */
+/** The plain words, and the patterns of those that they replace. */
 const plainWords: Readonly<Record<string, RegExp>> = {
   fix: /\bmend(?:s|ed|ing)?\b/,
   again: /\banew\b/,
@@ -273,7 +273,7 @@ const plainWords: Readonly<Record<string, RegExp>> = {
 
 test("comments, pages and printed texts use plain words", () => {
   const texts = files.filter(
-    // This file has the list.
+    // This file contains the list.
     (file) => /\.(?:[jt]sx?|md)$/.test(file) && file !== "test/package/house.test.ts",
   );
   const found = texts.flatMap((file) =>
@@ -288,10 +288,20 @@ test("comments, pages and printed texts use plain words", () => {
   expect(found).toEqual([]);
 });
 
-test("a doc comment begins with a verb or a complete noun phrase", () => {
-  const dialect = /\/\*\*[\s*]*(?:What|Of|That of|From|Those|Where)\b.*/g;
-  const found = files
-    .filter((file) => /\.[jt]sx?$/.test(file))
-    .flatMap((file) => Array.from(text(file).matchAll(dialect), ([start]) => `${file}: ${start}`));
+/** The first words of a clause that has lost its noun: "Of a call.", "What it returns.", "That of a page." */
+const clauseStart = /\/\*\*?\s+(?:\*\s+)?(?:What|Of|That of|From|Those|Where)\b.*/g;
+
+test("doc comments begin with a verb or a noun phrase", () => {
+  const sources = files.filter((file) =>
+    /^(?:packages|test|examples)\/.*\.[cm]?[jt]sx?$/.test(file),
+  );
+  expect(sources.length).toBeGreaterThan(700);
+  const found = sources.flatMap((file) => {
+    const source = text(file);
+    return Array.from(source.matchAll(clauseStart), ({ 0: comment, index }) => {
+      const line = source.slice(0, index).split("\n").length;
+      return `${file}:${line}: name the subject first: ${comment.replaceAll(/\s+/g, " ")}`;
+    });
+  });
   expect(found).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { casesOf } from "../contracts/contract-cases.js";
 import { packWorkspace } from "./packed.js";
 
-// NestJS's template, as `nest new` writes it: Jest runs ts-jest's CommonJS.
+// This is NestJS's template, as `nest new` writes it: Jest runs ts-jest's CommonJS.
 const manifest = {
   private: true,
   jest: {
@@ -92,7 +92,7 @@ receiverContract({ describe, it }, "a receiver", async (handler) => {
 });
 `;
 
-/** The number of the contract's tests, and the one before it. */
+/** The number of tests: those of the contract, and the one before them. */
 const tests = casesOf((runner) => receiverContract(runner, "a receiver", () => "")).length + 1;
 
 const { packages } = await packWorkspace();

@@ -4,7 +4,7 @@ import { run, type Ended } from "@svc-webhooks/kit/programs";
 import { compile, settings } from "./compile.js";
 import { nodeEntries, packWorkspace } from "./packed.js";
 
-// The first is the lowest that `engines` allows. Node requires ES modules from 20.19 and 22.12.
+// The first version is the lowest that `engines` allows. Node requires ES modules from 20.19 and 22.12.
 const versions = ["20.12.0", "20.19.0", "22.0.0", "22.12.0", "24"];
 
 const { consumer } = await packWorkspace();

@@ -7,7 +7,7 @@ import { publicPackages, readManifest, type Manifest } from "@svc-webhooks/kit/w
 export interface PackedPackage {
   readonly name: string;
   readonly tarball: string;
-  /** The directory of its unpacked files. */
+  /** The directory of the unpacked files. */
   readonly installed: string;
   /** The paths of the files in the tarball. */
   readonly files: readonly string[];
@@ -20,7 +20,9 @@ export interface PackedWorkspace {
   readonly consumer: string;
 }
 
-/** Workers load only ES modules, and `cloudflare:workers` exists only there. */
+/**
+ * The packages that are only ES modules: Workers load nothing else, and `cloudflare:workers` exists only there.
+ */
 export const esmOnly: ReadonlySet<string> = new Set([`${scope}/cloudflare`]);
 
 /** The entries that Node loads with `require` and with `import`. */

@@ -7,7 +7,7 @@ import { codeIn } from "@svc-webhooks/kit/tables";
 const textOf = (page: string) =>
   readFileSync(join(root, page), "utf8").replaceAll(/^```[^]*?^```/gm, "");
 
-/** The texts in backticks that are paths relative to the root, not code or package names. */
+/** Returns the texts in backticks that are paths relative to the root, not code or package names. */
 const pathsIn = (text: string) =>
   codeIn(text).filter((code) => /^[\w.][\w.-]*(?:\/[\w.-]+)+$|^[\w-]+\.(?:md|ts|json)$/.test(code));
 

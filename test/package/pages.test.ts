@@ -11,7 +11,7 @@ const pages = [...readmes(), "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"
 
 const withoutCode = (page: string) => textOf(page).replaceAll(/^```[^]*?^```/gm, "");
 
-/** The fragments under which a page's headings are linked (GitHub's rule). */
+/** Returns the fragments under which a page's headings are linked (GitHub's rule). */
 const fragmentsOf = (page: string) =>
   Array.from(withoutCode(page).matchAll(/^#+ (.*)$/gm), ([, heading = ""]) =>
     heading
@@ -23,7 +23,7 @@ const fragmentsOf = (page: string) =>
 const linksIn = (page: string) =>
   Array.from(withoutCode(page).matchAll(/\]\((?!https?:)([^)\s]*)\)/g), ([, link = ""]) => link);
 
-/** Whether a link of a page leads to a file, and to a heading if it has a fragment. */
+/** Returns whether a link of a page leads to a file, and to a heading if it has a fragment. */
 function isAlive(page: string, link: string): boolean {
   const [path = "", fragment] = link.split("#");
   const target = path === "" ? page : join(dirname(page), path);

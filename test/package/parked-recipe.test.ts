@@ -27,7 +27,7 @@ const { receiverOn, runParkedAgain } = (await import(
 const key = "whsec_…";
 const deleted = eventBody("email.sent", { account: "deleted" });
 
-/** The recipe on a database that stores JSON columns as objects, and fails the operations in `failing`. */
+/** Runs the recipe on a database that stores JSON columns as objects, and fails the operations in `failing`. */
 function recipe() {
   const printed = vi.spyOn(console, "error").mockReturnValue();
   const logged = vi.spyOn(console, "log").mockReturnValue();
@@ -99,7 +99,7 @@ test("a row is kept if the database fails while the event runs again", async () 
   expect(codes()).toEqual(["handler_failed", "parked"]);
 });
 
-/** Replaces the stored bodies by ones that succeed, as if the account existed again. */
+/** Replaces the stored bodies with ones that succeed, as if the account existed again. */
 function repair(rows: Map<string, unknown>) {
   for (const [id, row] of rows) {
     const body = Buffer.from(eventBody("email.sent")).toString("base64");

@@ -55,7 +55,7 @@ describe("monitoring", () => {
         recorded.push([name, value, attributes]);
       return { add: record, record };
     };
-    // Only what the snippet uses of a provider.
+    // The provider has only the members that the snippet uses.
     const provider = {
       getMeter: () => ({ createCounter: instrument, createHistogram: instrument }),
     } as unknown as MeterProvider;
@@ -99,7 +99,7 @@ describe("rotating the secret", async () => {
   const before = { id: "before", key: "whsec_before" };
   const after = { id: "after", key: "whsec_after" };
 
-  /** The code, the matching key and the warnings of a delivery signed with this key. */
+  /** Returns the code, the matching key and the warnings of a delivery signed with this key. */
   async function receive(receiver: Receiver, { key }: Secret) {
     const secret = String(key);
     const outcome = await receiver.receive(

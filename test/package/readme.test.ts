@@ -10,16 +10,22 @@ vi.mock("cloudflare:workers", () => ({ DurableObject: Object }));
 const files = [...readmes(), ...sources()];
 const blocks = files.flatMap(codeBlocks);
 
-/** `firebase-functions` is installed only where `test/frameworks/frameworks.matrix.ts` runs the block. */
+/**
+ * Returns whether a block runs here: `firebase-functions` is installed only for
+ * `test/frameworks/frameworks.matrix.ts`.
+ */
 const isInstalledHere = ({ code }: CodeBlock) => !code.includes('"firebase-functions/');
 
 const compiled = blocks.filter(isInstalledHere);
 const { errorsIn, otherErrors, run } = await compileBlocks(compiled);
 
-/** `@svc-webhooks/cloudflare` imports `cloudflare:workers`, which Node does not have. */
+/**
+ * Returns whether a block runs on Node: `@svc-webhooks/cloudflare` imports `cloudflare:workers`, which only
+ * Workers have.
+ */
 const runsHere = ({ code }: CodeBlock) => !code.includes('"@svc-webhooks/cloudflare"');
 
-/** The service that the blocks call, with a delivery that has failed. */
+/** The service that the blocks call, with a failed delivery. */
 const sandbox = createSandbox({ assumptions: { "A-06": "allow", "A-09": "none" } });
 afterAll(() => sandbox.close());
 const env = { SVC_API_KEY: "svc_test", SVC_BASE_URL: (await sandbox.listen(0)).url };
@@ -37,7 +43,7 @@ test.each(compiled)("$name compiles", (block) => {
   expect(errorsIn(block)).toEqual([]);
 });
 
-/** A receiver logs each delivery that it refuses. */
+/** Returns whether a line is logged by a receiver, which logs each delivery that it refuses. */
 const isLogged = (line: string) => line.startsWith("svc-webhooks ");
 
 const showsTests = ({ file }: CodeBlock) =>
@@ -50,7 +56,8 @@ test.each(compiled.filter(runsHere))("$name runs without an error", async (block
   });
   const others = stderr.split("\n").filter((line) => !isLogged(line));
   expect({ exitCode, others }).toEqual({ exitCode: 0, others: [""] });
-  // Examples of tests are copied into tests, where a line of a refused delivery looks like a failure.
+  // Readers copy examples of tests into their own, where the line of a refused delivery would resemble a
+  // failure.
   const logged = `${stdout}\n${stderr}`.split("\n").filter(isLogged);
   if (showsTests(block)) expect(logged).toEqual([]);
 });
@@ -82,7 +89,7 @@ const functions = await Promise.all(
   ),
 );
 
-/** The function whose doc comment contains a block. */
+/** Returns the function whose doc comment contains a block. */
 function documentedBy({ file, line, code }: CodeBlock): string | undefined {
   const end = line + code.split("\n").length - 1;
   const text = textOf(file).split("\n").slice(end).join("\n");

@@ -12,29 +12,29 @@ import { node, outsideDirectory, root, tsc, type Ended } from "@svc-webhooks/kit
 import * as prelude from "./readme-prelude.js";
 
 export interface CodeBlock {
-  /** `README.md block 2`: its position among the file's TypeScript and JavaScript blocks. */
+  /** The block's position among the file's TypeScript and JavaScript blocks: `README.md block 2`. */
   readonly name: string;
-  /** The path of its page or source file, relative to the root. */
+  /** The path of the block's page or source file, relative to the root. */
   readonly file: string;
-  /** The line number of its first line of code. */
+  /** The line number of the first line of code. */
   readonly line: number;
   readonly code: string;
-  /** Its name as a module. */
+  /** The block's name as a module. */
   readonly module: string;
   readonly extension: "ts" | "js";
 }
 
 export interface CompiledBlocks {
-  /** The compiler's errors in a block, with the line numbers of its file. */
+  /** Returns the compiler's errors in a block, with the line numbers of its file. */
   readonly errorsIn: (block: CodeBlock) => readonly string[];
   /** The compiler's errors outside the blocks. */
   readonly otherErrors: readonly string[];
   readonly run: (block: CodeBlock, env?: NodeJS.ProcessEnv) => Promise<Ended>;
-  /** The path from which the block's module can be imported. */
+  /** Returns the path from which the block's module can be imported. */
   readonly modulePath: (block: CodeBlock) => string;
 }
 
-/** The pages that users read, as paths relative to the root. */
+/** Returns the pages that users read, as paths relative to the root. */
 export function readmes(): readonly string[] {
   const inFolders = ["packages", "examples"].flatMap((parent) =>
     readdirSync(join(root, parent)).map((folder) => `${parent}/${folder}/README.md`),
@@ -57,7 +57,10 @@ export function sources(): readonly string[] {
     );
 }
 
-/** The text of a page, or of a source file without the stars of its doc comments. Line numbers are unchanged. */
+/**
+ * Returns the text of a page, or of a source file without the stars of its doc comments. Line numbers are
+ * unchanged.
+ */
 export function textOf(file: string): string {
   const text = readFileSync(join(root, file), "utf8");
   return file.endsWith(".ts") ? text.replaceAll(/^ *\*(?: |$)/gm, "") : text;
@@ -101,7 +104,7 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
     types: ["node"],
     allowJs: true,
     checkJs: true,
-    // NestJS's decorators of parameters have no other form.
+    // NestJS's decorators of parameters exist in no other form.
     experimentalDecorators: true,
     rootDir: "src",
     outDir: "dist",

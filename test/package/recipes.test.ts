@@ -19,7 +19,7 @@ const blocks = codeBlocks("docs/recipes.md").filter(({ code }) =>
 );
 const { modulePath } = await compileBlocks(blocks);
 
-/** The address of the module of the recipe that exports this name. */
+/** Returns the address of the module of the recipe that exports this name. */
 function recipe(name: string): string {
   const block = blocks.find(({ code }) => code.includes(`export const ${name} = `));
   if (!block) throw new Error(`docs/recipes.md must have the recipe ${name}.`);
@@ -27,8 +27,8 @@ function recipe(name: string): string {
 }
 
 /**
- * Bun has SQLite built in, in which the recipe's statements mean the same as in Postgres. One
- * connection takes the place of the pool, so transactions do not overlap.
+ * The program runs the recipe on Bun's built-in SQLite, where its statements mean the same as in Postgres. One
+ * connection replaces the pool, so transactions do not overlap.
  */
 const program = `
   import { Database } from "bun:sqlite";
@@ -58,7 +58,7 @@ const program = `
   await once(pool, "key", insert);
   seen.rowsAfterTwoMore = rows();
 
-  // Two receivers without a common record, as after a crash before the completion.
+  // The two receivers share no record, as after a crash before the completion.
   const delivery = await signedDelivery({ type: "email.delivered" });
   const outcomes = [];
   for (const receiver of [receiverOn(pool), receiverOn(pool)]) {
@@ -107,7 +107,7 @@ describeWithPostgres("on PostgreSQL", () => {
   };
   const rows = async (table: string) => (await pool.query(`select from ${table}`)).rowCount;
 
-  /** `neon` over a pool: a statement is sent when it is awaited, or in a batch. */
+  /** Returns `neon` over a pool: a statement is sent when it is awaited, or in a batch. */
   const neonOver = (clients: Pool) => {
     const query = (text: string, values: unknown[]) => ({
       on: async (client: Pool | PoolClient) => (await client.query(text, values)).rows as unknown,

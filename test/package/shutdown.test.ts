@@ -9,17 +9,17 @@ import { codeBlocks } from "./readme.js";
 interface Script {
   readonly handlerTimeoutMs?: number;
   readonly deadlineMs?: number;
-  /** How many completions the store rejects first. */
+  /** The number of completions that the store rejects first. */
   readonly rejections?: number;
   /** Code that runs before the drain. */
   readonly lead?: string;
   /** Code that runs after the drain. */
   readonly exit: string;
-  /** The code that runs on SIGTERM, instead of all of the above. */
+  /** Code that runs on SIGTERM, instead of all of the above. */
   readonly shutdown?: string;
 }
 
-/** A server whose handler awaits a message from its parent, and which drains on SIGTERM. */
+/** Returns the code of a server whose handler awaits a message from its parent, and which drains on SIGTERM. */
 const script = ({
   handlerTimeoutMs = 10_000,
   deadlineMs = 20_000,
@@ -67,7 +67,7 @@ const script = ({
   server.listen(0, "127.0.0.1", () => console.log("port", server.address().port));
 `;
 
-/** Without its parent's channel and its server, only the receiver could keep the process alive. */
+/** Code that closes the parent's channel. Then only the receiver could keep the process alive. */
 const disconnect = "process.disconnect();";
 const exits: readonly (readonly [string, string])[] = [
   ["exits by itself", disconnect],
@@ -142,7 +142,7 @@ describe.each(exits)("a server that drains on SIGTERM and then %s", (_how, exit)
 });
 
 test("a drain keeps the process alive until a failed completion has been recorded", async () => {
-  // Leaves only the drain, because a pending retry does not keep the process alive.
+  // Only the drain is left, because a pending retry does not keep the process alive.
   const server = await serve({ rejections: 1, lead: disconnect, exit: "" });
   const reply = server.deliver();
   await server.printed("started");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { root } from "@svc-webhooks/kit/programs";
 import { packagesOfKind } from "@svc-webhooks/kit/workspace";
 
-/** The bytes of a module without the packages that it imports, minified and gzipped. */
+/** Returns the bytes of a module without the packages that it imports, minified and gzipped. */
 async function sizeOf(input: string, options: RolldownOptions = {}): Promise<number> {
   const bundle = await rolldown({
     input,
@@ -24,13 +24,14 @@ async function sizeOf(input: string, options: RolldownOptions = {}): Promise<num
  */
 const budgets = { adapter: 1_620, store: 2_700 } as const;
 
-/** The budgets of entries that do more, with the reason for each. */
+/** The maximum sizes of entries that do more, with the reasons. */
 const ownBudgets: Readonly<Record<string, number>> = {
-  // The SQL of the migrations; a guard of transactions for each driver; statements that other roles cannot capture,
-  // and what they own in the schema found; connections that have died left at every moment, and slow ones kept.
+  // These bytes are the SQL of the migrations; a guard of transactions for each driver; statements that other
+  // roles cannot capture, and the detection of their objects in the schema; dead connections closed at every
+  // moment, and slow ones kept.
   "@svc-webhooks/postgres": 14_330,
-  // 671 bytes leave a connection that has died silently, after a single call without a reply; 522 find what
-  // endangers records, such as a replica, eviction or rights that the user lacks.
+  // 671 bytes leave a connection that has died silently, after a single call without a reply; 522 detect
+  // conditions that endanger records, such as a replica, eviction or rights that the user lacks.
   "@svc-webhooks/redis": 3_745,
 };
 
@@ -45,7 +46,7 @@ describe.each(["adapter", "store"] as const)("an %s", (kind) => {
   });
 });
 
-/** The size of a module that imports something of a package. */
+/** Returns the size of a module that imports something of a package. */
 const sizeOfImport = (code: string, external: RolldownOptions["external"] = []) =>
   sizeOf("using", {
     plugins: [
@@ -64,7 +65,8 @@ test("a process that does not migrate carries none of the Postgres store's SQL",
     /^node:/,
   ]);
   expect(length).toBeGreaterThan(3_000);
-  // Some of it finds what the schema lacks and what belongs to others, for `check`.
+  // A part of the code lists, for `check`, the objects that the schema lacks and those that do not belong to
+  // it.
   expect(length).toBeLessThanOrEqual(9_500);
 });
 
@@ -72,7 +74,7 @@ describe("the client", () => {
   test("has at most 6,000 bytes with everything", async () => {
     const length = await sizeOfImport('export * from "@svc-webhooks/client";');
     expect(length).toBeGreaterThan(5_000);
-    // Lower this limit when possible; the promise of its README is 6 kB.
+    // Lower this limit when possible; the README promises 6 kB.
     expect(length).toBeLessThanOrEqual(6_000);
   });
 

@@ -39,7 +39,7 @@ test.each([
 });
 
 test.each(Object.entries(foreign))("npm test does not start %s", (_what, pattern) => {
-  // This file has examples.
+  // This file contains examples.
   const tests = filesOf("test").filter((file) => file !== "test/package/suites.test.ts");
   const starting = tests.flatMap((file) =>
     Array.from(modulesOf(file), (one) => [file, one] as const).filter(([, one]) =>
@@ -47,7 +47,7 @@ test.each(Object.entries(foreign))("npm test does not start %s", (_what, pattern
     ),
   );
   expect(starting).toEqual([]);
-  // The other suites do.
+  // The other suites start such work.
   const others = suites.filter((suite) => suite !== "test").flatMap(filesOf);
   const modules = others.flatMap((file) => [...modulesOf(file)]);
   expect(modules.some((one) => pattern.test(textOf(one)))).toBe(true);

@@ -50,13 +50,13 @@ async function serve(app: Express): Promise<Process> {
 }
 
 interface Row {
-  /** The event's runs that ended well. */
+  /** The runs of the event that ended well. */
   readonly effects: readonly string[];
   readonly start: (name: string, handle?: Handler) => Promise<Process>;
   readonly leaseEnds: () => Promise<void>;
 }
 
-/** Processes of one kind. Those with a receiver share a store. */
+/** Starts processes of one kind. Those with a receiver share a store. */
 function processes(kind: "hand-written" | "receiver"): Row {
   const effects: string[] = [];
   const clock = fakeClock();

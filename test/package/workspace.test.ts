@@ -43,7 +43,7 @@ test("one changeset names all unreleased packages", () => {
   expect(missing[0] ?? unreleased).toEqual([]);
 });
 
-/** The core and its companions, then adapters, then stores. */
+/** Returns the packages in reading order: the core and its companions, then adapters, then stores. */
 function inReadingOrder(): readonly WorkspacePackage[] {
   const kinds = (["adapter", "store"] as const).map((kind) =>
     packagesOfKind(kind).filter((one) => publicPackages.includes(one)),

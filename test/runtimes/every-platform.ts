@@ -24,7 +24,7 @@ const deno = async (): Promise<Served> =>
     await script("deno"),
   );
 
-/** Node of a version other than the one that runs the tests, downloaded if necessary. */
+/** Returns a Node of a version other than the one that runs the tests, downloaded if necessary. */
 const nodeVersion = (major: number) => async () =>
   spawned("npx", "-y", "-p", `node@${major}`, "node", await script("node"));
 
@@ -35,7 +35,7 @@ const nextRouters = {
 };
 const nextApp = fileURLToPath(new URL("next", import.meta.url));
 
-/** An edge route receives only the first 10 MB of a body, without an error (trap 43). */
+/** Checks a large body: an edge route receives only its first 10 MB, without an error (trap 43). */
 const largeBody: Platform["checks"][number] = {
   title: "trap 43: reports a body that Next.js cuts as unavailable, not as forged",
   async check({ origin }) {

@@ -32,7 +32,7 @@ export async function workerd(): Promise<Served> {
   return { origin, close: () => worker.dispose(), printed: () => output.join("") };
 }
 
-/** Vercel's edge runtime: no `process`, no `Buffer`, nothing of Node. */
+/** Starts Vercel's edge runtime: no `process`, no `Buffer`, nothing of Node. */
 export async function edge(): Promise<Served> {
   const initialCode = await bundled(`${here}serve/edge.ts`, "edge-light");
   const server = createServer(createHandler({ runtime: new EdgeRuntime({ initialCode }) }).handler);

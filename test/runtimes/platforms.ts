@@ -18,7 +18,7 @@ export interface Platform {
   /** The path of each adapter, by the adapter's name. */
   readonly adapters: Readonly<Record<string, string>>;
   readonly start: () => Promise<Served>;
-  /** More checks of its server. */
+  /** Additional checks of the server. */
   readonly checks: readonly Check[];
 }
 
@@ -40,7 +40,7 @@ interface Timeline {
   readonly data: readonly { readonly send?: { readonly id: string } }[];
 }
 
-/** The client inside the runtime, which calls a sandbox here. The first two responses are lost. */
+/** Runs the client inside the runtime, calling a sandbox here. The first two responses are lost. */
 export const client = (attempts = 3): Check => ({
   title: "the client behaves the same inside the runtime, whose console prints no secret",
   async check({ origin, printed }) {
@@ -67,7 +67,7 @@ export const client = (attempts = 3): Check => ({
   },
 });
 
-/** Node's adapters on one of its versions. */
+/** Returns the platform of Node's adapters on one of its versions. */
 export const onNode = (runtime: string, start: Platform["start"]): Platform => ({
   runtime,
   adapters: node,
@@ -75,7 +75,7 @@ export const onNode = (runtime: string, start: Platform["start"]): Platform => (
   checks: [core, client()],
 });
 
-/** The platforms of this Node: itself, and those that it starts from what `npm ci` has installed. */
+/** The platforms of this Node: itself, and those that it starts from packages that `npm ci` has installed. */
 export const platforms: readonly Platform[] = [
   onNode("Node", launch.hostNode),
   { runtime: "workerd", adapters: web, start: launch.workerd, checks: [core, client()] },

@@ -9,7 +9,7 @@ import { codeOf } from "@svc-webhooks/kit/web";
 import { bundled } from "@svc-webhooks/kit/launch";
 import { deployedChunk, workerd } from "@svc-webhooks/kit/workers";
 
-// Workers without the Node compatibility flag, in Cloudflare's own runtime.
+// The Workers run in Cloudflare's own runtime, without the Node compatibility flag.
 
 const workers = fileURLToPath(new URL("workers/", import.meta.url));
 
@@ -38,8 +38,8 @@ async function start(script: string): Promise<{ readonly origin: string }> {
 describe("a deployed Worker", () => {
   test("is at most 10.5 KiB without Hono, minified and gzipped, and uses nothing of Node", async () => {
     const chunk = await deployedChunk(`${workers}user.ts`, /^hono(?:\/|$)/);
-    // Lower this limit when possible; raising it needs a reason here. Those of the core, from 7,878 on,
-    // are listed in packages/core/test/size.test.ts.
+    // Lower this limit when possible; raising it needs a reason here. Above 7,878, the bytes are the core's,
+    // listed in packages/core/test/size.test.ts.
     expect(gzipSync(chunk.code, { level: 9 }).length).toBeLessThanOrEqual(10_670);
     expect(chunk.code).not.toMatch(/node:|\bBuffer\b|\bprocess\.|\brequire\b/);
     expect([chunk.imports, chunk.dynamicImports]).toEqual([["hono"], []]);
@@ -114,12 +114,12 @@ async function service() {
     outgoing.on("error", () => {});
     outgoing.end(body);
     await control({ until: after });
-    // A reset, because a client that only closes its side may still be reading.
+    // The connection is reset, because a client that only closes its side may still be reading.
     outgoing.socket?.resetAndDestroy();
     await control({ until: `${deliveryId} disconnected` });
   }
 
-  /** The notes about a delivery. */
+  /** Returns the notes about a delivery. */
   async function about(deliveryId: string): Promise<readonly string[]> {
     const lines = (await control({})).filter((line) => line.startsWith(`${deliveryId} `));
     return lines.map((line) => line.slice(deliveryId.length + 1));
@@ -197,7 +197,9 @@ describe.each(["/patient", "/patient-hono"])("a client that disconnects at %s", 
 });
 
 describe("without an execution context", () => {
-  /** The run of `dlv_1` has ended without a result: the next attempt takes over when its lease ends. */
+  /**
+   * Checks that the run of `dlv_1` has ended without a result: the next attempt takes over when its lease ends.
+   */
   async function expectTakeover({ control, send, about }: Service, path: string) {
     expect(await send(path, "event.works", "dlv_2")).toBe("processed");
     expect(await send(path, "event.waits", "dlv_1")).toBe("in_flight");

@@ -7,7 +7,7 @@ import { startService } from "./service.js";
 const platforms = ["Express 5", "Hono on Node", "Hono on workerd"] as const;
 const inboxOf = startServers(platforms, start);
 
-/** A function, which only a sandbox in the same process can have. */
+/** Returns a CloudEvent. Only a sandbox in the same process accepts a function. */
 const cloudEvent = ({ event_id, type, created_at, data }: EventFacts) => ({
   specversion: "1.0",
   id: event_id,
@@ -17,7 +17,7 @@ const cloudEvent = ({ event_id, type, created_at, data }: EventFacts) => ({
   data,
 });
 
-/** The value of A-07 and the fields of its body. What a user writes for it is in `inboxes.ts`. */
+/** The value of A-07 and the fields of its body. The receiver's options for it are in `inboxes.ts`. */
 const bodies: readonly (readonly [BodyName, unknown, readonly string[]])[] = [
   ["envelope", "envelope", ["event_id", "type", "created_at", "data"]],
   ["short", "short", ["id", "type", "timestamp", "data"]],
@@ -39,7 +39,7 @@ const bodies: readonly (readonly [BodyName, unknown, readonly string[]])[] = [
   ["custom", cloudEvent, ["specversion", "id", "source", "type", "time", "data"]],
 ];
 
-/** Whether a body survives parsing and serialising (A-25). */
+/** The forms of a body, with whether it survives parsing and serialising (A-25). */
 const forms = [
   ["spaced", false],
   ["compact", true],

@@ -12,7 +12,7 @@ import { beforeAll, describe, expect, expectTypeOf, test } from "vitest";
 
 const types = ["email.sent", "email.delivered", "domain.updated"] as const;
 
-/** A value with its types in place of its texts, so that only its shape counts. */
+/** Returns a value with its types in place of its texts, so that only its shape counts. */
 const shapeOf = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (_name, part: unknown) =>
     typeof part === "object" ? part : typeof part,

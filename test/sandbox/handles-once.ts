@@ -28,7 +28,7 @@ export function testHandlesOnce<Name extends string>(
       ]);
       expect(await outcomes()).toEqual(["handler_failed", "handler_failed"]);
 
-      // Before the first retry is due, after it, and after the whole schedule.
+      // The checks are before the first retry is due, after it, and after the whole schedule.
       await service.advance(999);
       expect(await outcomes()).toHaveLength(2);
       await service.advance(1);

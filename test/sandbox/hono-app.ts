@@ -2,7 +2,7 @@ import { webhooks } from "@svc-webhooks/hono";
 import { Hono } from "hono";
 import { createInboxes } from "./inboxes.js";
 
-/** All inboxes in Hono, on Node and on workerd. */
+/** Creates an app with all inboxes in Hono, for Node and workerd. */
 export function createHonoApp(): Hono {
   const app = new Hono();
   for (const { path, receiver, control } of createInboxes()) {

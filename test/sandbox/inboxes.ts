@@ -9,11 +9,11 @@ import {
   type SecretSource,
 } from "@svc-webhooks/core";
 
-// Runs in every runtime: no imports of Node or of a framework.
+// This module runs in every runtime, so it imports nothing of Node or of a framework.
 
 /**
- * The options that a user writes for each body that an event can have (A-07). A body with a `type` needs nothing: its
- * event id is then that of the header. A bare one has neither, so both come from the send that it contains.
+ * The options that a user writes for each body of an event (A-07). A body with a `type` needs none: its event
+ * id is then that of the header. A bare one has neither, so both come from the send that it contains.
  */
 const optionsByBody = {
   envelope: {},
@@ -22,7 +22,7 @@ const optionsByBody = {
     eventType: ({ status }) => `email.${String(status)}`,
     eventId: ({ send_id, status }) => `${String(send_id)} ${String(status)}`,
   },
-  /** A CloudEvent, whose type is longer than the service's. */
+  /** The options for a CloudEvent, whose type is longer than the service's. */
   custom: {
     eventType: ({ type }) => String(type).replace("test.example.", ""),
     eventId: ({ id }) => String(id),
@@ -39,9 +39,9 @@ export interface Run {
   readonly eventId: string | undefined;
   /** Whether the event id comes from the body. */
   readonly eventIdSigned: boolean;
-  /** The sender's count. */
+  /** The sender's count of attempts. */
   readonly attempt: number | undefined;
-  /** The receiver's count. */
+  /** The receiver's count of runs. */
   readonly run: number | undefined;
   readonly secretId: string | undefined;
   /** The body of the delivery, as it arrived. */
@@ -51,7 +51,7 @@ export interface Run {
 
 export interface InboxSettings {
   readonly secrets: Extract<SecretSource, readonly unknown[]>;
-  /** How many runs of each event fail before one succeeds. Default 1. */
+  /** The number of failed runs of each event before one succeeds. Default 1. */
   readonly failures?: number;
   /** Whether a run lasts until a copy of its delivery has been refused as `in_flight`. */
   readonly awaitsCopy?: boolean;
@@ -69,8 +69,8 @@ export type Claims = readonly ClaimResult["status"][];
 export interface Inbox {
   readonly receiver: Receiver;
   /**
-   * PUT replaces the settings and clears the notes; PATCH changes settings; GET returns
-   * {@link InboxNotes}; DELETE returns {@link Claims}, which takes the records that are not done.
+   * Handles the test's requests. PUT replaces the settings and clears the notes; PATCH changes settings; GET
+   * returns {@link InboxNotes}; DELETE claims the records that are not done, and returns {@link Claims}.
    */
   readonly control: (request: Request) => Promise<Response>;
 }
@@ -87,7 +87,7 @@ export function createInbox(body: BodyName): Inbox {
 
   const receiver = createReceiver({
     ...optionsByBody[body],
-    // A function, because the service creates the secret after the server has started.
+    // `secret` is a function, because the service creates the secret after the server has started.
     secret: () => settings.secrets,
     name: `inbox-${body}`,
     store: {
@@ -100,7 +100,7 @@ export function createInbox(body: BodyName): Inbox {
     on: {
       "email.*": async (_event, context) => {
         const { type, deliveryId, eventId, eventIdSigned, attempt, run, secretId } = context;
-        // Polls: a Worker must not await a promise that another request settles.
+        // This polls, because a Worker must not await a promise that another request settles.
         while (settings.awaitsCopy && !wasRefused(deliveryId)) {
           await new Promise((resolve) => setTimeout(resolve, 2));
         }
@@ -150,6 +150,6 @@ export function createInbox(body: BodyName): Inbox {
   };
 }
 
-/** An inbox for each body, at its path. */
+/** Creates an inbox for each body, at its path. */
 export const createInboxes = (): readonly (Inbox & { readonly path: string })[] =>
   bodyNames.map((body) => ({ path: `/inboxes/${body}`, ...createInbox(body) }));

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { serve } from "./receivers.js";
 import { startService } from "./service.js";
 
-/** The common mistake: the body is parsed first, and the signature is computed of what the parser made. */
+/** Starts a receiver with the common mistake: it parses the body first, and signs the parser's result. */
 async function startMistaken({ express }: (typeof expresses)[number]) {
   const statuses: number[] = [];
   const handled: string[] = [];

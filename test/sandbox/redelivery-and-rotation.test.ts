@@ -44,7 +44,9 @@ test.each(platforms)(
   },
 );
 
-/** The secret of an attempt before the rotation, of its retry 1 s later, and of an event after 1 min. */
+/**
+ * The secrets of an attempt before the rotation, of its retry 1 s later, and of an event after 1 min (A-19).
+ */
 const rotations = [
   ["immediate", "old", "new", "new"],
   ["pinned", "old", "old", "new"],

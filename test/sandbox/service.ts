@@ -29,7 +29,7 @@ export interface Service {
   readonly secret: string;
   readonly sendEmail: () => Promise<string>;
   readonly getSend: (sendId: string) => Promise<Send>;
-  /** The deliveries to the endpoint, the oldest first. */
+  /** Returns the deliveries to the endpoint, the oldest first. */
   readonly events: () => Promise<readonly WebhookEvent[]>;
   /** Requests one more attempt of a delivery. Resolves to the status of the response. */
   readonly redeliver: (eventId: string) => Promise<number>;
@@ -93,7 +93,7 @@ export async function startService(
       const email = {
         from: "orders@shop.example.test",
         to: ["ada@customer.test"],
-        // Characters that a second serialisation may write differently.
+        // A second serialisation may write these characters differently.
         subject: 'Your receipt: 1, 2 and "3" – ünïcödé \u{1f4e8}',
         html: '<a href="https://shop.example.test/?a=1&b=2">Receipt</a>',
       };
@@ -116,7 +116,7 @@ export async function startService(
       let due: number | undefined = sandbox.clock.now();
       do {
         await sandbox.clock.advance(Math.max(0, due - sandbox.clock.now()));
-        // The clock itself waits for a receiver only half a second.
+        // The clock itself waits only half a second for a receiver.
         await until(hasEnded, "every attempt that is due ends");
         due = sandbox.clock.nextDue;
       } while (due !== undefined && due <= end);

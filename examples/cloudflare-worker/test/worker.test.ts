@@ -23,7 +23,7 @@ async function start() {
 
 test("a processed event is a duplicate concurrently, afterwards and after a restart", async () => {
   const records = mkdtempSync(join(tmpdir(), "svc-webhooks-worker-"));
-  // Runs after the servers are closed.
+  // This runs after the servers are closed.
   onTestFinished(() => rmSync(records, { recursive: true, force: true }));
   vi.stubEnv("SVC_WEBHOOK_SECRET", exampleSecret);
   vi.stubEnv("PORT", "0");

@@ -9,7 +9,7 @@ export interface Effects {
   domainUpdated(domainName: string | undefined): Promise<void>;
 }
 
-/** The app of the README, with its effects and the receiver's options as parameters. */
+/** Creates the app of the README, with its effects and the receiver's options as parameters. */
 export function createApp(effects: Effects, options: CommonOptions): Express {
   const receiver = createReceiver({
     ...options,

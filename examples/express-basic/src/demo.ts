@@ -7,7 +7,7 @@ import { runTakeover } from "./takeover/story.js";
 
 const { values } = parseArgs({ options: { serve: { type: "boolean", default: false } } });
 
-// They start during the first scene.
+// The processes start during the first scene.
 const processes = startProcesses();
 for (const scene of [runStory, () => runTakeover(processes)]) {
   if (!(await scene())) process.exitCode = 1;

@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
 
-// https://no-color.org: set and not empty.
+// Colours are off if `NO_COLOR` is set and not empty (https://no-color.org).
 const coloured = process.stdout.isTTY && !process.env["NO_COLOR"];
 
 export const styled = (style: Style, text: string): string =>

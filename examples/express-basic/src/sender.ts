@@ -14,12 +14,12 @@ export interface Sending {
 export interface Reply {
   readonly code: string;
   readonly status: number;
-  /** Seconds until the next attempt; 0 without `Retry-After`. */
+  /** The seconds until the next attempt; 0 without `Retry-After`. */
   readonly retryAfter: number;
   readonly ms: number;
 }
 
-/** The headers of a signed delivery (interface document, "Delivery headers"). */
+/** Returns the headers of a signed delivery (interface document, "Delivery headers"). */
 export async function signedHeaders(sending: Sending): Promise<Record<string, string>> {
   return {
     "Content-Type": "application/json",

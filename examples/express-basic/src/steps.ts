@@ -3,11 +3,11 @@ import type { Sending } from "./sender.js";
 /** One step of the demo, and its expected result. */
 export interface Step {
   readonly title: string;
-  /** Sent concurrently. */
+  /** The deliveries, which are sent concurrently. */
   readonly send: readonly Sending[];
   /** The expected outcomes, in any order. */
   readonly expected: readonly string[];
-  /** How many times a handler is expected to start. */
+  /** The expected number of handler starts. */
   readonly runs: number;
   readonly path?: string;
 }
@@ -27,14 +27,14 @@ function domainUpdated(domainName: string): string {
 const retry = (sending: Sending): Sending => ({ ...sending, attempt: 2 });
 
 export const first: Sending = delivered(1);
-/** Its handler runs until the other copies have their responses. */
+/** A delivery whose handler runs until the other copies have their responses. */
 export const slow: Sending = delivered(2);
-/** Its handler fails on the first run. */
+/** A delivery whose handler fails on the first run. */
 export const flaky: Sending = {
   ...delivered(3),
   body: domainUpdated("example.com"),
 };
-/** Its handler throws `PermanentError`. */
+/** A delivery whose handler throws `PermanentError`. */
 export const hopeless: Sending = { ...delivered(11), body: domainUpdated("gone.example") };
 
 // Titles have at most 25 characters: a line of the table fits a terminal of 80 columns.

@@ -16,7 +16,7 @@ export async function runStory(): Promise<boolean> {
       { id: "current", key: secrets.current },
       { id: "old", key: secrets.old, expiresAt: Date.now() + 3_600_000 },
     ],
-    // The steps show the rest: refusals, duplicates, ignored types.
+    // The steps already show refusals, duplicates and ignored types.
     logger: { info() {}, warn() {}, error: (line) => stage.notes.push(`log: ${line}`) },
     onParked: (error) => stage.notes.push(`onParked received ${String(error)}`),
     onHandlerError: (error) => stage.notes.push(`onHandlerError received ${String(error)}`),
@@ -28,7 +28,7 @@ export async function runStory(): Promise<boolean> {
   print(styled("dim", row("  step", "outcome", "status", "time", "runs")));
   const results: boolean[] = [];
   for (const step of steps) {
-    // Sequential: later steps depend on earlier ones.
+    // The steps run one after the other: later ones depend on earlier ones.
     results.push(await play(step, server.url, stage));
   }
   await server.close();
@@ -105,7 +105,7 @@ async function play(step: Step, url: string, stage: Stage): Promise<boolean> {
 const row = (title: string, outcome: string, status: string, time: string, runs: string) =>
   `  ${title.padEnd(29)}${outcome.padEnd(24)}${status.padEnd(12)}${time.padStart(7)}  ${runs}`;
 
-/** `["a", "b", "b"]` → `a, 2× b`. */
+/** Counts equal values: `["a", "b", "b"]` → `a, 2× b`. */
 function counted(values: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -114,12 +114,12 @@ function counted(values: readonly string[]): string {
   );
 }
 
-/** At most two lines of a note, indented below its step: the demo should fit on a screen. */
+/** Returns at most two lines of a note, indented below its step: the demo should fit on a screen. */
 function indented(note: string): string {
   const lines = Array.from(note.matchAll(/(\S.{0,69})(?:\s|$)/g), ([, line]) => `      ${line}`);
   return lines.length > 2 ? `${lines.slice(0, 2).join("\n")} …` : lines.join("\n");
 }
 
-/** Green if an event was processed, yellow otherwise. */
+/** Returns green if an event was processed, yellow otherwise. */
 const colourOf = (replies: readonly Reply[]) =>
   replies.some(({ code }) => code === "processed") ? "green" : "yellow";

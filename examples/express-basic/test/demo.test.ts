@@ -56,7 +56,7 @@ describe("npm run demo:receiver", () => {
   });
 });
 
-// Without curl, this test is skipped on a laptop and fails in CI.
+// This test is skipped on a laptop without curl, but fails in CI.
 const noCurl = spawnSync("curl", ["--version"]).status !== 0 && !process.env["CI"];
 
 test.skipIf(noCurl)(

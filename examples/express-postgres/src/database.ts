@@ -5,12 +5,15 @@ import { tables, type Queries } from "./orders.js";
 
 export interface Database extends Queries {
   readonly store: PostgresStore<Queries>;
-  /** Creates this app's tables and the store's schema. A deployment step. */
+  /** Creates this app's tables and the store's schema. Run it when you deploy. */
   migrate(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The PostgreSQL at `DATABASE_URL`, or else PGlite, which is PostgreSQL in this process, in `PGLITE_FOLDER`. */
+/**
+ * Opens the PostgreSQL at `DATABASE_URL`, or else PGlite, which is PostgreSQL in this process, in
+ * `PGLITE_FOLDER`.
+ */
 export function openDatabase(env: NodeJS.ProcessEnv = process.env): Database {
   return env.DATABASE_URL ? onServer(env.DATABASE_URL) : inFolder(env.PGLITE_FOLDER ?? "data");
 }

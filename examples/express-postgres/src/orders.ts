@@ -1,6 +1,6 @@
 /** The app's own tables, in the same database as the store's. */
 
-/** The method that pg and PGlite share. */
+/** The method that pg and PGlite have in common. */
 export interface Queries {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
@@ -22,7 +22,7 @@ export const tables = `
   );
 `;
 
-/** Three statements. The last two are not idempotent: if they ran twice, the numbers would be wrong. */
+/** Runs three statements. The last two are not idempotent: if they ran twice, the numbers would be wrong. */
 export async function recordStatus(tx: Queries, emailId: string, status: string): Promise<void> {
   const { rows } = await tx.query(
     "update order_emails set status = $2 where email_id = $1 returning order_id",

@@ -21,5 +21,5 @@ export async function reached(point: Point): Promise<void> {
   await once(process, "message");
 }
 
-// The demo has exited.
+// The demo has exited, so this process ends too.
 process.once("disconnect", () => process.exit());

@@ -5,16 +5,16 @@ import { join } from "node:path";
 import { Pool } from "pg";
 import { atEnd } from "./closing.js";
 
-/** The database that contains the demo's rows. `closeAll` removes them. */
+/** The database of the demo's rows. `closeAll` removes it. */
 export interface Place {
-  /** For printed lines. */
+  /** The description in printed lines. */
   readonly description: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Whether several processes can use it at the same time. */
+  /** Whether several processes can use the database at the same time. */
   readonly isShared: boolean;
 }
 
-/** A new database on the server at `DATABASE_URL`, or a new folder for PGlite. */
+/** Creates a database on the server at `DATABASE_URL`, or a folder for PGlite. */
 export const openPlace = async (): Promise<Place> =>
   process.env.DATABASE_URL ? newDatabase(process.env.DATABASE_URL) : newFolder();
 
@@ -26,7 +26,7 @@ async function newDatabase(url: string): Promise<Place> {
   } catch (error) {
     await pool.end();
     const { code, message } = error as { code?: string; message: string };
-    // Of a connection that is refused on several addresses, only the code is set.
+    // If a connection is refused on several addresses, its error has only a code.
     const text = `Cannot create a database at DATABASE_URL: ${message || code}`;
     throw new Error(text, { cause: error });
   }

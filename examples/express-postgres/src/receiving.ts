@@ -10,7 +10,7 @@ const serverPath = fileURLToPath(new URL("server.js", import.meta.url));
 export interface ServerProcess {
   readonly name: string;
   readonly url: string;
-  /** Kills the process (SIGKILL) when a handler gets there. Until then, handlers run through. */
+  /** Kills the process (SIGKILL) when a handler reaches this point. Until then, handlers run to the end. */
   killAt(point: Point): void;
   end(signal: NodeJS.Signals): Promise<void>;
 }

@@ -19,7 +19,7 @@ export async function runStory(place: Place): Promise<boolean> {
     );
   });
   const stage = new Stage(place);
-  // Only one process at a time can use a folder of PGlite: each starts when its predecessor is dead.
+  // Only one process at a time can use a folder of PGlite, so each starts when its predecessor is dead.
   if (place.isShared) await Promise.all(["A", "B", "C"].map((name) => stage.server(name)));
   print(`\nOrders, their emails and the delivery records are in ${place.description}.`);
 
@@ -27,7 +27,7 @@ export async function runStory(place: Place): Promise<boolean> {
   await stage.kill("A", "written", "email.delivered", "msg_1");
   await inDatabase(place, async (database) => {
     stage.show(await ordersIn(database), { msg_1: "sent", msg_2: "sent" }, []);
-    // Only for this demo: the lease of a dead process ends by itself, here after 10 s.
+    // Only this demo does this: the lease of a dead process ends by itself, here after 10 s.
     await database.query("update svc_webhooks.deliveries set lease_ends_at = now()");
   });
   print(styled("dim", "  (the demo ends A's lease, which would last up to 10 s)"));

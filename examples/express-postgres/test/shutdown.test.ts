@@ -21,7 +21,7 @@ describeWithPostgres("the server", () => {
       DATABASE_URL: postgres.connectionString,
       SVC_WEBHOOK_SECRET: exampleSecret,
     };
-    // Twice: every deployment does it again.
+    // It runs twice, because every deployment runs it again.
     for (const _ of [1, 2]) {
       const { exitCode, stderr } = await node([fileOf("migrate")], { cwd: root, env });
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });

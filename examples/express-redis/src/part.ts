@@ -14,11 +14,11 @@ export function listening(server: Server): void {
   send({ port: (server.address() as AddressInfo).port });
 }
 
-/** Stands for a handler's work; resolves when the demo sends a message. */
+/** Stands for a handler's work. Resolves when the demo sends a message. */
 export async function work(emailId = "", run = 0): Promise<void> {
   send({ emailId, run });
   await once(process, "message");
 }
 
-// The demo has exited.
+// The demo has exited, so this process ends too.
 process.once("disconnect", () => process.exit());

@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
 
-// https://no-color.org: set and not empty.
+// Colours are off if `NO_COLOR` is set and not empty (https://no-color.org).
 const isPlain = !process.stdout.isTTY || Boolean(process.env.NO_COLOR);
 let isMuted = false;
 
@@ -29,7 +29,7 @@ export function mute(): void {
 }
 
 function write(text: string): void {
-  // The line may hold a countdown.
+  // The line may contain a countdown.
   const clear = isPlain ? "" : "\u001b[K";
   if (!isMuted) process.stdout.write(clear + text);
 }

@@ -16,7 +16,7 @@ export interface ServerProcess {
 
 /** A handler run that has started. */
 export interface Run {
-  /** The name of its process. */
+  /** The name of the run's process. */
   readonly on: string;
   readonly emailId: string;
   readonly run: number;

@@ -8,7 +8,7 @@ import { Redis } from "ioredis";
 import { atEnd } from "./closing.js";
 
 export interface RunningRedis {
-  /** For printed lines. */
+  /** The description in printed lines. */
   readonly description: string;
   readonly url: string;
 }

@@ -6,7 +6,7 @@ export const secret = "whsec_example";
 export interface Reply {
   readonly status: number | undefined;
   readonly code: string;
-  /** Seconds until the service's next attempt. */
+  /** The seconds until the service's next attempt. */
   readonly retryAfter: number;
 }
 

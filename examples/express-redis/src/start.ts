@@ -16,7 +16,7 @@ for (const [signal, exitCode] of [
   });
 }
 
-// Unique to this run: other users of the Redis keep their records.
+// The prefix is unique to this run, so that other users of the Redis keep their records.
 const prefix = `svc-webhooks-example:${randomUUID()}:`;
 
 try {

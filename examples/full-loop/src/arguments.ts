@@ -12,7 +12,11 @@ export interface Arguments {
   readonly help?: boolean | undefined;
 }
 
-/** @throws Error with a sentence that has the fix */
+/**
+ * Reads the demo's arguments.
+ *
+ * @throws Error with a sentence that states the fix
+ */
 export function readArguments(args: readonly string[]): Arguments {
   try {
     return parseArgs({ args: [...args], options }).values;

@@ -93,7 +93,7 @@ export async function playLoop({ serve = false, open = false }: Arguments): Prom
   return problems.length === 0 ? 0 : 1;
 }
 
-/** The port that the command line calls, or a free one if it is taken. */
+/** Listens on the port that the command line calls, or on a free one if it is in use. */
 const listenAtUsualPort = (sandbox: Sandbox) => sandbox.listen().catch(() => sandbox.listen(0));
 
 /** Resolves at SIGINT or SIGTERM. The same signal again ends the process immediately. */

@@ -2,11 +2,11 @@ import type { Client } from "@svc-webhooks/client";
 import type { Stage } from "./stage.js";
 import { heading, note } from "./timeline.js";
 
-/** The parts of the loop that every scene uses. */
+/** The parts that all scenes share. */
 export interface Demo {
-  /** Prints its requests. */
+  /** A client that prints its requests. */
   readonly client: Client;
-  /** Prints nothing. */
+  /** A client that prints nothing. */
   readonly quietly: Client;
   readonly stage: Stage;
   readonly endpointId: string;
@@ -14,7 +14,7 @@ export interface Demo {
   readonly secrets: { readonly id: string; readonly key: string }[];
 }
 
-/** Plays one scene; resolves to what went wrong, if anything did. */
+/** Plays one scene. Resolves to the problem, if there was one. */
 export type Scene = (demo: Demo) => Promise<string | undefined>;
 
 const email = (subject: string) => ({

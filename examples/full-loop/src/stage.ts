@@ -1,27 +1,27 @@
 import type { DeliveryReport, Handler } from "@svc-webhooks/core";
 import { entry } from "./timeline.js";
 
-/** An email's event, as far as the demo reads it. */
+/** The part of an email's event that the demo reads. */
 interface EmailEvent {
   readonly type: string;
   readonly event_id: string;
   readonly data: { readonly subject: string };
 }
 
-/** The receiver's handler, and promises of its runs for the scenes. */
+/** The state of the receiver, and functions to wait for it. */
 export interface Stage {
   readonly handler: Handler;
   readonly observe: (report: DeliveryReport) => void;
-  /** Handlers of emails with this subject fail until they are repaired. */
+  /** The subjects of emails whose handlers fail until they are repaired. */
   readonly broken: Set<string>;
-  /** Handlers of emails with this subject fail once. */
+  /** The subjects of emails whose handlers fail once. */
   readonly flaky: Set<string>;
   /** The reports since the last call of `newScene`. */
   readonly reports: readonly DeliveryReport[];
   readonly newScene: (options?: { readonly quiet?: boolean }) => void;
-  /** Resolves when `isDone` holds for the reports of the scene. Rejects after ten seconds. */
+  /** Resolves when `isDone` returns true for the reports of the scene. Rejects after ten seconds. */
   readonly until: (isDone: (reports: readonly DeliveryReport[]) => boolean) => Promise<void>;
-  /** How often each event was handled to the end, by its id. */
+  /** The number of times that each event was handled to the end, by its id. */
   readonly handled: ReadonlyMap<string, number>;
 }
 
@@ -42,7 +42,7 @@ export function createStage(): Stage {
     },
     async handler(given) {
       const event = given as unknown as EmailEvent;
-      // Long enough for a concurrent copy to arrive in the middle of it.
+      // The pause lets a concurrent copy arrive in the middle of the run.
       await new Promise((resolve) => setTimeout(resolve, 50));
       const { subject } = event.data;
       if (broken.has(subject) || flaky.delete(subject))

@@ -3,7 +3,7 @@ import type { ResponseNote } from "@svc-webhooks/client";
 
 type Style = Parameters<typeof styleText>[0];
 
-// https://no-color.org: set and not empty.
+// Colours are off if `NO_COLOR` is set and not empty (https://no-color.org).
 const coloured = process.stdout.isTTY && !process.env["NO_COLOR"];
 const styled = (style: Style, text: string) => (coloured ? styleText(style, text) : text);
 
@@ -17,7 +17,7 @@ export const heading = (text: string): void => print(`\n${styled("bold", text)}`
 
 export const note = (text: string): void => print(styled("dim", `             ${text}`));
 
-/** One line of the timeline: what went which way, and how it ended. */
+/** Prints one line of the timeline: the direction, the message, and its result. */
 export function entry(direction: "→" | "←", what: string, status: number, how = ""): void {
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1).padStart(5);
   const style = status < 300 ? "green" : status < 500 ? "yellow" : "red";
@@ -25,7 +25,7 @@ export function entry(direction: "→" | "←", what: string, status: number, ho
   print(`${line} ${styled(style, `${status} ${how}`.trim())}`);
 }
 
-/** The line of a request to the service, with shortened ids. */
+/** Prints the line of a request to the service, with shortened ids. */
 export function request({ method, path, status = 0 }: ResponseNote): void {
   const short = path.replaceAll(/_(\w{4})\w{10,}/g, "_$1…").replace(/\?.*/, "");
   entry("→", `${method} ${short}`, status);

@@ -52,7 +52,7 @@ function started(args: readonly string[], path: string) {
     shows,
     output: () => output,
     page: () => shows(/^Watch it in a browser: (\S+)\n/m),
-    /** The output after the scenes. */
+    /** Returns the output after the scenes. */
     after: () => output.split("keeps running until Ctrl-C")[1] ?? "",
     stop: (signal: NodeJS.Signals) => {
       child.kill(signal);
@@ -61,7 +61,7 @@ function started(args: readonly string[], path: string) {
   };
 }
 
-/** Takes the port that the command line calls, unless another program has it. */
+/** Occupies the port that the command line calls, unless another program has it. */
 async function takeUsualPort() {
   const server = createServer();
   const isFree = await new Promise<boolean>((resolve) => {
@@ -96,7 +96,7 @@ describe("--serve keeps everything running", () => {
     for (const named of ["Send a test email", ">…<", 'name="subject"'])
       expect(html).toContain(named);
     expect(await stop("SIGINT")).toEqual([0, null]);
-    // It has not looked for a browser.
+    // The demo has not looked for a browser.
     expect(output()).not.toContain("was not found");
   });
 

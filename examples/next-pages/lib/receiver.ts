@@ -2,7 +2,7 @@ import { createReceiver } from "@svc-webhooks/core";
 import { emailEvents } from "@svc-webhooks/events";
 
 export const receiver = createReceiver({
-  // A function, because `next build` also loads this module, without a secret.
+  // `secret` is a function, because `next build` also loads this module, without a secret.
   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",
   events: emailEvents,
   on: {

@@ -6,7 +6,9 @@ import { adapterContract, type BodyMiddleware } from "@svc-webhooks/testing/adap
 import { describe, it } from "vitest";
 import { webhooks } from "../src/index.js";
 
-/** The middleware in front of the adapter. For a framework, use its own body parser. */
+/**
+ * The middleware that runs before the adapter. For a framework's adapter, use that framework's own body parser.
+ */
 const middleware: Readonly<Record<BodyMiddleware, (request: IncomingMessage) => unknown>> = {
   none: () => {},
   async parses(request) {

@@ -7,13 +7,13 @@ const conditionNames = {
   node: ["node", "import"],
 };
 
-// The file does not exist. Its path is where the search for packages begins.
+// The file does not exist. The search for packages begins at its path.
 const entry = fileURLToPath(new URL("../deployed.js", import.meta.url));
 
 export type Target = keyof typeof conditionNames;
 
 interface Bundle {
-  /** Its size, minified and gzipped (level 9). */
+  /** The size, minified and gzipped (level 9). */
   readonly bytes: number;
   /** The code that remains of each file, without comments and not minified. */
   readonly modules: readonly (readonly [file: string, code: string])[];

@@ -14,7 +14,7 @@ export function startChild(file: string, args: string[], options: ForkOptions = 
   const ended = once(child, "exit").then(([code, signal]): never => {
     throw new Error(`${file} ${args.join(" ")} ended with ${String(code ?? signal)}.`);
   });
-  // Its end matters only while a message is awaited.
+  // An early end matters only while a message is awaited.
   ended.catch(() => {});
   return {
     reply(message) {

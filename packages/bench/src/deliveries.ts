@@ -44,11 +44,11 @@ export const headersOf = (signature: string, id: string): Record<string, string>
   "x-svc-attempt": "1",
 });
 
-// A counter, because a random id per delivery would cost about as much as the router of a receiver.
+// A random id per delivery would cost about as much as a receiver's router, so a counter is used.
 const prefix = `dlv_${randomUUID().slice(0, 24)}`;
 let made = 1e11;
 
-/** Returns a function that makes genuine deliveries of one event, each with an id never used before. */
+/** Returns a function that makes genuine deliveries of one event, each with a new id. */
 export function deliveriesOf(bytes: number): () => Delivered {
   const body = bodyOf(bytes);
   const signature = signatureOf(body, secret);

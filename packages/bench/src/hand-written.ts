@@ -13,7 +13,7 @@ type State = "running" | "done";
 
 /** Records which deliveries are running and which are done. */
 export interface Claims {
-  /** `claimed` if the caller must run the handler. `token` identifies this run. */
+  /** Returns `claimed` if the caller must run the handler. `token` identifies this run. */
   claim(id: string, token: string): "claimed" | State | Promise<"claimed" | State>;
   complete(id: string): unknown;
   /** Undoes the claim of `token`, so that the next attempt runs. */
@@ -76,7 +76,10 @@ export function handWrittenReceiver({ secret, on, claims }: Options) {
   };
 }
 
-/** Claims of one process. Of two generations it drops the older one as a whole, so that each id costs less. */
+/**
+ * Keeps claims in this process, in two generations. The older one is dropped as a whole, so that each id costs
+ * less.
+ */
 export function memoryClaims(): Claims {
   let young = new Map<string, State>();
   let old = new Map<string, State>();
@@ -109,7 +112,7 @@ return 0`;
 const keyOf = (id: string) => `webhook:${id}`;
 
 /**
- * Claims that several processes share: `SET key token NX PX`, then `SET key done PX`. It has no
+ * Keeps claims that several processes share: `SET key token NX PX`, then `SET key done PX`. There is no
  * renewal, no fence and no count of runs; a claim whose reply is lost blocks its event for five minutes.
  */
 export function redisClaims(redis: Redis): Claims {
@@ -123,7 +126,7 @@ export function redisClaims(redis: Redis): Claims {
   };
 }
 
-/** For `postgresClaims`. */
+/** The table of `postgresClaims`. */
 export const postgresTable = `create table webhooks (
   id text primary key, token text not null, claimed_at timestamptz not null default now(), done boolean not null default false
 )`;
@@ -132,7 +135,7 @@ const claimStatement = `insert into webhooks as known (id, token) values ($1, $2
 do update set token = excluded.token, claimed_at = now()
 where not known.done and known.claimed_at < now() - $3::integer * interval '1 millisecond'`;
 
-/** Claims in a table: an insert, then an update. It has no renewal, no fence and no count of runs. */
+/** Keeps claims in a table: an insert, then an update. There is no renewal, no fence and no count of runs. */
 export function postgresClaims(pool: Pool): Claims {
   return {
     async claim(id, token) {

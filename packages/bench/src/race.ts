@@ -4,24 +4,24 @@ export interface Lane {
   readonly values: readonly number[];
 }
 
-/** The promise about a lane's value, or about its ratio to another lane. */
+/** The promise that the project makes about a lane's value, or about its ratio to another lane. */
 export interface Bar {
   readonly lane: string;
-  /** Compare with this lane, round by round. Default: the bar is about the value. */
+  /** The lane to compare with, round by round. Default: the bar applies to the value itself. */
   readonly against?: string;
-  /** Either this or `atMost`. */
+  /** The lower limit. A bar has either this or `atMost`. */
   readonly atLeast?: number;
   readonly atMost?: number;
-  /** The value that the project aims for. */
+  /** The value that the project wants to be known for. */
   readonly aim: number;
-  /** The reason why the bar is missed. Shown only while it is. */
+  /** The reason why the bar is missed, shown while it is. */
   readonly limit?: string;
 }
 
 /** Contenders that did the same work in the same run, in turns. */
 export interface Race {
   readonly title: string;
-  /** `µs`, `/s`, `B` … */
+  /** The unit: `µs`, `/s`, `B` … */
   readonly unit: string;
   /** The lane that the others are compared with. */
   readonly reference?: string;
@@ -33,11 +33,11 @@ export interface Race {
 export interface Section {
   readonly title: string;
   readonly races: readonly Race[];
-  /** A table of its own on the page: its cells, row by row, the head first. */
+  /** An additional table on the page: its cells, row by row, the head first. */
   readonly table?: readonly (readonly string[])[];
 }
 
-/** Every bar, with its race. */
+/** Returns every bar, with its race. */
 export const promisesOf = (sections: readonly Section[]) =>
   sections.flatMap(({ races }) => races.flatMap((race) => race.bars.map((bar) => ({ race, bar }))));
 
@@ -59,7 +59,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { low: at(0.25), median: at(0.5), high: at(0.75) };
 }
 
-/** The values of a lane, or their ratios to the values that `against` has in the same rounds. */
+/** Returns the values of a lane, or their ratios to the values of `against` in the same rounds. */
 export function measured({ title, lanes }: Race, lane: string, against?: string): Spread {
   const valuesOf = (name: string) => {
     const found = lanes.find((each) => each.name === name);
@@ -71,7 +71,7 @@ export function measured({ title, lanes }: Race, lane: string, against?: string)
   return spreadOf(valuesOf(lane).map((value, round) => value / (others[round] ?? NaN)));
 }
 
-/** Whether a bar is kept and its aim reached, by the median. */
+/** Returns whether a bar is kept and whether its aim is reached, by the median. */
 export function judge(race: Race, { lane, against, atLeast, atMost = NaN, aim }: Bar) {
   const spread = measured(race, lane, against);
   const holds = (limit: number) =>

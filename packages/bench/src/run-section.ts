@@ -1,6 +1,6 @@
 import type { RunSection } from "./sections.js";
 
-// A separate process keeps its compiled code and heap from affecting other sections.
+// Each section runs in a process of its own, so its compiled code and heap do not affect the others.
 const [id = "", pace] = process.argv.slice(2);
 const { run } = (await import(`./sections/${id}.js`)) as { readonly run: RunSection };
 process.send?.(await run(pace === "quick"));

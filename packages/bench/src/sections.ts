@@ -1,6 +1,6 @@
 import type { Section } from "./race.js";
 
-/** In the order of the page. Each is a file in `sections/`. */
+/** The sections in the order of the page. Each is a file in `sections/`. */
 export const sectionIds = [
   "verify",
   "receive",
@@ -13,5 +13,8 @@ export const sectionIds = [
   "sandbox",
 ];
 
-/** `quick` runs every step once, in seconds: it shows that the section works and measures nothing. */
+/**
+ * Runs a section. `quick` runs every step once, in seconds: this shows that the section works and measures
+ * nothing.
+ */
 export type RunSection = (quick: boolean) => Promise<Section>;

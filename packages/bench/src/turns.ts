@@ -25,10 +25,10 @@ export async function takeTurns(
   return lanes.map(({ name, values }) => ({ name, values }));
 }
 
-/** Awaited, so that synchronous work pays for it as well. */
+/** One call. It is awaited, so that synchronous work pays for that too. */
 export type Work = () => unknown;
 
-/** Microseconds per call of each contender. A turn takes at least `turnMs`. */
+/** Returns the microseconds per call of each contender. A turn takes at least `turnMs`. */
 export async function timeInTurns(
   contenders: Readonly<Record<string, Work>>,
   rounds: number,
@@ -42,7 +42,7 @@ export async function timeInTurns(
   return takeTurns(turns, rounds);
 }
 
-/** How many calls fill a turn, once the work has been compiled. */
+/** Returns how many calls fill a turn, once the work has been compiled. */
 async function callsIn(work: Work, turnMs: number): Promise<number> {
   let calls = 1;
   for (;;) {
@@ -58,7 +58,7 @@ async function time(work: Work, calls: number): Promise<number> {
   return performance.now() - start;
 }
 
-/** Calls per second with `inFlight` of them at any time. */
+/** Returns the calls per second with `inFlight` of them at any time. */
 export async function ratePerSecond(inFlight: number, turnMs: number, work: Work): Promise<number> {
   const start = performance.now();
   let calls = 0;

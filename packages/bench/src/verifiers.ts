@@ -24,7 +24,10 @@ export const ours: Verifier = (genuine, secret) => {
   return (body) => verify(body, signature, secret);
 };
 
-/** Standard Webhooks signs the id and the time with the body, so these peers hash some 40 bytes more. */
+/**
+ * Returns the headers of Standard Webhooks. They sign the id and the time with the body, so these peers hash
+ * some 40 bytes more.
+ */
 function standardHeaders(genuine: Body, secret: string): Record<string, string> {
   const id = "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W";
   const seconds = Math.floor(Date.now() / 1_000);
@@ -36,9 +39,9 @@ function standardHeaders(genuine: Body, secret: string): Record<string, string> 
   };
 }
 
-/** All of them reject a signature header of another form. */
+/** The other libraries. All of them reject a signature header of another form. */
 export const peers = {
-  // It accepts text only, so decoding the bytes is part of the work.
+  // This one accepts text, so decoding the bytes is part of the work.
   "@octokit/webhooks-methods": (genuine, secret) => {
     const signature = signatureOf(genuine, secret);
     return (body) => octokit.verify(secret, body.toString(), signature);
@@ -59,13 +62,13 @@ export const peers = {
       return true;
     };
   },
-  // It has no option to skip parsing.
+  // This one has no option to skip parsing.
   "svix (parses)": (genuine, secret) => {
     const webhook = new SvixWebhook(secret, { format: "raw" });
     const headers = standardHeaders(genuine, secret);
     return (body) => webhook.verify(body, headers) !== undefined;
   },
-  // It accepts a Request only, so creating one is part of the work.
+  // This one accepts a Request, so creating one is part of the work.
   "@hookflo/tern (parses)": (genuine, secret) => {
     const headers = { "x-hub-signature-256": signatureOf(genuine, secret) };
     return async (body) => {

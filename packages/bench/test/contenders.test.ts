@@ -60,7 +60,7 @@ test.each(Object.entries({ floor, ours, ...peers }))(
 );
 
 function handWrittenCases(claims: () => Claims): void {
-  /** A hand-written receiver, and a function that sends it the same delivery again and again. */
+  /** Returns a hand-written receiver, and a function that sends it the same delivery repeatedly. */
   function receiverOf(handle: () => unknown) {
     const handler = vi.fn<() => unknown>(handle);
     const on = { [eventType]: handler };
@@ -141,7 +141,7 @@ describeWithPostgres("the hand-written receiver on PostgreSQL", () => {
 });
 
 describe("a contender over HTTP", () => {
-  /** How often a repeated delivery runs. The bare routes run no handler. */
+  /** Returns how often a repeated delivery runs. The bare routes run no handler. */
   const runsOf = (name: string) => (/octokit|tern/.test(name) ? 2 : 1);
   const contenders = Object.entries(platforms).flatMap(([platform, { contenders: all }]) =>
     Object.entries(all)
@@ -194,7 +194,7 @@ describe("the load", () => {
     let requests = 0;
     return (request, response) => {
       requests += 1;
-      // One of the first of all connections: a busy machine may send no more.
+      // The refused request is among the first of all connections: a busy machine may send no more.
       if (requests % 100 === 10) refuse(request, response);
       else response.end();
     };

@@ -21,7 +21,7 @@ test("a contender's server ends with its parent", async () => {
 });
 
 test("a process that ends rejects the reply, by its name", async () => {
-  // There is no JavaScript next to the source.
+  // The folder of the sources contains no JavaScript.
   const child = startChild("http/server.js", ["a", "b"], { stdio: "ignore" });
   await expect(child.reply()).rejects.toThrow("http/server.js a b ended with 1.");
 });
@@ -33,7 +33,7 @@ test.each([
   const { store, deliver } = make(100);
   deliver(1_000);
   const claim = (delivery: number) => store.claim(keyOf(delivery), claimBy("a"), call);
-  // 110 at the start and 1,000 now: the last 100 are there.
+  // 110 deliveries at the start and 1,000 here leave the last 100 in the store.
   expect(await claim(1_011)).toMatchObject({ status: "done" });
   expect(await claim(1_010)).toMatchObject({ status: "claimed", evictedEarly });
 });

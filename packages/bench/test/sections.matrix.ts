@@ -19,7 +19,7 @@ async function quick(id: string): Promise<Section> {
   return (result as [Section])[0];
 }
 
-/** The values of all lanes and the figures of all bars. */
+/** Returns the values of all lanes and the figures of all bars. */
 const figuresOf = ({ races }: Section): number[] =>
   races.flatMap((race) => [
     ...race.lanes.flatMap(({ name, values }) => [

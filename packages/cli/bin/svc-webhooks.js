@@ -1,3 +1,3 @@
 #!/usr/bin/env node
-// npm links the programs of a workspace when it installs, before anything is built.
+// npm links the programs of a workspace while installing, before anything is built.
 await import("#main");

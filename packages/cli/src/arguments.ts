@@ -13,7 +13,7 @@ export interface Arguments {
 /**
  * Reads the arguments of a command.
  *
- * @throws UsageError for an unknown, repeated, missing or empty one
+ * @throws UsageError if an argument is unknown, repeated, missing or empty
  */
 export function readArguments(name: string, args: readonly string[], command: Command): Arguments {
   const hint = `svc-webhooks ${name} --help lists what it takes.`;
@@ -48,7 +48,10 @@ export function readArguments(name: string, args: readonly string[], command: Co
   return result;
 }
 
-/** A flag's value is visible to other users of the machine, and stays in the shell's history. */
+/**
+ * Refuses secrets given as flags: other users of the machine can see a flag's value, and it stays in the
+ * shell's history.
+ */
 function refuseSecrets(args: readonly string[]): void {
   const flag = args.find((arg) => /^--(?:previous-)?secret(?:=|$)/.test(arg))?.split("=")[0];
   if (flag === undefined) return;

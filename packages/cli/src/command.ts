@@ -1,14 +1,14 @@
 import type { Readable } from "node:stream";
 import type { Line, Output } from "./paint.js";
 
-/** An option of a command. `parseArgs`, `--help` and the pages in `docs/cli` are made from it. */
+/** An option of a command, from which `parseArgs`, `--help` and the pages in `docs/cli` are made. */
 export interface OptionSpec {
   readonly type: "string" | "boolean";
   readonly short?: string;
   readonly multiple?: boolean;
   readonly default?: string;
   readonly required?: boolean;
-  /** The name of its value in the help. */
+  /** The name of the option's value in the help. */
   readonly value?: string;
   readonly text: string;
 }
@@ -27,13 +27,13 @@ export type ValuesOf<Specs extends OptionSpecs> = {
   readonly [Name in keyof Specs]: ValueOf<Specs[Name]>;
 };
 
-/** The parts of the process that a command may use. */
+/** The parts of its process that a command may use. */
 export interface Process {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Data. */
+  /** The output for data. */
   readonly stdout: Output;
-  /** Everything that is not data. */
+  /** The output for everything that is not data. */
   readonly stderr: Output;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
@@ -44,30 +44,30 @@ export interface Context<Specs extends OptionSpecs = OptionSpecs> extends Proces
   readonly options: ValuesOf<Specs>;
   readonly json: boolean;
   /**
-   * Writes a result to stdout: the value as one line of JSON with `--json`, the lines else. Control
-   * characters and secrets of what they contain are not written, except `revealed`.
+   * Writes a result to stdout: with `--json` the value as one line of JSON, otherwise the lines. Control
+   * characters and secrets in them are not written, except `revealed`.
    */
   readonly show: (value: object, lines: readonly Line[], revealed?: string) => void;
-  /** Writes a line for people to stderr, as `show` does. */
+  /** Writes a line for people to stderr, with the same filter as `show`. */
   readonly note: (line: string) => void;
 }
 
-/** 1: the command ran and its result is negative. */
+/** The exit code of a command that ran: 1 if its result is negative. */
 export type ExitCode = 0 | 1;
 
 export interface Command<Specs extends OptionSpecs = OptionSpecs> {
-  /** The arguments after the command's name. */
+  /** The usage after the command's name. */
   readonly usage: string;
-  /** The names of its arguments. All are required. */
+  /** The names of the command's arguments. All are required. */
   readonly args?: readonly string[];
-  /** Paragraphs of its help. */
+  /** The paragraphs of the command's help. */
   readonly details: readonly string[];
-  /** Command lines of its help. */
+  /** The command lines in the command's help. */
   readonly examples: readonly string[];
   readonly options: Specs;
   run(context: Context<Specs>): Promise<ExitCode>;
 }
 
-/** Infers the options, so that `run` has their types. */
+/** Infers the types of the options for `run`. */
 export const command = <const Specs extends OptionSpecs>(one: Command<Specs>): Command<Specs> =>
   one;

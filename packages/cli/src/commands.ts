@@ -1,10 +1,10 @@
 import type { Command } from "./command.js";
 
 export interface CommandEntry {
-  /** One word or two. */
+  /** The command's name, of one word or two. */
   readonly name: string;
   readonly summary: string;
-  /** Loads the command, and what it needs, only when it runs. */
+  /** Loads the command and its dependencies, only when it runs. */
   readonly load: () => Promise<Command>;
 }
 

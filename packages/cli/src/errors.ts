@@ -2,7 +2,7 @@
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly code = "wrong_usage";
-  /** A whole sentence that states the fix. */
+  /** The fix, as a whole sentence. */
   readonly hint: string;
 
   constructor(message: string, hint: string) {
@@ -11,11 +11,11 @@ export class UsageError extends Error {
   }
 }
 
-/** A command that was used rightly and did not succeed. Exit code 1. */
+/** A command that was used correctly and did not succeed. Exit code 1. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: string;
-  /** A whole sentence that states the fix. */
+  /** The fix, as a whole sentence. */
   readonly hint: string;
 
   constructor(code: string, message: string, hint: string, options?: ErrorOptions) {
@@ -25,12 +25,15 @@ export class Failure extends Error {
   }
 }
 
-/** Whether the address has refused the connection. `fetch` has the reason as a cause. */
+/** Returns whether the address has refused the connection. `fetch` reports the reason as a cause. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof Error &&
   ((error as NodeJS.ErrnoException).code === "ECONNREFUSED" || isRefusal(error.cause));
 
-/** A connection that several addresses refused has an error with a code and no message. */
+/**
+ * Returns the message of an error. If several addresses refused a connection, its error has a code and no
+ * message.
+ */
 export function messageOf(error: unknown): string {
   const { message, code } = Object(error) as {
     readonly message?: unknown;

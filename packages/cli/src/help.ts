@@ -1,7 +1,7 @@
 import type { Command, OptionSpec, OptionSpecs } from "./command.js";
 import type { CommandEntry } from "./commands.js";
 
-/** Options of every command. */
+/** The options of every command. */
 export const commonOptions = {
   json: { type: "boolean", text: "write JSON to stdout, and errors as JSON to stderr" },
   help: { type: "boolean", short: "h", text: "print this text, and exit" },
@@ -23,7 +23,7 @@ function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Two columns, the second of which is wrapped. */
+/** Formats two columns, the second of which is wrapped. */
 function columns(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([first]) => first.length)) + 4;
   return rows
@@ -43,7 +43,7 @@ const rowOf = ([name, spec]: [string, OptionSpec]) => {
   return [`${short}--${name}${value}`, `${spec.text}${initial}`] as const;
 };
 
-/** The help of one command: at most 50 lines of 100 characters. */
+/** Returns the help of one command: at most 50 lines of 100 characters. */
 export function helpOf(
   { name, summary }: CommandEntry,
   { usage, details, examples, options }: Command,
@@ -61,7 +61,7 @@ export function helpOf(
   ].join("\n");
 }
 
-/** The help of the program, or of the commands that share their first word. */
+/** Returns the help of the program, or of the commands that share their first word. */
 export function overview(commands: readonly CommandEntry[], group?: string): string {
   return [
     `Usage: svc-webhooks ${group === undefined ? "" : `${group} `}<command> [options]\n`,

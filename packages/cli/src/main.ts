@@ -1,6 +1,6 @@
 import { run } from "./run.js";
 
-/** Milliseconds after which stopping is noticed. */
+/** The time after which a stopping command prints a note, in milliseconds. */
 const noticedMs = 500;
 
 const controller = new AbortController();
@@ -27,14 +27,14 @@ let outputFailed = false;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     controller.abort();
-    // `svc-webhooks listen | head` closes the pipe early: nobody reads the rest.
+    // `svc-webhooks listen | head` closes the pipe early: nothing reads the rest.
     if (error.code === "EPIPE" || outputFailed) return;
     outputFailed = true;
     process.stderr.write(`svc-webhooks: The output could not be written: ${error.message}.\n`);
   });
 }
 
-/** Resolves when everything is written, or has failed to be. */
+/** Resolves when everything is written, or writing has failed. */
 const flushed = (stream: NodeJS.WriteStream) =>
   new Promise<unknown>((resolve) => stream.write("", () => setImmediate(resolve)));
 
@@ -48,5 +48,5 @@ const code = await run(process.argv.slice(2), {
 });
 await Promise.all([stdout, stderr].map(flushed));
 process.exitCode = signalCode ?? (outputFailed ? 1 : code);
-// Interrupted work may still keep the process alive.
+// The interrupted work may still keep the process alive.
 if (controller.signal.aborted) process.exit();

@@ -22,12 +22,12 @@ export const paint = (colour: Colour, text: string): Painted => ({ colour, text 
 /** Returns the text as an output shows it. */
 export type PaintTo = (painted: Painted) => string;
 
-/** Colours only on a terminal, and never with `NO_COLOR` (no-color.org). */
+/** Returns the painter of an output: colours only on a terminal, and never with `NO_COLOR` (no-color.org). */
 export function paintFor(
   { isTTY }: Pick<Output, "isTTY">,
   { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
 ): PaintTo {
   if (isTTY !== true || NO_COLOR !== "" || TERM === "dumb") return ({ text }) => text;
-  // Newer versions of Node would decide themselves.
+  // Without this option, newer versions of Node decide about colours themselves.
   return ({ colour, text }) => styleText(colour, text, { validateStream: false });
 }

@@ -16,7 +16,7 @@ import { paintFor } from "./paint.js";
  */
 export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2> {
   const args = asOptions(words);
-  // A program that the command calls may print its environment.
+  // The code that a command calls may print its environment.
   for (const name of ["SVC_API_KEY", "SVC_WEBHOOK_SECRET"]) conceal(process.env[name] ?? "");
   const entry = entryOf(args);
   try {
@@ -27,7 +27,7 @@ export async function run(words: readonly string[], process: Process): Promise<0
   }
 }
 
-/** `help sign` is `sign --help`, and `version` is `--version`. */
+/** Rewrites `help sign` to `sign --help`, and `version` to `--version`. */
 function asOptions(words: readonly string[]): readonly string[] {
   const [first = "", ...rest] = words;
   if (first === "help") return [...rest, "--help"];
@@ -74,7 +74,7 @@ async function dispatch(
 
 const isHelp = (arg: string | undefined) => arg === "--help" || arg === "-h";
 
-/** The commands of two words that start with this one. */
+/** Returns the commands of two words that start with this one. */
 const groupOf = (word = "") => commands.filter(({ name }) => name.startsWith(`${word} `));
 
 const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
@@ -100,7 +100,7 @@ function unknownCommand(args: readonly string[]): UsageError {
   return new UsageError(`The command ${first} does not exist.`, hint);
 }
 
-/** One line: the cause, then the fix. */
+/** Writes one line: the cause, then the fix. */
 async function report(
   error: unknown,
   name: string | undefined,

@@ -7,10 +7,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { cli, newFile } from "./support.js";
 
 const checked = "127.0.0.1";
-/** Stands for another machine. */
+/** An address that stands for another machine. */
 const other = "127.0.0.9";
 
-/** A module that resolves names to one address when they are checked, and to another one afterwards. */
+/** Returns a module that resolves names to one address when they are checked, and to another one afterwards. */
 const rebinding = (names: readonly string[]) => `
   import dns from "node:dns";
   import { syncBuiltinESMExports } from "node:module";

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { commands } from "../src/commands.js";
 import { cli, newFile } from "./support.js";
 
-// `npx vitest run packages/cli/test/docs.test.ts -u` writes the pages.
+// To update the pages, run `npx vitest run packages/cli/test/docs.test.ts -u`.
 
 const fileOf = (name: string) => `${name.replaceAll(" ", "-")}.md`;
 
@@ -41,7 +41,7 @@ test.each([
   await expect(written).toMatchFileSnapshot(file);
 });
 
-/** The commands of a block, in an empty folder, with the linked `svc-webhooks`. Exit codes are ignored. */
+/** Runs the commands of a block in an empty folder, with the linked `svc-webhooks`. Exit codes are ignored. */
 async function runBlock(block: string): Promise<string> {
   const path = [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
   const options = { cwd: dirname(newFile()), env: { ...process.env, PATH: path } };

@@ -59,7 +59,7 @@ describe("finds nothing wrong with the adapters", () => {
   });
 });
 
-/** Ten requests in each second get a response, others 429. */
+/** Returns a receiver that responds to ten requests a second, and with 429 to the others. */
 function limited(retryAfter: () => string): RequestListener {
   let second = 0;
   let count = 0;
@@ -72,7 +72,7 @@ function limited(retryAfter: () => string): RequestListener {
   };
 }
 
-/** Whether a value has all fields of another, at any depth, with values of their types. */
+/** Returns whether a value has all fields of another, at any depth, with values of the same types. */
 const hasFieldsOf = (model: unknown, value: unknown): boolean =>
   typeof model === "object" && model !== null
     ? Object.entries(model).every(([name, one]) => {
@@ -81,7 +81,7 @@ const hasFieldsOf = (model: unknown, value: unknown): boolean =>
       })
     : typeof value === typeof model;
 
-/** Accepts complete events of the service. */
+/** Returns whether a body is a complete event of the service. */
 const isEnvelope = (body: Buffer) => hasFieldsOf(fixture("email.sent"), JSON.parse(String(body)));
 
 describe("finds nothing wrong with hand-written receivers without a mistake", () => {
@@ -168,7 +168,9 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
 
 const hangUp = ({ socket }: IncomingMessage) => void socket.destroy();
 
-/** Refuses everything after some wrong signatures, with a status or without a response. */
+/**
+ * Returns a receiver that refuses everything after some wrong signatures, with a status or without a response.
+ */
 function locking(
   isRight: (body: Buffer, signature: string) => boolean,
   lock: number | ((request: IncomingMessage) => void),
@@ -259,7 +261,10 @@ test("sends only the type svc-webhooks.doctor", async () => {
 
 type Verdict = boolean | number;
 
-/** A hand-written receiver: reads the body, then responds with 200 for true, 401 for false, or a status. */
+/**
+ * Returns a hand-written receiver, which reads the body, then responds with 200 for true, 401 for false, or a
+ * status.
+ */
 const handWritten =
   (
     judge: (body: Buffer, signature: string, request: IncomingMessage) => Verdict,
@@ -281,7 +286,7 @@ const signed = (body: string | Buffer, key: string | Buffer = secret) =>
 
 const isGenuine = (body: Buffer, signature: string) => signed(body) === signature;
 
-/** `express.json()`, then a signature over what `JSON.stringify` makes of the result. */
+/** Parses with `express.json()`, then verifies the signature of the result after `JSON.stringify`. */
 const reserialising = app((one) => {
   one.use(expressApp.json({ limit: "1mb" }));
   one.post("/webhooks", (request, response) => {
@@ -304,7 +309,7 @@ function firstPiece(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve) => request.once("data", resolve));
 }
 
-/** After a request that was cut, responds to nothing. */
+/** Returns a receiver that does not respond to anything after a request that was cut off. */
 function fragile(): RequestListener {
   let isBroken = false;
   return (request, response) => {
@@ -317,7 +322,7 @@ function fragile(): RequestListener {
 const early: RequestListener = (request, response) => {
   const signature = String(request.headers["x-svc-signature"]);
   const length = Number(request.headers["content-length"]);
-  // Longer bodies come in pieces.
+  // Longer bodies arrive in pieces.
   if (/^sha256=[0-9a-f]{64}$/.test(signature) && length < 2_000) response.end();
   else handWritten(isGenuine)(request, response);
 };

@@ -10,7 +10,7 @@ import { parseCaptured } from "../src/lib/capture.js";
 import { deliver, listening } from "./listening.js";
 import { cli, newFile, secret, shell, start } from "./support.js";
 
-/** A server that writes what it is given, whatever HTTP states. */
+/** Starts a server that writes raw bytes, even invalid HTTP. */
 async function rawServer(respond: (socket: Socket) => void): Promise<string> {
   const server = createTcpServer((socket) => {
     socket.on("error", () => {});
@@ -21,7 +21,7 @@ async function rawServer(respond: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-/** A service that responds to every request with this JSON. */
+/** Starts a service that responds to every request with this JSON. */
 async function service(body: unknown): Promise<{ readonly SVC_BASE_URL: string }> {
   const port = await listen((_request, response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
@@ -175,7 +175,7 @@ describe("Ctrl-C while listen registers its endpoint", () => {
 test("a delivery that is saved after a full disk is not joined to the half line before it", async () => {
   const file = newFile("capture.jsonl");
   const args = ["listen", "--port=0", "--secret-env=SECRET", "--json", "--save", file];
-  // A limit of the shell's stands for the disk: 20 blocks of 512 bytes.
+  // The shell's limit stands for a full disk: 20 blocks of 512 bytes.
   const line = `ulimit -S -f 20; exec ${shell(...args)}`;
   const child = spawn("sh", ["-c", line], { env: { ...process.env, SECRET: secret } });
   onTestFinished(() => void child.kill("SIGKILL"));

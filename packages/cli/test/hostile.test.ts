@@ -10,7 +10,7 @@ import { deliver } from "./listening.js";
 import { newFile, secret } from "./support.js";
 
 const apiKey = "Key!of{an}unusual~form";
-/** Secrets of printable ASCII characters, with punctuation near the start. */
+/** Keys of printable ASCII characters, with punctuation near the start. */
 const punctuated = [".", ",", "'", '"', "`", ";", "{}", "\\"].flatMap((mark) => [
   `whsec_ab${mark}leaked`,
   `whsec_abcd${mark}leaked`,
@@ -24,7 +24,7 @@ const controls =
 const text = `${controls} ${leaks}`;
 const created = "whsec_created12345678";
 
-/** Whatever an operation may return, with a text in place of all values and some names. */
+/** Returns a response for any operation, with one text in place of all values and some names. */
 const anything = (one: string) => ({
   ...Object.fromEntries(
     ["send_id", "email_id", "message_id", "status", "subject", "from", "created_at", "domain_id"]
@@ -40,7 +40,7 @@ const anything = (one: string) => ({
   has_more: false,
 });
 
-/** A service and a target whose every text is this one. */
+/** Starts a service and a target whose every text is this one. */
 async function serviceOf(one: string, status = 200): Promise<string> {
   const error = { code: one, message: one, param: one };
   const body = JSON.stringify(status < 300 ? anything(one) : { error });
@@ -56,7 +56,7 @@ async function serviceWith(status: number, body: string): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-/** Runs a command line in this process, whose usage is right. It is stopped once `isDone` of its output. */
+/** Runs a correct command line in this process, and stops it once `isDone` returns true for its output. */
 async function outputOf(
   words: readonly string[],
   url: string,
@@ -81,7 +81,7 @@ async function outputOf(
   return output;
 }
 
-/** A file with a genuine request, and one whose method is a terminal sequence. */
+/** Writes a file with a genuine request, and one whose method is a terminal sequence. */
 function captureFile(one: string): string {
   const headers = [["X-SVC-Delivery-Id", one]];
   const request = { at: "", method: "POST", path: one, headers, body: "e30=", verdict: one };
@@ -93,7 +93,7 @@ function captureFile(one: string): string {
 
 const email = ["--from=a@b.test", "--to=c@d.test", "--subject=s", "--text=t"];
 
-/** The arguments of every command that prints what others send. */
+/** The arguments of every command that prints data from outside. */
 const argumentsOf: Readonly<Record<string, (url: string) => readonly string[]>> = {
   replay: (url) => [captureFile(text), "--to", url],
   verify: () => ["--secret-env=SECRET", "--explain", "--signature", text],
@@ -131,7 +131,7 @@ describe.each([
       const words = [...name.split(" "), ...(argumentsOf[name]?.(url) ?? []), ...flags];
       const output = await outputOf(words, url);
       expectHarmless(output);
-      // The one secret that is meant to be printed is.
+      // Only these commands are meant to print a secret.
       const isShown = status === 200 && /^endpoints (?:create|rotate)/.test(name);
       expect(output.includes(created)).toBe(isShown);
     });
@@ -163,7 +163,7 @@ describe.each([
 });
 
 describe("a secret is masked before the text that contains it is cut", () => {
-  /** A text that was cut within the key after `length` characters. */
+  /** Returns a text that is cut within the key after `length` characters. */
   const around = (length: number, filler = "x") => filler.repeat(length - 10) + apiKey;
   const start = apiKey.slice(0, 4);
 
@@ -241,7 +241,7 @@ describe("fields of other types than the interface assumes", () => {
     { toString: 1, valueOf: 1, join: 1, map: 1 },
   ];
 
-  /** Every field of a response has the value, or every field of the objects and lists in it. */
+  /** Yields responses in which every field has the value, or every field of the objects and lists in them. */
   function* responsesOf(value: unknown): Generator {
     const known = anything("x");
     const fields = (one: object) =>

@@ -19,7 +19,7 @@ test("docs/cli.md has the JSON of every command", () => {
   expect(names.toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
 });
 
-/** Whether an object has the keys of a shape such as `{ a, b?, c: [{ d }] }`. */
+/** Returns whether an object has the keys of a shape such as `{ a, b?, c: [{ d }] }`. */
 function hasShape(value: object, shape: string): boolean {
   const [inner = ""] = /(?<=^\{).*(?=\}$)/.exec(shape) ?? [];
   const nested = /[[{][^[\]{}]*[\]}]/g;

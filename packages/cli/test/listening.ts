@@ -8,7 +8,7 @@ import { secret, start, type Started } from "./support.js";
 
 export interface Listening extends Started {
   readonly url: string;
-  /** The output after the first line: one object for each request. */
+  /** Returns the output after the first line, one object for each request. */
   readonly received: () => readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -47,7 +47,7 @@ export interface Got {
   readonly body: Buffer;
 }
 
-/** A server that keeps what it gets, and responds with 200 or as `respond` does. */
+/** Starts a server that records its requests, and responds with 200 or as `respond` does. */
 export async function target(
   respond: (response: ServerResponse, got: Got) => void = (response) => void response.end(),
 ): Promise<{ readonly url: string; readonly got: readonly Got[] }> {
@@ -63,7 +63,7 @@ export async function target(
 
 export const sha256 = (body: Uint8Array): string => createHash("sha256").update(body).digest("hex");
 
-/** The requests of a capture file. */
+/** Reads the requests of a capture file. */
 export const captured = (file: string): readonly Readonly<Record<string, unknown>>[] =>
   readFileSync(file, "utf8")
     .trimEnd()

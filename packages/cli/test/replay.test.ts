@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { captured, deliver, listening, sha256, target } from "./listening.js";
 import { cli, hasTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
 
-/** A capture file with these bodies, as `listen --save` writes it. */
+/** Writes a capture file with these bodies, in the format of `listen --save`. */
 async function captureOf(...bodies: readonly string[]): Promise<string> {
   const file = newFile("capture.jsonl");
   const lines = bodies.map(async (event, index) => {
@@ -32,7 +32,7 @@ const linesOf = (stdout: string) =>
 
 const bytes = (text: string) => Array.from(Buffer.from(text));
 
-/** Bodies made of what text handling spoils. */
+/** Bodies full of characters that text handling corrupts. */
 const hostileBody = fc
   .array(
     fc.oneof(

@@ -14,7 +14,7 @@ async function service(options: SandboxOptions = {}) {
     sandbox,
     url,
     env,
-    /** The words of a command line, its arguments with spaces as further ones. */
+    /** Runs a command line: its words, then arguments that may contain spaces. */
     run: (words: string, ...args: readonly string[]) =>
       cli([...words.split(" "), ...args], { env }),
     json: (words: string, ...args: readonly string[]) =>
@@ -237,7 +237,7 @@ describe("a refusal is one line with its fix", () => {
       "http://127.0.0.1",
       /^svc-webhooks event-types list: Nothing listens at \S+\d\. Start the sandbox/,
     ],
-    // An address that refuses connections and is not known as loopback.
+    // The address refuses connections and is not known as loopback.
     [
       "https://0.0.0.0",
       /^svc-webhooks event-types list: Nothing listens at \S+\d\. Check SVC_BASE_URL/,

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cli, json, newFile, secret } from "./support.js";
 
-// The signatures are made here with node:crypto, as a user's code makes them.
+// The tests sign with node:crypto, as a user's code does.
 
 const oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const body = String.raw`{"type": "email.sent", "name": "Zo\u00eb", "a": [1.0, 12345678901234567890]}`;

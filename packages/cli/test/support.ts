@@ -14,7 +14,7 @@ export const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables of the tests' commands: a secret, and none that would change their output. */
+/** Returns the variables of the tests' commands: a secret, and none that would change their output. */
 const environment = (env: Environment) => ({
   ...process.env,
   SVC_BASE_URL: undefined,
@@ -54,12 +54,12 @@ export function start(args: readonly string[], env: Environment = {}): Started {
 
 export interface Started {
   readonly child: ChildProcessWithoutNullStreams;
-  /** The output so far. */
+  /** The output that the command has written so far. */
   readonly output: Readonly<Record<"stdout" | "stderr", string>>;
   readonly ended: Promise<Ended>;
   /** Resolves when the output matches. */
   readonly shows: (wanted: RegExp, stream?: "stdout" | "stderr") => Promise<void>;
-  /** Sends Ctrl-C; resolves to the exit code. */
+  /** Sends Ctrl-C. Resolves to the exit code. */
   readonly interrupt: () => Promise<number | null>;
 }
 
@@ -72,19 +72,19 @@ export async function cli(
   }: { readonly input?: string | Uint8Array; readonly env?: Environment } = {},
 ): Promise<Ended> {
   const { child, ended } = start(args, env);
-  // A command that refuses its arguments does not read.
+  // A command that refuses its arguments does not read stdin.
   child.stdin.on("error", () => {});
   child.stdin.end(input);
   return ended;
 }
 
-/** A command with `--json`, whose output is one line. */
+/** Runs a command with `--json`, whose output is one line. */
 export async function json(args: readonly string[], input: string | Uint8Array = "", env = {}) {
   const { code, stdout } = await cli([...args, "--json"], { input, env });
   return { code, value: JSON.parse(stdout) as Readonly<Record<string, unknown>> };
 }
 
-/** A port on 127.0.0.1 where nothing listens. */
+/** Returns a port on 127.0.0.1 where nothing listens. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -93,7 +93,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** A path in a folder that exists until the test ends. */
+/** Returns a path in a folder that exists until the test ends. */
 export function newFile(name = "file"): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-cli-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -123,6 +123,6 @@ export async function inTerminal(
   return { code, output };
 }
 
-/** The command as a shell writes it. */
+/** Quotes a command for a shell. */
 export const shell = (...args: readonly string[]): string =>
   [process.execPath, main, ...args].map((arg) => `'${arg}'`).join(" ");

@@ -30,19 +30,19 @@ import type {
 } from "./resources.js";
 import { responsePromise, type ResponsePromise } from "./response-promise.js";
 
-/** A request that the client has no operation for. */
+/** A request that no operation of the client covers. */
 export type CustomCall = Pick<Call, "query" | "body">;
 
 /**
- * The service's REST interface. Requests and results have the interface's own names. Every operation
- * rejects with an SvcError: InvalidRequestError before a request that breaks a documented limit, else by
- * the status of the response or the way in which the connection failed.
+ * The service's REST interface. Requests and results have the interface's own names. Every operation rejects
+ * with an SvcError: InvalidRequestError before a request that exceeds a documented limit, otherwise by the
+ * status of the response or by how the connection failed.
  */
 export interface Client {
   readonly emails: {
     /**
-     * Submits an email. All attempts carry one idempotency key, which is in the result and in errors, so
-     * that the email is sent once.
+     * Submits an email. All attempts carry one idempotency key, so that the email is sent once. The result and
+     * errors contain the key.
      */
     readonly send: (
       email: EmailRequest,
@@ -58,23 +58,23 @@ export interface Client {
   readonly domains: {
     /** Registers a sending domain. */
     readonly create: (domain: DomainRequest, options?: RequestOptions) => ResponsePromise<Domain>;
-    /** Requests its verification. Resolves with undefined if the response has no body. */
+    /** Requests the verification of a domain. Resolves with undefined if the response has no body. */
     readonly verify: (
       domain_id: string,
       options?: RequestOptions,
     ) => ResponsePromise<Domain | undefined>;
   };
   readonly webhookEventTypes: {
-    /** The types that endpoints can subscribe to. */
+    /** Lists the types that endpoints can subscribe to. */
     readonly list: (options?: RequestOptions) => List<WebhookEventType>;
   };
   readonly webhookEndpoints: {
-    /** Registers an endpoint. Its `secret` is returned this once: store `secret.reveal()`. */
+    /** Registers an endpoint. Its `secret` is only returned here: store `secret.reveal()`. */
     readonly create: (
       endpoint: WebhookEndpointRequest,
       options?: RequestOptions,
     ) => ResponsePromise<WebhookEndpointWithSecret>;
-    /** Replaces the secret, and returns the new one this once. `rotatingSecrets` keeps both for a receiver. */
+    /** Replaces the secret. The new one is only returned here. `rotatingSecrets` keeps both for a receiver. */
     readonly rotateSecret: (
       webhook_endpoint_id: string,
       options?: RotateOptions,
@@ -86,7 +86,7 @@ export interface Client {
     ) => ResponsePromise<WebhookEndpoint | undefined>;
   };
   readonly webhookEvents: {
-    /** Deliveries, newest first. */
+    /** Lists deliveries, newest first. */
     readonly list: (query?: WebhookEventQuery, options?: RequestOptions) => List<WebhookEvent>;
     /** Requests another attempt of a failed delivery. Resolves with undefined if the response has no body. */
     readonly redeliver: (
@@ -98,7 +98,7 @@ export interface Client {
   };
   /**
    * Makes any other request to the same service: `client.request("GET", "/v1/sends/send_1")`. With an
-   * `idempotencyKey`, also a POST is repeated after a lost response. No key is made for it.
+   * `idempotencyKey`, even a POST is repeated after a lost response. No key is generated for it.
    * A member of the third argument besides `query` and `body` is a ClientConfigError `invalid_option`.
    */
   readonly request: <Result>(
@@ -246,7 +246,7 @@ export function createClient(options: ClientOptions = {}): Client {
 
 const endpointPath = (id: string) => `/v1/webhook-endpoints/${pathId("webhook_endpoint_id", id)}`;
 
-/** Calls `make` late, so that its errors too are rejections. */
+/** Calls `make` late, so that its errors are rejections too. */
 const requester =
   (connection: Connection) =>
   <Result>(

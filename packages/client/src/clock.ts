@@ -1,16 +1,16 @@
 /** The client's time between attempts. The time limit of an attempt is always real. */
 export interface ClientClock {
-  /** Epoch milliseconds. */
+  /** The time in epoch milliseconds. */
   readonly now: () => number;
-  /** Resolves after `ms`, earlier if `signal` is aborted. */
+  /** Resolves after `ms`, or earlier if `signal` is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** The longest time that a timer has. */
+/** The longest delay of a timer, in milliseconds. */
 export const longestTimer = 2_147_483_647;
 
 export const systemClock: ClientClock = {
-  // Unlike `Date.now()`, it is never set back.
+  // Unlike `Date.now()`, this clock is never set back.
   now: () => performance.timeOrigin + performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
@@ -24,7 +24,7 @@ export const systemClock: ClientClock = {
     }),
 };
 
-/** The functions that each signal calls when it is aborted. */
+/** The functions that each signal's abort calls. */
 const endedBy = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
@@ -36,7 +36,7 @@ export function onAbort(signal: AbortSignal | undefined, run: () => void): () =>
   const runs = endedBy.get(signal) ?? new Set();
   if (!endedBy.has(signal)) signal.addEventListener("abort", () => runs.forEach((one) => one()));
   endedBy.set(signal, runs.add(run));
-  // A hook may have aborted it.
+  // A hook may have aborted the signal already.
   if (signal.aborted) queueMicrotask(run);
   return () => runs.delete(run);
 }

@@ -4,21 +4,21 @@ import type { Open } from "./resources.js";
 const brand = Symbol.for("svc-webhooks.client.error");
 
 /**
- * The class of each known code, as the interface document or this client ties them. The service may respond with
- * a known code and another status: the class follows the status.
+ * The class of each known code, by the interface document or by this client. The service may respond with a
+ * known code and another status: the class follows the status.
  */
 export interface ErrorsByCode {
-  // The interface document.
+  // Codes in the interface document.
   readonly authentication_required: AuthenticationError;
   readonly missing_idempotency_key: InvalidRequestError;
   readonly invalid_request: InvalidRequestError;
   readonly rate_limited: RateLimitError;
-  // Assumed, as in the sandbox.
+  // Codes that are assumed, as in the sandbox.
   readonly not_found: NotFoundError;
   readonly conflict: ConflictError;
   readonly idempotency_conflict: ConflictError;
   readonly idempotency_in_progress: ConflictError;
-  // This client.
+  // Codes of this client.
   readonly invalid_option: ClientConfigError;
   readonly not_reached: SvcError;
   readonly connection_failed: ConnectionError;
@@ -30,7 +30,10 @@ export interface ErrorsByCode {
   readonly redirected: InvalidResponseError;
 }
 
-/** Why a request failed. The service may use further codes; `http_<status>` stands for a response without one. */
+/**
+ * The code of a failed request. The service may use further codes; `http_<status>` stands for a response
+ * without one.
+ */
 export type ErrorCode = Open<keyof ErrorsByCode>;
 
 export interface ErrorFacts {
@@ -61,9 +64,12 @@ export class SvcError extends Error {
   declare readonly requestId: string | undefined;
   /** The headers of the last response. */
   declare readonly headers: Headers | undefined;
-  /** How long the service asked to wait, in milliseconds. */
+  /** The pause that the service asked for, in milliseconds. */
   declare readonly retryAfterMs: number | undefined;
-  /** Attempts of the request; 0 if it was refused before the first one, and in errors of `waitFor` itself. */
+  /**
+   * The number of attempts; 0 if the request was refused before the first one, and in errors of `waitFor`
+   * itself.
+   */
   declare readonly attempts: number;
   /** The key of the request. Repeat the request with it, and it takes effect at most once. */
   declare readonly idempotencyKey: string | undefined;
@@ -72,7 +78,7 @@ export class SvcError extends Error {
     super(message, cause ? { cause } : {});
     for (const [name, fact] of Object.entries({ attempts: 0, ...facts }))
       if (fact !== undefined) (this as Record<string, unknown>)[name] = fact;
-    // They are not enumerable, or they would fill the terminal.
+    // These are not enumerable, because they would fill the terminal.
     Object.defineProperties(this, { headers: { value: headers }, [brand]: { value: true } });
   }
 }
@@ -82,7 +88,7 @@ export class ClientConfigError extends SvcError {
   override readonly name = "ClientConfigError";
 }
 
-/** The service responded with an error. Statuses without a class of their own have this one. */
+/** An error that the service responded with. Statuses without a class of their own have this one. */
 export class ApiError extends SvcError {
   override readonly name: string = "ApiError";
 }
@@ -97,7 +103,7 @@ export class AuthenticationError extends ApiError {
   override readonly name = "AuthenticationError";
 }
 
-/** 404 */
+/** 404: the resource does not exist. */
 export class NotFoundError extends ApiError {
   override readonly name = "NotFoundError";
 }
@@ -107,24 +113,27 @@ export class ConflictError extends ApiError {
   override readonly name = "ConflictError";
 }
 
-/** 429, and no retry was left or in time. `retryAfterMs` states when to try again. */
+/** 429: no retry was left, or none would have been in time. `retryAfterMs` states when to try again. */
 export class RateLimitError extends ApiError {
   override readonly name = "RateLimitError";
 }
 
-/** 5xx */
+/** 5xx: the service failed. */
 export class ServerError extends ApiError {
   override readonly name = "ServerError";
 }
 
-/** No whole response came. Code `connection_failed`; the request may have been processed. */
+/**
+ * The response did not arrive, or not completely. Code `connection_failed`; the request may have been
+ * processed.
+ */
 export class ConnectionError extends SvcError {
   override readonly name: string = "ConnectionError";
 }
 
 /**
- * No whole response came in time. Code `attempt_timeout`, or `deadline_exceeded` with the last failure
- * as its `cause`; the request may have been processed.
+ * The complete response did not arrive in time. Code `attempt_timeout`, or `deadline_exceeded` with the last
+ * failure as its `cause`; the request may have been processed.
  */
 export class TimeoutError extends ConnectionError {
   override readonly name = "TimeoutError";
@@ -132,18 +141,21 @@ export class TimeoutError extends ConnectionError {
 
 /** The caller's signal was aborted. Code `aborted`; `cause` is the reason of the signal. */
 export class AbortedError extends SvcError {
-  // Code that handles errors of `fetch` looks for this name.
+  // Code that handles errors of `fetch` checks for this name.
   override readonly name = "AbortError";
 }
 
-/** The response is not what the interface describes. Code `invalid_response`, `response_too_large` or `redirected`. */
+/**
+ * A response that the interface does not describe. Code `invalid_response`, `response_too_large` or
+ * `redirected`.
+ */
 export class InvalidResponseError extends SvcError {
   override readonly name = "InvalidResponseError";
 }
 
 /**
- * An error by its code: a `switch` on `code` narrows to the class. The tie is the interface document's, and codes
- * that this version does not know reach `default`, so an error becomes one by an assertion of its type.
+ * An error by its code: a `switch` on `code` narrows to the class. The interface document ties classes to
+ * codes, and codes that this version does not know reach `default`, so a type assertion is needed.
  *
  * @example
  * ```ts
@@ -170,7 +182,7 @@ export type KnownError =
   | (ApiError & { readonly code: `http_${number}` });
 
 /**
- * Whether `value` is an error of this client, also of another copy of this package.
+ * Returns whether `value` is an error of this client, even of another copy of this package.
  *
  * @example
  * ```ts
@@ -185,7 +197,7 @@ export const isSvcError = (value: unknown): value is SvcError =>
 /** The way in which a request failed without an error of the service. */
 export type ErrorKind = "connection" | "timeout" | "aborted" | "response";
 
-/** The class of a failed request. Without a kind, it is that of the status. */
+/** Returns the class of a failed request. Without a kind, the status decides. */
 export const errorClass = (kind: ErrorKind | undefined, status = 0): typeof SvcError =>
   classes[kind ?? status] ?? (status < 500 ? ApiError : ServerError);
 

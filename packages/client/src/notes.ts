@@ -1,26 +1,26 @@
 import type { ErrorCode } from "./errors.js";
 
-/** Which attempt of which request. */
+/** The attempt and the request of a note. */
 export interface AttemptNote {
   readonly method: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
-  /** 1 for the first one. */
+  /** The number of the attempt: 1 for the first one. */
   readonly attempt: number;
   readonly idempotencyKey: string | undefined;
 }
 
 /** An attempt that is about to be made. */
 export interface RequestNote extends AttemptNote {
-  /** Headers to send, to which more may be added. The API key and the idempotency key are not among them. */
+  /** The headers to send. The hook may add more. The API key and the idempotency key are not among them. */
   readonly headers: Headers;
 }
 
 /** The result of an attempt. */
 export interface ResponseNote extends AttemptNote {
-  /** Real milliseconds. */
+  /** The duration in real milliseconds. */
   readonly ms: number;
-  /** Undefined if no response came, or the rest of a success did not arrive. */
+  /** The status of the response. Undefined if none arrived, or the rest of a success did not arrive. */
   readonly status: number | undefined;
   readonly requestId: string | undefined;
   /** The code of the error; undefined for a success. */

@@ -3,58 +3,64 @@ import { ClientConfigError, type ErrorFacts, type SvcError } from "./errors.js";
 import type { RequestNote, ResponseNote } from "./notes.js";
 
 export interface ClientOptions {
-  /** Default: the environment variable `SVC_API_KEY`. */
+  /** The API key. Default: the environment variable `SVC_API_KEY`. */
   readonly apiKey?: string | undefined;
   /**
    * The URL before `/v1`, such as `http://127.0.0.1:4010`. `http:` sends the API key unencrypted. Default: the
    * environment variable `SVC_BASE_URL`.
    */
   readonly baseUrl?: string | undefined;
-  /** Makes the requests. Default: the global `fetch`. It must not follow redirects when `redirect` is `manual`. */
+  /**
+   * Makes the requests. Default: the global `fetch`. It must not follow redirects when `redirect` is `manual`.
+   */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** Milliseconds for a request with all its attempts and pauses: 1 to 2^31 − 1. Default 60,000. */
+  /**
+   * The limit of a request with all its attempts and pauses, in milliseconds, 1 to 2^31 − 1. Default 60,000.
+   */
   readonly deadlineMs?: number | undefined;
-  /** Milliseconds for one attempt, its response body included: 1 to 2^31 − 1. Default 10,000. */
+  /** The limit of one attempt including its response body, in milliseconds, 1 to 2^31 − 1. Default 10,000. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** Attempts after the first one, those that the service asks for included: 0 to 100. Default 2. */
+  /**
+   * The number of attempts after the first one, including those that the service asks for: 0 to 100. Default 2.
+   */
   readonly maxRetries?: number | undefined;
   /**
-   * Bytes of a response body, decompressed: 1 to 2^31 − 1. Default 1,048,576. No more is read. A success that
-   * has more rejects with an InvalidResponseError `response_too_large`, although the request was processed; an
-   * error keeps its class and code.
+   * The maximum size of a response body, in decompressed bytes, 1 to 2^31 − 1. Default 1,048,576. No more is
+   * read. A larger successful response rejects with an InvalidResponseError `response_too_large`, although the
+   * request was processed; an error keeps its class and code.
    */
   readonly maxResponseBytes?: number | undefined;
   /**
-   * Called before each attempt, and not awaited. It may add headers such as `traceparent`, and sees no API
-   * key. What it throws is ignored, so that a request does not depend on tracing.
+   * Called before each attempt, and not awaited. It may add headers such as `traceparent`, and sees no API key.
+   * Its errors are ignored, so that a request does not depend on tracing.
    */
   readonly onRequest?: ((note: RequestNote) => void) | undefined;
-  /** Called after each attempt, also one without a response. What it throws is ignored. */
+  /** Called after each attempt, even one without a response. Its errors are ignored. */
   readonly onResponse?: ((note: ResponseNote) => void) | undefined;
-  /** Replaces time between attempts. For tests only. */
+  /** Replaces the time between attempts. For tests only. */
   readonly clock?: ClientClock | undefined;
 }
 
-/** The last argument of each operation. Its values win over those of the client. */
+/** The last argument of each operation. Its values take precedence over the client's. */
 export interface RequestOptions {
-  /** Ends the request, also while it pauses before a retry. */
+  /** Ends the request, even during a pause before a retry. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds for the request with all its attempts and pauses. Default: the client's. */
+  /** The limit of the request with all its attempts and pauses, in milliseconds. Default: the client's. */
   readonly deadlineMs?: number | undefined;
-  /** Milliseconds for one attempt. Default: the client's. */
+  /** The limit of one attempt, in milliseconds. Default: the client's. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** Attempts after the first one. Default: the client's. */
+  /** The number of attempts after the first one. Default: the client's. */
   readonly maxRetries?: number | undefined;
-  /** Bytes of a response body. Default: the client's. */
+  /** The maximum size of a response body, in bytes. Default: the client's. */
   readonly maxResponseBytes?: number | undefined;
 }
 
-/** The last argument of what may carry an idempotency key. */
+/** The last argument of operations that may carry an idempotency key. */
 export interface KeyedRequestOptions extends RequestOptions {
   /**
-   * Identifies the logical request: as long as the service keeps the key (A-14: 24 hours), a repetition has
-   * no further effect, and the same key with another body is a 409 `idempotency_conflict`. Printable ASCII
-   * text. Default: `emails.send` makes a random one for all its attempts, `request` none.
+   * Identifies the logical request: as long as the service keeps the key (A-14: 24 hours), a repetition has no
+   * further effect, and the same key with another body is a 409 `idempotency_conflict`. Printable ASCII text.
+   * Default: `emails.send` generates a random one for all its attempts, `request` none.
    */
   readonly idempotencyKey?: string | undefined;
 }
@@ -62,15 +68,15 @@ export interface KeyedRequestOptions extends RequestOptions {
 /** The last argument of `rotateSecret`. */
 export interface RotateOptions extends RequestOptions {
   /**
-   * Repeats the request also after a lost response, which rotates once more: nobody has the secret that
-   * was lost, so none that is known is replaced. Default false.
+   * Repeats the request even after a lost response, which rotates once more. The lost secret was never
+   * received, so no known secret is replaced. Default false.
    */
   readonly repeat?: boolean | undefined;
 }
 
 /** The last argument of `redeliver`. */
 export interface RedeliverOptions extends RequestOptions {
-  /** Needed only where an event has one id for all endpoints (A-27). */
+  /** The endpoint. Required only if an event has one id for all endpoints (A-27). */
   readonly webhook_endpoint_id?: string | undefined;
 }
 
@@ -93,13 +99,17 @@ export interface Connection extends Limits {
 
 const ignore = () => {};
 
-/** @throws ClientConfigError `invalid_option` */
+/**
+ * Validates options and applies their defaults.
+ *
+ * @throws ClientConfigError `invalid_option`
+ */
 export function resolveOptions(options: ClientOptions): Connection {
   checkNames(options, ["apiKey", "baseUrl", "fetch", "onRequest", "onResponse", "clock"]);
   const {
     apiKey = fromEnvironment("SVC_API_KEY"),
     baseUrl = fromEnvironment("SVC_BASE_URL"),
-    // The global is looked up for each request, so that a replaced one is used.
+    // The global is looked up for each request, so that a replacement is used.
     fetch = (url, init) => globalThis.fetch(url, init),
     onRequest = ignore,
     onResponse = ignore,
@@ -120,7 +130,7 @@ export function resolveOptions(options: ClientOptions): Connection {
   return { apiKey, baseUrl: url, fetch, onRequest, onResponse, clock, ...limits };
 }
 
-/** The least, the greatest and the default value of each limit. */
+/** The minimum, the maximum and the default of each limit. */
 const ranges = {
   deadlineMs: [1, longestTimer, 60_000],
   attemptTimeoutMs: [1, longestTimer, 10_000],
@@ -128,7 +138,11 @@ const ranges = {
   maxResponseBytes: [1, longestTimer, 1_048_576],
 } as const;
 
-/** @throws ClientConfigError `invalid_option` */
+/**
+ * Validates limits and applies those of `base`.
+ *
+ * @throws ClientConfigError `invalid_option`
+ */
 export function resolveLimits(given: RequestOptions, base: Partial<Limits> = {}): Limits {
   const limits: Partial<Record<keyof Limits, number>> = {};
   for (const [name, [min, max, initial]] of Object.entries(ranges) as [
@@ -146,8 +160,10 @@ export function resolveLimits(given: RequestOptions, base: Partial<Limits> = {})
 }
 
 /**
+ * Checks the names of options: a misspelt one would have no effect.
+ *
  * @param others the options besides the limits
- * @throws ClientConfigError `invalid_option` for a name that is not known: a misspelt one changes nothing
+ * @throws ClientConfigError `invalid_option` for an unknown name
  */
 export function checkNames(options: object, others: readonly string[]): void {
   const known = [...others, ...Object.keys(ranges)];
@@ -158,7 +174,10 @@ export function checkNames(options: object, others: readonly string[]): void {
     );
 }
 
-/** An empty variable counts as not set. Workers have no environment, and Deno may deny it. */
+/**
+ * Reads an environment variable. An empty one counts as not set. Workers have no environment, and Deno may deny
+ * it.
+ */
 function fromEnvironment(name: string): string | undefined {
   type Global = { readonly process?: { readonly env?: Record<string, string> } };
   try {
@@ -169,6 +188,8 @@ function fromEnvironment(name: string): string | undefined {
 }
 
 /**
+ * Asserts that an option is valid.
+ *
  * @param message names the parameter first, in backticks
  * @throws ClientConfigError `invalid_option` if `ok` is false
  */

@@ -4,17 +4,19 @@ import { InvalidResponseError } from "./errors.js";
 export interface Page<Item> {
   readonly data: readonly Item[];
   readonly has_more: boolean;
-  /** Undefined on the last page, and where the service has no pages. */
+  /** The cursor of the next page. Undefined on the last page, and if the service has no pages. */
   readonly next_cursor: string | undefined;
 }
 
-/** A list: `for await` returns its items and requests a page when the one before is used up. */
+/** A list: `for await` returns its items, and requests the next page when one is used up. */
 export interface List<Item> extends AsyncIterable<Item> {
-  /** The same, page by page. */
+  /** Returns the list page by page. */
   readonly pages: () => AsyncIterable<Page<Item>>;
 }
 
 /**
+ * Creates a list.
+ *
  * @param read requests the page after a cursor; undefined is the first one
  * @param first the cursor to start after
  */
@@ -29,7 +31,7 @@ export function list<Item>(
       const page = asPage<Item>(await read(after));
       seen.add(after);
       after = page.next_cursor;
-      // This is checked before any item is returned twice.
+      // A repeated cursor ends the list before any item is handled twice.
       if (after && seen.has(after)) throw invalid("The list repeats a cursor.");
       yield page;
     } while (after);
@@ -40,7 +42,7 @@ export function list<Item>(
   return { pages, [Symbol.asyncIterator]: items };
 }
 
-/** Reads both forms of A-15: a page with a cursor, and an array of everything. */
+/** Parses both forms of A-15: a page with a cursor, and an array of everything. */
 function asPage<Item>(body: unknown): Page<Item> {
   const {
     data,

@@ -1,8 +1,8 @@
 import type { MaskedSecret } from "./secret.js";
 
 /*
- * What the interface document shows has the types that it states. What it leaves open has the form that
- * the sandbox assumes, and may have other fields and values: nothing here is checked at run time.
+ * Fields in the interface document have the types that it states. All others have the form that the sandbox
+ * assumes, and may have other fields and values: nothing here is checked at run time.
  */
 
 /** One of the listed values, or another one that a later version of the service may use. */
@@ -13,13 +13,13 @@ interface EmailFields {
   readonly from: string;
   /** The recipients, at least one. */
   readonly to: readonly string[];
-  /** At most 300 characters. */
+  /** The subject, at most 300 characters. */
   readonly subject: string;
-  /** Default `transactional`, the only class that the service accepts. */
+  /** The class of the message. Default `transactional`, the only one that the service accepts. */
   readonly message_class?: "transactional" | undefined;
 }
 
-/** An email. It has `html`, `text` or both. */
+/** An email with `html`, `text` or both. */
 export type EmailRequest = EmailFields &
   (
     | { readonly html: string; readonly text?: string | undefined }
@@ -28,29 +28,29 @@ export type EmailRequest = EmailFields &
 
 /** The response to an email that was accepted for processing. */
 export interface AcceptedSend {
-  /** `msg_…` */
+  /** The id of the email: `msg_…`. */
   readonly email_id: string;
-  /** `msg_…` */
+  /** The id of the message: `msg_…`. */
   readonly message_id: string;
-  /** `send_…` */
+  /** The id of the send: `send_…`. */
   readonly send_id: string;
   readonly status: Open<"accepted">;
   readonly subject: string;
   readonly from: string;
   readonly recipients: { readonly to: readonly string[] };
   readonly message_class: Open<"transactional">;
-  /** ISO 8601, UTC. */
+  /** The time of creation, ISO 8601 in UTC. */
   readonly created_at: string;
 }
 
 export type SendState = Open<"accepted" | "sent" | "delivered" | "bounced" | "failed" | "delayed">;
 
-/** The status of a send. All but its id and status are assumed (A-02). */
+/** The status of a send. All members except its id and status are assumed (A-02). */
 export interface SendStatus extends Partial<Omit<AcceptedSend, "send_id" | "status">> {
   readonly send_id: string;
   readonly status: SendState;
   readonly updated_at?: string;
-  /** Oldest first. */
+  /** The earlier statuses, oldest first. */
   readonly history?: readonly {
     readonly status: SendState;
     readonly at: string;
@@ -59,13 +59,13 @@ export interface SendStatus extends Partial<Omit<AcceptedSend, "send_id" | "stat
 }
 
 export interface DomainRequest {
-  /** Such as `mail.example.com`. */
+  /** The name, such as `mail.example.com`. */
   readonly domain_name: string;
 }
 
 /** A sending domain (assumed, A-05). */
 export interface Domain {
-  /** `dom_…` */
+  /** The id of the domain: `dom_…`. */
   readonly domain_id: string;
   readonly domain_name: string;
   readonly status: Open<"pending" | "verified" | "failed">;
@@ -80,32 +80,32 @@ export interface WebhookEventType {
 }
 
 export interface WebhookEndpointRequest {
-  /** A public HTTPS URL. The sandbox accepts loopback addresses. */
+  /** The URL: public and HTTPS. The sandbox accepts loopback addresses. */
   readonly url: string;
-  /** At least one. `webhookEventTypes.list()` returns them all. */
+  /** The types to subscribe to, at least one. `webhookEventTypes.list()` returns them all. */
   readonly event_types: readonly WebhookEventType["type"][];
 }
 
 export interface WebhookEndpoint {
-  /** `we_…` */
+  /** The id of the endpoint: `we_…`. */
   readonly webhook_endpoint_id: string;
   readonly url: string;
   readonly status: Open<"active" | "archived">;
   readonly event_types: readonly WebhookEventType["type"][];
 }
 
-/** An endpoint with its secret, which the service returns this once. */
+/** An endpoint with its secret, which the service returns only once. */
 export interface WebhookEndpointWithSecret {
   readonly webhook_endpoint: WebhookEndpoint;
-  /** `secret.reveal()` is the text: store it now. */
+  /** The secret. Store `secret.reveal()` immediately. */
   readonly secret: MaskedSecret;
 }
 
-/** Which deliveries to list. */
+/** The filter of a list of deliveries. */
 export interface WebhookEventQuery {
-  /** Only the deliveries of this endpoint. */
+  /** The endpoint of the deliveries. Default: all. */
   readonly webhook_endpoint_id?: string | undefined;
-  /** Items per page, 1 to 100 (assumed, A-15). Default: the service's. */
+  /** The number of items per page, 1 to 100 (assumed, A-15). Default: the service's. */
   readonly limit?: number | undefined;
   /** The `next_cursor` of the page to start after. Default: the list starts with the newest delivery. */
   readonly after?: string | undefined;
@@ -113,9 +113,9 @@ export interface WebhookEventQuery {
 
 /** A delivery of an event to an endpoint (assumed, A-08). */
 export interface WebhookEvent {
-  /** `evt_…`: the `X-SVC-Event-Id` of the delivery, and what `redeliver` takes. */
+  /** The delivery's `X-SVC-Event-Id`: `evt_…`. Pass it to `redeliver`. */
   readonly event_id: string;
-  /** The same for all deliveries of one event. */
+  /** The id of the event, the same for all its deliveries. */
   readonly source_event_id: string;
   /** The `X-SVC-Delivery-Id`. */
   readonly delivery_id: string;
@@ -123,7 +123,7 @@ export interface WebhookEvent {
   readonly webhook_endpoint_id: string;
   readonly type: WebhookEventType["type"];
   readonly status: Open<"pending" | "attempting" | "succeeded" | "failed">;
-  /** Attempts that were made. */
+  /** The number of attempts that were made. */
   readonly attempts: number;
   readonly created_at: string;
   readonly next_attempt_at: string | null;

@@ -3,19 +3,23 @@ export interface RawResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly requestId: string | undefined;
-  /** Attempts that were made, the successful one included. */
+  /** The number of attempts that were made, including the successful one. */
   readonly attempts: number;
-  /** The body. A function, so that no log shows the secret that it may contain. */
+  /** Returns the body. It is a function, so that no log shows the secret that the body may contain. */
   readonly text: () => string;
 }
 
-/** The result of an operation, and on request also its response. */
+/** A promise of an operation's result, which can provide the response too. */
 export interface ResponsePromise<Result> extends Promise<Result> {
-  /** Resolves with the raw response as well: status, headers, request id, attempts and text. */
+  /** Resolves with the result and the raw response: status, headers, request id, attempts and text. */
   readonly withResponse: () => Promise<{ readonly result: Result; readonly response: RawResponse }>;
 }
 
-/** @param resultOf turns a success into the result of the operation */
+/**
+ * Creates the promise of an operation.
+ *
+ * @param resultOf converts a success to the result of the operation
+ */
 export function responsePromise<Sent extends { readonly response: RawResponse }, Result>(
   sending: Promise<Sent>,
   resultOf: (sent: Sent) => Result,
@@ -23,7 +27,7 @@ export function responsePromise<Sent extends { readonly response: RawResponse },
   const result = sending.then(resultOf);
   return Object.assign(result, {
     async withResponse() {
-      // If it fails, this promise rejects with the same error.
+      // If `result` rejects, this promise rejects with the same error.
       return { result: await result, response: (await sending).response };
     },
   });

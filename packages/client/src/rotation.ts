@@ -2,12 +2,12 @@ import { isText } from "./http/checks.js";
 import { check, type RequestOptions, type RotateOptions } from "./options.js";
 import type { MaskedSecret } from "./secret.js";
 
-/** A signing secret as a receiver's `secret` option takes it. */
+/** A signing secret in the form that a receiver's `secret` option accepts. */
 export interface SigningSecret {
   readonly id: string;
   /** The text: `whsec_…`. */
   readonly key: string;
-  /** Epoch milliseconds after which it verifies nothing. */
+  /** The time after which it is not accepted, in epoch milliseconds. */
   readonly expiresAt?: number | undefined;
 }
 
@@ -15,18 +15,18 @@ export interface RotatingSecretsOptions {
   /** The secrets to begin with, newest first, at least one. */
   readonly secrets: readonly SigningSecret[];
   /**
-   * Stores the secrets for the next start and for other processes. `rotate` rejects with its error; the
-   * new secret is in use nevertheless, because the service shows it once.
+   * Stores the secrets for the next start and for other processes. `rotate` rejects with its error, but the new
+   * secret is in use even so, because the service returns it only once.
    */
   readonly save: (secrets: readonly SigningSecret[]) => void | Promise<void>;
   /**
-   * Milliseconds for which an old secret verifies, 0 or more: at least as long as the service may retry a
+   * How long an old secret is accepted, in milliseconds, 0 or more: at least as long as the service may retry a
    * delivery with it, which the interface does not show. Default 7 days.
    */
   readonly overlapMs?: number | undefined;
 }
 
-/** The members of the client that a rotation uses. */
+/** The part of the client that a rotation needs. */
 export interface RotatingClient {
   readonly webhookEndpoints: {
     readonly rotateSecret: (
@@ -36,21 +36,21 @@ export interface RotatingClient {
   };
 }
 
-/** The secrets of an endpoint, over its rotations. */
+/** The secrets of an endpoint across its rotations. */
 export interface RotatingSecrets {
-  /** The secrets that verify now, newest first, 10 at most: the `secret` option of `createReceiver`. */
+  /** Returns the active secrets, newest first, at most 10: the `secret` option of `createReceiver`. */
   readonly current: () => readonly SigningSecret[];
   /**
-   * Rotates the secret of the endpoint, verifies with the new one and the old ones from then on, and
-   * saves them. Rotations of one object happen one after the other.
+   * Rotates the secret of the endpoint, verifies with the new one and the old ones from then on, and saves
+   * them. Rotations of one object run one after the other.
    *
    * A delivery that is signed with the new secret before it arrives here is refused. If the service does not
-   * try again after a 401, call `webhookEvents.redeliverFailed` afterwards. A rotation whose response is
-   * lost is repeated within its deadline. If it fails with a ConnectionError, ServerError, AbortedError or
-   * InvalidResponseError even so, call it again soon: the service may sign with a secret that nobody has
+   * try again after a 401, call `webhookEvents.redeliverFailed` afterwards. A rotation whose response is lost
+   * is repeated within its deadline. If it fails with a ConnectionError, ServerError, AbortedError or
+   * InvalidResponseError even so, call it again soon: the service may sign with a secret that was never
    * received.
    *
-   * @throws what `webhookEndpoints.rotateSecret` and `save` throw
+   * @throws the errors of `webhookEndpoints.rotateSecret` and `save`
    */
   readonly rotate: (
     client: RotatingClient,
@@ -59,7 +59,7 @@ export interface RotatingSecrets {
   ) => Promise<void>;
 }
 
-/** A receiver takes no more. */
+/** The maximum number of secrets that a receiver accepts. */
 const mostSecrets = 10;
 
 /**
@@ -96,7 +96,7 @@ export function rotatingSecrets({
     typeof overlapMs === "number" && overlapMs >= 0,
     "`overlapMs` must be a number of 0 or more.",
   );
-  // A database returns null for an absent secret, and a receiver refuses null.
+  // Databases store a missing expiry as null, which a receiver refuses.
   let known = secrets.map((one) => ({ ...one, expiresAt: one.expiresAt ?? undefined }));
   let turn: Promise<unknown> = Promise.resolve();
   const valid = (now: number) => known.filter(({ expiresAt }) => (expiresAt ?? Infinity) > now);
@@ -111,7 +111,7 @@ export function rotatingSecrets({
   return {
     current: () => valid(Date.now()),
     async rotate(client, id, options) {
-      // Otherwise an older list could be saved last.
+      // Without this order, an older list could be saved last.
       const rotating = turn.then(() => rotate(client, id, options));
       turn = rotating.catch(() => {});
       await rotating;

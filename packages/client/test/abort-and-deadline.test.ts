@@ -8,7 +8,7 @@ import { about, against, apiKey, email, errorOf, open } from "./support.js";
 const reason = new Error("The user left.");
 const aborted = { name: "AbortError", code: "aborted", cause: reason };
 
-/** A server that accepts requests and never responds, and a promise of the first request. */
+/** Starts a server that accepts requests and never responds. Returns a promise of the first request too. */
 async function silent(options: ClientOptions = {}) {
   const arrived = gate();
   const left = gate();
@@ -53,7 +53,7 @@ describe("an aborted signal", () => {
   });
 
   test("ends the pause before a retry, of real time too", async () => {
-    // Without a clock of its own: its pause would take a minute.
+    // This client keeps the real clock: a pause would take a minute.
     const { baseUrl } = await against((_request, response) =>
       response.writeHead(429, { "retry-after": "59" }).end(),
     );
@@ -127,7 +127,7 @@ test("50 parallel requests with one signal print no warning", async () => {
   let requests = 0;
   const { baseUrl } = await against((_request, response) => {
     requests += 1;
-    // The first attempts of all of them run at the same time, and so do their pauses.
+    // The first attempts of all requests run at the same time, and so do their pauses.
     waiting.push(() => response.writeHead(requests > 50 ? 200 : 503).end("{}"));
     if (waiting.length === 50) for (const respond of waiting.splice(0)) respond();
     else if (requests > 50) waiting.pop()?.();
@@ -140,7 +140,7 @@ test("50 parallel requests with one signal print no warning", async () => {
 });
 
 test("a signal that lives long keeps nothing of 20,000 requests", async () => {
-  // The requests themselves are not what may leak, and a `fetch` without a network makes them fast.
+  // The requests themselves are not under test, and a `fetch` without a network makes them fast.
   const { exitCode, stdout, stderr } = await runShared(["--expose-gc"], "http://a.test", [
     'const fetch = async () => Response.json({ send_id: "send_1" });',
     "const client = createClient({ ...options, fetch });",
@@ -154,7 +154,7 @@ test("a signal that lives long keeps nothing of 20,000 requests", async () => {
     "console.log((await make(20_000)) - before);",
   ]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  // 35 bytes of each: a listener has more than a hundred.
+  // Node keeps 35 bytes per request; a listener needs more than a hundred.
   expect(Number(stdout)).toBeLessThan(700_000);
 });
 
@@ -185,7 +185,7 @@ describe("a time limit", () => {
 
   test("ends a request whose time is over before its next attempt", async () => {
     let now = 0;
-    // A process that is suspended during its pause.
+    // The clock jumps as if the process was suspended during its pause.
     const clock = { now: () => now, sleep: async () => void (now += 3_600_000) };
     const { client, notes } = await against((_request, response) => response.writeHead(503).end(), {
       clock,
@@ -216,7 +216,7 @@ describe("a time limit", () => {
     let requests = 0;
     const { client } = await against((_request, response) => {
       requests += 1;
-      // The pause of the client's clock takes all of the deadline but 50 to 300 ms.
+      // The pause of the client's clock uses all of the deadline except 50 to 300 ms.
       if (requests === 1) response.writeHead(503, { "retry-after": "4.7" }).end();
     });
     const error = await errorOf(client.sends.get("send_1", { deadlineMs: 5_000, maxRetries: 1 }));

@@ -16,17 +16,17 @@ const options: ts.CompilerOptions = {
 const disk = ts.createCompilerHost(options);
 const parsed = new Map<string, ts.SourceFile | undefined>();
 
-/** A document and the client's type, or one that takes its place. */
+/** A document and the client's type, or a type that takes its place. */
 export interface Compared {
   readonly document: Document;
   /**
-   * It may use `Client`, the package's other types as `Api`, and `With<"sends", { … }>`: a client with
-   * other methods of `sends`. Default `Client`.
+   * The client's type. It may use `Client`, the package's other types as `Api`, and `With<"sends", { … }>`: a
+   * client with other methods of `sends`. Default `Client`.
    */
   readonly client?: string;
 }
 
-/** In what each document and the client's types differ, as sentences. */
+/** Returns the differences between each document and the client's types, as sentences. */
 export function differencesOf(pairs: readonly Compared[]): readonly (readonly string[])[] {
   const found = pairs.map(
     ({ client = "Client" }, index) =>

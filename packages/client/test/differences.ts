@@ -7,7 +7,7 @@ import type {
 } from "@svc-webhooks/client";
 
 /*
- * In what the client's types and those of a document differ, as a union of sentences: never, if they
+ * The differences between the client's types and those of a document, as a union of sentences: never, if they
  * agree. `document-types.ts` writes the types of a document.
  */
 
@@ -61,10 +61,10 @@ type Members<Mine, Theirs, At extends string> =
 type Needed<T> = {
   [K in KeysOf<T> as IsOptional<T, K> extends true ? never : K]: Exclude<Value<T, K>, undefined>;
 };
-/** The needed members, and `K`. */
+/** The required members, and `K`. */
 type With<T, K extends string> = Needed<T> & { [P in K]: Exclude<Value<T, P>, undefined> };
 type Takes<T, Given> = [Given] extends [T] ? true : false;
-/** Whether both take each optional member alone: an email needs `html` or `text`. */
+/** Whether both accept each optional member alone: an email needs `html` or `text`. */
 type Alternatives<Mine, Theirs, At extends string> = {
   [K in KeysOf<Theirs> & KeysOf<Mine>]: false extends IsOptional<Theirs, K>
     ? never
@@ -87,7 +87,7 @@ export interface Methods {
   redeliverWebhookEvent: "webhookEvents.redeliver";
 }
 
-/** Methods that are made of others. */
+/** The methods that are built from others. */
 type Recipes = "sends.waitFor" | "webhookEvents.redeliverFailed";
 
 type MethodNames<C> = { [G in KeysOf<C>]: `${G}.${KeysOf<C[G]>}` }[KeysOf<C>];
@@ -149,7 +149,11 @@ type ResultDifferences<Returned, Result, At extends string> =
         : `${At} is missing in the document`
       : Differences<Omit<Exclude<Awaited<Returned>, undefined>, "idempotencyKey">, Result, At>;
 
-/** @param Operations those of a document, by `operationId` */
+/**
+ * The differences of all operations.
+ *
+ * @param Operations those of a document, by `operationId`
+ */
 export type DocumentDifferences<Operations, C = Client> =
   | `${Exclude<KeysOf<Operations>, keyof Methods>} has no method`
   | `${Exclude<keyof Methods, KeysOf<Operations>>} is not in the document`

@@ -35,7 +35,7 @@ const untyped = /^(?:x-.*|description|default|format|pattern|(?:min|max).*)$/;
 const literals = (values: readonly unknown[]) =>
   values.map((value) => JSON.stringify(value)).join(" | ");
 
-/** The type of a schema. Throws for a keyword that it does not know, so that none is left out. */
+/** Returns the type of a schema. Throws for an unknown keyword, so that none is left out. */
 function typeOf(schema: Schema): string {
   const {
     type,
@@ -70,7 +70,7 @@ function typeOf(schema: Schema): string {
   if (["string", "number", "boolean", "null"].includes(String(type))) return String(type);
   throw new Error(`There is no type for ${JSON.stringify(schema)}.`);
 
-  /** An alternative that only makes members required. */
+  /** Returns the type of an alternative that only makes members required. */
   function requires({ required: names = [], ...more }: Schema): string {
     if (Object.keys(more).length > 0) throw new Error("An alternative has more than `required`.");
     return `{ ${names.map((name) => `${name}: ${typeOf(properties?.[name] ?? {})};`).join(" ")} }`;
@@ -107,7 +107,7 @@ function typeOfOperation({ parameters, requestBody, responses }: OperationObject
   ]);
 }
 
-/** A module with the document's schemas, and its operations by `operationId`. */
+/** Returns a module with the document's schemas, and its operations by `operationId`. */
 export function typesOf({ paths, components }: Document): string {
   const schemas = Object.entries(components.schemas).map(
     ([name, schema]) => [name, typeOf(schema)] as const,

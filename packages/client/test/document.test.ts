@@ -16,7 +16,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
 );
 
-/** A change of the document or of the client, and what the comparison reports of it. */
+/** A change of the document or of the client, and the differences that the comparison reports. */
 interface Drift {
   readonly what: string;
   readonly change: Partial<Compared>;
@@ -39,7 +39,7 @@ const inClient = (client: string, reported: string): Drift => ({
   change: { client },
 });
 
-/** A schema of the document with one change. */
+/** Changes one schema of the document. */
 const inSchema = (
   name: string,
   what: string,
@@ -51,7 +51,7 @@ const inSchema = (
     return { components: { schemas: { ...schemas, [name]: { ...schema, ...replace(schema) } } } };
   });
 
-/** An operation of the document with one change; undefined removes it. */
+/** Changes one operation of the document; undefined removes it. */
 const inOperation = (
   path: string,
   method: string,
@@ -148,7 +148,7 @@ test.each(drifts.map((drift, index) => ({ ...drift, sentences: found[index] ?? [
 
 const firstPage = (list: List<unknown>) => list.pages()[Symbol.asyncIterator]().next();
 
-/** A call of each operation, with all that it may carry. */
+/** Calls of each operation, with every member that it may carry. */
 const calls: Readonly<Record<keyof Methods, (client: Client) => PromiseLike<unknown>>> = {
   sendEmail: ({ emails }) =>
     emails.send({ from: "ada@example.test", to: ["b@example.test"], subject: "Hi", text: "Hi" }),

@@ -34,7 +34,7 @@ describe("a list", () => {
     }
     expect(requests).toEqual([1, 1, 2, 2]);
     expect(notes).toHaveLength(before + 2);
-    // It begins again each time.
+    // Each iteration starts from the first page.
     expect(await collected(list)).toHaveLength(5);
     expect(notes.at(-1)?.path).toMatch(/^\/v1\/webhook-events\?limit=2&after=\w+$/);
   });
@@ -124,7 +124,7 @@ describe("a list", () => {
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** A whole number of thousands. */
+/** The number of failed deliveries, a whole number of thousands. */
 const failed = sized(2_000, 10_000);
 
 test(`${failed} failed deliveries are redelivered with at most one page in memory`, async () => {
@@ -145,7 +145,7 @@ test(`${failed} failed deliveries are redelivered with at most one page in memor
   const result = await client.webhookEvents.redeliverFailed({
     webhook_endpoint_id: "we_1",
     onProgress({ event }) {
-      // In the middle of a page, when nothing of the one before is on a stack.
+      // In the middle of a page, no variable on the stack refers to the previous page.
       if (seen.length % 1_000 === 950) {
         collectGarbage();
         alive.push(seen.filter((one) => one.deref()).length);
@@ -156,7 +156,7 @@ test(`${failed} failed deliveries are redelivered with at most one page in memor
   expect(result).toEqual({ redelivered: failed, skipped: 0, failed: 0 });
   expect(alive).toHaveLength(failed / 1_000);
   expect(Math.max(...alive)).toBeLessThanOrEqual(100);
-  // No page is requested before the one before it is done.
+  // No page is requested before the previous one is done.
   const lists = notes.flatMap(({ method }, index) => (method === "GET" ? [index] : []));
   expect(lists).toEqual(Array.from({ length: failed / 100 }, (_page, index) => index * 101));
 });

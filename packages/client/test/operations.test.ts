@@ -15,7 +15,7 @@ import { worlds, type Words } from "./worlds.js";
 
 interface Context extends Opened {
   readonly words: Words;
-  /** Registers an endpoint; under A-21 `strict` at an address that passes for a public one. */
+  /** Registers an endpoint; under A-21 `strict` at an address that counts as public. */
   readonly register: (status?: () => number) => Promise<string>;
   /** Raises events, and lets time pass until none of their deliveries is pending. */
   readonly deliver: (count: number) => Promise<void>;
@@ -35,7 +35,7 @@ async function listed(opened: Opened, webhook_endpoint_id: string) {
   return { pages: pages.map(({ data }) => data.length), events: await collected(list) };
 }
 
-/** The error that an operation is expected to reject with, in any of the shapes of A-11. */
+/** The expected error of an operation, in any of the shapes of A-11. */
 interface Refusal {
   readonly type: new (...args: never[]) => ApiError;
   readonly status: number;
@@ -204,7 +204,7 @@ const cases: Readonly<Record<string, (context: Context) => Promise<void>>> = {
   },
 };
 
-/** Words under which nothing raises an event, so that there is nothing to redeliver. */
+/** Operations that cannot succeed: without a raised event, there is nothing to redeliver. */
 const impossible: Words = { "A-04": "none" };
 
 describe.for(worlds.map((world) => [JSON.stringify(world), world] as const))(

@@ -81,7 +81,7 @@ test("a limit of a request is checked like that of the client", async () => {
   expect(notes).toEqual([]);
 });
 
-/** Every operation with options that it does not have. */
+/** Calls of every operation with options that it does not have. */
 const withOptions: Readonly<Record<string, (client: Client, options: object) => Promise<unknown>>> =
   {
     "emails.send": ({ emails }, options) => emails.send(email, options),
@@ -110,7 +110,7 @@ describe.each(Object.entries(withOptions))("%s refuses", (name, call) => {
   test.for<[string, object]>([
     ["dry_run", { dry_run: true }],
     ["timeoutMs", { timeoutMs: 5 }],
-    // A text in place of the options.
+    // A text stands in place of the options.
     ["0", "order-1042" as unknown as object],
     ...(name === "emails.send" || name === "request"
       ? []
@@ -139,7 +139,7 @@ describe.each(Object.entries(withOptions))("%s refuses", (name, call) => {
       message: "`signal` must be an AbortSignal.",
       attempts: 0,
     });
-    // A rejection that nobody handles would fail this test.
+    // An unhandled rejection would fail this test.
     await new Promise((resolve) => setImmediate(resolve));
     expect(notes).toEqual([]);
   });
@@ -149,7 +149,7 @@ test.for<[string, object]>([
   ["maxRetries", { body: {}, maxRetries: 0, maxResponseBytes: 5_000_000 }],
   ["idempotencyKey", { idempotencyKey: "order-1042" }],
   ["mayRepeat", { mayRepeat: true }],
-  // A text in place of the object.
+  // A text stands in place of the object.
   ["0", "order-1042" as unknown as object],
 ])("request refuses %s next to query and body", async ([param, call]) => {
   const { client, notes } = await against((_request, response) => response.end("{}"));
@@ -260,7 +260,7 @@ describe("a documented limit is checked before a request is made", () => {
       (client) => client.webhookEvents.redeliver(undefined as never),
       "`event_id` must be an id.",
     ],
-    // The halves of a surrogate pair, of which UTF-8 has no form.
+    // A lone half of a surrogate pair has no form in UTF-8.
     ...["\ud800", "send_\udfff"].map(
       (id): [string, (client: Client) => Promise<unknown>, string] => [
         "send_id",
@@ -268,7 +268,8 @@ describe("a documented limit is checked before a request is made", () => {
         `\`send_id\` must be an id.`,
       ],
     ),
-    // An object or a number is often a mistake for one of its properties, and each run has another one.
+    // An object or a number is often passed by mistake instead of one of its properties, and its value may
+    // differ in each run.
     ...["", " ", "a\nb", "ü", " a", "a ", {}, 1042, ["a"]].map(
       (idempotencyKey): [string, (client: Client) => Promise<unknown>, string] => [
         "idempotencyKey",

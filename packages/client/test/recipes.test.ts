@@ -15,7 +15,7 @@ import { against, apiKey, collected, email, errorOf, open } from "./support.js";
 
 const json = { "content-type": "application/json" };
 
-/** A service whose send has these statuses, one after the other; the last one stays. */
+/** Starts a service whose send has these statuses, one after the other; the last one stays. */
 const sending = (statuses: readonly string[], history?: readonly string[], clock?: ClientClock) => {
   const left = [...statuses];
   return against(
@@ -87,7 +87,7 @@ describe("waitFor", () => {
   });
 
   test("makes a last request when the time is over", async () => {
-    // The pauses are 250, 375 and the 375 ms that are left.
+    // The pauses are 250 ms, 375 ms and the remaining 375 ms.
     const { client, pauses } = await sending(["accepted", "sent", "sent", "delivered"]);
     const { status } = await client.sends.waitFor("send_1", { deadlineMs: 1_000 });
     expect([status, pauses]).toEqual(["delivered", [250, 375, 375]]);
@@ -150,7 +150,7 @@ describe("waitFor", () => {
   });
 });
 
-/** A sandbox with failed deliveries to an endpoint that works by now. */
+/** Opens a sandbox with failed deliveries to an endpoint that works again. */
 async function failed(count: number) {
   let status = 500;
   const opened = await open({ assumptions: { "A-09": "none" } });
@@ -229,7 +229,7 @@ describe("redeliverFailed", () => {
 
   test.for([401, 403, 429])("ends after %i, which the next one would get too", async (status) => {
     const { client, id, fault, statuses } = await failed(20);
-    // Only one of the requests that run at the same time gets it.
+    // Only one of the concurrent requests receives this fault.
     await fault("status", { target: redeliverRoute, status, retry_after: 3_600 });
     const work = client.webhookEvents.redeliverFailed({ webhook_endpoint_id: id });
     expect(await errorOf(work)).toMatchObject({ status });
@@ -282,7 +282,7 @@ describe("redeliverFailed", () => {
     });
     await expect(work).rejects.toThrow("Enough.");
     others.open();
-    // The list, and the four requests that ran at the same time.
+    // The five requests are the list and four that ran concurrently.
     await until(() => notes.length === 5, "the other requests end");
     await new Promise((resolve) => setImmediate(resolve));
     expect([seen, notes.length]).toEqual([["evt_1"], 5]);

@@ -17,7 +17,7 @@ const html = { "content-type": "text/html" };
 const page = `<!doctype html><html><head><style>b { color: red }</style><title>502 Bad Gateway</title></head>
   <body><h1>502 Bad Gateway</h1><script>location = "/"</script><hr>nginx</body></html>`;
 
-/** Ends the connection in the middle of a body. */
+/** Closes the connection in the middle of a body. */
 const cut =
   (headers: Readonly<Record<string, string | number>>): Respond =>
   (response) => {
@@ -25,7 +25,7 @@ const cut =
     response.write('{"send_id": "send_1", "sta', () => response.destroy());
   };
 
-/** Ends the body with the connection, as HTTP/1.0 does, so that only its JSON is not whole. */
+/** Ends the body by closing the connection, as HTTP/1.0 does, so that only its JSON is incomplete. */
 const cutWithoutLength: Respond = (response) =>
   void response.socket?.end(
     'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{"send_id": "send_1", "sta',
@@ -39,7 +39,7 @@ const get = async (respond: Respond, options: ClientOptions = {}) => {
   return { error: await errorOf(client.sends.get("send_1")), notes, pauses };
 };
 
-/** The message without the request. */
+/** Returns the message without the request. */
 const textOf = ({ message }: SvcError) => message.replace(/ \(GET .*$/, "");
 
 const unexpected = { name: "InvalidResponseError", code: "invalid_response" };
@@ -185,7 +185,7 @@ test("an operation whose success the interface does not show resolves with undef
     await client.webhookEvents.redeliver("evt_1"),
   ];
   expect([empty, notes.length]).toEqual([[undefined, undefined, undefined], 3]);
-  // This one would have a secret.
+  // The response of this operation would contain a secret.
   const rotating = errorOf(client.webhookEndpoints.rotateSecret("we_1"));
   expect(await rotating).toMatchObject({ ...unexpected, status: 204, attempts: 1 });
 });
@@ -198,7 +198,7 @@ describe("an error whose body does not arrive counts", () => {
       response.writeHead(status, { ...headers, "content-length": 500 });
       response.write('{"error": {"code": "over', () => end(response));
     };
-  /** With the time that an attempt needs for its headers, also on a busy machine. */
+  /** Ways to end a response, with the time that an attempt needs for its headers, even on a busy machine. */
   const endings: Readonly<Record<string, readonly [number, (response: ServerResponse) => void]>> = {
     "is cut": [10_000, (response) => response.destroy()],
     hangs: [1_500, () => {}],
@@ -326,7 +326,8 @@ describe("the wait that a response asks for", () => {
       responding(429, "", { date, "x-ratelimit-limit": "1", ...headers }),
     );
     expect([error.name, error.retryAfterMs]).toEqual(["RateLimitError", expected]);
-    // Never earlier than the service asks, and clients that were refused together do not return together.
+    // Pauses are never shorter than the service asks, and clients that were refused together do not return
+    // together.
     expect(pauses).toEqual([about(expected ?? 250), about(expected ?? 500, 500)]);
   });
 

@@ -19,7 +19,7 @@ const backoff = [about(250)];
 const next = about(500, 500);
 // The first attempt is slow, so that the next one finds its key in use.
 const inProgress: readonly Fault[] = [["slow", { delay_ms: 1_200 }]];
-/** Only what waits for this needs real time. */
+/** Returns the attempt's timeout. Only faults that depend on it need real time. */
 const limitOf = (kind: string, attemptTimeoutMs: number) =>
   kind === "timeout" || kind === "slow" ? { attemptTimeoutMs } : {};
 
@@ -84,7 +84,7 @@ describe("a request is not repeated", () => {
   });
 });
 
-/** Which operations may be repeated although the first attempt may have been processed. */
+/** Returns whether a route may be repeated although the first attempt may have been processed. */
 const isRepeatable = (route: string) => route === "POST /v1/emails" || !route.startsWith("POST ");
 
 const faults: Readonly<Record<string, object>> = {

@@ -16,7 +16,7 @@ import { about, against, collected, errorOf, open } from "./support.js";
 
 const first = { id: "first", key: "whsec_first" };
 
-/** An endpoint of a sandbox, and its secrets. */
+/** Opens a sandbox with an endpoint and its secrets. */
 async function rotating(options: Partial<RotatingSecretsOptions> = {}) {
   const { client, endpoint } = await open();
   const id = await endpoint(() => 200);
@@ -60,12 +60,12 @@ describe("rotations at the same time", () => {
     const [failed, next] = await Promise.allSettled([rotate(), rotate()]);
     expect(failed).toMatchObject({ status: "rejected", reason: { message: "The disk is full." } });
     expect(next).toMatchObject({ status: "fulfilled" });
-    // The secret that was not saved is in use, too: the service has shown it once.
+    // The unsaved secret is in use too: the service returns it only once.
     expect([saves, secrets.current().length]).toEqual([2, 3]);
   });
 });
 
-/** Returns the result of a rotation to which the service responds with `respond`. */
+/** Returns the result of a rotation to which the service responds like this. */
 async function rotatedBy(respond: (response: ServerResponse) => void, options: object = {}) {
   const { client, notes, pauses } = await against((_request, response) => respond(response));
   const secrets = rotatingSecrets({ secrets: [first], save: () => {} });

@@ -7,15 +7,15 @@ import { expect, test } from "vitest";
 import { createClient } from "../src/index.js";
 import { rotatingSecrets, type SigningSecret } from "../src/rotation.js";
 
-// A receiver of the core over HTTP, whose `secret` is what `rotatingSecrets` returns.
+// The receiver of the core runs over HTTP, and its `secret` is the result of `rotatingSecrets`.
 
 const apiKey = "svc_test";
 const rotateRoute = "POST /v1/webhook-endpoints/{webhook_endpoint_id}:rotate-secret";
 
-/** Changes the service's response before the client reads it. */
+/** Changes, delays or drops the service's response before the client reads it. */
 type Gateway = (response: Response) => Response | Promise<Response>;
 
-/** The service with its rule of A-19, and a receiver of all emails' events. */
+/** Starts the service with its rule of A-19, and a receiver of all emails' events. */
 async function start(rotation: string) {
   const { sandbox, url: baseUrl } = await openSandbox({ assumptions: { "A-19": rotation } });
   const client = createClient({ apiKey, baseUrl });
@@ -74,7 +74,7 @@ async function start(rotation: string) {
     used,
     load,
     refused: () => outcomes.get("signature_mismatch") ?? 0,
-    /** Rotates the secret. The response of the service arrives after `gateway`. */
+    /** Rotates the secret. The response of the service passes through `gateway`. */
     rotate: (gateway: Gateway) => {
       const slow = createClient({
         apiKey,
@@ -85,7 +85,7 @@ async function start(rotation: string) {
     },
     fault: (kind: string) =>
       client.request("POST", "/_sandbox/faults", { body: { target: rotateRoute, kind } }),
-    /** Makes all retries, and counts what became of the events. */
+    /** Makes all retries, and counts the results of the events. */
     settled: async () => {
       await sandbox.clock.advance(120_000);
       const unfinished: string[] = [];
@@ -129,7 +129,7 @@ test.each(["immediate", "pinned"])(
       await load(3);
       const others = load(3);
       await rotate(async (response) => {
-        // The service has the new secret, and the receiver does not know it yet.
+        // The service has the new secret, which the receiver does not know yet.
         await load(3);
         return response;
       });
@@ -154,7 +154,7 @@ test("no attempt is refused in twelve rotations under load that are deferred", a
     await sandbox.clock.advance(rotation % 2 === 0 ? 60_000 : 1_000);
   }
   expect(await settled()).toEqual(allHandled(72, "processed"));
-  // The service signs with the last one only after a minute.
+  // The service does not sign with the last secret until a minute has passed.
   expect(used.size).toBe(12);
 });
 
@@ -172,7 +172,7 @@ test.each<[string, Gateway]>([
   let responses = 0;
   await rotate(async (response) => {
     responses += 1;
-    // Signed with a secret that nobody knows.
+    // These deliveries are signed with a secret that was never received.
     await load(5);
     return responses === 1 ? gateway(response) : response;
   });

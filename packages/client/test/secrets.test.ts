@@ -12,7 +12,7 @@ import { about, against, apiKey, email, errorOf, open } from "./support.js";
 
 const signingSecret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
 
-/** All that a log may show of a value, its causes and stacks included. */
+/** Returns everything that a log may show of a value, including its causes and stacks. */
 function shown(value: unknown, depth = 0): string {
   const options = { depth: Infinity, showHidden: true, getters: true };
   const { cause, headers, message, stack } = Object(value) as Error & { headers?: Headers };
@@ -45,7 +45,7 @@ const escaped = Array.from(
 const json = { "content-type": "application/json" };
 const echo = { "x-request-id": apiKey, "www-authenticate": secrets, "x-secret": signingSecret };
 
-/** A response of a server that repeats the API key wherever it can. */
+/** Responses of a server that repeats the API key wherever it can. */
 const hostile: readonly [string, number, Readonly<Record<string, string>>, string][] = [
   [
     "an error in JSON",
@@ -197,7 +197,7 @@ describe("a hook", () => {
   ])("that %s changes nothing", async ([, hook]) => {
     const { client, sends } = await open({}, { onRequest: hook, onResponse: hook });
     await client.emails.send(email);
-    // A rejection that nobody handles would fail this test.
+    // An unhandled rejection would fail this test.
     await new Promise((resolve) => setImmediate(resolve));
     expect(await sends()).toBe(1);
   });

@@ -21,7 +21,7 @@ export const email = {
   text: "Thank you.",
 } as const;
 
-/** Notes of all attempts, and a clock that does not wait. */
+/** Returns options that record notes of all attempts, with a clock that does not wait. */
 function recording(baseUrl: string, { now, sleep }: ClientClock, options: ClientOptions) {
   const notes: ResponseNote[] = [];
   const pauses: number[] = [];
@@ -69,9 +69,9 @@ export async function open(sandboxOptions: SandboxOptions = {}, options: ClientO
       control.request("POST", "/_sandbox/faults", {
         body: { target: "POST /v1/emails", kind, ...more },
       }),
-    /** How many sends there are. */
+    /** Returns how many sends there are. */
     sends: async () => new Set((await calls()).flatMap(({ send }) => send?.id ?? [])).size,
-    /** An endpoint for `domain.updated` whose receiver responds with what `status` returns. */
+    /** Registers an endpoint for `domain.updated`, whose receiver responds with the result of `status`. */
     endpoint: async (status: () => number, target = "http://127.0.0.1:9/webhooks") => {
       sandbox.deliverTo(() => new Response(null, { status: status() }));
       const { webhook_endpoint: made } = await control.webhookEndpoints.create({
@@ -83,14 +83,14 @@ export async function open(sandboxOptions: SandboxOptions = {}, options: ClientO
   };
 }
 
-/** A client of a plain server, with a time of its own. */
+/** Creates a client of a plain server, with a time of its own. */
 export async function against(listener: RequestListener, options: ClientOptions = {}) {
   let now = 1_800_000_000_000;
   const clock = { now: () => now, sleep: async (ms: number) => void (now += ms) };
   return recording(`http://127.0.0.1:${await listen(listener)}`, clock, options);
 }
 
-/** The error that an operation rejects with. */
+/** Returns the error that an operation rejects with. */
 export async function errorOf(result: Promise<unknown>): Promise<SvcError> {
   const error: unknown = await result.then(
     (value) => new Error(`It resolved with ${JSON.stringify(value)}.`),
@@ -100,18 +100,18 @@ export async function errorOf(result: Promise<unknown>): Promise<SvcError> {
   throw error;
 }
 
-/** A pause of at least `ms`, and at most 250 more: those of a first attempt. */
+/** Matches a pause of at least `ms`, and at most 250 more, as after a first attempt. */
 export const about = (ms: number, more = 250): number =>
   expect.toSatisfy((pause: number) => pause >= ms && pause <= ms + more);
 
-/** All items of a list. Node 20 has no `Array.fromAsync`. */
+/** Returns all items of a list. Node 20 has no `Array.fromAsync`. */
 export async function collected<Item>(list: AsyncIterable<Item>): Promise<Item[]> {
   const items: Item[] = [];
   for await (const item of list) items.push(item);
   return items;
 }
 
-/** The ids that the operations below use. */
+/** The resources that the operations below use. */
 export interface Ids {
   readonly send: string;
   readonly domain: string;
@@ -139,7 +139,7 @@ export const operations: Readonly<Record<string, (client: Client, ids: Ids) => P
       webhookEndpoints.archive(ids.endpoint),
   };
 
-/** Makes what the operations are about. */
+/** Creates the resources that the operations use. */
 export async function prepare({ control, endpoint, sandbox }: Opened): Promise<Ids> {
   const webhook_endpoint_id = await endpoint(() => 500);
   const domain = await control.domains.create({ domain_name: "mail.example.test" });

@@ -24,7 +24,7 @@ import {
 } from "../src/index.js";
 import type { SigningSecret } from "../src/rotation.js";
 
-// tsc checks these tests. What does not compile is in functions that are never called.
+// tsc checks these tests. Code that must not compile is in functions that are never called.
 
 const client: Client = createClient({ apiKey: "svc_test", baseUrl: "http://127.0.0.1:4010" });
 const rest = { from: "ada@mail.example.test", to: ["grace@example.test"], subject: "Hello" };
@@ -171,7 +171,7 @@ test("a switch on the code of a known error narrows to its class", () => {
     }
   };
   expectTypeOf<ErrorsByCode["deadline_exceeded"]>().toEqualTypeOf<TimeoutError>();
-  // The table has all codes, and each class is an error's.
+  // The table has all codes, and each class is an error class.
   expectTypeOf<keyof ErrorsByCode>().toExtend<ErrorCode>();
   expectTypeOf<ErrorsByCode[keyof ErrorsByCode]>().toExtend<SvcError>();
   const message = "Refused.";

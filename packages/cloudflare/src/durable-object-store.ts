@@ -21,9 +21,9 @@ export interface DeliveryRecordsNamespace<Id> {
 
 export interface DurableObjectStoreOptions {
   /**
-   * The number of objects that the records spread over, 1 … 1,024. Default 16. An object handles a few
-   * hundred calls per second. The number cannot be changed later: records would be looked up in the
-   * wrong objects, and events that were done would run again. Errors: `invalid_option`.
+   * The number of objects across which the records are spread, 1 … 1,024. Default 16. An object handles a few
+   * hundred calls per second. The number cannot be changed later: records would be looked up in the wrong
+   * objects, and events that were done would run again. Errors: `invalid_option`.
    */
   readonly shards?: number | undefined;
 }
@@ -92,10 +92,10 @@ export function durableObjectStore<Id>(
     "`namespace` must be a Durable Object binding of wrangler.jsonc.",
   );
   const shard = (index: number) => namespace.get(namespace.idFromName(`shard ${index}`));
-  // The value is cached, not its promise: a Worker must not await a promise of another request.
+  // The value is kept, not its promise: a Worker must not await a promise of another request.
   let agreed: number | undefined;
 
-  /** The object that keeps the record of a key. */
+  /** Returns the object that keeps the record of a key. */
   const shardOf = async (key: string) => {
     agreed ??= await shard(0).agreeOnShards(shards);
     if (agreed !== shards) {

@@ -38,7 +38,7 @@ export class DeliveryRecords extends DurableObject {
     this.#sql.exec("CREATE TABLE IF NOT EXISTS layout (shards INTEGER NOT NULL)");
   }
 
-  /** The object's clock, epoch milliseconds. Tests override it. */
+  /** Returns the object's clock in epoch milliseconds. Tests override it. */
   now(): number {
     return Date.now();
   }

@@ -9,7 +9,7 @@ const worlds = [
   { objects: "that are evicted before every call", evicting: true },
 ];
 
-// Each eviction starts an object again, several hundred in all: `npm run test:chaos` runs both.
+// Each eviction restarts an object, several hundred in all, so only `npm run test:chaos` runs both.
 describe.each(isFull ? worlds : worlds.slice(0, 1))("with objects $objects", ({ evicting }) => {
   let made: Cloud;
   beforeAll(async () => {

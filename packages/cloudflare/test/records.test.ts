@@ -14,7 +14,7 @@ async function opened(...given: Parameters<typeof cloud>) {
   return made;
 }
 
-/** A folder with the storage of a platform with 3 shards that completed one record and was stopped. */
+/** Returns a folder with the storage of a platform with 3 shards that completed one record and was stopped. */
 async function stoppedPlatform(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "svc-webhooks-objects-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));

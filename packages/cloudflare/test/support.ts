@@ -8,7 +8,7 @@ const script = await bundled(fileURLToPath(new URL("worker.ts", import.meta.url)
 
 export type Cloud = Awaited<ReturnType<typeof cloud>>;
 
-/** A store in real workerd, called over HTTP. */
+/** Opens a store in real workerd, called over HTTP. */
 export async function cloud(shards = 3, persistTo?: string) {
   const worker = workerd(script, {
     durableObjects: { RECORDS: { className: "Records", useSQLite: true } },

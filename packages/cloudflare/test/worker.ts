@@ -76,7 +76,7 @@ export default {
       const one = toAll[call];
       if (one) return Response.json(await Promise.all(objects.map(async (object) => one(object))));
       const store = durableObjectStore(RECORDS, { shards });
-      // The test passes the arguments that the method takes.
+      // The test passes the arguments that the method accepts.
       const method = store[call as keyof DeliveryStore] as (...all: readonly unknown[]) => unknown;
       return Response.json((await method(...given)) ?? null);
     } catch (error) {

@@ -45,10 +45,10 @@ export class WebhookError<Code extends string = string> extends Error {
 export const codeOf = (error: unknown): string | undefined =>
   (Object(error) as { readonly [brand]?: string })[brand];
 
-/** Explains each code, under a heading of its name. */
+/** The page that explains each code, under a heading of that name. */
 const page = "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/configuration-errors.md#";
 
-/** Why a {@link ReceiverConfigError} was thrown. */
+/** The reason for a {@link ReceiverConfigError}. */
 export type ReceiverConfigErrorCode =
   /** An option, or a member of an option, does not exist. */
   | "unknown_option"
@@ -77,7 +77,7 @@ export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   override readonly name = "ReceiverConfigError";
   /**
    * The name of the invalid option or argument, such as `leaseMs`, `storeTimeouts.claim`,
-   * `on["email*"]`, `secret[1].key`, or `secret()` for what the secret function returned.
+   * `on["email*"]`, `secret[1].key`, or `secret()` for the result of the secret function.
    */
   readonly option: string;
 
@@ -88,13 +88,13 @@ export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   }
 }
 
-/** How reading a body can fail. The delivery's outcome has the same code. */
+/** The ways in which reading a body can fail. The delivery's outcome has the same code. */
 export type BodyErrorCode = "body_too_large" | "body_unavailable" | "aborted";
 
-/** A body reader rejects with it to select the delivery's outcome. */
+/** Selects the outcome of a delivery when a body reader rejects with it. */
 export class BodyError extends WebhookError<BodyErrorCode> {
   override readonly name = "BodyError";
-  /** For the operator: the cause and its fix. Printed, never sent. */
+  /** The cause and its fix, for the operator. Printed, never sent. */
   readonly hint: string | undefined;
 
   constructor(code: BodyErrorCode, hint?: string) {

@@ -12,10 +12,9 @@ export interface Fields {
 }
 
 /**
- * An event whose type `events` does not list. Nothing of it has been validated. A field that is optional in
- * a listed event has that type here too, so that a union of both has it after
- * `event.type === "email.sent"`. A field that listed events require is `never`; read it with
- * {@link fieldsOf}.
+ * An event whose type `events` does not list. No part of it has been validated. A field that is optional in a
+ * listed event has that type here too, so that a union of both has it after `event.type === "email.sent"`. A
+ * field that listed events require is `never`; read it with {@link fieldsOf}.
  */
 export type UnknownEvent<Listed = never> = Fields & { readonly type: string } & {
   readonly [Field in Exclude<FieldOf<Listed>, "type">]: Unvalidated<ValueOf<Listed, Field>>;
@@ -131,7 +130,7 @@ type OfType<Event, Type> = [Extract<Event, { readonly type: Type }>] extends [ne
 
 /**
  * Returns an object with its fields typed as unknown, for those that its type does not name: schemas let
- * unknown fields through. Of undefined and null it returns an empty object.
+ * unknown fields through. For undefined and null it returns an empty object.
  *
  * @example
  * ```ts

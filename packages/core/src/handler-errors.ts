@@ -2,7 +2,7 @@ import { explain } from "#texts";
 import { ReceiverConfigError, WebhookError } from "./errors.js";
 
 /**
- * A handler throws it for an event that can never succeed. Once `onParked` has resolved, the record is
+ * Thrown by a handler for an event that can never succeed. Once `onParked` has resolved, the record is
  * parked and the response is 200. Without `onParked`, `onHandlerError` receives the error and the event
  * is stored nowhere else. Code: `permanent_error`.
  */
@@ -15,14 +15,14 @@ export class PermanentError extends WebhookError<"permanent_error"> {
 }
 
 /**
- * A handler throws it to choose the time of the next attempt: the response is 500 with
+ * Thrown by a handler to choose the time of the next attempt: the response is 500 with
  * `Retry-After`. Code: `retry_error`. Building it never throws, because a handler could mistake that
  * error for a permanent one: if `retryAfterMs` is not a number, it is NaN, `Retry-After` is 1 s, and the
  * message is that of a `ReceiverConfigError` `invalid_option`, which is the `cause` if none is given.
  */
 export class RetryError extends WebhookError<"retry_error"> {
   override readonly name = "RetryError";
-  /** Milliseconds from now. Sent as whole seconds, rounded up, 1 … 86,400. */
+  /** The pause in milliseconds from now. Sent as whole seconds, rounded up, 1 … 86,400. */
   readonly retryAfterMs: number;
 
   constructor(options: { readonly retryAfterMs: number } & ErrorOptions) {

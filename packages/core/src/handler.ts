@@ -39,7 +39,7 @@ export type Handlers<Events = {}> = {
   readonly [Key in HandlerKey<Events>]?: Handler<EventFor<Events, Key>> | undefined;
 };
 
-/** Why `context.signal` was aborted. */
+/** The reason for which `context.signal` was aborted. */
 export interface SignalReason extends Error {
   /**
    * `lease_lost`: another run may have started, so stop. `handler_timeout`: the response has been sent;
@@ -72,21 +72,18 @@ interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> 
   readonly delivery: StoredDelivery;
 }
 
-/** A run with a claim. */
+/** The fields of a run with a claim. */
 interface ClaimedRun {
   readonly dedupe: "verified";
   /** The receiver's count: 1 for the first start of a handler for this record. */
   readonly run: number;
-  /**
-   * A number that grows with every run of this record: let a database refuse writes with a smaller
-   * one.
-   */
+  /** A number that grows with every run of this record. Let your database refuse writes with a smaller one. */
   readonly fence: number;
 }
 
 /**
- * A run without a claim: the store is unavailable and `onStoreError` is `"process"`. Another run of
- * the same event may be active.
+ * The fields of a run without a claim: the store is unavailable and `onStoreError` is `"process"`. Another run
+ * of the same event may be active.
  */
 interface UnclaimedRun {
   readonly dedupe: "unverified";

@@ -1,8 +1,8 @@
 /**
- * A logger: `console`, pino, winston, the logger of Fastify, or anything else with these methods. A
- * method is called with a text and fields, or with fields and a text if the logger has a method
- * `bindings`: pino and Fastify drop arguments after a text. The text alone is complete; `console` receives only
- * the text.
+ * The destination of log lines: `console`, pino, winston, the logger of Fastify, or anything else with these
+ * methods. A method is called with a text and fields, or with fields and a text if the logger has a method
+ * `bindings`: pino and Fastify drop everything after a text. The text alone is complete; `console` receives
+ * only the text.
  */
 export interface Logger {
   info(text: string, fields: LogFields): unknown;
@@ -10,15 +10,15 @@ export interface Logger {
   error(text: string, fields: LogFields): unknown;
 }
 
-/** The facts in a line. A fact that is not known is absent. */
+/** The facts in a line. Unknown facts are absent. */
 export interface LogFields {
   /** The receiver's name. */
   readonly receiver: string;
   /** The code of the outcome or the warning. */
   readonly code: string;
   readonly deliveryId?: string;
-  /** The event's type; at most 500 characters, with all but printable ASCII escaped. */
+  /** The event's type; at most 500 characters, with everything except printable ASCII escaped. */
   readonly type?: string;
-  /** The receiver's count of runs. */
+  /** The receiver's number of runs of this event. */
   readonly run?: number;
 }

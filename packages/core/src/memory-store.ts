@@ -25,7 +25,7 @@ type State = "running" | "done" | "failed" | "parked";
 interface Owner {
   readonly fence: number;
   run: number;
-  /** Set while the record is running. */
+  /** The claim's token, set while the record is running. */
   token: string | undefined;
   leaseEndsAt: number;
 }
@@ -42,8 +42,8 @@ class DeliveryRecord {
   owner: Owner | undefined = undefined;
   lineage: string | undefined = undefined;
   /**
-   * In whole milliseconds: V8 stores a small integer in the record itself and allocates an object
-   * for any other number.
+   * The end of retention in whole milliseconds: V8 stores a small integer in the record itself and allocates an
+   * object for any other number.
    */
   expiresAt = 0;
   readonly key: string;
@@ -92,10 +92,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   const { maxRecords, clock } = readOptions(options, optionTable);
   const records = new Map<string, DeliveryRecord>();
   const head = () => new DeliveryRecord("");
-  // In the order of eviction: an evicted `done` record costs a second run only if the sender retries.
+  // Listed in the order of eviction: an evicted `done` record costs a second run only if the sender retries.
   const heads = { done: head(), failed: head(), parked: head(), running: head() };
   const rings = Object.values(heads);
-  // These belong to the current call: calls are synchronous.
+  // Both belong to the current call: calls are synchronous.
   let now = 0;
   let evictedEarly = false;
 
@@ -114,8 +114,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   };
 
   /**
-   * Only the oldest running record is checked for a dead lease: receivers that share a store should
-   * have the same `leaseMs`.
+   * Inserts a record. Only the oldest running record is checked for a dead lease: receivers that share a store
+   * should have the same `leaseMs`.
    */
   const insert = (key: string) => {
     let evicted: DeliveryRecord | undefined;

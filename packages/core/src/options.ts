@@ -18,15 +18,15 @@ export type SecretKey = string | Uint8Array;
 export interface Secret {
   /** Your name for it, unique in its list. Reports and `context.secretId` contain it. */
   readonly id: string;
-  /** Unique in its list. */
+  /** The key, unique in its list. */
   readonly key: SecretKey;
   /** The time from which it is no longer accepted: a Date or epoch milliseconds. Default: never. */
   readonly expiresAt?: Date | number | undefined;
 }
 
 /**
- * One key, or a list of 1 … 10 keys. List the current one first, and then those that it replaces. The
- * id of a single key is `"default"`; a listed key without one gets its position, `"1"` for the first.
+ * One key, or a list of 1 … 10 keys: the current one first, then those that it replaces. The id of a single key
+ * is `"default"`; the id of a listed plain key is its position, `"1"` for the first.
  */
 export type Secrets = SecretKey | readonly (SecretKey | Secret)[];
 
@@ -36,21 +36,21 @@ export type Secrets = SecretKey | readonly (SecretKey | Secret)[];
  */
 export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
 
-/** The value that two duplicates have in common: the delivery id, the signed event id, or the body. */
+/** The identity of an event: deliveries with the same delivery id, signed event id or body are duplicates. */
 export type DedupeBy = "delivery" | "event" | "body";
 
 /**
- * The deadline of each store call, in whole milliseconds, 1 … 10,000. Errors: `invalid_option`,
+ * The deadlines of store calls, each in whole milliseconds, 1 … 10,000. Errors: `invalid_option`,
  * `unknown_option`.
  */
 export interface StoreTimeouts {
-  /** The limit of one `claim` call. Default 1,500. */
+  /** The deadline of `claim`. Default 1,500. */
   readonly claim?: number | undefined;
-  /** The limit of one `extend` call. Default 1,500. */
+  /** The deadline of `extend`. Default 1,500. */
   readonly extend?: number | undefined;
-  /** The limit of one `release` or `forget` call. Default 1,500. */
+  /** The deadline of `release` and `forget`. Default 1,500. */
   readonly release?: number | undefined;
-  /** The limit of one `complete` call, which the response waits for. Default 2,000. */
+  /** The deadline of `complete`, which the response waits for. Default 2,000. */
   readonly complete?: number | undefined;
 }
 
@@ -60,8 +60,8 @@ export interface StoreTimeouts {
  */
 export interface CommonOptions {
   /**
-   * The signing secret, several during a rotation, or a function that returns them, at most 1.5 s later.
-   * Errors: `invalid_secret`, `unknown_option`; from a function they end the delivery as `misconfigured`.
+   * The signing secret, several during a rotation, or a function that returns them within 1.5 s. Errors:
+   * `invalid_secret`, `unknown_option`; errors of a function end the delivery as `misconfigured`.
    */
   readonly secret: SecretSource;
 
@@ -76,25 +76,25 @@ export interface CommonOptions {
   readonly store?: DeliveryStore | undefined;
 
   /**
-   * The value that two duplicates have in common. `"delivery"` (default): the unsigned delivery id. `"event"`: the
-   * type and the signed event id, which `eventId` returns. `"body"`: the bytes of the body.
-   * Errors: `invalid_option`, `missing_event_id`.
+   * The identity of an event: deliveries with the same one are duplicates. `"delivery"` (default): the unsigned
+   * delivery id. `"event"`: the type and the signed event id, which `eventId` returns. `"body"`: the bytes of
+   * the body. Errors: `invalid_option`, `missing_event_id`.
    */
   readonly dedupeBy?: DedupeBy | undefined;
 
   /**
-   * Returns the event's type from the signed body or its exact bytes. Default: the first non-empty string
-   * of `type`, `event_type`, `event` (an assumption: the interface document shows no body). Any result but
-   * a non-empty string, also a promise, ends the delivery as `event_untyped`; an error as `internal_error`.
-   * Errors: `invalid_option`.
+   * Returns the event's type from the signed body or its exact bytes. Default: the first non-empty string of
+   * `type`, `event_type`, `event` (an assumption: the interface document shows no body). Any result except a
+   * non-empty string, even a promise of one, ends the delivery as `event_untyped`; an error as
+   * `internal_error`. Errors: `invalid_option`.
    */
   readonly eventType?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
   /**
-   * Returns the event's unique id from the signed body or its exact bytes; `body` rounds numbers beyond
-   * 2^53. Default: none, ids are never guessed. Required with `dedupeBy: "event"`, where a missing id ends
-   * the delivery as `misconfigured`. Any result but a string or undefined, also a promise, always does.
-   * Errors: `missing_event_id`, `invalid_option`.
+   * Returns the event's unique id from the signed body or its exact bytes; `body` rounds numbers beyond 2^53.
+   * Default: none, ids are never guessed. With `dedupeBy: "event"` it is required, and a missing id ends the
+   * delivery as `misconfigured`. Any result except a string or undefined, even a promise, always does. Errors:
+   * `missing_event_id`, `invalid_option`.
    */
   readonly eventId?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
@@ -108,15 +108,15 @@ export interface CommonOptions {
   readonly bodyTimeoutMs?: number | undefined;
 
   /**
-   * How long the response waits for a handler, in milliseconds, 1 … `leaseMs` − 5,000. Then it is
-   * `handler_timeout`, and the handler continues under its lease. Default 10,000, or `leaseMs` − 5,000
-   * if that is less.
+   * How long the response waits for a handler, in milliseconds, 1 … `leaseMs` − 5,000. After that the outcome
+   * is `handler_timeout`, and the handler continues under its lease. Default 10,000, or `leaseMs` − 5,000 if
+   * that is less.
    */
   readonly handlerTimeoutMs?: number | undefined;
 
   /**
-   * How long a claim outlives its process, in milliseconds, 10,000 … 3,600,000. Renewed every third
-   * of it while the handler runs. Default 30,000.
+   * How long a claim outlives its process, in milliseconds, 10,000 … 3,600,000. Renewed every third of this
+   * time while the handler runs. Default 30,000.
    */
   readonly leaseMs?: number | undefined;
 
@@ -147,20 +147,18 @@ export interface CommonOptions {
   readonly maxRuns?: number | undefined;
 
   /**
-   * Receives an event that will not be retried: its handler threw `PermanentError`, or `maxRuns` is
-   * exceeded. Runs under the lease and within `handlerTimeoutMs`. When it resolves, the response is 200
-   * and the record is parked; if it throws, the event counts as failed, and `onHandlerError` receives that
-   * error. Store
-   * `serializeDelivery(context.delivery)`, so that `receiver.resume()` can run it again.
-   * Errors: `invalid_option`.
+   * Receives an event that will not be retried: its handler threw `PermanentError`, or `maxRuns` is exceeded.
+   * Runs under the lease and within `handlerTimeoutMs`. When it resolves, the response is 200 and the record is
+   * parked; if it throws, the event counts as failed, and `onHandlerError` receives that error. Store
+   * `serializeDelivery(context.delivery)`, so that `receiver.resume()` can run it again. Errors:
+   * `invalid_option`.
    */
   readonly onParked?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
   /**
-   * The reaction to an unavailable store. `"refuse"` (default): respond with 503, so that the sender
-   * tries again. `"process"`: run the handler although another run may be in progress, with
-   * `context.dedupe === "unverified"`, without `run` and `fence`; `maxRuns` does not apply.
-   * Errors: `invalid_option`.
+   * The reaction to an unavailable store. `"refuse"` (default): respond with 503, so that the sender tries
+   * again. `"process"`: run the handler although another run may be in progress, with `context.dedupe ===
+   * "unverified"`, without `run` and `fence`; `maxRuns` does not apply. Errors: `invalid_option`.
    */
   readonly onStoreError?: "refuse" | "process" | undefined;
 
@@ -189,9 +187,9 @@ export interface CommonOptions {
   readonly log?: ((line: string) => void) | undefined;
 
   /**
-   * Receives a line for what an operator should know, with a text and fields: why a request was refused,
-   * what failed, which types have no handler. `processed` and `duplicate` log nothing. `onHandlerError`,
-   * `onInternalError` and `log` win where they are given. Default `console`. Errors: `invalid_option`.
+   * Receives a line for each condition that an operator should know about, with a text and fields: why a
+   * request was refused, what failed, which types have no handler. `processed` and `duplicate` log nothing.
+   * `onHandlerError`, `onInternalError` and `log` take precedence. Default `console`. Errors: `invalid_option`.
    */
   readonly logger?: Logger | undefined;
 
@@ -201,10 +199,10 @@ export interface CommonOptions {
 
 interface EventOptions<Events> {
   /**
-   * Schemas by event type: zod, valibot, arktype or any other Standard Schema, sync or async. A schema
-   * runs after the claim and within `handlerTimeoutMs`; the handler receives its output. An event that
-   * it rejects ends as `event_invalid` (500), and the sender's next attempt tries again. Events of types
-   * without a schema are passed unchanged. Default: none. Errors: `invalid_option`.
+   * Schemas by event type: zod, valibot, arktype or any other Standard Schema, sync or async. A schema runs
+   * after the claim and within `handlerTimeoutMs`; the handler receives its output. An event that fails its
+   * schema ends as `event_invalid` (500), and the sender's next attempt tries again. Events of types without a
+   * schema are passed unchanged. Default: none. Errors: `invalid_option`.
    */
   readonly events?: Events | undefined;
 }
@@ -244,8 +242,8 @@ export type NeedsEventId<Dedupe extends DedupeBy> = [Dedupe] extends ["event"]
 /** The options of one `receive` or `resume` call. */
 export interface ReceiveOptions {
   /**
-   * Keeps the platform alive: called with each promise that may outlive the response, such as an
-   * asynchronous run or the retries of a store call. None of them rejects.
+   * Keeps the platform alive. Called with each promise that may outlive the response, such as an asynchronous
+   * run or the retries of a store call. None of them rejects.
    */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }

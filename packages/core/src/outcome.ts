@@ -28,10 +28,10 @@ export const statuses = {
   aborted: 503,
 } as const;
 
-/** How a delivery can end. The list is closed. */
+/** The ways in which a delivery can end. The list is closed. */
 export type OutcomeCode = keyof typeof statuses;
 
-/** A condition the operator should know about; it did not change the outcome. The list is closed. */
+/** A condition that the operator should know about, but that did not change the outcome. The list is closed. */
 export type Warning =
   /** `Idempotency-Key` differs from the delivery id. */
   | "id_mismatch"
@@ -85,17 +85,14 @@ export interface DeliveryFacts {
    * is `unverified`.
    */
   readonly run?: number | undefined;
-  /**
-   * A number that grows with every run of this record: let a database refuse writes with a smaller
-   * one.
-   */
+  /** A number that grows with every run of this record. Let your database refuse writes with a smaller one. */
   readonly fence?: number | undefined;
   /**
    * `verified` once the store has granted a claim; `unverified` if a handler runs without one
    * (`onStoreError: "process"`).
    */
   readonly dedupe?: "verified" | "unverified" | undefined;
-  /** Empty if there are none. */
+  /** The warnings of this delivery; empty if there are none. */
   readonly warnings: readonly Warning[];
 }
 
@@ -120,7 +117,7 @@ export type Outcome = {
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text. */
+  /** The body as JSON text. */
   readonly body: string;
 }
 

@@ -70,7 +70,7 @@ export interface Receiver {
 
   /**
    * For shutdown: resolves when no verified delivery is pending, or after `deadlineMs` (0 … 2^31 − 1
-   * milliseconds), to the number still pending. Until it resolves, verified deliveries are refused as
+   * milliseconds), with the number still pending. Until it resolves, verified deliveries are refused as
    * `draining`; afterwards the receiver accepts them again.
    *
    * @throws ReceiverConfigError `invalid_option` (as a rejection) if `deadlineMs` is out of its range
@@ -81,7 +81,7 @@ export interface Receiver {
 type RunStage = readonly [Stage, (state: DeliveryState) => MaybePromise<Ending | undefined>];
 
 /**
- * The stages in their order. Each adds to the state or ends it; `answer()` is the seventh, which
+ * The stages in their order. Each adds to the state or ends the delivery; `answer()` is the seventh, which
  * adapters call.
  */
 const stages: readonly RunStage[] = [

@@ -25,8 +25,8 @@ export interface DeliveryReport extends DeliveryFacts, Readonly<StageTimes> {
   /** The HTTP status that belongs to the code. */
   readonly status: number;
   /**
-   * When the sender should try again, in milliseconds from the report. Absent unless the response
-   * has a `Retry-After`.
+   * The time of the sender's next attempt, in milliseconds from the report. Absent unless the response has a
+   * `Retry-After`.
    */
   readonly retryAfterMs?: number | undefined;
   /**

@@ -11,17 +11,17 @@ import { andThen } from "./lib/maybe-promise.js";
 import type { SecretKey, Secrets } from "./options.js";
 import { assertOption } from "./texts/assert.js";
 
-/** The result of `verify`: the id of the key that matched, or why none did. */
+/** The result of `verify`: the id of the key that matched, or the reason why none did. */
 export type VerifyResult =
   | { readonly ok: true; readonly secretId: string }
   | { readonly ok: false; readonly code: SignatureProblem };
 
-/** Why a signature is refused; also the outcome code of such a delivery. */
+/** The reason why a signature is refused; also the outcome code of such a delivery. */
 export type SignatureProblem = "signature_missing" | "signature_malformed" | "signature_mismatch";
 
 /**
- * Checks the form of an `X-SVC-Signature` value. Two values arrive joined by a comma, which is
- * malformed.
+ * Returns what is wrong with the form of an `X-SVC-Signature` value. Two values arrive joined by a comma, which
+ * is malformed.
  */
 export function signatureProblem(
   signature: string,
@@ -100,8 +100,8 @@ export async function verify(
 let cached: { readonly key: string; readonly secrets: readonly KnownSecret[] } | undefined;
 
 /**
- * Importing a key costs more than the HMAC of a small body, so the last one is kept if it is a
- * string, which cannot change.
+ * Parses the keys, caching the last one if it is a string, which cannot change: importing a key costs more than
+ * the HMAC of a small body.
  */
 function parsed(keys: Secrets): readonly KnownSecret[] {
   if (typeof keys !== "string") return parseSecrets(keys);

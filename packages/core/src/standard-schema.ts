@@ -1,6 +1,6 @@
 /**
- * The part of a Standard Schema (standardschema.dev, version 1) that the core uses. Schemas of zod,
- * valibot, arktype and others have it.
+ * The part of a Standard Schema (standardschema.dev, version 1) that the core uses. The schemas of zod,
+ * valibot, arktype and others implement it.
  */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
   readonly "~standard": {
@@ -13,7 +13,7 @@ export interface StandardSchemaV1<Input = unknown, Output = Input> {
   };
 }
 
-/** The output of a valid event, or what is wrong with an invalid one. */
+/** The output for a valid event, or the issues of an invalid one. */
 export type StandardSchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardSchemaIssue[] };

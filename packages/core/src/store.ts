@@ -6,7 +6,7 @@ export type MaybePromise<T> = T | Promise<T>;
 
 /** The deadline that the receiver passes with each call of a store or a body reader. */
 export interface DeadlineCall {
-  /** Aborted when the call's deadline has passed. Its result is then no longer awaited. */
+  /** Aborted when the call's deadline has passed. The result is not awaited after that. */
   readonly signal: AbortSignal;
 }
 
@@ -15,7 +15,7 @@ export type StoreCall = DeadlineCall;
 
 /** The parameters of a claim, the same in each of its store calls. */
 export interface ClaimRequest {
-  /** Identifies this claim. A second claim with the same token is the same claim, sent again. */
+  /** Identifies this claim. A second call with the same token repeats the same claim. */
   readonly token: string;
   /** How long the claim lasts without `extend`, in milliseconds of the store's clock. */
   readonly leaseMs: number;
@@ -26,22 +26,22 @@ export interface ClaimRequest {
    * a record (`dedupeBy` `"event"` or `"body"`).
    */
   readonly lineage?: string | undefined;
-  /** Set by `resume`: also takes a `parked` record, which starts again at run 1. */
+  /** Set by `resume`: a `parked` record can be claimed too, and starts again at run 1. */
   readonly takeParked?: boolean | undefined;
 }
 
 /** The parameters of a release. */
 export interface ReleaseRequest extends ClaimRequest {
   /**
-   * `failed`: the next attempt runs it again; `parked`: no attempt does; `unused`: as `failed`, and
-   * the run is not counted, because no handler ran.
+   * The new state. `failed`: the next attempt runs the event again; `parked`: no attempt does; `unused`: like
+   * `failed`, but the run is not counted, because no handler ran.
    */
   readonly to: "failed" | "parked" | "unused";
 }
 
 /** The result of a claim. */
 export type ClaimResult =
-  /** The caller owns the record. */
+  /** The result when the caller owns the record. */
   | {
       readonly status: "claimed";
       /**
@@ -49,23 +49,23 @@ export type ClaimResult =
        * clock in epoch milliseconds).
        */
       readonly fence: number;
-      /** 1 for the first handler run of this record, 2 for the second, … */
+      /** The number of this handler run: 1 for the first run of this record, 2 for the second, … */
       readonly run: number;
       /** Another record was evicted before its retention ended, to make room for this one. */
       readonly evictedEarly?: boolean | undefined;
     }
-  /** The lease of another claim is alive. */
+  /** The result when the lease of another claim is alive. */
   | {
       readonly status: "busy";
       /** Milliseconds until that lease ends unless it is extended. */
       readonly leaseLeftMs: number;
     }
-  /** The record is final. `lineage` is that of the attempt that completed or parked it. */
+  /** The result when the record is final. `lineage` is that of the attempt that completed or parked it. */
   | { readonly status: "done" | "parked"; readonly lineage?: string | undefined };
 
 /**
- * Which record `complete` found. `owner`: the caller's; `late`: taken over or released since;
- * `restored`: none; `already`: a `done` one.
+ * The record that `complete` found. `owner`: the caller's; `late`: taken over or released since; `restored`:
+ * none; `already`: a `done` one.
  */
 export type CompleteResult = "owner" | "late" | "restored" | "already";
 
@@ -82,32 +82,31 @@ export interface DeliveryStore {
   readonly shared: boolean;
 
   /**
-   * Takes the record if it is absent, `failed`, `running` with a dead lease, or, with `takeParked`,
-   * `parked`; run and fence grow. A live lease under the same token is `claimed` again, with the same
-   * numbers. A live lease with more than `leaseMs` left is shortened to `leaseMs`, because the clock was
-   * set back.
+   * Claims the record if it is absent, `failed`, `running` with a dead lease, or, with `takeParked`, `parked`;
+   * run and fence grow. A live lease under the same token is `claimed` again, with the same numbers. A live
+   * lease with more than `leaseMs` left is shortened to `leaseMs`, because the clock was set back.
    */
   claim(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<ClaimResult>;
 
   /**
-   * Makes the record `done`, in any state or if absent: any process that finished the work may call
-   * it. A `done` record never changes, except that it is kept for `retainMs` from then. A `WebhookError` with the code `handler_failed` means that the store
-   * knows that the work of this run failed, although its handler did not: the receiver then releases the
-   * record as `failed`, and the outcome is `handler_failed`.
+   * Makes the record `done`, in any state or if absent: any process that finished the work may call it. A
+   * `done` record never changes, except that it is kept for `retainMs` from then. A `WebhookError` with the
+   * code `handler_failed` means that the store knows that the work of this run failed, although its handler did
+   * not: the receiver then releases the record as `failed`, and the outcome is `handler_failed`.
    */
   complete(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<CompleteResult>;
 
-  /** Releases the claim. False, without a change, unless the record is `running` under this token. */
+  /** Releases the claim. Returns false, without a change, unless the record is `running` under this token. */
   release(key: string, request: ReleaseRequest, call: StoreCall): MaybePromise<boolean>;
 
   /**
-   * Renews the lease, even a dead one: it ends `leaseMs` from now, even if it would have ended later.
-   * False, without a change, unless the record is `running` under this token. `retainMs` is not applied:
-   * the record is kept as long as before, or as long as the lease if that ends later.
+   * Renews the lease, even a dead one: it ends `leaseMs` from now, even if it would have ended later. Returns
+   * false, without a change, unless the record is `running` under this token. `retainMs` is not applied: the
+   * record is kept as long as before, or as long as the lease if that ends later.
    */
   extend(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<boolean>;
 
-  /** Removes the record. False if there is none or its lease is alive. */
+  /** Removes the record. Returns false if there is none or its lease is alive. */
   forget(key: string, call: StoreCall): MaybePromise<boolean>;
 
   /**

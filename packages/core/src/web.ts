@@ -4,7 +4,7 @@ import { isBytes } from "./lib/bytes.js";
 import type { Answer } from "./outcome.js";
 import type { DeadlineCall } from "./store.js";
 
-// The only file that uses `Request` and `Response`.
+// This is the only file that uses `Request` and `Response`.
 
 /**
  * Converts a web-standard `Request` to a delivery, for adapters. The receiver reads the body, up to its
@@ -60,9 +60,9 @@ async function readBody(request: Request, limit: number, call: DeadlineCall): Pr
   const { headers } = request;
   try {
     // Servers enforce Content-Length, and `admit` has checked it, so its bytes need no counting. But
-    // Transfer-Encoding overrides it (RFC 9112, section 6.3), and node:http with `insecureHTTPParser`
-    // accepts both. Two lengths arrive joined by a comma.
-    // Servers create the stream when `body` is first read, so it is read last.
+    // Transfer-Encoding overrides it (RFC 9112, section 6.3), and node:http with `insecureHTTPParser` accepts
+    // both. Two lengths arrive joined by a comma.
+    // Servers create the stream when `body` is first read, so `body` is read last.
     // `arrayBuffer` rejects if the body was read before, where the stream would only be empty.
     return request.bodyUsed ||
       (/^[1-9]\d*$/.test(headers.get("content-length") ?? "") &&
@@ -80,14 +80,14 @@ async function readBody(request: Request, limit: number, call: DeadlineCall): Pr
   }
 }
 
-/** Copies the chunks into one growing buffer: a list of 1,000,000 one-byte chunks took 1.2 GiB. */
+/** Copies the chunks into one growing buffer. A list of 1,000,000 one-byte chunks would need 1.2 GiB. */
 async function readCounting(
   stream: ReadableStream<unknown>,
   limit: number,
   { signal }: DeadlineCall,
 ): Promise<Uint8Array> {
   const reader = stream.getReader();
-  // It ends a pending read. It is not awaited, because the `cancel` of a stream may never settle.
+  // Canceling ends a pending read. It is not awaited, because the `cancel` of a stream may never settle.
   const cancel = () => void reader.cancel().catch(() => {});
   signal.addEventListener("abort", cancel);
   let bytes = new Uint8Array();

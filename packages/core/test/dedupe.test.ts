@@ -75,7 +75,7 @@ test("no two claims share a token, in one process or in several", async () => {
   const tokens = calls.map(({ request }) => request.token);
   expect(tokens[0]).toBe(tokens[1]);
   expect(new Set(tokens).size).toBe(2);
-  // The random part of the process, and the number of the claim.
+  // A token is the random part of the process followed by the number of the claim.
   for (const token of tokens)
     expect(token).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+$/);
 });

@@ -59,7 +59,7 @@ function streaming(chunks: readonly unknown[]) {
 
 /** The memory outside the heap after garbage collection, in bytes. */
 async function bytesInBuffers(): Promise<number> {
-  // A turn of the event loop first: V8 keeps the targets of WeakRefs and promise jobs until then.
+  // V8 keeps the targets of WeakRefs and promise jobs until the next turn of the event loop.
   await settled();
   collectGarbage();
   await settled();
@@ -206,7 +206,7 @@ describe("a body in chunks", () => {
       return new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
     };
     const indexes = Array.from({ length: 20 }, (_, index) => index);
-    // They are held until the end: what is released is the buffer of the receiver.
+    // All requests are held until the end: only the receiver's buffer can be released.
     const requests = await Promise.all(indexes.map((index) => post(streamOf(index))));
     const responses = requests.map((request) => fetched(receiver, request));
     await clock.advance(9_999);

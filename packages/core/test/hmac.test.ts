@@ -133,7 +133,7 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
   });
 
   test("detect any single bit flipped in body, key or signature", async () => {
-    // Keys of zeros are rejected: one bit must not make one.
+    // Keys of zeros are rejected, so flipping one bit must not produce one.
     const some = fc
       .uint8Array({ minLength: 2, maxLength: 100 })
       .filter((key) => key.filter(Boolean).length > 1);

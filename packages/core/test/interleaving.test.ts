@@ -13,11 +13,11 @@ import { observed } from "./support.js";
 
 const leaseMs = 30_000;
 
-/** An outside view of which token holds the claim. It is shown each result of the store, and returns it. */
+/** Tracks, from outside, which token holds the claim. Every result of the store passes through it. */
 class Witness {
   owner: string | undefined;
   leaseEndsAt = 0;
-  /** The number of copies that got `busy`. */
+  /** The number of copies that received `busy`. */
   busy = 0;
   /** The attempts whose handler resolved. */
   readonly resolved = new Set<number>();
@@ -90,11 +90,11 @@ const remote = (store: DeliveryStore, witness: Witness, travel: Travel): Deliver
 
 interface Plan {
   readonly scheduler: fc.Scheduler;
-  /** For each copy of the delivery: whether its handler resolves. */
+  /** Whether the handler resolves, for each copy of the delivery. */
   readonly resolves: readonly boolean[];
-  /** Steps of time, interleaved with the calls. */
+  /** The steps of time that are interleaved with the calls. */
   readonly passing?: readonly number[];
-  /** For each result of the store in turn: whether it is lost. */
+  /** Whether the result is lost, for each result of the store in turn. */
   readonly losses?: readonly boolean[];
 }
 
@@ -143,7 +143,7 @@ async function play({ scheduler, resolves, passing = [], losses = [] }: Plan) {
     return outcome;
   });
   const outcomes = await scheduler.waitFor(Promise.all(received));
-  // Background work: late results, extensions, retries of complete.
+  // The background work: late results, extensions, retries of `complete`.
   await scheduler.waitIdle();
   return { witness, outcomes, reports, mostRunning };
 }

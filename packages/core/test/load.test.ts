@@ -96,7 +96,7 @@ test(`${kept} deliveries leave no more in memory than the store's bound`, async 
   expect((await receive(deliveries - 1)).code).toBe("duplicate");
   expect((await receive(deliveries - maxRecords)).code).toBe("duplicate");
   expect((await receive(0)).code).toBe("processed");
-  // A record, or anything else kept for each, would take more. 2 MiB are the noise of the heap.
+  // Keeping a record, or anything else, for each delivery would need more. The heap's noise is 2 MiB.
   expect(heapGrowth).toBeLessThan(2 ** 21 + deliveries * 30);
 });
 

@@ -240,7 +240,7 @@ test("facts that cannot be printed change no outcome", async () => {
   const store = memoryStore({ clock });
   const claim: DeliveryStore["claim"] = async (...call) => ({
     ...(await store.claim(...call)),
-    // As drivers of SQL databases count.
+    // Drivers of SQL databases count in BigInt.
     run: 1n as unknown as number,
   });
   const { receiver, lines } = logging(
@@ -385,7 +385,7 @@ test("the table in docs/logging.md states the level of each outcome", () => {
     codeIn(code).map((name) => [name, level] as const),
   );
   const documented = Object.fromEntries(rows.filter(([name]) => name in levels));
-  // Lines with their own functions.
+  // These two have lines of their own.
   const expected = { ...levels, handler_failed: "error", parked: "error" };
   const none = Object.entries(expected).map(([name, level = "none"]) => [name, level]);
   expect(documented).toEqual(Object.fromEntries(none));

@@ -23,7 +23,10 @@ async function put(store: DeliveryStore, key: string, state: "done" | ReleaseReq
   else await store.release(key, { ...request, to: state }, call);
 }
 
-/** The records that a store still has. Removes them, because `forget` is the only call that adds none. */
+/**
+ * Returns the keys whose records the store still has. Removes them, because `forget` is the only call that adds
+ * none.
+ */
 async function stillThere(store: DeliveryStore, keys: readonly string[]): Promise<string[]> {
   const there: string[] = [];
   for (const key of keys) if (await store.forget(key, call)) there.push(key);
@@ -62,7 +65,7 @@ describe("a full memory store", () => {
   test("evicts the oldest of a state first", async () => {
     const { store } = make(3);
     for (const key of ["first", "second", "third"]) await put(store, key, "done");
-    // Completed again, so it is now the newest.
+    // Completing it again makes it the newest.
     await store.complete("first", { token: "first", leaseMs, retainMs }, call);
     await claim(store, "newcomer");
     expect(await stillThere(store, ["first", "second", "third"])).toEqual(["first", "third"]);

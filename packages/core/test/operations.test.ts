@@ -25,7 +25,7 @@ import {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const eventId: ReceiverOptions["eventId"] = ({ id }) => id as string | undefined;
-/** Collects the timers that `during` starts, and no others of this process. */
+/** Records the timers that `during` starts, and no others of this process. */
 function ownTimers() {
   const timers: NodeJS.Timeout[] = [];
   const context = new AsyncLocalStorage<NodeJS.Timeout[]>();
@@ -39,7 +39,7 @@ function ownTimers() {
     const spy = vi.spyOn(globalThis, name).mockImplementation(counting);
     onTestFinished(() => spy.mockRestore());
   }
-  // A timer keeps `hasRef` when it is cleared.
+  // A cleared timer still returns true from `hasRef`.
   const clears = (["clearTimeout", "clearInterval"] as const).map((name) => {
     const spy = vi.spyOn(globalThis, name);
     onTestFinished(() => spy.mockRestore());
@@ -49,7 +49,7 @@ function ownTimers() {
     clears.some(({ mock }) => mock.calls.some(([one]) => one === timer));
   return {
     during: (work: () => Promise<void>) => context.run(timers, work),
-    /** How many keep the process alive now. */
+    /** The number of timers that keep the process alive. */
     keeping: () => timers.filter((timer) => timer.hasRef() && !isCleared(timer)).length,
   };
 }
@@ -349,7 +349,7 @@ describe("drain", () => {
     await clock.advance(1);
     expect(left).toEqual([2]);
 
-    // It does not stop the runs: a later drain counts those still pending.
+    // `drain` does not stop the runs: a later one counts those still pending.
     works[0]?.open();
     await settled();
     const later = draining(receiver, 0);

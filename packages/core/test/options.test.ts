@@ -51,7 +51,7 @@ const keys = (count: number) => Array.from({ length: count }, (_, id) => `key ${
 const keyed = (...ids: unknown[]) => ids.map((id, at) => ({ id, key: `key ${at}` }));
 const expiring = (expiresAt: unknown) => [{ id: "a", key: "x", expiresAt }];
 
-/** The mistake, the options and the text, which begins with the name of the option. */
+/** Rows of a problem, the options, and the text, which begins with the name of the option. */
 type Refused = readonly (readonly [string, object, string])[];
 
 const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
@@ -194,7 +194,7 @@ describe.each(Object.entries(refused))("a receiver is refused as %s for", (code,
     const [home = ""] = manifest.homepage.split("/tree/");
     const link = ` ${home}/blob/main/docs/configuration-errors.md#${code}`;
     expect(error.message.endsWith(link)).toBe(true);
-    // Logged lines are cut to 500 characters, and all but ASCII is escaped.
+    // Logged lines are cut to 500 characters, and everything except ASCII is escaped.
     expect(error.message).toMatch(/^[ -~]{1,450}$/);
     expect(error.message).not.toMatch(/whsec_\w|do_not_show/);
   });
@@ -255,7 +255,7 @@ test("the limits themselves are allowed, and undefined means the default", () =>
     { secret: [{ id: "a", key: "inner spaces are a key's own business", expiresAt: undefined }] },
     { on: { constructor: () => {}, "email.*": () => {}, "*": () => {}, "a.b.*": () => {} } },
     { dedupeBy: "event", eventId: () => "evt" },
-    // The defaults of the other durations follow these.
+    // The defaults of the other durations depend on these.
     { leaseMs: 10_000 },
     { leaseMs: 3_600_000 },
     { maxRunMs: 2_000_000_000 },

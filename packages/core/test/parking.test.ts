@@ -392,7 +392,7 @@ describe("maxRuns", () => {
     const store = memoryStore({ clock });
     const runs: unknown[] = [];
     for (const _ of ["first", "second"]) {
-      // Its own clock stands still, so nothing extends the lease, as if the process had ended.
+      // This receiver's clock stands still, so nothing extends the lease, as if the process had ended.
       const dying = gated({ store, maxRuns: 2, onParked });
       void send(dying.receiver);
       await settled();

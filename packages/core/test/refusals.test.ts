@@ -79,7 +79,7 @@ test.each<[string, (headers: Headers) => DeliveryHeaders]>([
   expect(outcome.eventId).toBeUndefined();
 });
 
-/** One byte for each character. */
+/** Encodes each character as one byte. */
 const bytes = (text: string) => Buffer.from(text, "latin1");
 
 const bom = "\xef\xbb\xbf";

@@ -53,6 +53,6 @@ test("the key of a record keeps no more of its hash than its 32 digits", () => {
   };
   const before = heapInUse();
   for (const index of keys.keys()) keys[index] = fingerprint(`dlv_${index}`);
-  // 32 digits and the header of a string take 48 bytes, a slice of 64 digits takes 112.
+  // A string of 32 digits and its header need 48 bytes; a slice of 64 digits needs 112.
   expect((heapInUse() - before) / keys.length).toBeLessThan(72);
 });

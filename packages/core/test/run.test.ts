@@ -112,7 +112,7 @@ describe("an ordinary run", () => {
   test("awaits a thenable once, although it settles twice and its then returns nothing", async () => {
     let calls = 0;
     const query = {
-      // As query builders do.
+      // Query builders are thenable too.
       // oxlint-disable-next-line unicorn/no-thenable
       then(resolve: () => void) {
         calls += 1;
@@ -348,7 +348,7 @@ describe("a complete that fails", () => {
     await clock.advance(second);
     expect(clock.timers).toBe(0);
     const completions = calls.filter(({ operation }) => operation === "complete").length;
-    // The pauses are at most 0.5, 1, 2, 4, 8, 8 … s, and at least half of that.
+    // The pauses are at most 0.5, 1, 2, 4, 8, 8 … s, and at least half of each.
     expect(completions).toBeGreaterThanOrEqual(7);
     expect(completions).toBeLessThanOrEqual(11);
     expect(await send(receiver)).toMatchObject({ code: "processed", run: 2 });
@@ -610,7 +610,7 @@ describe("a handler", () => {
   });
 
   test.each<[string, () => unknown]>([
-    // Generators without a yield, which users write by mistake.
+    // Users write generators without a yield by mistake.
     ["an async generator", async function* () {}],
     ["a generator", function* () {}],
     ["an iterator", () => [1].values()],

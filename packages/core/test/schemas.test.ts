@@ -104,7 +104,7 @@ describe.each(moments)("a schema that returns %s", (when) => {
     const { receiver, lines, operations } = timed({ events: rejecting, onParked });
     expect(await send(receiver)).toMatchObject({ code: "event_invalid", run: 1 });
     expect(operations()).toEqual(["claim", "release failed"]);
-    // The errors of handlers would be lines too.
+    // An error of the handler would be logged too.
     expect({ lines: lines.length, errors }).toEqual({ lines: 1, errors: [] });
     expect(await send(receiver)).toMatchObject({ code: "event_invalid", run: 2 });
   });

@@ -14,7 +14,7 @@ import { never, observed, pause, send, timed, type Observed } from "./support.js
 
 const tried = vi.hoisted((): string[] => []);
 
-// Only here a test can see which keys were compared: trying all of them leaves no trace outside.
+// Comparing all keys leaves no trace outside, so the test must observe the comparison itself.
 vi.mock(import("../src/crypto/hmac-node.js"), async (original) => {
   const { importKey, ...rest } = await original();
   return {

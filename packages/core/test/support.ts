@@ -113,7 +113,7 @@ export function gated(options: Partial<ReceiverOptions> = {}, faults?: Faults) {
   };
 }
 
-/** A function that throws this. */
+/** Returns a function that throws `error`. */
 export const throwing = (error: unknown) => (): never => {
   throw error;
 };
@@ -124,7 +124,7 @@ export const bothWays = (thrown: unknown): [string, () => never | Promise<never>
   ["rejects", () => Promise.reject(thrown)],
 ];
 
-/** A handler that throws "no" in every run but this one. */
+/** Returns a handler that throws "no" in every run but this one. */
 export const failsUnlessRun =
   (wanted: number) =>
   (_: unknown, { run }: DeliveryContext): void => {
@@ -189,7 +189,7 @@ export const operationsOf = (calls: readonly NotedCall[]): string[] =>
 export const pause = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => clock.after(ms, resolve));
 
-/** A promise that never settles. */
+/** Returns a promise that never settles. */
 export const never = (): Promise<never> => new Promise(() => {});
 
 /** The store grants each claim, but the result of the first one is lost. */

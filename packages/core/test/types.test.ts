@@ -21,7 +21,7 @@ import {
 } from "../src/index.js";
 import { send } from "./support.js";
 
-// tsc checks these tests; running them too keeps their code correct.
+// tsc checks these tests. Running them too keeps their code correct.
 
 const events = {
   "email.sent": z.object({ type: z.literal("email.sent"), count: z.string().transform(Number) }),

@@ -13,7 +13,7 @@ export interface EmailData {
   readonly subject?: string | undefined;
   readonly from?: string | undefined;
   readonly recipients?: { readonly to?: string[] | undefined } | undefined;
-  /** ISO 8601, UTC. */
+  /** The time of creation, ISO 8601 in UTC. */
   readonly created_at?: string | undefined;
 }
 

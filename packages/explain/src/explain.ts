@@ -6,40 +6,48 @@ import { search } from "./search/search.js";
 export interface ExplainRequest {
   /** The exact bytes of the body. */
   readonly body: Uint8Array;
-  /** The `X-SVC-Signature` value to explain: the one that arrived or that code computed. Undefined if it is absent. */
+  /**
+   * The `X-SVC-Signature` value to explain: the one that arrived or that code computed. Undefined if it is
+   * absent.
+   */
   readonly signature: string | undefined;
-  /** The current secret, or several that are valid. The first one makes the signature that `first_difference` shows. */
+  /** The current secret, or several that are valid. `first_difference` shows the signature of the first one. */
   readonly secrets: SecretKey | readonly SecretKey[];
-  /** Secrets that were replaced. A value that one of them made is the mistake `old_secret`. Default: none. */
+  /**
+   * The secrets that were replaced. A value signed with one of them is the mistake `old_secret`. Default: none.
+   */
   readonly previousSecrets?: readonly SecretKey[] | undefined;
-  /** Secrets of other endpoints. A value that one of them made is the mistake `other_secret`. Default: none. */
+  /**
+   * The secrets of other endpoints. A value signed with one of them is the mistake `other_secret`. Default:
+   * none.
+   */
   readonly otherSecrets?: readonly SecretKey[] | undefined;
 }
 
-/** Why a signature differs from the right one. It contains no secret. */
+/** The reason why a signature differs from the right one. It contains no secret. */
 export interface Explanation {
   /**
-   * `same`: exactly the signature of the body with a current secret. `known_mistake`: `mistake` names
-   * the cause. `unknown`: no known mistake makes this value.
+   * `same`: exactly the signature of the body with a current secret. `known_mistake`: `mistake` names the
+   * cause. `unknown`: no known mistake produces this value.
    */
   readonly verdict: "same" | "known_mistake" | "unknown";
   /** The cause. Present if the verdict is `known_mistake`. */
   readonly mistake?: Mistake;
-  /** Names the values to compare by eye. Present if the verdict is `unknown`. */
+  /** The next step: values to compare by eye. Present if the verdict is `unknown`. */
   readonly next_step?: string;
-  /** Present unless the verdict is `same`. */
+  /** The first difference from the right signature. Present unless the verdict is `same`. */
   readonly first_difference?: FirstDifference;
-  /** Present if the mistake changed the body. */
+  /** The first difference from the body. Present if the mistake changed the body. */
   readonly body_difference?: BodyDifference;
   /**
-   * The comparisons made before the verdict: the ids of mistakes, and `combinations` of two of them. The
-   * latter is absent if the body has more than 16,384 bytes, or if there were more than 10,000.
-   * Mistakes that change the body are absent if it has more than 4 MiB.
+   * The mistakes that were checked before the verdict: their ids, and `combinations` of two of them. The latter
+   * is absent if the body has more than 16,384 bytes, or if there were more than 10,000. Mistakes that change
+   * the body are absent if it has more than 4 MiB.
    */
   readonly checked: readonly (MistakeId | "combinations")[];
 }
 
-/** The first position at which the value and the right signature differ. */
+/** The first difference between the value and the right signature. */
 export interface FirstDifference {
   /** The position, in UTF-16 units from 0. */
   readonly at: number;
@@ -49,17 +57,17 @@ export interface FirstDifference {
   readonly yours: string;
 }
 
-/** The first position at which the signed bytes and the body differ. */
+/** The first difference between the bytes that were signed and the body. */
 export interface BodyDifference {
   /** The length of the bytes that were signed in place of the body. */
   readonly bytes: number;
-  /** The position of the first byte that differs, from 0; of its character, if the body is UTF-8. */
+  /** The position of the first byte that differs, from 0. If the body is UTF-8, that of its character. */
   readonly at: number;
-  /** The bytes before that position, which are the same in both: at most 15, as text. */
+  /** The text before that position, which both share: at most 15 bytes. */
   readonly before: string;
   /** The body from that position on: at most 64 bytes, as text. */
   readonly body: string;
-  /** The signed bytes from that position on. */
+  /** The bytes that were signed instead: at most 64, as text. */
   readonly yours: string;
 }
 
@@ -90,14 +98,14 @@ export interface BodyDifference {
  * ```
  */
 export async function explain(request: ExplainRequest): Promise<Explanation> {
-  // JavaScript callers may pass text, whose bytes may differ from those that were received. The tag is
-  // checked, not the class: edge runtimes and test environments have several `Uint8Array` classes.
+  // JavaScript callers may pass text, whose bytes may differ from those that were received. The tag is checked,
+  // not the class: edge runtimes and test environments have several `Uint8Array` classes.
   assertValid(
     Object.prototype.toString.call(request.body) === "[object Uint8Array]",
     "body",
     "`body` must be the bytes that were received, as a Uint8Array or a Buffer.",
   );
-  // A copy, because the caller may reuse the bytes while this function awaits.
+  // The bytes are copied, because the caller may reuse them while this function awaits.
   const body = new Uint8Array(request.body);
   const signature = request.signature ?? "";
   const secrets = isList(request.secrets) ? request.secrets : [request.secrets];
@@ -157,7 +165,7 @@ function bodyDifference(body: Uint8Array, yours: Uint8Array): BodyDifference {
 const textOf = (bytes: Uint8Array, from: number, to: number) =>
   new TextDecoder().decode(bytes.subarray(from, to));
 
-/** The start of the UTF-8 sequence around a position. */
+/** Returns the start of the UTF-8 sequence around a position. */
 function startOfCharacter(bytes: Uint8Array, at: number): number {
   let start = at;
   while (start > at - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;

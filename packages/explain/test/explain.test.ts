@@ -17,7 +17,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { explain, type MistakeId } from "../src/index.js";
 import { mistakes } from "../src/mistakes.js";
 
-// Every wrong signature is made here with node:crypto, as mistaken code would make it.
+// The tests sign with node:crypto, as mistaken code would.
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
@@ -146,7 +146,7 @@ describe("a right signature", () => {
         expect(verdict === "same").toBe(Buffer.compare(body, other) === 0);
         expect((await explained(other, signature)).verdict).toBe("same");
       }),
-      // An unknown value takes thousands of digests.
+      // An unknown value needs thousands of digests.
       { numRuns: sized(5, 15) },
     );
   });
@@ -195,7 +195,7 @@ describe("a mistake that the body already had", () => {
   });
   type Form = typeof forms extends fc.Arbitrary<infer One> ? One : never;
 
-  /** Python's layout. Strings have no line ends, which JSON escapes. */
+  /** Formats JSON in Python's layout. Strings contain no line ends, because JSON escapes them. */
   const spaceOut = (json: string) =>
     JSON.stringify(JSON.parse(json), null, 1).replaceAll(/(,?)\n */g, (_, comma: string) =>
       comma === "" ? "" : ", ",
@@ -221,7 +221,7 @@ describe("a mistake that the body already had", () => {
     return text + end;
   }
 
-  /** The mistakes that are part of a text. */
+  /** Returns the mistakes that are part of a text. */
   function partsOf(text: string): readonly MistakeId[] {
     const json = JSON.stringify(JSON.parse(text));
     const bare = text.trim();
@@ -243,7 +243,7 @@ describe("a mistake that the body already had", () => {
     await fc.assert(
       fc.asyncProperty(values, forms, forms, async (value, bodyForm, signedForm) => {
         const body = written(value, bodyForm);
-        // Sorted keys cannot get their order back.
+        // The original order of sorted keys cannot be restored.
         const isSorted = bodyForm.isSorted || signedForm.isSorted;
         const other = written(value, { ...signedForm, isSorted });
         const { verdict, mistake } = await explained(body, signed(other));
@@ -429,7 +429,7 @@ test("explains the bytes at the time of the call", async () => {
 });
 
 describe("where WebCrypto computes a digest without a turn of the event loop", () => {
-  /** How often the event loop turns, and the most digests between two turns. */
+  /** Returns how often the event loop turns, and the maximum number of digests between two turns. */
   async function turnsOf(body: string) {
     const counts = { turns: 0, digests: 0, most: 0, isDone: false };
     const compute = () => {

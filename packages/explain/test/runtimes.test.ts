@@ -10,7 +10,7 @@ import { verdicts } from "./verdicts.js";
 
 const require = createRequire(import.meta.url);
 
-// Without Node's HMAC, and with nothing else of Node.
+// The bundle has neither Node's HMAC nor anything else of Node.
 const code = await bundled(fileURLToPath(new URL("verdicts.ts", import.meta.url)), "browser");
 const cwd = outsideDirectory();
 const program = join(cwd, "verdicts.mjs");

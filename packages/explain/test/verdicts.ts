@@ -1,7 +1,10 @@
 import { sign } from "@svc-webhooks/core";
 import { explain } from "@svc-webhooks/explain";
 
-/** The verdicts on signatures of a replaced secret, of JSON that was parsed and serialised again, and of nothing known. */
+/**
+ * Returns the verdicts on signatures of a replaced secret, of JSON that was parsed and serialised again, and of
+ * no known mistake.
+ */
 export async function verdicts(): Promise<readonly string[]> {
   const body = new TextEncoder().encode('{ "type": "email.sent" }');
   const signatures = [

@@ -6,7 +6,7 @@ const fix =
   "express.json({ verify: (req, _res, bytes) => { req.rawBody = bytes; } })";
 
 /**
- * Mounts a receiver in Express 4 or 5: `app.post("/webhooks", webhooks(receiver))`. Takes the bytes
+ * Mounts a receiver in Express 4 or 5: `app.post("/webhooks", webhooks(receiver))`. Reads the bytes
  * from `req.body` (`express.raw()`), `req.rawBody` or the unread stream, responds to every request and
  * never calls `next()`.
  *
@@ -31,6 +31,6 @@ const fix =
  */
 export const webhooks: (
   receiver: Pick<Receiver, "receive">,
-  // Without it, `app.post(path, webhooks)` compiles, because the types of Express accept it as an error handler.
+  // Without this parameter, `app.post(path, webhooks)` compiles: Express assumes an error handler.
   nothing?: undefined,
 ) => NodeHandler = (receiver) => nodeWebhooks(receiver, { fix });

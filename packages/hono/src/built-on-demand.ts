@@ -3,9 +3,9 @@ import type { Context } from "hono";
 import { checked, type Receives } from "./mounted.js";
 
 /**
- * Calls `make` for the first delivery with a well-formed signature and reuses the receiver that it
- * returns. Until then a stand-in rejects what can be rejected without the body, and reports an error of
- * `make` as `misconfigured`.
+ * Calls `make` for the first delivery with a well-formed signature and reuses the receiver that it returns.
+ * Until then, a stand-in rejects requests that need no body to be rejected, and reports an error of `make` as
+ * `misconfigured`.
  */
 export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Receives {
   let receiver: Receives | undefined;
@@ -31,7 +31,7 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
       // The real body stays unread: its limit is unknown, and 413 would lose the event.
       return new Uint8Array();
     }
-    // This error stops the stand-in without a logged line.
+    // This error stops the stand-in without logging a line.
     throw new BodyError("aborted");
   };
 

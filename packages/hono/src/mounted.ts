@@ -17,9 +17,12 @@ export type Mounted<Source> = Source extends Receives
       ? Source
       : "webhooks() takes a receiver or a function that returns one.";
 
-/** Rejects what JavaScript can still pass, for example a promise of a receiver or nothing. */
+/**
+ * Returns the receiver. Rejects other values that JavaScript can still pass, such as a promise of a receiver or
+ * undefined.
+ */
 export function checked(value: unknown): Receives {
-  // Nothing awaits this promise; its rejection must not end the process.
+  // This promise is never awaited, and its rejection must not end the process.
   if (value instanceof Promise) value.catch(() => {});
   assertReceiver(value);
   return value;

@@ -31,14 +31,14 @@ const middlewareOf =
 
 const failing = (work: Promise<unknown>) => work.catch(() => {});
 
-/** A delivery that is not a duplicate of others. */
+/** Returns a delivery that is not a duplicate of others. */
 const another = (deliveryId: string, type?: string) =>
   signedInit(eventBody(type), { "x-svc-delivery-id": deliveryId });
 
 const malformed = initOf(unsigned(eventBody(), { "x-svc-signature": "sha256=0" }));
 const encoded = await signedInit(eventBody(), { "content-encoding": "gzip" });
 
-/** The lines that receivers without a `log` option print. */
+/** Returns the lines that receivers without a `log` option print. */
 function printed(): readonly string[] {
   const lines: string[] = [];
   const print = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(line));
@@ -126,7 +126,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       const response = await ask(await signedInit(eventBody(), { "accept-encoding": "gzip" }));
       expect(response.status).toBe(200);
       expect(response.headers.get("content-encoding")).toBe("gzip");
-      // Clients decompress what arrives over HTTP.
+      // Clients decompress bodies that arrive over HTTP.
       const inflated =
         host === "in process"
           ? new Response(response.body?.pipeThrough(new DecompressionStream("gzip")))
@@ -384,7 +384,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
         '{"error":{"code":"misconfigured","message":"misconfigured"}}',
       );
       expect(await codeFor(await signedInit())).toBe("misconfigured");
-      // The second one is within a minute of the first.
+      // The second line would come within a minute of the first.
       expect(lines).toEqual([
         unverified,
         "svc-webhooks default: misconfigured: The function passed to webhooks() failed: the binding SECRET is missing\\u{a}forged line",
@@ -456,7 +456,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
 });
 
 describe("the execution context", () => {
-  /** As on Workers, its methods fail when they are called on another `this`. */
+  /** An execution context whose methods fail on another `this`, as on Workers. */
   class WorkerContext {
     readonly props = {};
     readonly works: Promise<unknown>[] = [];

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 
 let finished = false;
 
-/** The handler outlives the response; whether it finishes depends only on `waitUntil`. */
+/** The handler outlives the response. Whether it finishes depends only on `waitUntil`. */
 const receiver = createReceiver({
   secret: "whsec_test",
   handlerTimeoutMs: 1,

@@ -113,7 +113,7 @@ describe("the handlers", () => {
   });
 
   test("have the types that Next.js expects of a route's handlers", () => {
-    // As in `.next/types/validator.ts`, which `next build` writes.
+    // This is the type in `.next/types/validator.ts`, which `next build` writes.
     type Expected<Params> = (
       request: NextRequest,
       context: { params: Promise<Params> },
@@ -130,7 +130,7 @@ describe("the handlers", () => {
 });
 
 describe("after()", () => {
-  /** A receiver whose handler outlives its response, until `finished` is opened. */
+  /** Returns a receiver whose handler outlives its response, until `finished` is opened. */
   function slow() {
     const finished = gate();
     const observed = observedReceiver({ handlerTimeoutMs: 1, on: { "*": () => finished.opened } });

@@ -12,7 +12,7 @@ const fix =
   "export const config = { api: { bodyParser: false } } from the page itself; " +
   "if the body was cut, raise experimental.proxyClientMaxBodySize in next.config";
 
-/** Serves a page; `touch` does what Next.js or a wrapper does to the request first. */
+/** Serves a page. `touch` changes the request first, as Next.js or a wrapper does. */
 async function serve(touch: (request: TouchedRequest) => unknown) {
   const observed = observedReceiver();
   const page = webhooks(observed.receiver);
@@ -53,7 +53,7 @@ test("a page has the type of a Next.js API handler", () => {
   expectTypeOf(page).toExtend<NextApiHandler>();
   const handler: NextApiHandler<{ anything: string }> = page;
   expect(handler).toBe(page);
-  // Proves that these types resolve and are not `any`.
+  // This proves that the types resolve and are not `any`.
   expectTypeOf<NextApiRequest>().toExtend<IncomingMessage>();
   expectTypeOf<NextApiResponse>().toExtend<ServerResponse>();
   expectTypeOf<NextApiHandler>().not.toBeAny();

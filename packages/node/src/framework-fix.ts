@@ -18,7 +18,7 @@ const fixes = {
  */
 export function frameworkFix(): string | undefined {
   const { stackTraceLimit } = Error;
-  // The receiver alone has more frames than the default of 10.
+  // The receiver alone uses more frames than the default of 10.
   Error.stackTraceLimit = 30;
   let stack = "";
   try {
@@ -26,7 +26,7 @@ export function frameworkFix(): string | undefined {
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
-  // A dot for each separator, because Windows has another.
+  // The dots stand for separators, because Windows has another one.
   return Object.entries(fixes).find(([name]) =>
     new RegExp(`node_modules.${name}.`).test(stack),
   )?.[1];

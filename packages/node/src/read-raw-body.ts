@@ -7,25 +7,31 @@ import { frameworkFix } from "./framework-fix.js";
 interface TouchedRequest extends IncomingMessage {
   readonly body?: unknown;
   readonly rawBody?: unknown;
-  /** Deprecated in `node:http`, and the only sign of a reset stream in `node:http2`. */
+  /**
+   * Whether the request was aborted. Deprecated in `node:http`, but the only sign of a reset stream in
+   * `node:http2`.
+   */
   readonly aborted: boolean;
 }
 
-/** The reading of one stream. */
+/** The state of reading one stream. */
 export interface Reading {
-  /** Releases what has been read and rejects with `aborted`. Set once the reading has begun; does nothing after its end. */
+  /**
+   * Releases the bytes read so far and rejects with `aborted`. Set once the reading has begun; has no effect
+   * after its end.
+   */
   stop?: () => void;
 }
 
 /**
- * Resolves to the exact bytes of a request: those that middleware kept in `req.body` or
- * `req.rawBody`, otherwise those of the stream if nothing has read it, even if `req.body` is set.
+ * Resolves to the exact bytes of a request: those that middleware kept in `req.body` or `req.rawBody`,
+ * otherwise those of the stream if nothing has read it, even if `req.body` is set.
  *
  * @param limit in bytes; reading stops as soon as more have arrived
- * @param call what a receiver passes to its body reader: once `call.signal` is aborted, or if it
- *   is already, the reading ends and what was read is released; default: never
- * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for
- *   every 64 bytes), `aborted` (the client disconnected, or the signal), `body_unavailable`
+ * @param call the second argument of a receiver's body reader: once `call.signal` is aborted, or if it is
+ *   already, the reading ends and the bytes are released; default: never
+ * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for every 64
+ *   bytes), `aborted` (the client disconnected, or the signal), `body_unavailable`
  *
  * @example
  * ```ts
@@ -51,7 +57,7 @@ export async function readRawBody(
   limit: number,
   call?: DeadlineCall,
 ): Promise<Uint8Array> {
-  // The stream emits no further events.
+  // The destroyed request emits no further event.
   if (call?.signal.aborted) throw new BodyError("aborted");
   const reading: Reading = {};
   call?.signal.addEventListener("abort", () => reading.stop?.(), { once: true });
@@ -59,8 +65,8 @@ export async function readRawBody(
 }
 
 /**
- * {@link readRawBody}, stopped without a signal: creating and watching one took 4.7 µs per request. Bytes
- * that are known already are returned, and what prevents the reading is thrown: an `async` function would
+ * Reads like {@link readRawBody}, but is stopped without a signal: creating and watching one took 4.7 µs per
+ * request. Returns known bytes synchronously, and throws if the body cannot be read: an `async` function would
  * add a promise to each request.
  */
 export function readBody(
@@ -119,15 +125,15 @@ function readStream(
     try {
       listeners["end"]?.();
     } catch (error) {
-      // There was not enough memory to join the pieces.
+      // The memory did not suffice to join the pieces.
       fail(error);
     }
   };
   // raw-body uses only these three methods of a stream.
   const body = getRawBody(guard as unknown as NodeJS.ReadableStream, { limit });
-  // `once` would create a wrapper for each listener. None of them does anything after the end.
+  // `once` would make a wrapper for each listener; none has an effect after the end.
   request.on("data", take).on("end", end).on("error", abort).on("close", abort);
-  // Middleware may have paused it.
+  // Middleware may have paused the request.
   request.resume();
   return body.catch((error: Error & { readonly type?: string }) => {
     // The rest is read and discarded; otherwise the connection could not be reused.

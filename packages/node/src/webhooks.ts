@@ -10,14 +10,16 @@ import {
 } from "@svc-webhooks/core";
 import { readBody, type Reading } from "./read-raw-body.js";
 
-/** Handles a request of `node:http`, of the compatibility API of `node:http2`, or of a framework built on them. Rejects only
- * with ReceiverConfigError `invalid_option`, if `request` is of another kind. */
+/**
+ * Handles a request of `node:http`, of the compatibility API of `node:http2`, or of a framework built on them.
+ * Rejects only with ReceiverConfigError `invalid_option`, if `request` is of another kind.
+ */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface NodeOptions {
   /**
-   * The advice in the logged line of `body_unavailable`. Adapters built on this one pass their
-   * framework's fix. Default: to let the receiver read the request first. Errors: `invalid_option`.
+   * The advice in the logged line of `body_unavailable`. Adapters built on this one pass their framework's fix.
+   * Default: advice to let the receiver read the request first. Errors: `invalid_option`.
    */
   readonly fix?: string | undefined;
 }
@@ -61,7 +63,7 @@ export function webhooks(
       "`request` must be a raw one of node:http, and `response` too.",
     );
     const reading: Reading = {};
-    // It is a getter, so it is read once.
+    // `headers` is a getter, so it is read once.
     const { headers } = request;
     try {
       const outcome = await receiver.receive({
@@ -71,7 +73,7 @@ export function webhooks(
         fix,
       });
       const isLate = outcome.code === "body_timeout";
-      // The response may have to wait for earlier ones of its connection.
+      // The response may have to wait for earlier ones on its connection.
       if (isLate) reading.stop?.();
       // HTTP/2 has no such header.
       send(
@@ -91,17 +93,17 @@ export function webhooks(
 function send(response: ServerResponse, outcome: Outcome, framing: Record<string, string>): void {
   // The client disconnected, or timeout middleware has already responded.
   if (response.headersSent || response.destroyed) return;
-  // The headers are built for each response, because a wrapped receiver may change any part of an outcome.
+  // The response is built each time: a wrapped receiver may change any part of an outcome.
   const { status, headers, body } = answer(outcome);
   framing["Content-Length"] = String(Buffer.byteLength(body));
-  // Node iterates more slowly over an object that a spread has created.
+  // A spread creates an object that Node walks over more slowly.
   response.writeHead(status, Object.assign(framing, headers)).end(body);
 }
 
 /**
- * Ends what waits for the rest of a body: on HTTP/2 the stream, on HTTP/1 the connection of a late
- * body. Elsewhere on HTTP/1 the rest is read and discarded, so the connection can be reused; the server's
- * `requestTimeout` ends a body that does not.
+ * Stops waiting for the rest of a body: closes the stream on HTTP/2, and on HTTP/1 the connection of a late
+ * body. Otherwise HTTP/1 reads and discards the rest, so that the connection can be reused; the server's
+ * `requestTimeout` ends a body that never completes.
  */
 function stopWaiting(request: IncomingMessage, response: ServerResponse, isLate: boolean): void {
   const { stream } = request as IncomingMessage & Partial<Http2Request>;

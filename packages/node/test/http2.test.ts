@@ -48,7 +48,7 @@ async function serve(
 async function replyOf(stream: ClientHttp2Stream) {
   const [[headers], text] = await Promise.all([
     once(stream, "response") as Promise<[IncomingHttpHeaders]>,
-    // Rejects if the stream is reset before the response ends.
+    // This rejects if the stream is reset before the response ends.
     streamToText(stream),
     once(stream, "close"),
   ]);
@@ -108,7 +108,7 @@ test.each([
   async (_what, code, refused, before) => {
     const { post } = await serve({ maxBodyBytes: 1_000 }, before);
     const stream = post(refused);
-    // Whether the end of the response came before the end of the stream.
+    // The gate opens with whether the response ended before the stream.
     const whole = gate<boolean>();
     stream.once("aborted", () => whole.open(stream.readableEnded));
     const reply = replyOf(stream);

@@ -13,7 +13,7 @@ import { collectGarbage } from "./collect-garbage.js";
 type Touch = (request: TouchedRequest) => unknown;
 
 interface Reading {
-  /** The middleware that runs before the request is read. */
+  /** Middleware that runs before the request is read. */
   readonly touch?: Touch;
   readonly body?: string;
   readonly chunked?: boolean;
@@ -21,7 +21,7 @@ interface Reading {
   readonly call?: DeadlineCall;
 }
 
-/** The text that was read, or the error's code and hint. */
+/** Resolves to the text that was read, or the error's code and hint. */
 const resultOf = (reading: Promise<Uint8Array>): Promise<unknown> =>
   reading.then(
     (bytes) => Buffer.from(bytes).toString(),
@@ -43,7 +43,7 @@ async function read(reading: Reading = {}) {
   return result.opened;
 }
 
-/** A request without a socket, as test injectors and serverless bridges create it. */
+/** Returns a request without a socket, as test injectors and serverless bridges create it. */
 const bridged = (options: { readonly objectMode?: boolean } = {}) =>
   new Readable({ ...options, read: () => {} }) as unknown as Readable & IncomingMessage;
 
@@ -181,7 +181,7 @@ test.each<[string, string, number, (request: Readable, deadline: AbortController
   await settled();
   collectGarbage();
   expect(pieces.filter((piece) => piece.deref() !== undefined)).toEqual([]);
-  // The request and the promise stay referenced, as by a keep-alive connection and a report.
+  // The request and the promise stay referenced, as they would by a keep-alive connection and a report.
   expect([request.readableLength, reading]).toEqual([0, expect.any(Promise)]);
 });
 

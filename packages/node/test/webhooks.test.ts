@@ -67,7 +67,7 @@ test("builds each response from the outcome that a wrapped receiver returns", as
   let status: number;
   const port = await listen(
     webhooks({
-      // As a wrapper does for a sender that expects another status.
+      // A wrapper changes the status for a sender that expects another one.
       receive: async (delivery) => Object.assign(await receiver.receive(delivery), { status }),
     }),
   );
@@ -78,14 +78,14 @@ test("builds each response from the outcome that a wrapped receiver returns", as
 });
 
 describe.each(platforms)("on $name", ({ mount }) => {
-  /** The `console.error` lines of the adapter. */
+  /** Returns the `console.error` lines of the adapter. */
   function printed(): readonly unknown[][] {
     const print = vi.spyOn(console, "error").mockReturnValue();
     onTestFinished(() => print.mockRestore());
     return print.mock.calls;
   }
 
-  /** A receiver whose handler opens `started` and waits for `finish`. */
+  /** Returns a receiver whose handler opens `started` and waits for `finish`. */
   function waitingReceiver() {
     const [started, finish] = [gate(), gate()];
     const handler = () => {
@@ -173,7 +173,7 @@ describe.each(platforms)("on $name", ({ mount }) => {
   });
 
   describe("a body that does not arrive in time", () => {
-    /** Begins to send a body of which nothing but the first piece arrives. */
+    /** Begins to send a body of which only the first piece arrives. */
     async function stalled(middleware: Middleware, before = "") {
       const clock = fakeClock();
       const [reading, closed] = [gate(), gate()];

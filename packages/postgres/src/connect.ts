@@ -11,10 +11,10 @@ const has = (value: unknown, ...members: readonly string[]): boolean =>
   members.every((member) => member in value);
 
 /**
- * The database over a driver of which the store reaches each connection; undefined for any other client.
+ * Returns the database of a driver whose connections the store can reach; undefined for any other client.
  *
- * @throws ReceiverConfigError `invalid_option` if `client` is one connection of a driver: the transactions
- *   of deliveries that are processed at the same time would mix
+ * @throws ReceiverConfigError `invalid_option` if `client` is one connection of a driver: the transactions of
+ *   deliveries that are processed at the same time would mix
  */
 export function driverOf(client: unknown): Database<unknown> | undefined {
   // Other clients that copy its interface have no `subscribe`, and their queries differ.
@@ -25,7 +25,7 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
     );
   }
   if (has(client, "connect", "totalCount")) return overPg(client as PgPool);
-  // This is a client of pg, possibly one that a pool has lent. PGlite has no `connect`.
+  // This is a client of pg, possibly one that a pool has lent. PGlite is not one.
   if (has(client, "connect", "query")) {
     throw invalid(
       "`db` is a single client of pg, whose transactions would mix. Pass a Pool: new Pool({ connectionString }).",
@@ -34,7 +34,11 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
   return undefined;
 }
 
-/** @throws ReceiverConfigError `invalid_option` if `client` is none of these */
+/**
+ * Returns the database of any accepted client.
+ *
+ * @throws ReceiverConfigError `invalid_option` if `client` is none of these
+ */
 export function connect(client: PostgresClient): Database<unknown> {
   const wrapper = wrapperOf(client);
   if (wrapper) throw invalid(wrapper);
@@ -44,7 +48,7 @@ export function connect(client: PostgresClient): Database<unknown> {
   throw invalid("`db` must be a Pool of pg, the sql of postgres.js or a Database.");
 }
 
-/** The text for a client that needs to be wrapped. */
+/** Returns the text for a client that needs to be wrapped. */
 function wrapperOf(client: PostgresClient): string | undefined {
   if (has(client, "executeQuery", "selectFrom")) {
     return "`db` is a Kysely instance. Wrap it: fromKysely(db, CompiledQuery, pool), without `pool` if it is not over pg.";
@@ -58,6 +62,6 @@ function wrapperOf(client: PostgresClient): string | undefined {
   return undefined;
 }
 
-/** The error of a client that the store does not accept. */
+/** Returns the error for a client that the store does not accept. */
 export const invalid = (text: string): ReceiverConfigError =>
   new ReceiverConfigError("invalid_option", "db", text);

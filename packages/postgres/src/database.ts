@@ -4,8 +4,8 @@ import { assertValid, WebhookError, type StoreCall } from "@svc-webhooks/core";
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Runs one statement, with `$1`, `$2`, … for the values, and resolves to its rows. Rejects with the
- * database's error, or an error whose `cause` is it. Must not be part of anybody's transaction.
+ * Runs one statement, with `$1`, `$2`, … for the values, and resolves to its rows. Rejects with the database's
+ * error, or an error that has it as its `cause`. Must not be part of another transaction.
  *
  * @param call given by the receiver. When its signal is aborted, stop waiting for a connection and throw a
  *   `WebhookError` `not_sent`, or close the connection that does not reply
@@ -16,10 +16,10 @@ export type Query = (
   call?: StoreCall,
 ) => Promise<readonly Row[]>;
 
-/** The only value of the store's own statements. */
+/** Returns the only value of the store's own statements. */
 export const replyOf = (rows: readonly Row[]): string => String(rows[0]?.["reply"]);
 
-/** A client of pg and of those that copy it. */
+/** The client of pg and of packages that copy it. */
 interface Client {
   query(text: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
@@ -29,7 +29,10 @@ export const queryOver =
   async (text, values) =>
     (await client.query(text, [...values])).rows as readonly Row[];
 
-/** The calls that the store makes of a driver or a query builder. `Tx` is passed to your code in a transaction. */
+/**
+ * The part of a driver or a query builder that the store needs. `Tx` is the transaction that your code
+ * receives.
+ */
 export interface Database<Tx> {
   readonly query: Query;
   /**
@@ -44,31 +47,31 @@ export interface Database<Tx> {
     work: (tx: Tx, query: Query) => Promise<Result>,
     options: TransactionOptions,
   ): Promise<Result>;
-  /** For `check()`: problems of the client's settings, one sentence each. */
+  /** Returns problems of the client's settings for `check()`, one sentence each. */
   problems?(): readonly string[];
-  /** How many connections the client may have. Default 10. */
+  /** The number of connections that the client may have. Default 10. */
   readonly connections?: number | undefined;
 }
 
 export interface TransactionOptions {
   /**
-   * A statement without parameters. Run it first in the transaction, if possible together with `begin`.
-   * It identifies the transaction, sets how long the server lets it be idle, and returns the transaction's
-   * id as `reply`, for `select pg_catalog.txid_status($1)` after the commit. A `Database` that does not read it cannot
-   * notice that `work` has ended the transaction.
+   * A statement without parameters. Run it first in the transaction, if possible together with `begin`. It
+   * identifies the transaction, sets how long the server lets it be idle, and returns the transaction's id as
+   * `reply`, for `select pg_catalog.txid_status($1)` after the commit. A `Database` that does not read it
+   * cannot notice that `work` has ended the transaction.
    */
   readonly first: string;
-  /** That time, in milliseconds, for clients that limit transactions themselves. */
+  /** The idle time that `first` sets, in milliseconds, for clients that limit transactions themselves. */
   readonly idleTimeoutMs: number;
   /**
-   * Whether `query` runs one statement, the last of the transaction, which raises an error instead of letting
-   * the commit follow. Then its values are hexadecimal digits, numbers and spaces, and it may be sent in one
-   * message with the commit.
+   * Whether `query` runs only one statement, the last of the transaction, and that statement raises an error
+   * unless the commit may follow. Its values are then hexadecimal digits, numbers and spaces, and it may be
+   * sent in one message with the commit.
    */
   readonly endsWithQuery?: boolean | undefined;
   /**
-   * Aborted when the server has not replied in time to `first` or to the end of the transaction, or the lease has
-   * ended during `work`: close its connection, which may have stopped responding.
+   * Aborted when the server has not replied in time to `first` or to the end of the transaction, or the lease
+   * has ended during `work`. Close the connection then: it may have stopped responding.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -80,19 +83,21 @@ export const plain: TransactionOptions = {
 };
 
 /**
- * @param idleMs the server ends the transaction if it gets no statement for this long: a frozen process
+ * Returns the first statement of a transaction.
+ *
+ * @param idleMs the server ends the transaction if it receives no statement for this long: a frozen process
  *   must not keep rows locked
  * @param run hexadecimal digits and a number
  */
 export const firstStatement = (idleMs: number, run = ""): string =>
   `select pg_catalog.set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), pg_catalog.set_config('svc_webhooks.run', '${run}', true), pg_catalog.txid_current()::pg_catalog.text as reply, pg_catalog.pg_backend_pid() as pid`;
 
-/** A setting that does not exist: to read it is an error. */
+/** A setting that does not exist. Reading it raises an error. */
 const ended = "svc_webhooks.ended_by_work";
 
 /**
- * A statement of two parameters, which fails unless its transaction is that of `firstStatement`, whose run is
- * the third: `work` may have ended it.
+ * Returns a statement of two parameters that fails if `work` has ended its transaction. The third parameter is
+ * the run of `firstStatement`.
  */
 export const unlessEnded = (statement: string): string =>
   statement.replace(
@@ -101,10 +106,14 @@ export const unlessEnded = (statement: string): string =>
       `select case when pg_catalog.current_setting('svc_webhooks.run', true) operator(pg_catalog.=) $3::pg_catalog.text then ${reply} else pg_catalog.current_setting('${ended}') end as reply`,
   );
 
-/** Whether that statement has failed for this reason. */
+/** Returns whether that statement has failed for this reason. */
 export const isEndedByWork = (message: unknown): boolean => String(message).includes(ended);
 
-/** @throws ReceiverConfigError `invalid_option` unless `argument` has this method */
+/**
+ * Asserts that `argument` has a method.
+ *
+ * @throws ReceiverConfigError `invalid_option` if it has not
+ */
 export function assertMethod(argument: unknown, method: string, text: string): void {
   // JavaScript callers may pass anything.
   const found: unknown = (Object(argument) as Readonly<Record<string, unknown>>)[method];
@@ -112,10 +121,10 @@ export function assertMethod(argument: unknown, method: string, text: string): v
 }
 
 /**
- * Rejects unless the server has committed the transaction. After a failed statement that `work` did not
- * await, PostgreSQL answers a commit by rolling back, without an error.
+ * Rejects unless the server has committed the transaction. After a failed statement that `work` did not await,
+ * PostgreSQL responds to a commit by rolling back, without an error.
  *
- * @param id what `first` has returned
+ * @param id the reply of `first`
  */
 export async function assertCommitted(query: Query, id: string): Promise<void> {
   const rows = await query(
@@ -125,7 +134,7 @@ export async function assertCommitted(query: Query, id: string): Promise<void> {
   if (replyOf(rows) !== "committed") throw rolledBack();
 }
 
-/** A transaction whose commit has rolled back. */
+/** Returns the error of a transaction whose commit was rolled back. */
 export const rolledBack = (): WebhookError =>
   new WebhookError(
     "transaction_ended",

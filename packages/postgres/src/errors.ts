@@ -3,10 +3,9 @@ import { isEndedByWork } from "./database.js";
 import { defaultSchema, type Schema } from "./schema/schema.js";
 
 /**
- * `transaction` throws it, code `transaction_lost`, if this run does not own the delivery any more: another
- * run has taken over, the delivery is already completed, or the store has no record of it.
- * Nothing of the transaction was written. Let it reject the handler: the sender's next attempt gets the
- * right response.
+ * Thrown by `transaction`, code `transaction_lost`, if this run does not own the delivery any more: another run
+ * has taken over, the delivery is already completed, or the store has no record of it. Nothing of the
+ * transaction was written. Let it reject the handler: the sender's next attempt gets the right response.
  */
 export class TransactionLost extends WebhookError<"transaction_lost"> {
   override readonly name = "TransactionLost";
@@ -22,7 +21,7 @@ interface DatabaseError {
   readonly cause?: unknown;
 }
 
-/** The errors from the outermost to its root: query builders wrap those of drivers. */
+/** Returns the errors from the outermost to its root: query builders wrap the errors of drivers. */
 function chain(error: unknown): readonly DatabaseError[] {
   const errors: DatabaseError[] = [];
   let one = error;
@@ -34,19 +33,22 @@ function chain(error: unknown): readonly DatabaseError[] {
   return errors;
 }
 
-/** The error in the chain with one of these codes of PostgreSQL. */
+/** Returns the error in the chain with one of these PostgreSQL codes. */
 const withCode = (error: unknown, ...codes: readonly string[]): DatabaseError | undefined =>
   chain(error).find(({ code }) => typeof code === "string" && codes.includes(code));
 
-/** Serialization failures and deadlocks: nothing was done, and the same call can succeed. */
+/**
+ * Returns whether an error is a serialization failure or a deadlock: nothing was done, and the same call can
+ * succeed.
+ */
 export const isTransient = (error: unknown): boolean =>
   withCode(error, "40001", "40P01") !== undefined;
 
 export const isLockTimeout = (error: unknown): boolean => withCode(error, "55P03") !== undefined;
 
-/** The error of one of the store's own statements, with its cause and fix where they are known. */
+/** Returns the error of one of the store's own statements, with its cause and fix if they are known. */
 export function explained(error: unknown, schema: Pick<Schema, "name">): unknown {
-  // The outermost error is explained: a refused statement has the failure of an earlier one as its cause.
+  // The outermost match counts: a refused statement has the failure of an earlier one as its cause.
   for (const found of chain(error)) {
     const explanation = explanations.find(({ codes }) => codes.includes(String(found.code)));
     if (!explanation) continue;
@@ -59,7 +61,7 @@ export function explained(error: unknown, schema: Pick<Schema, "name">): unknown
 }
 
 interface Explanation {
-  /** Codes of PostgreSQL. */
+  /** The PostgreSQL codes. */
   readonly codes: readonly string[];
   /** The code of the error that is thrown instead. */
   readonly as: string;
@@ -98,13 +100,13 @@ const explanations: readonly Explanation[] = [
   },
 ];
 
-/** How to create a schema. The file creates the default one. */
+/** Returns how to create a schema. The file creates the default one. */
 export const migrateText = (schema: string): string =>
   schema === defaultSchema
     ? "Run `await migrate(db)` when you deploy, or apply schema.sql: psql -f node_modules/@svc-webhooks/postgres/schema.sql"
     : `Run \`await migrate(db, { schema: "${schema}" })\` when you deploy.`;
 
-/** The error of `work` while it held a connection. */
+/** Returns the error of `work` while it held a connection. */
 export function explainedWork(error: unknown): unknown {
   if (withCode(error, "25P02")) return explained(error, { name: defaultSchema });
   if (!isPoolTimeout(error)) return error;
@@ -115,7 +117,7 @@ export function explainedWork(error: unknown): unknown {
   );
 }
 
-/** The error of a completion whose transaction the handler has not awaited. */
+/** Returns the error of a completion whose transaction the handler has not awaited. */
 export function notAwaited(failure: { readonly error: unknown } | undefined): WebhookError {
   if (!failure) {
     return new WebhookError(
@@ -132,18 +134,21 @@ export function notAwaited(failure: { readonly error: unknown } | undefined): We
   );
 }
 
-/** Whether the store's last statement found that `work` has ended its transaction. */
+/** Returns whether the store's last statement found that `work` has ended its transaction. */
 export const isEnded = (error: unknown): boolean =>
   chain(error).some(({ message }) => isEndedByWork(message));
 
-/** The text of pg-pool, for a caller that has waited for longer than `connectionTimeoutMillis`. */
+/**
+ * Returns whether an error is that of pg-pool for a caller that has waited longer than
+ * `connectionTimeoutMillis`.
+ */
 export const isPoolTimeout = (error: unknown): boolean =>
   chain(error).some(({ message }) => message === "timeout exceeded when trying to connect");
 
 export const isNotSent = (error: unknown): boolean =>
   error instanceof WebhookError && error.code === "not_sent";
 
-/** The error of a call that found no connection, with what is wrong with the client's settings. */
+/** Returns the error of a call that found no connection, with the problems of the client's settings. */
 export const notSent = (error: unknown, problems: readonly string[] = []): WebhookError =>
   new WebhookError(
     "not_sent",

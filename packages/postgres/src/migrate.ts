@@ -13,24 +13,25 @@ import { explained, isLockTimeout, isTransient } from "./errors.js";
 import { creationOf, schemaOf, version } from "./schema/schema.js";
 
 export interface MigrateOptions {
-  /** As that of the store. Default `"svc_webhooks"`. Errors: `invalid_option`. */
+  /** The schema, as in the store's options. Default `"svc_webhooks"`. Errors: `invalid_option`. */
   readonly schema?: string | undefined;
 }
 
 /**
- * Creates or updates the schema, and restores functions, tables and indexes that were dropped. Call it when
- * you deploy, or whenever a process starts: if there is nothing to do, it only reads. Of concurrent calls one
- * applies, and the others wait for it. Functions keep their names and their meaning, so that processes of the
- * previous version keep running.
+ * Creates or updates the schema, and restores functions, tables and indexes that were dropped. Call it when you
+ * deploy, or whenever a process starts: if there is nothing to do, it only reads. One of several concurrent
+ * calls applies the schema, and the others wait for it. Functions keep their names and their meaning, so that
+ * processes of the previous version keep running.
  *
- * If something is applied, the role must own the schema, or may create schemas in the database if there is none.
+ * If something is applied, the role must own the schema, or may create schemas in the database if there is
+ * none.
  *
  * @returns whether it has changed the database
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
- * @throws WebhookError `schema_taken`: under a name of the store's, the schema contains a table of another tool, a
- *   table or function of a role that does not own the schema, or a function with other parameters; or it is of a
- *   newer version and incomplete; `lock_timeout`: another session has held a lock for 10 s; `permission_denied`,
- *   `read_only`, `not_sent`, and the database's other errors. Nothing was changed then
+ * @throws WebhookError `schema_taken`: under one of the store's names, the schema contains a table of another
+ *   tool, a table or function of a role that does not own the schema, or a function with other parameters; or
+ *   it is of a newer version and incomplete; `lock_timeout`: another session has held a lock for 10 s;
+ *   `permission_denied`, `read_only`, `not_sent`, and the database's other errors. Nothing was changed then
  *
  * @example
  * ```ts
@@ -64,7 +65,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
     const applied = replyOf(newest);
     const outdated = [...missingIn(found), ...openIn(found)];
     if (outdated.length === 0) return Number(applied) >= version;
-    // Replacing its functions could undo what the newer version has changed in them.
+    // Replacing these functions could undo the changes of the newer version.
     if (!(Number(applied) <= version)) {
       throw new WebhookError(
         "schema_taken",
@@ -88,7 +89,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   try {
     if (await isCurrent(database.query)) return false;
     return await apply().catch((error: unknown) => {
-      // With a stricter isolation, the snapshot is older than the lock: another process has applied it.
+      // With a stricter isolation, the snapshot is older than the lock: another process has applied the schema.
       if (isTransient(error)) return apply();
       throw error;
     });

@@ -24,34 +24,34 @@ export interface PostgresStoreOptions {
    */
   readonly schema?: string | undefined;
   /**
-   * Whether a claim waits until the server has written it to disk. Default false: a claim that a crash of
-   * the server forgets can let a second run start, of which `transaction` commits only one. Completions
-   * always wait. Set it if your handlers do not use `transaction`. Errors: `invalid_option`.
+   * Whether a claim waits until the server has written it to disk. Default false: if a crash of the server
+   * loses a claim, a second run can start, and `transaction` commits only one of the two. Completions always
+   * wait. Set it if your handlers do not use `transaction`. Errors: `invalid_option`.
    */
   readonly durableClaims?: boolean | undefined;
 }
 
 export interface PostgresStore<Tx> extends DeliveryStore {
   /**
-   * Runs `work` in a transaction in which the delivery becomes done too, so that its effects and its
-   * completion are committed together or not at all: exactly once. Call it once per run, as the last step
-   * of a handler, and return or await its promise: if it is open when the handler ends, or has failed without
-   * being awaited, the run fails (`handler_failed`), and the process continues. Do what is slow or remote before it. `work` uses `tx` for
-   * everything that belongs to the transaction, and must not use the pool.
+   * Runs `work` in a transaction in which the delivery becomes done too, so that its effects and its completion
+   * are committed together or not at all: exactly once. Call it once per run, as the last step of a handler,
+   * and return or await its promise: if it is open when the handler ends, or has failed without being awaited,
+   * the run fails (`handler_failed`), and the process continues. Do slow or remote work before it. `work` uses
+   * `tx` for everything that belongs to the transaction, and must not use the pool.
    *
-   * @returns what `work` resolves to, once it is committed
+   * @returns the result of `work`, once it is committed
    * @throws TransactionLost `transaction_lost`: this run does not own the delivery any more. Nothing was
    *   written; let it reject the handler
    * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and
    *   `onStoreError` is `"process"`
-   * @throws WebhookError `transaction_ended`: `work` has ended the transaction itself, or has
-   *   sent a statement after its end; `transaction_aborted`: `work` caught the error of a statement; `pool_timeout`: `work` waited for a
-   *   connection of the pool; `not_sent`: no connection; `no_reply`: the server has not
-   *   replied to the begin within 5 s, or to the end of the transaction for a lease, or a lease has ended during
+   * @throws WebhookError `transaction_ended`: `work` has ended the transaction itself, or has sent a statement
+   *   after its end; `transaction_aborted`: `work` caught the error of a statement; `pool_timeout`: `work`
+   *   waited for a connection of the pool; `not_sent`: no connection; `no_reply`: the server has not replied to
+   *   the begin within 5 s, or to the end of the transaction within a lease, or a lease has ended during
    *   `work`; `schema_missing`, `permission_denied`, `read_only`
    * @throws ReceiverConfigError `invalid_option`: `context` is not that of a handler
-   * @throws what `work` rejects with, or the database at the commit. Nothing was written, except if the
-   *   connection was lost during the commit; then the next attempt finds the truth
+   * @throws the error of `work`, or of the database at the commit. Nothing was written, except if the
+   *   connection was lost during the commit; then the next attempt detects the result
    */
   transaction<Result>(context: RunIdentity, work: (tx: Tx) => Promise<Result>): Promise<Result>;
 
@@ -66,23 +66,23 @@ export interface PostgresStore<Tx> extends DeliveryStore {
 
   /**
    * Removes records that expired before the current hour, at most `limit` (1 … 1,000,000, default 1,000), and
-   * resolves to their number. Claims also remove them, so that no job is necessary.
+   * resolves to their number. Claims remove them too, so no job is necessary.
    *
    * @throws ReceiverConfigError `invalid_option`, `unknown_option`
    */
   purge(options?: { readonly limit?: number | undefined }): Promise<number>;
 
   /**
-   * Resolves to what endangers records or transactions, one sentence each: a missing schema, rights, a
-   * replica, durability, the clock, the settings of the pool.
+   * Resolves to the conditions that endanger records or transactions, one sentence each: a missing schema,
+   * rights, a replica, durability, the clock, the settings of the pool.
    */
   check(call?: StoreCall): Promise<readonly string[]>;
 }
 
 /**
- * Keeps records in PostgreSQL 12 or newer (tested: 12 to 18), shared by all processes that use the same schema. One statement per call,
- * timed by the server's clock; safe behind PgBouncer in transaction mode. You own the client: create and
- * close it. Create the schema first, with `migrate(db)` or the package's `schema.sql`.
+ * Keeps records in PostgreSQL 12 or newer (tested: 12 to 18), shared by all processes that use the same schema.
+ * Each call is one statement, timed by the server's clock; safe behind PgBouncer in transaction mode. You own
+ * the client: create and close it. Create the schema first, with `migrate(db)` or the package's `schema.sql`.
  *
  * With {@link PostgresStore.transaction}, a handler's writes to the same database happen exactly once.
  *
@@ -170,7 +170,7 @@ export function postgresStore(
       }
       if (transactions.endRun(key, owner)) return "owner";
       const values = [uuid(key), owner, String(retainMs), encoded(lineage)];
-      // The function returns no other text.
+      // The function returns no other value.
       return (await call(schema.complete, values, storeCall)) as CompleteResult;
     },
 

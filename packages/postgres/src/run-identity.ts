@@ -4,7 +4,7 @@ export interface RunIdentity {
   readonly fence?: number | undefined;
 }
 
-/** A statement for a client of yours: `tx.query(text, values)`. */
+/** A statement to run on your own client: `tx.query(text, values)`. */
 export interface Statement {
   readonly text: string;
   readonly values: string[];

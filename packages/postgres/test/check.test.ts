@@ -16,7 +16,7 @@ import {
   useServer,
 } from "./support.js";
 
-/** Rights that the README lists. */
+/** The rights that the README lists. */
 const grants = `
   grant usage on schema svc_webhooks to app;
   grant select, insert, update, delete on svc_webhooks.deliveries to app;
@@ -24,7 +24,7 @@ const grants = `
   grant execute on all functions in schema svc_webhooks to app;`;
 
 describeWithPostgres("check", () => {
-  // As a production server.
+  // The server has the settings of a production server.
   const server = useServer({});
 
   const open = (options = "", user = "postgres") => {

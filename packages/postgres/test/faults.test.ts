@@ -45,9 +45,9 @@ import {
   useServer,
 } from "./support.js";
 
-// An error that ends a process also fails these tests: vitest reports uncaught exceptions.
+// An error that ends a process fails these tests too: vitest reports uncaught exceptions.
 
-/** Ends the server's process of the transaction that is open, as an administrator does. */
+/** Ends the server's process of the open transaction, as an administrator does. */
 const terminate = (observer: TestStore) =>
   observer.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in transaction%'",
@@ -72,7 +72,7 @@ describeWithPostgres("an open transaction", () => {
 
     /** Loses the connection between two statements of the first run. */
     const losing = (lose: () => Promise<unknown>, between: (tx: unknown) => Promise<unknown>) => {
-      // A crash of the server may forget the claim and its number of the run.
+      // A crash of the server may lose the claim and its run number.
       let runs = 0;
       return receiverOver(client, (context) =>
         client.store.transaction(context, async (tx) => {
@@ -125,7 +125,7 @@ describeWithPostgres("an open transaction", () => {
         async () => {},
         async (tx) => {
           const sleep = client.queryIn(tx, "select pg_sleep(20)");
-          // What a handler does that handles errors itself.
+          // A handler that handles errors itself continues like this.
           const retried = sleep.catch(() => client.queryIn(tx, insert, ["outside"]));
           retried.catch(() => {});
           await until(async () => {
@@ -149,7 +149,7 @@ describeWithPostgres("an open transaction", () => {
       const result = client.store.transaction(context, async (tx) => {
         await client.queryIn(tx, insert, ["a"]);
         await client.queryIn(tx, "select * from svc_webhooks.deliveries for update");
-        // Only when the server has ended it is the row free again.
+        // The row stays locked until the server has ended the transaction.
         await observer.query("select * from svc_webhooks.deliveries for update", []);
         await client.queryIn(tx, insert, ["b"]);
       });
@@ -215,7 +215,7 @@ describeWithPostgres("an open transaction", () => {
       await untilCommitWaits();
       committing.open();
       const error: unknown = await late?.catch((reason: unknown) => reason);
-      // Drizzle wraps it.
+      // Drizzle wraps the error.
       expect([error, (error as Error).cause].map(codeOf)).toContain("transaction_ended");
       await lock.query("select pg_advisory_unlock(7)");
       expect((await result).code).toBe("processed");
@@ -276,7 +276,7 @@ describeWithPostgres("an open transaction", () => {
   });
 });
 
-/** A transaction with effects waits for a lock when it is committed. */
+/** A transaction whose effects wait for a lock at the commit. */
 const commitThatWaits = `
   create or replace function wait() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock_shared(7); return null; end $$;
@@ -302,7 +302,7 @@ describeWithPostgres("a row that a frozen process has locked", () => {
     const other = claimBy("b");
     expect(await client.store.claim(key, other, call)).toMatchObject({ status: "busy" });
     const results = await Promise.allSettled([
-      // It would shorten the lease.
+      // This claim would shorten the lease.
       client.store.claim(key, { ...other, leaseMs: 1 }, call),
       client.store.complete(key, other, call),
       client.store.complete(key, claimBy("a"), call),
@@ -339,7 +339,7 @@ describeWithPostgres("a pool whose connections are all in transactions", () => {
       onTestFinished(() => pool.end());
       const store = over(pool);
       await migrate(pool);
-      // Not before: a busy machine may take longer to connect.
+      // The timeout is not set earlier: a busy machine may take longer to connect.
       pool.options.connectionTimeoutMillis = 100;
       await pool.query("truncate svc_webhooks.deliveries");
       const context = await claimed(store);
@@ -347,7 +347,7 @@ describeWithPostgres("a pool whose connections are all in transactions", () => {
         code: "pool_timeout",
         message: expect.stringContaining("use `tx`, not the pool, inside `transaction`"),
       });
-      // The connection is free again. A transaction that itself finds none is another matter.
+      // The connection is free again. A transaction that finds no connection itself is a separate case.
       const client = await pool.connect();
       const waiting = store.transaction(context, async () => {});
       await expect(waiting).rejects.not.toMatchObject({ code: "pool_timeout" });
@@ -370,7 +370,7 @@ describeWithPostgres("a server that is gone", () => {
       await prepare(client);
       const { receive, lines } = receiverOver(client, async () => {});
       await server().crash();
-      // The pool may still have connections of which it does not know that they are closed.
+      // The pool may not have noticed yet that some of its connections are closed.
       await until(async () => {
         const error: unknown = await Promise.resolve(
           client.store.claim(key, claimBy("a"), call),
@@ -406,7 +406,7 @@ describeWithPostgres("a server that is gone", () => {
     const queued = gate();
     let late: Promise<unknown> | undefined;
     await store.transaction(context, async () => {
-      // It waits for the only connection.
+      // This waits for the only connection.
       late = Promise.resolve(
         store.claim("f".repeat(32), claimBy("b"), { signal: deadline.signal }),
       );
@@ -476,7 +476,7 @@ describeWithPgBouncer("an idle transaction behind PgBouncer", () => {
   });
 });
 
-/** A server that ends each connection with the bytes that open it, as one that is shut down may. */
+/** Starts a server that ends each connection with the bytes that open it, as one that is shutting down may. */
 async function closingServer(): Promise<number> {
   const message = (type: string, body: Buffer) => {
     const head = Buffer.alloc(5, type);
@@ -510,7 +510,7 @@ describe("a connection that is ended by the bytes that open it", () => {
   );
 });
 
-/** Resolves to the error of a claim, if it is not granted. It is aborted if no reply can come. */
+/** Resolves to the error of a claim that is not granted. The claim is aborted if no reply can arrive. */
 async function claimError(store: DeliveryStore, proxy: TcpProxy, index = 0): Promise<unknown> {
   const deadline = new AbortController();
   const lost = proxy.lost();
@@ -528,7 +528,7 @@ async function claimError(store: DeliveryStore, proxy: TcpProxy, index = 0): Pro
   return "no reply";
 }
 
-/** The errors of deliveries that arrive one after the other. */
+/** Returns the errors of deliveries that arrive one after the other. */
 async function claimUntilGranted(store: DeliveryStore, proxy: TcpProxy) {
   const errors: unknown[] = [];
   while (errors.length < 20) {
@@ -553,7 +553,7 @@ describeWithPostgres("connections that have stopped responding", () => {
     const proxy = await tcpProxy(server().port);
     const client = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`);
     onTestFinished(async () => {
-      // Those that are kept end with it.
+      // The connections that were kept end with the proxy.
       await proxy.close();
       await client.close();
     });
@@ -604,10 +604,10 @@ describeWithPostgres("connections that have stopped responding", () => {
         result.status === "rejected" ? (codeOf(result.reason) ?? "closed") : "committed",
       );
       expect(reasons).toContain("no_reply");
-      // With postgres.js, the first one also closes the connections of the others.
+      // With postgres.js, the first call also closes the connections of the others.
       const codes = /postgres\.js/.test(name) ? ["no_reply", "closed"] : ["no_reply"];
       expect(codes).toEqual(expect.arrayContaining(reasons));
-      // Its connections are free again, and those of the server are gone.
+      // The pool's connections are free again, and the server's are closed.
       expect(await claimUntilGranted(client.store, proxy)).toEqual([]);
       expect(await effects(client)).toEqual([]);
     },
@@ -677,7 +677,7 @@ describeWithPostgres("connections that have stopped responding", () => {
     const context = await claimed(store);
     const listeners = pool.listenerCount("acquire");
     const holder = await pool.connect();
-    // Before that of the store, so that it is lent the connection first.
+    // This statement is sent before the store's, so that it is lent the connection first.
     const application = db.transaction().execute(async () => "committed");
     const waiting = store.transaction(context, async () => {});
     await proxy.set("hold");
@@ -714,7 +714,8 @@ describeWithPostgres("connections that have stopped responding", () => {
           .on("error", () => {})
           .on("connect", (client) => {
             client.on("error", () => {});
-            // As recommended, once all are open: opening them may take longer on a busy machine.
+            // The recommended timeout is set once all connections are open: opening them may take longer on a
+            // busy machine.
             if (pool.totalCount === 10) pool.options.connectionTimeoutMillis = 1_000;
           });
         const db = fromKysely(
@@ -753,7 +754,7 @@ describeWithPostgres("connections that have stopped responding", () => {
       const { proxy, client } = await proxied(open);
       await abandonAll(client, proxy);
       const { receive, lines } = receiverOver(client, async () => {});
-      // Two of them find no connection.
+      // Two of the deliveries find no connection.
       await Promise.all(Array.from({ length: 12 }, () => receive(newDelivery())));
       await receive(newDelivery());
       expect(lines.length).toBeLessThanOrEqual(2);

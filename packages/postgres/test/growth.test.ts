@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 const records = 500;
 
-// Nothing vacuums it.
+// Nothing vacuums this database.
 let db: PGlite;
 beforeAll(async () => {
   db = await startPglite();
@@ -21,15 +21,15 @@ afterAll(() => db?.close());
 
 test("a claim reuses the space that earlier claims took until they were completed", async () => {
   const { rows } = await db.query("select pg_relation_size('svc_webhooks.deliveries') as bytes");
-  // A claimed record takes some 120 bytes, a completed one 80.
+  // A claimed record needs some 120 bytes, a completed one 80.
   expect((rows as [{ bytes: number }])[0].bytes / records).toBeLessThan(130);
 });
 
-// Its first five executions in a session are planned for their values, the later ones for any.
+// PostgreSQL plans a statement's first five executions in a session for their values, later ones for any.
 test.each(["custom", "generic"])(
   "a purge with a %s plan does not read the records that have not expired",
   async (plan) => {
-    // As autovacuum does. Without statistics, some plans read the whole table.
+    // Autovacuum analyzes too. Without statistics, some plans read the whole table.
     await db.exec(`analyze svc_webhooks.deliveries; set plan_cache_mode = force_${plan}_plan`);
     const reads = await db.transaction(async (tx) => {
       const read = async () => {
@@ -43,7 +43,7 @@ test.each(["custom", "generic"])(
       await tx.query("select svc_webhooks.purge_1('100')");
       return (await read()) - before;
     });
-    // The planner may look at the first.
+    // The planner may read the first one.
     expect(reads).toBeLessThan(5);
   },
 );

@@ -13,7 +13,7 @@ import { claimed, effects, insert, keyOf, prepare, useServer } from "./support.j
 const keyCount = sized(24, 200);
 const racers = Array.from({ length: 8 }, (_value, index) => `racer-${index}`);
 
-/** A stricter isolation makes the server refuse what it would otherwise let wait. */
+/** Tests calls that wait for each other by default, and that the server refuses under a stricter isolation. */
 function races(kind: string, open: () => TestStore): void {
   describe(`over ${kind}`, () => {
     let client: TestStore;

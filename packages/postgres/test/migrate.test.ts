@@ -63,7 +63,7 @@ describeWithPostgres("migrate", () => {
   test("of an older version changes nothing of a newer schema, whose records it shares", async () => {
     const pool = newPool();
     await migrate(pool);
-    // The next version adds a function and a column, as its migration may.
+    // The migration of a next version may add a function and a column, like this one.
     await pool.query(`
       alter table svc_webhooks.deliveries add column note text;
       create function svc_webhooks.claim_2(id text) returns text language sql as $$ select 'c1 1' $$;
@@ -226,7 +226,7 @@ describeWithPostgres("migrate", () => {
   test("changes nothing if it fails", async () => {
     const pool = newPool();
     await pool.query("create schema svc_webhooks; create table svc_webhooks.hour_1 (a int)");
-    // Not a function, so that one that uses it cannot be created.
+    // This type prevents the creation of functions that use it.
     await pool.query("create type svc_webhooks.deliveries as (a int)");
     await expect(migrate(pool)).rejects.toThrow(/deliveries/);
     const { rows } = await pool.query(

@@ -25,7 +25,7 @@ import {
   useServer,
 } from "./support.js";
 
-/** The rejections that would end a process without a listener, until the end of the test. */
+/** Records the rejections that would end a process without a listener, until the end of the test. */
 function unhandledRejections(): readonly unknown[] {
   const listeners = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection");
@@ -276,7 +276,8 @@ describeWithPostgres("a handler", () => {
     expect(String(handlerErrors)).toContain("`work` must be a function");
   });
 
-  // Kysely guards what it compiles, so these statements reach the server between the completion and the commit.
+  // Kysely guards the statements that it compiles, so these reach the server between the completion and the
+  // commit.
   test("of Kysely with late compiled statements is not acknowledged without its effects", async () => {
     const pool = poolOf(4).on("connect", (client) => void client.on("error", () => {}));
     const db = new Kysely<{ effects: { name: string } }>({

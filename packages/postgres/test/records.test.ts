@@ -21,7 +21,7 @@ import {
   useServer,
 } from "./support.js";
 
-/** A `Database` over a pool that records its statements. */
+/** Returns a `Database` over a pool that records its statements. */
 function recorded(pool: Pool): {
   readonly db: Database<PoolClient>;
   readonly statements: string[];
@@ -220,10 +220,10 @@ describeWithPostgres("the records on a server", () => {
 
   test("of 10,000 runs nothing stays in memory", async () => {
     const { db } = recorded(pool);
-    // The store's only memory.
+    // The store keeps nothing else in memory.
     const set = vi.spyOn(Map.prototype, "set");
     onTestFinished(() => set.mockRestore());
-    // The server is not what is tested.
+    // The server is not under test.
     const store = postgresStore({
       ...db,
       query: async () => [{ reply: "c1 1" }],
@@ -260,7 +260,8 @@ describeWithPostgres("the records on a server", () => {
         const results = await Promise.all(claims);
         const fence = results.flatMap((one) => (one.status === "claimed" ? [one.fence] : []))[0];
         await other.store.transaction({ idempotencyKey: key, fence }, async (tx) => {
-          // A call of the store is not part of it: it is committed whatever becomes of the transaction.
+          // A call of the store is not part of the transaction: it is committed whatever the transaction's
+          // result.
           await other.store.forget(keyOf(99), call);
           const result = (await other.queryIn(tx, setting)) as { rows?: unknown[] };
           expect(result.rows ?? [...(result as unknown[])]).toEqual([{ value: "on" }]);
@@ -289,7 +290,7 @@ describeWithPostgres("the records on a server", () => {
       [],
     );
     await client.query(age, [String(week + 2 * 3_600_000)]);
-    // Two for each claim on average.
+    // Each claim purges two records on average.
     await client.query(
       `select svc_webhooks.claim_1(lpad(to_hex(n + 1000), 32, '0'), 'a', '1000', '${week}', '', '', '') from generate_series(1, 2000) n`,
       [],
@@ -349,7 +350,7 @@ describeWithPostgres(`${count} records`, () => {
           from pg_stat_user_tables where relname = 'deliveries'`);
         return rows[0] as (typeof rows)[0];
       };
-      // Each connection counts its own, and publishes them after a statement.
+      // Each connection counts its own statements, and publishes the count after a statement.
       await until(async () => {
         await Promise.all(Array.from({ length: 8 }, measured));
         return (await measured()).updates === count;

@@ -31,7 +31,7 @@ async function useAll(store: PostgresStore<unknown>): Promise<void> {
   expect(await store.purge()).toBe(0);
 }
 
-/** An operator that has the types of an expression in version 1, which PostgreSQL's own has not. */
+/** Returns an operator with types of an expression in version 1, for which PostgreSQL itself has none. */
 const operator = (name: string, left: string, right: string) => `
   create function public.trap(l ${left}, r ${right}) returns numeric language plpgsql
     as $$ begin raise exception 'trapped as %', current_user; end $$;
@@ -47,7 +47,7 @@ const traps: Readonly<Record<string, string>> = {
     language plpgsql as $$ begin raise exception 'trapped as %', current_user; end $$`,
 };
 
-/** Names in the package's SQL. */
+/** The names in the package's SQL. */
 const words = ((): readonly string[] => {
   const folder = fileURLToPath(new URL("../src", import.meta.url));
   const sources = readdirSync(folder).map((name) => `${folder}/${name}`);
@@ -58,7 +58,7 @@ const words = ((): readonly string[] => {
 })();
 
 /**
- * A schema with each type, function and operator that the package's SQL may use, and with operators of all
+ * A schema with each type, function and operator that the package's SQL may use, and with operators for all
  * pairs of its types. All of them fail.
  */
 const shadows = `
@@ -158,7 +158,7 @@ describeWithPostgres("objects that another role has created", () => {
   );
 });
 
-/** The functions of a file that use the `search_path` of their caller. */
+/** Returns the functions of a file that use the `search_path` of their caller. */
 const openFunctions = (file: string): readonly (string | undefined)[] =>
   file
     .split(/^create (?:or replace )?function /im)

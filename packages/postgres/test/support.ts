@@ -15,7 +15,7 @@ import type { DeliveryContext, DeliveryStore, ReceiverOptions } from "@svc-webho
 import type { RunIdentity } from "@svc-webhooks/postgres";
 import { afterAll, beforeAll } from "vitest";
 
-/** A server for the tests of a `describe`. */
+/** Starts a server for the tests of a `describe`. */
 export function useServer(settings?: Readonly<Record<string, string>>): () => PostgresServer {
   let server: PostgresServer;
   beforeAll(async () => (server = await postgresServer(settings)));
@@ -23,7 +23,7 @@ export function useServer(settings?: Readonly<Record<string, string>>): () => Po
   return () => server;
 }
 
-/** A key of a record, as receivers make them. */
+/** Returns the key of a record, as receivers create it. */
 export const keyOf = (index: number): string => index.toString(16).padStart(32, "0");
 
 export const key: string = keyOf(0);
@@ -34,7 +34,7 @@ interface Claim {
   readonly leaseMs?: number;
 }
 
-/** Claims a record, and resolves to the context of the handler that runs then. */
+/** Claims a record. Resolves to the context of the handler that runs then. */
 export async function claimed(
   store: DeliveryStore,
   { key: ofRecord = key, token = "a", leaseMs = 30_000 }: Claim = {},
@@ -46,13 +46,13 @@ export async function claimed(
 
 let deliveryCount = 0;
 
-/** A delivery with an id of its own. */
+/** Returns a delivery with an id of its own. */
 export const newDelivery = () => {
   deliveryCount += 1;
   return signed(undefined, { "x-svc-delivery-id": `dlv_${deliveryCount}` });
 };
 
-/** Empty tables: that of the store, and `effects`, in which a duplicate fails only at the commit. */
+/** Creates empty tables: the store's, and `effects`, in which a duplicate fails only at the commit. */
 export async function prepare(client: TestStore): Promise<void> {
   await client.migrate();
   await client.query("drop table if exists effects", []);
@@ -65,7 +65,7 @@ export async function prepare(client: TestStore): Promise<void> {
 
 export const insert = "insert into effects (name) values ($1)";
 
-/** The names that were committed, in the order of their insertion. */
+/** Returns the committed names, in the order of their insertion. */
 export async function effects(client: Pick<TestStore, "query">): Promise<readonly unknown[]> {
   return (await client.query("select name from effects", [])).map(({ name }) => name);
 }
@@ -75,7 +75,7 @@ export const statesOf = async (client: Pick<TestStore, "query">): Promise<readon
     ({ state }) => state,
   );
 
-/** A receiver whose handler is `run`. */
+/** Returns a receiver whose handler is `run`. */
 export const receiverOver = (
   client: { readonly store: DeliveryStore },
   run: (context: DeliveryContext) => Promise<unknown>,
@@ -99,7 +99,7 @@ const psql = newest ? `${folders}/${newest}/bin/psql` : "psql";
 export const applyFile = (connectionString: string): Promise<unknown> =>
   promisify(execFile)(psql, [connectionString, "-q", "-v", "ON_ERROR_STOP=1", "-f", schemaFile]);
 
-/** Everything in a schema: columns, indexes, constraints, settings, functions, versions. */
+/** A query of everything in a schema: columns, indexes, constraints, settings, functions, versions. */
 export const contents = (schema: string): string => `
   select 'column' as kind, attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull as what
     from pg_attribute where attrelid in (select oid from pg_class where relnamespace = '${schema}'::regnamespace) and attnum > 0
@@ -110,7 +110,9 @@ export const contents = (schema: string): string => `
   union all select 'version', version::text from ${schema}.versions
   order by 1, 2`;
 
-/** Makes the schema one of version 1, whose functions did not set their `search_path`. */
+/**
+ * The statements that turn the schema into one of version 1, whose functions do not set their `search_path`.
+ */
 export const toVersion1 = `
   do $$ declare f regprocedure; begin
     for f in select oid from pg_proc where pronamespace = 'svc_webhooks'::regnamespace loop

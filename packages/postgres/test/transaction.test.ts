@@ -21,7 +21,7 @@ import {
   useServer,
 } from "./support.js";
 
-/** Takes the record over, as another process does whose claim comes after the end of the lease. */
+/** Takes the record over, like another process whose claim comes after the end of the lease. */
 const takeOver = (client: TestStore) =>
   client.query("update svc_webhooks.deliveries set token = 'other', fence = fence + 1", []);
 
@@ -201,7 +201,7 @@ function transactionsOver(kind: string, open: () => TestStore | Promise<TestStor
       const result = client.store
         .transaction(context, async (tx) => {
           await client.queryIn(tx, insert, ["a"]);
-          // Some of these come between the completion and the commit.
+          // Some of these statements come between the completion and the commit.
           void (async () => {
             while (pending.is) {
               await client.queryIn(tx, "select 1/0").catch(() => {});
@@ -229,7 +229,7 @@ function transactionsOver(kind: string, open: () => TestStore | Promise<TestStor
         (tx) => client.queryIn(tx, "commit"),
         (tx) => client.queryIn(tx, "insert into effects values ('a', 'x'), ('b', 'x')"),
       ];
-      // More than the pool has.
+      // These are more than the pool has.
       for (let round = 0; round < 5; round += 1) {
         for (const work of works) {
           const context = await claimed(client.store);
@@ -285,7 +285,7 @@ describeWithPostgres("on a server", () => {
   for (const { name, open } of clientKinds) {
     transactionsOver(name, () => open(server().connectionString));
 
-    // PGlite, with its one connection, cannot.
+    // PGlite cannot, because it has only one connection.
     describe(`a transaction over ${name}`, () => {
       let client: TestStore;
       beforeAll(async () => {

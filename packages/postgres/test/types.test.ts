@@ -25,7 +25,7 @@ interface Tables {
   readonly contacts: { readonly id: string };
 }
 
-// Never called: the clients are types only. TypeScript 7 compiles them with the tests.
+// This is never called: the clients are types only. TypeScript 7 compiles them with the tests.
 const stores = (
   pool: Pool,
   sql: Sql,
@@ -93,7 +93,7 @@ const compiler = {
   lib: ["ES2023", "DOM"],
   module: "NodeNext",
   types: [],
-  // As copies would be: without the packages of the workspace.
+  // The packages resolve like copies, without the workspace's own dependencies.
   preserveSymlinks: true,
 };
 

@@ -8,9 +8,9 @@ export interface IoredisClient extends IoredisNode {
   connect(): Promise<unknown>;
   evalsha(sha1: string, keys: number, ...rest: string[]): Promise<unknown>;
   eval(source: string, keys: number, ...rest: string[]): Promise<unknown>;
-  /** Only in clusters. */
+  /** The nodes; only in clusters. */
   nodes?(role: "master"): readonly IoredisNode[];
-  /** Not in clusters. */
+  /** The stream; not in clusters. */
   readonly stream?: { readonly writable: boolean };
 }
 
@@ -26,7 +26,7 @@ export function overIoredis(client: IoredisClient): Connection {
   // A connection that is being left is `ready` until it is closed, and calls would wait for the next one.
   const isReady = () => client.status === "ready" && client.stream?.writable !== false;
   const ready = async () => {
-    // With `lazyConnect` nothing else connects the client.
+    // With `lazyConnect`, nothing else connects the client.
     if (client.status === "wait") await client.connect();
     if (!isReady()) throw silence.notConnected(` (${client.status})`);
   };
@@ -48,13 +48,13 @@ export function overIoredis(client: IoredisClient): Connection {
           client.evalsha(sha1, keys.length, ...keys, ...args),
           ifUnknown(inFull, leaveReplica),
         );
-      // ioredis sends pending calls again when it has reconnected. A release of a pending claim joins them,
-      // or the claim would be granted to nobody.
+      // ioredis sends pending calls again when it has reconnected. A release of a pending claim is queued with
+      // them. Otherwise the claim would be granted without an owner.
       return isReady() || pending.has(key) ? send() : ready().then(send);
     },
     async setting(name) {
       await ready();
-      // `[name, value]`, or `{ [name]: value }` with `replyMapping: "resp3"` of ioredis 6.
+      // The reply is `[name, value]`, or `{ [name]: value }` with `replyMapping: "resp3"` of ioredis 6.
       const reply = (await client.call("CONFIG", "GET", name)) as readonly string[];
       return Object.values(reply).at(-1);
     },

@@ -6,12 +6,12 @@ import { watchSilence, type Link } from "./health/silence.js";
 /** The members of node-redis 5 and 6 that the store uses: clients, clusters and Sentinel clients. */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
-  /** In clusters since node-redis 6. */
+  /** Whether the client is ready; in clusters since node-redis 6. */
   readonly isReady?: boolean;
   evalSha(sha1: string, options: NodeRedisScriptOptions): Promise<unknown>;
   eval(source: string, options: NodeRedisScriptOptions): Promise<unknown>;
   configGet?(name: string): Promise<unknown>;
-  /** Only in clusters. */
+  /** The primaries; only in clusters. */
   readonly masters?: readonly { readonly client?: NodeRedisNode | undefined }[];
 }
 
@@ -44,7 +44,7 @@ export function overNodeRedis(client: NodeRedisClient): Connection {
     // The server closes the connection, and the client reconnects as after a broken connection. Unlike
     // `destroy`, this does not reject pending commands.
     const leaving = client.masters
-      ? // In a cluster, other connections to a replica get MOVED, which the client follows by itself.
+      ? // In a cluster, other connections to a replica receive MOVED, which the client follows by itself.
         client.masters.map((master) => master.client?.sendCommand(["READWRITE"]))
       : // Sentinel clients reconnect by themselves.
         isNode(client)
@@ -69,7 +69,10 @@ export function overNodeRedis(client: NodeRedisClient): Connection {
 
 const isSentinel = (client: object): client is NodeRedisSentinel => "getMasterNode" in client;
 
-/** The parameters of `sendCommand` differ between the kinds of clients. */
+/**
+ * Returns whether a client is a single node. The parameters of `sendCommand` differ between the kinds of
+ * clients.
+ */
 const isNode = (client: NodeRedisClient): client is NodeRedisClient & NodeRedisNode =>
   "sendCommand" in client && !client.masters && !isSentinel(client);
 
@@ -86,7 +89,7 @@ function linksOf(client: NodeRedisClient, isReady: () => boolean): () => readonl
     };
     return () => [link];
   }
-  // The state is read now, because it follows that of the connection from here on.
+  // The link is created immediately, because it follows the state of the connection from here on.
   if (isNode(client)) linkOf(client);
   return () =>
     isNode(client)
@@ -94,7 +97,7 @@ function linksOf(client: NodeRedisClient, isReady: () => boolean): () => readonl
       : (client.masters ?? []).flatMap(({ client: node }) => (node ? linkOf(node) : []));
 }
 
-/** One each, because stores can share a client. */
+/** One link per connection, because stores can share a client. */
 const links = new WeakMap<NodeRedisNode, Link>();
 
 function linkOf(node: NodeRedisNode): Link {
@@ -106,7 +109,7 @@ function linkOf(node: NodeRedisNode): Link {
   node.on("ready", () => (isGreeting = false));
   node.on("reconnecting", () => (isGreeting = false));
   const connect = () => {
-    // The call fails if the application has called it meanwhile.
+    // This fails if the application has connected meanwhile.
     node.connect().catch(() => {});
   };
   const link = {

@@ -13,15 +13,15 @@ import type { Connection } from "./connection.js";
 import * as scripts from "./scripts.js";
 
 export interface RedisStoreOptions {
-  /** Prefix of the store's keys. Default `"svc-webhooks:"`. Errors: `invalid_option`. */
+  /** The prefix of the store's keys. Default `"svc-webhooks:"`. Errors: `invalid_option`. */
   readonly prefix?: string | undefined;
 }
 
 /** The result of {@link redisStore}. */
 export interface RedisStore extends DeliveryStore {
   /**
-   * Resolves to what endangers records, one sentence each: a replica, rights, the clock, eviction, no
-   * persistence. Rejects if Redis is unreachable.
+   * Resolves to the conditions that endanger records, one sentence each: a replica, rights, the clock,
+   * eviction, no persistence. Rejects if Redis is unreachable.
    *
    * @param call default: a signal that is aborted after 5 s
    */
@@ -79,7 +79,7 @@ export function redisStore(
       return claimResult(await run(scripts.claim, key, call, args));
     },
     complete: async (key, request, call) =>
-      // The script returns no other text.
+      // The script returns no other value.
       String(await run(scripts.complete, key, call, withLineage(request))) as CompleteResult,
     async release(key, request, call) {
       const args = [...withLineage(request), request.to];
@@ -93,7 +93,7 @@ export function redisStore(
   };
 }
 
-// Each argument costs time in the client, so a call passes only those that its script reads.
+// Each argument costs time in the client, so a call passes only the arguments that its script reads.
 const times = ({ token, leaseMs, retainMs }: ClaimRequest) => [
   token,
   String(leaseMs),

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { messageOf } from "./health/replica.js";
 
-/** A Lua script, and the hash by which a server that has run it knows it. */
+/** A Lua script, and the hash that identifies it on a server that has run it. */
 export interface Script {
   readonly source: string;
   readonly sha1: string;

@@ -40,7 +40,7 @@ describeWithRedis("on a real server", () => {
     return made;
   }
 
-  /** A client whose user has only these rights. */
+  /** Returns a client whose user has only these rights. */
   async function restricted(kind: ServerClientKind, rights: string) {
     const user = { username: "least", password: "secret" };
     await admin.acl("SETUSER", "least", "reset", "on", ">secret", ...rights.split(" "));
@@ -66,7 +66,7 @@ describeWithRedis("on a real server", () => {
     test("a new event takes two round trips, a duplicate takes one", async () => {
       const { store } = await connected(kind);
       const { receiver, codes } = observedReceiver({ name: "billing", store });
-      // After this delivery the server knows the scripts.
+      // After this delivery, the server has cached the scripts.
       await receiver.receive(await signed(undefined, { "x-svc-delivery-id": "dlv_0" }));
 
       const deliver = async () => receiver.receive(await signed());
@@ -131,7 +131,7 @@ describeWithRedis("on a real server", () => {
       vi.spyOn(performance, "now").mockImplementation(() => now);
       onTestFinished(() => void vi.restoreAllMocks());
       const { store, client } = await connected(kind);
-      // Another store with the same client.
+      // Another store uses the same client.
       const other = redisStore(client, { prefix: "other:" });
       const rejection = async (by = store) => {
         const claim = async () => by.claim("1", claimBy("a"), call);
@@ -146,7 +146,7 @@ describeWithRedis("on a real server", () => {
       for (const waitMs of [0, 5_000]) {
         now += waitMs;
         await until(isRejected, "the replica rejects writes");
-        // Waits for the new connection.
+        // This waits for the new connection.
         await until(async () => (await connections()) === before + 1, "the client reconnects");
         before += 1;
         await until(isRejected, "the replica rejects writes");

@@ -14,7 +14,7 @@ const claim = claimBy("a");
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 
-/** The documented value of a record in this state, with its placeholders replaced. */
+/** Returns the documented value of a record in this state, with its placeholders replaced. */
 const documented = (state: string, parts: Readonly<Record<string, string>>): RegExp => {
   const value = new RegExp(`^\\| ${state} +\\| \`(.+?)\``, "m").exec(readme)?.[1] ?? "";
   return new RegExp(`^${value.replaceAll(/<[^>]+>/g, (part) => parts[part] ?? "\\d{13}")}$`);

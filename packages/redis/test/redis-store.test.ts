@@ -84,7 +84,7 @@ const durable = new Map([
   ["appendonly", "yes"],
 ]);
 
-/** A connection to a durable server that returns `reply` to every script. */
+/** Returns a connection to a durable server that returns `reply` to every script. */
 const replying = (reply: unknown): Connection => ({
   run: async () => reply,
   setting: async (name) => durable.get(name),

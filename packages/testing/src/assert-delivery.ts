@@ -1,7 +1,11 @@
 import { assertValid } from "@svc-webhooks/core";
 import type { SignedDelivery } from "./signed-delivery.js";
 
-/** @throws ReceiverConfigError `invalid_option` unless the value is what `signedDelivery` resolves to */
+/**
+ * Asserts that a value is the result of `signedDelivery`.
+ *
+ * @throws ReceiverConfigError `invalid_option` if it is not
+ */
 export function assertDelivery(delivery: SignedDelivery): void {
   // JavaScript callers may pass anything.
   const { body, headers } = Object(delivery) as Partial<SignedDelivery>;
@@ -9,7 +13,10 @@ export function assertDelivery(delivery: SignedDelivery): void {
   assertValid(tagOf(body) === "Uint8Array" && headers, "delivery", text);
 }
 
-/** The tag, not the class: edge runtimes and test environments have several `Uint8Array` classes. */
+/**
+ * Returns the tag. The class is not checked: edge runtimes and test environments have several `Uint8Array`
+ * classes.
+ */
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1);
 
 function kindOf(value: unknown): string {

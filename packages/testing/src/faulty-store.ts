@@ -7,18 +7,18 @@ import {
   type StoreCall,
 } from "@svc-webhooks/core";
 
-/** A fault in one call of a store. */
+/** The fault in one call of a store. */
 export interface Fault<Result> {
-  /** How long the call takes to reach the store, in milliseconds of the clock, 0 … 2^31 − 1. */
+  /** The time that the call takes to reach the store, in milliseconds of the clock, 0 … 2^31 − 1. */
   readonly lateMs?: number | undefined;
   /**
-   * The call rejects: `"before"` it has reached the store, or `"after"` the store has done it, as when
+   * When the call rejects: `"before"` it has reached the store, or `"after"` the store has executed it, as when
    * the result is lost.
    */
   readonly fails?: "before" | "after" | undefined;
-  /** The error that `fails` rejects with. Default: an `Error` "connection reset". */
+  /** The error of `fails`. Default an `Error` "connection reset". */
   readonly error?: unknown;
-  /** The call has this result, such as an old one, and does not reach the store. Not with `fails`. */
+  /** The result of the call, such as an old one, without reaching the store. Not with `fails`. */
   readonly lies?: Result | undefined;
 }
 
@@ -34,7 +34,7 @@ export type FaultPlan = {
 };
 
 export interface FaultyStoreOptions {
-  /** For `lateMs`. Default: real time. */
+  /** The clock of `lateMs`. Default: real time. */
   readonly clock?: Pick<Clock, "after"> | undefined;
 }
 

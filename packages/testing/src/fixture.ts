@@ -4,7 +4,7 @@ import { assertValid } from "@svc-webhooks/core";
 interface Envelope<Type extends string, Data> {
   readonly event_id: string;
   readonly type: Type;
-  /** ISO 8601, UTC. */
+  /** The time of creation, ISO 8601 in UTC. */
   readonly created_at: string;
   readonly data: Data;
 }
@@ -27,7 +27,7 @@ interface DomainFixtureData {
   readonly status: string;
 }
 
-/** The events that `fixture` makes, by type. */
+/** The events that `fixture` creates, by type. */
 export interface Fixtures {
   readonly "email.sent": Envelope<"email.sent", EmailFixtureData>;
   readonly "email.delivered": Envelope<"email.delivered", EmailFixtureData>;

@@ -15,15 +15,17 @@ export interface Sending {
   readonly method?: string;
   readonly headers?: SentHeaders;
   readonly body?: Uint8Array;
-  /** Sends the body in chunks of this many bytes, without Content-Length. Default: in one piece, with it. */
+  /**
+   * The size of a chunk in bytes. The body is then sent without Content-Length. Default: in one piece, with it.
+   */
   readonly chunkBytes?: number;
-  /** Reuses and keeps connections. Default: a connection for this request only. */
+  /** The agent, which reuses and keeps connections. Default: a connection for this request only. */
   readonly agent?: http.Agent;
 }
 
 /** A request whose head and first half of the body are sent. */
 export interface Begun {
-  /** Sends the rest. */
+  /** Sends the rest of the body. */
   readonly finish: () => Promise<Reply>;
   /** The response, which may arrive before the rest is sent. */
   readonly reply: Promise<Reply>;
@@ -31,10 +33,10 @@ export interface Begun {
   readonly hangUp: () => Promise<void>;
 }
 
-/** More of a response is not read. */
+/** The maximum number of bytes read from a response. */
 const mostResponseBytes = 1_048_576;
 
-/** How long the rest of a body may take after its response. */
+/** The time that the rest of a body may take after its response, in milliseconds. */
 const uploadMs = 1_000;
 
 const tooLarge =
@@ -99,7 +101,7 @@ export class HttpSender {
     return request(this.#url, { method, agent: agent ?? false, headers: lines });
   }
 
-  /** The response to a request. `keep` leaves its connection open. */
+  /** Resolves with the response to a request. `keep` leaves its connection open. */
   replyTo(outgoing: http.ClientRequest, keep = false): Promise<Reply> {
     const patienceMs = this.#patienceMs;
     return new Promise((resolve, reject) => {

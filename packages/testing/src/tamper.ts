@@ -82,7 +82,7 @@ export const tamper = {
     secret: SecretKey = "whsec_wrong",
   ): Promise<SignedDelivery> => signed(delivery, (body) => body, secret),
 
-  /** Changes one bit in the middle of the body. An empty body gets a byte. */
+  /** Changes one bit in the middle of the body. An empty body receives a byte. */
   flippedByte: (delivery: SignedDelivery): SignedDelivery =>
     changed(delivery, (given) => {
       const body = new Uint8Array(Math.max(1, given.body.length));
@@ -97,8 +97,8 @@ export const tamper = {
     changed(delivery, ({ body }) => ({ body: body.subarray(0, -1) })),
 
   /**
-   * Parses the body and serialises it again, as a proxy or a body parser would. Where that is the same
-   * text, with indentation.
+   * Parses the body and serialises it again, as a proxy or a body parser would. If that does not change the
+   * text, it is indented.
    *
    * @throws SyntaxError if the body is not JSON
    */
@@ -140,7 +140,7 @@ export const tamper = {
       headers: { [name]: `${value}, ${value}` },
     })),
 
-  /** Replaces the unsigned delivery id, as whoever has captured a delivery can. Default `"dlv_forged"`. */
+  /** Replaces the unsigned delivery id, as anyone who has captured a delivery can. Default `"dlv_forged"`. */
   forgedDeliveryId: (delivery: SignedDelivery, deliveryId = "dlv_forged"): SignedDelivery =>
     changed(delivery, () => ({
       headers: { [headerNames.deliveryId]: deliveryId, [headerNames.idempotencyKey]: deliveryId },
@@ -161,7 +161,7 @@ export const tamper = {
       secret,
     ),
 
-  /** Replaces the body by text that is not JSON, and signs it. */
+  /** Replaces the body with text that is not JSON, and signs it. */
   notJson: (delivery: SignedDelivery, { secret }: SigningOptions = {}): Promise<SignedDelivery> =>
     signed(delivery, () => "not JSON", secret),
 } as const;

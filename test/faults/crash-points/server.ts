@@ -40,7 +40,7 @@ export class World {
   readonly handlerMs: number;
   readonly clock: FakeClock = fakeClock();
   readonly store: DeliveryStore = memoryStore({ clock: this.clock });
-  /** Applies to every process. */
+  /** Whether the store is unavailable, for every process. */
   storeIsUnavailable = false;
   /** The effects of handlers, in order. */
   readonly effects: { readonly fence: number; readonly idempotencyKey: string }[] = [];
@@ -60,7 +60,10 @@ export class Process {
     this.#stop = gate();
   }
 
-  /** Overdue timers fire first, then replies in sockets are read, as observed in Node 20 after SIGCONT. */
+  /**
+   * Continues the process. Overdue timers fire first, then replies in sockets are read, as observed in Node 20
+   * after SIGCONT.
+   */
   thaw(): void {
     const stop = this.#stop;
     this.#stop = undefined;
@@ -142,7 +145,10 @@ export function serve(
   };
 }
 
-/** The shared store over a network. A call in transit when the store becomes unavailable is lost without a reply. */
+/**
+ * Returns the shared store over a network. A call in transit when the store becomes unavailable is lost without
+ * a reply.
+ */
 function distantStore(world: World, at: (point: Point) => Promise<void>): DeliveryStore {
   const { store } = world;
   const reach = () => {

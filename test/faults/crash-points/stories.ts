@@ -6,7 +6,7 @@ interface Fault {
   readonly strike: (process: Process, world: World) => void;
 }
 
-/** With leases of 30 s. */
+/** The faults, for leases of 30 s. */
 export const faults: readonly Fault[] = [
   { name: "nothing fails", strike: () => {} },
   { name: "the process dies", strike: (process) => process.freeze() },
@@ -68,7 +68,7 @@ async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Sto
   });
   const second = serve(world);
 
-  /** One attempt of the sender, which gives up after 15 s. */
+  /** Makes one attempt of the sender, which gives up after 15 s. */
   const attempt = async (receive: Receive, number: number): Promise<string> => {
     const delivery = await signed(eventBody(), { "x-svc-attempt": String(number) });
     const responses: string[] = [];
@@ -86,7 +86,7 @@ async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Sto
     await clock.advance(retryMs);
     seen.push(await attempt(second, seen.length + 1));
   }
-  // Until the frozen process continues, the store is back, and every running handler has ended.
+  // By then the frozen process has continued, the store is back, and every running handler has ended.
   await clock.advance(300_000 + 2 * handlerMs);
 
   const before = [...effects];
@@ -101,7 +101,7 @@ function verdictOf(effects: number, redelivery: string): Verdict {
   return redelivery === "200 duplicate" ? "clean" : "clean until redelivered";
 }
 
-/** Every fault at every point. */
+/** Plays every fault at every point. */
 export async function playAll(inFlight: InFlight = "503 in_flight"): Promise<readonly Story[]> {
   const stories: Story[] = [];
   for (const point of points) {

@@ -13,7 +13,7 @@ const row = (...cells: readonly (string | number)[]) => `| ${cells.join(" | ")} 
 
 const rule = (cells: number) => row(...Array<string>(cells).fill("---"));
 
-/** `12 × 503 store_unavailable, 200 processed` */
+/** Returns text such as `12 × 503 store_unavailable, 200 processed`. */
 function summaryOf(responses: readonly string[]): string {
   const groups: { response: string; count: number }[] = [];
   for (const response of responses) {
@@ -26,7 +26,7 @@ function summaryOf(responses: readonly string[]): string {
     .join(", ");
 }
 
-/** Whether the last effect is that of an older run. */
+/** Returns whether the last effect is that of an older run. */
 export const endsLate = ({ effects }: Story): boolean =>
   effects.some(({ fence }) => fence > (effects.at(-1)?.fence ?? 0));
 
@@ -36,7 +36,10 @@ function effectsOf(story: Story): string {
   return `${length}, the last one with a ${endsLate(story) ? "lower" : "higher"} fence`;
 }
 
-/** The results of the PostgreSQL tests. They do not write this section: without a server, they do not run. */
+/**
+ * Returns the results of the PostgreSQL tests. Those tests do not write them: without a server, they do not
+ * run.
+ */
 const transactionSection = (): readonly string[] => {
   const heading = [
     "where the fault strikes",
@@ -64,7 +67,7 @@ const transactionSection = (): readonly string[] => {
   ];
 };
 
-/** The result of each fault at each point, as a summary table and in full. */
+/** Returns the result of each fault at each point, as a summary table and in full. */
 export function tableOf(stories: readonly Story[]): string {
   const verdictAt = (point: string, fault: string) => {
     const story = stories.find((one) => one.point === point && one.fault === fault);

@@ -8,7 +8,7 @@ import { Pool } from "pg";
 import { now } from "./time.js";
 import type { Effect } from "./verdict.js";
 
-/** The storage of the receivers' records and of the handlers' effects. */
+/** The place of the receivers' records and the handlers' effects. */
 export type Site =
   | { readonly kind: "redis"; readonly port: number; readonly effectLog: string }
   | {
@@ -39,13 +39,13 @@ const effectOf = ({ deliveryId, run = 0, fence = 0 }: DeliveryContext): Effect =
 const redisBackend = ({ port, effectLog }: Extract<Site, { kind: "redis" }>): Backend => ({
   store: redisStore(new Redis(port, "127.0.0.1")),
   async apply(context, pauseMs) {
-    // A single write with O_APPEND, so that lines of several processes do not mix.
+    // A single write with O_APPEND keeps lines of several processes from mixing.
     appendFileSync(effectLog, `${JSON.stringify(effectOf(context))}\n`);
     await pause(pauseMs);
   },
 });
 
-/** On many rows, because a frozen process keeps its own locked. */
+/** The statement spreads increments over many rows, because a frozen process keeps its own locked. */
 const increment = "update counters set count = count + 1 where id = abs(hashtext($1)) % 1000";
 
 function postgresBackend({

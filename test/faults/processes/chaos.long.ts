@@ -5,7 +5,7 @@ import { eachExactlyOnce, runChaos } from "./run.js";
 import { nothingWrong } from "./verdict.js";
 import { postgresWorld, redisWorld } from "./world.js";
 
-/** Seeds that each run repeats, and one that none has had. */
+/** The seeds that each run repeats, and a new one. */
 const seeds = process.env["CHAOS_SEED"]?.split(",") ?? [
   "1",
   "2",

@@ -1,7 +1,7 @@
 import type { ClaimRequest, Clock, DeliveryStore } from "@svc-webhooks/core";
 import { speed } from "./time.js";
 
-/** Runs `speed` times as fast as real time. */
+/** A clock that runs `speed` times as fast as real time. */
 export const fastClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now() * speed,
@@ -11,7 +11,7 @@ export const fastClock: Clock = {
   },
 };
 
-/** Servers measure leases by their own clock, in real time, so durations are divided by `speed`. */
+/** Divides durations by `speed`, because servers measure leases by their own clock, in real time. */
 export function fastStore(store: DeliveryStore): DeliveryStore {
   const short = <Request extends ClaimRequest>(request: Request): Request => ({
     ...request,

@@ -52,7 +52,7 @@ export function unleash(herd: Herd, seed: string): Monkey {
     while (!stopped.signal.aborted) {
       await pause(random.between(100, 500));
       const choice = choose();
-      // At least one of the three keeps running: with all of them out, no mistake can happen.
+      // At least one of the three keeps running: while all are out, no mistake can happen.
       if (pending.has(choice.place) || pending.size > 1) continue;
       const work = carryOut(choice).finally(() => pending.delete(choice.place));
       pending.set(choice.place, work);
@@ -76,7 +76,7 @@ export interface Crashes {
   readonly stop: () => Promise<void>;
 }
 
-/** Crashes a world's server each time it has run for so long. */
+/** Crashes a world's server each time it has run for `everyMs`. */
 export function crashRepeatedly({ crash }: World, everyMs: number): Crashes {
   let count = 0;
   const stopped = new AbortController();
@@ -101,12 +101,15 @@ export function crashRepeatedly({ crash }: World, everyMs: number): Crashes {
 
 export interface Silences {
   readonly strikes: readonly Strike[];
-  /** Rejects if receivers do not leave the silenced connections. Resolves when the silences have ended. */
+  /** Resolves when the silences have ended. Rejects if receivers do not leave the silenced connections. */
   readonly over: Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** Receivers leave a silenced connection within 10 s; a frozen one holds it for up to two leases more. */
+/**
+ * The longest silence. Receivers leave a silenced connection within 10 s; a frozen one holds it for up to two
+ * leases more.
+ */
 const longestSilenceMs = 30_000;
 
 /** Silences all connections of the receivers, each time they have worked again for a while. */

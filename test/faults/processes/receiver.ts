@@ -10,7 +10,7 @@ import { leaseMs } from "./time.js";
 /** The settings from the parent, as JSON in the first argument. */
 export interface ReceiverSettings {
   readonly site: Site;
-  /** 0 means any free port. */
+  /** The port; 0 means any free one. */
   readonly port: number;
   /** The status for copies of a running delivery. 200 is the mistake that loses events. */
   readonly inFlight: 200 | 503;
@@ -30,7 +30,8 @@ const receiver = createReceiver({
   leaseMs,
   on: {
     "*": async ({ beforeMs, afterMs }, context) => {
-      // In steps, so that a handler that was frozen still has work when it wakes, and needs its lease.
+      // The handler works in steps, so that one that was frozen still has work when it wakes, and needs its
+      // lease.
       for (let leftMs = Number(beforeMs); leftMs > 0; leftMs -= stepMs) {
         await pause(Math.min(leftMs, stepMs));
       }
@@ -59,5 +60,5 @@ process.once("SIGTERM", async () => {
   await receiver.drain({ deadlineMs: leaseMs * 2 });
   process.exit();
 });
-// The parent has exited.
+// The parent has exited, so this process ends too.
 process.once("disconnect", () => process.exit());

@@ -11,7 +11,7 @@ export interface ChaosRun extends Load {
   readonly world: World;
   /** The status for copies of a running delivery. Default 503; 200 is the mistake that loses events. */
   readonly inFlight?: 200 | 503;
-  /** How long the world's server runs between its crashes. By default it does not crash. */
+  /** The time for which the world's server runs between its crashes. Default: it does not crash. */
   readonly crashEveryMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface ChaosResult {
   readonly summary: string;
 }
 
-/** The result if effects and completions are in one transaction. */
+/** Returns the result if effects and completions are in one transaction. */
 export const eachExactlyOnce = (events: number): Omit<ChaosResult, "summary"> => ({
   verdict: exactlyOnce,
   effects: events,

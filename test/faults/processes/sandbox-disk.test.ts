@@ -9,13 +9,13 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { builtCommand, command } from "./sandbox/command.js";
 
-/** Linux: a soft limit of the process's own files, in bytes, which a shell's `ulimit -f` also sets. */
+/** Sets, on Linux, a soft limit of the process's own files in bytes, as a shell's `ulimit -f` does. */
 const limitFiles = (pid = 0, bytes: number | "unlimited") =>
   execFileSync("prlimit", ["--pid", String(pid), `--fsize=${bytes}:`]);
 
 const hasLimits = process.platform === "linux";
 
-/** A sandbox on a data file, and the means to call it, until the test ends. */
+/** Starts a sandbox on a data file until the test ends. Returns functions to call it. */
 async function openCommand() {
   const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-sandbox-"));
   const file = join(folder, "data");
@@ -50,7 +50,7 @@ async function openCommand() {
         key,
         body: { from: "a@a.test", to: ["b@b.test"], subject: key, text: "x".repeat(2_000) },
       }),
-    /** Leaves so many bytes. */
+    /** Leaves this many bytes on the disk. */
     fill: (bytes: number) => limitFiles(sandbox.pid, statSync(`${file}-wal`).size + bytes),
     free: () => limitFiles(sandbox.pid, "unlimited"),
   };
@@ -89,7 +89,7 @@ test.runIf(hasLimits)(
     fill(200_000);
     expect(await sendAll("again", 40)).toContain(500);
     free();
-    // The same keys: the clients do not know whether their sends were accepted.
+    // The keys are the same: the clients cannot know whether their sends were accepted.
     expect(await sendAll("again", 40)).toEqual([202]);
     await until(async () => (await send("again-39")).status === 202, "the sandbox recovers");
     await restart();
@@ -159,7 +159,7 @@ test.runIf(hasLimits)(
     const again = await send("full-0");
     expect(again.status).toBe(202);
     expect(await send("full-0")).toEqual(again);
-    // The clock makes what is due in its order, so that of the refused requests would come before.
+    // The clock runs due work in its order, so the events of the refused requests would come first.
     await until(
       () => arrived.includes("email.delivered full-0"),
       "the repeated email is delivered",

@@ -24,8 +24,8 @@ export interface Load {
 const giveUpMs = realLeaseMs * 0.6;
 
 /**
- * Sends as the service does: a delivery without a timely 2xx is retried with growing delays until it
- * gets one. 15 % of the attempts send copies to two receivers concurrently.
+ * Sends as the service does: a delivery without a timely 2xx is retried with growing delays until it gets one.
+ * 15 % of the attempts send copies to two receivers concurrently.
  */
 export function send(places: readonly Place[], seed: string, load: Load): Sender {
   const acks: Ack[] = [];

@@ -16,7 +16,7 @@ const silence = (from: number, to: number): Strike => ({ kind: "silence", pid: 0
 
 type Cause = "killed" | "frozen" | "silenced" | "unexplained";
 
-/** The cause of the only second effect. */
+/** Returns the cause of the only second effect. */
 function causeOf(strikes: readonly Strike[], effects: readonly Effect[]): Cause {
   const { killed, frozen, silenced, unexplained } = judged({ effects, strikes }).doubles;
   expect(killed + frozen + silenced + unexplained.length).toBe(1);

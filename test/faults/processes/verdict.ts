@@ -36,13 +36,13 @@ export interface History {
 }
 
 export interface Verdict {
-  /** Ids that were acknowledged and never applied. */
+  /** The ids that were acknowledged and never applied. */
   readonly lost: readonly string[];
-  /** Ids that were acknowledged before they were applied. */
+  /** The ids that were acknowledged before they were applied. */
   readonly early: readonly string[];
-  /** Ids of which a later run does not have a higher fence. */
+  /** The ids of which a later run does not have a higher fence. */
   readonly fenceFell: readonly string[];
-  /** Second effects of a delivery, by their cause. */
+  /** The second effects of a delivery, by their cause. */
   readonly doubles: {
     readonly killed: number;
     readonly frozen: number;
@@ -67,29 +67,29 @@ export const exactlyOnce: Verdict = {
   doubles: { killed: 0, frozen: 0, silenced: 0, unexplained: [] },
 };
 
-/** Clocks are read in milliseconds, and a signal takes a moment to arrive. */
+/** The tolerance in milliseconds: clocks are read in milliseconds, and a signal takes a moment to arrive. */
 const slackMs = 10;
 
-/** Leases are renewed every third of their length, so a shorter freeze cannot end one. */
+/** The shortest freeze that can end a lease: leases are renewed every third of their length. */
 const longFreezeMs = (realLeaseMs * 2) / 3 - slackMs;
 
 /**
- * A process that runs this long while no connection is silent extends its lease or completes its record.
- * The longest time measured was 96 ms, on a machine under load.
+ * The time after which a process has extended its lease or completed its record, if it runs while no connection
+ * is silent. The longest time measured was 96 ms, on a machine under load.
  */
 const enoughMs = realLeaseMs / 4;
 
 export function judge({ effects, acks, strikes, epoch }: History): Verdict {
   /**
-   * A strike explains a second run only if the process did not run for `enoughMs` between its effect
-   * (or the strike, if that was earlier) and the second claim, outside of silences. If the process made
-   * the second claim itself, it was running: timers fire before sockets are read, so it should have
-   * extended its lease first. The exception is a process that froze again while reading the requests that
-   * had arrived during the first freeze. If a run in between had no effect, its claim came before the
-   * second one, at an unknown time, and refused every extension: only the strike itself can be checked.
+   * Returns why a second run could start, if a strike explains it. It does only if the process did not run for
+   * `enoughMs` between its effect (or the strike, if that was earlier) and the second claim, outside of
+   * silences. If the process made the second claim itself, it was running: timers fire before sockets are read,
+   * so it should have extended its lease first. The exception is a process that froze again while reading the
+   * requests that had arrived during the first freeze. If a run in between had no effect, its claim came before
+   * the second one, at an unknown time, and refused every extension: only the strike itself can be checked.
    *
-   * A silence explains a second run that was claimed in it or within a lease of its end, because calls
-   * that failed are retried for that long, after pauses.
+   * A silence explains a second run that was claimed during it or within a lease of its end, because calls that
+   * failed are retried for that long, after pauses.
    */
   const why = (first: Effect, second: Effect): "killed" | "frozen" | "silenced" | undefined => {
     const claimedAt = first.fence - epoch;
@@ -134,7 +134,7 @@ export function judge({ effects, acks, strikes, epoch }: History): Verdict {
   };
 }
 
-/** The longest uninterrupted time for which a process ran between two times, given its strikes. */
+/** Returns the longest uninterrupted time for which a process ran between two times, given its strikes. */
 function longestRun(strikes: readonly Strike[], start: number, end: number): number {
   let longest = 0;
   let runsFrom = start;

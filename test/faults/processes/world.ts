@@ -12,17 +12,17 @@ import type { Effect } from "./verdict.js";
 
 /** A server for receivers, which is closed when the test ends. */
 export interface World {
-  /** For the receivers, which reach the server through the network. */
+  /** The site of the receivers, which reach the server through the network. */
   readonly site: Site;
   readonly network: TcpProxy;
   readonly effects: () => Promise<readonly Effect[]>;
-  /** How often handlers have incremented a counter, which they do after the effect. */
+  /** Returns how often handlers have incremented a counter, which they do after the effect. */
   readonly counter?: () => Promise<number>;
   /** Crashes the server, and starts it again. */
   readonly crash?: () => Promise<void>;
 }
 
-/** Records in Redis, effects in a file. */
+/** Starts a world with records in Redis and effects in a file. */
 export async function redisWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-chaos-"));
   const effectLog = join(folder, "effects.jsonl");
@@ -52,7 +52,7 @@ interface PostgresWorldOptions {
   readonly fsync?: "on" | "off";
 }
 
-/** Records and effects in PostgreSQL. */
+/** Starts a world with records and effects in PostgreSQL. */
 export async function postgresWorld({
   inTransaction,
   throughPgBouncer = false,
@@ -66,7 +66,7 @@ export async function postgresWorld({
   const network = await tcpProxy(port);
   onTestFinished(network.close);
 
-  /** On a connection of its own, because the server may have crashed since the last one. */
+  /** Runs `work` on a connection of its own, because the server may have crashed since the last one. */
   const connected = async <Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> => {
     const pool = new Pool({ connectionString: server.connectionString, max: 1 });
     try {

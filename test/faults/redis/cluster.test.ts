@@ -23,7 +23,7 @@ import { clusterKinds } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 120;
 
-/** The ids of the events whose records are on this server. */
+/** Returns the ids of the events whose records are on this server. */
 async function idsOn({ port }: RedisServer, { keys }: Rig): Promise<readonly string[]> {
   const redis = new Redis(port, "127.0.0.1");
   const found = await redis.keys("*");
@@ -31,7 +31,7 @@ async function idsOn({ port }: RedisServer, { keys }: Rig): Promise<readonly str
   return [...keys].filter(([, key]) => found.includes(key)).map(([id]) => id);
 }
 
-/** The ids of the connections over which a server has last received a script. */
+/** Returns the ids of the connections over which a server has last received a script. */
 async function callers({ port }: RedisServer): Promise<readonly string[]> {
   const redis = new Redis(port, "127.0.0.1");
   const list = String(await redis.client("LIST"));
@@ -40,7 +40,7 @@ async function callers({ port }: RedisServer): Promise<readonly string[]> {
 }
 
 describeWithRedis("a cluster", () => {
-  // Not concurrent: a failover keeps both cores busy, and response times are measured.
+  // The suites run one after the other: a failover keeps both cores busy, and response times are measured.
   describe.each(clusterKinds)("behind $name", (kind) => {
     test("serves all slots but those of an unavailable master, and all of them when it is back", async (context) => {
       const servers = await redisCluster();
@@ -71,7 +71,8 @@ describeWithRedis("a cluster", () => {
       for (const signal of ["SIGSTOP", "SIGKILL"] as const) {
         doomed.process.kill(signal);
         const rejected: Received[] = [];
-        // In groups, so that one pause of this machine does not affect all measured times.
+        // The deliveries are sent in groups, so that one pause of this machine does not affect all measured
+        // times.
         for (const ids of [first, second, third]) {
           rejected.push(...(await all.deliverAll(ids ?? [])));
         }
@@ -144,7 +145,7 @@ describeWithRedis("a cluster", () => {
       const used = await Promise.all(others.map(callers));
       expect(used.flat()).not.toEqual([]);
       proxies[0]?.abandon();
-      // In between, the other masters reply to all that they were sent.
+      // Meanwhile, the other masters reply to all their calls.
       await unanswered(all, clock, first, () => all.deliverAll(healthy.flat()));
       await all.insist(first);
       expect(codesOf(await all.deliverAll(before))).toEqual({ duplicate: before.length });

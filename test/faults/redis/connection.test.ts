@@ -20,7 +20,7 @@ import { clientKinds, type ClientKind } from "@svc-webhooks/kit/redis-clients";
 const deadlineMs = 100;
 const batch = idsOf(40);
 
-/** In quarters, so that one pause of this machine does not affect all measured times. */
+/** A batch in quarters, so that one pause of this machine does not affect all measured times. */
 const quarters = [0, 10, 20, 30].map((start) => batch.slice(start, start + 10));
 
 /** Breaks the network during first runs, then ends the runs. Times are measured from their end. */
@@ -51,7 +51,7 @@ async function brokenDuringRuns(
 }
 
 describeWithRedis("between a receiver and its Redis", () => {
-  // Not concurrent, because so many deliveries would delay those of other tests.
+  // The suites run one after the other, because so many deliveries would delay those of other tests.
   describe.each(clientKinds)("with $name", (kind) => {
     test("no server listens: every delivery is rejected immediately, nothing queues, and the client recovers", async (context) => {
       const all = await rig(context, { kind, ...oneRun });

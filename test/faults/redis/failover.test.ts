@@ -41,7 +41,7 @@ describeWithRedis("a planned failover that keeps connections", () => {
       // The address moves some time after the demotion.
       proxy.divertTo(unusedPort);
       await admin.call("FAILOVER", "TO", "127.0.0.1", String(successor.port));
-      // Uses the server's count: the receiver does not report an error after its call's deadline, and
+      // The test uses the server's count: the receiver does not report an error after its call's deadline, and
       // during the failover, the primary pauses writes for seconds if the machine is busy.
       await until(
         async () => (await admin.info("errorstats")).includes("errorstat_READONLY"),
@@ -63,7 +63,7 @@ describeWithRedis("a planned failover that keeps connections", () => {
 
 describeWithRedis("behind Sentinel", () => {
   describe.each(sentinelKinds)("with $name", (kind) => {
-    /** A client of the Sentinel, in a rig whose `admin` is at the primary. */
+    /** Returns a client of the Sentinel, in a rig whose `admin` is connected to the primary. */
     async function sentinelRig(context: TestContext, rest: Partial<RigOptions> = {}) {
       const sentinel = await redisSentinel();
       context.onTestFinished(sentinel.close);

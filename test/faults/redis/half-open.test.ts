@@ -107,7 +107,8 @@ describeWithRedis("a connection that silently stops responding", () => {
     });
   });
 
-  // Not concurrent, because the time is mocked: that of the watch, and of the pause after it.
+  // The suites run one after the other, because the time is mocked: that of the watch, and of the pause after
+  // it.
   describe.each(clientKinds)("of $name", (kind) => {
     test("is kept if a reply arrives before it was silent for 1.5 s twice", async (context) => {
       ticking(context);

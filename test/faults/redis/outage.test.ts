@@ -18,17 +18,17 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const second = 1_000;
-/** Rejected deliveries, and those of 200 kB. */
+/** The numbers of rejected deliveries, and of those of 200 kB. */
 const [refusals, large] = [sized(200, 2_000), sized(200, 1_000)];
 /** The default of `storeTimeouts.claim`. */
 const claimMs = 1_500;
 const mebibyte = 2 ** 20;
 
-/** The heap and external memory in use after garbage collection. */
+/** Returns the heap and external memory in use after garbage collection. */
 async function heldBytes(): Promise<number> {
   await settled();
   collectGarbage();
-  // Collects what the first collection has finalized.
+  // The second collection frees what the first one has finalized.
   await settled();
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
@@ -59,7 +59,7 @@ async function rejectLarge(
   return refs;
 }
 
-/** The number of script calls that the server received, including unknown and rejected ones. */
+/** Returns the number of script calls that the server received, including unknown and rejected ones. */
 async function commandsOf({ admin }: Rig): Promise<number> {
   const stats = await admin.info("commandstats");
   const lines = stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+),.*rejected_calls=(\d+)/gm);
@@ -115,7 +115,7 @@ const kinds = clientKinds.filter(({ name }) => name !== "ioredis 5");
 describeWithRedis("while Redis", () => {
   describe.each(kinds)("(with $name)", (kind) => {
     test(`hangs, no memory of ${large} rejected deliveries of 200 kB is held after their responses`, async (context) => {
-      // The client would leave the connection, and node-redis reject the calls.
+      // Otherwise the client would leave the connection, and node-redis would reject the calls.
       ticking(context);
       const clock = fakeClock();
       const all = await rig(context, { kind, clock });
@@ -126,9 +126,9 @@ describeWithRedis("while Redis", () => {
       const heldMiB = ((await heldBytes()) - before) / mebibyte;
       expect(refs).toHaveLength(large);
       expect(refs.filter((ref) => ref.deref()).length).toBe(0);
-      // The bodies take 195 kiB each. 25 kiB were measured, for reports, pending calls and spies.
+      // Each body needs 195 kiB. 25 kiB were measured, for reports, pending calls and spies.
       expect(heldMiB * 1_024).toBeLessThan(large * 75);
-      // A claim and a release for each delivery.
+      // Each delivery has a claim and a release.
       expect(all.client.pending()).toBe(2 * large);
     });
 
@@ -153,12 +153,12 @@ describeWithRedis("while Redis", () => {
         expect(codesOf(outcomes)).toEqual({ store_unavailable: ids.length });
 
         await end(all);
-        // Waits for all retries, until a lease has passed.
+        // All retries end within a lease.
         for (let ms = 0; ms <= 40 * second; ms += 500) {
           await until(() => all.client.pending() === 0, "nothing is pending");
           await clock.advance(500);
         }
-        // A claim and a release, and a second release if the server does not know its script.
+        // Each delivery has a claim and a release, and a second release if the server does not know its script.
         expect(await commandsOf(all)).toBeLessThanOrEqual(3 * ids.length);
 
         // A claim that the server executes after the client has left its connection holds its lease.

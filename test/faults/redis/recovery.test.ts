@@ -102,7 +102,7 @@ describeWithRedis("a receiver recovers when", () => {
       expect(outcomesOf([await outcome])).toEqual(["store_unavailable 503"]);
       expect(await all.states()).toEqual({ d: 1, r: 1 });
       await all.heal();
-      // The longest pause before another release.
+      // This is the longest pause before another release.
       await clock.advance(8_000);
       await all.insist("evt");
       expect(all.runs).toEqual(["first 1", "evt 1"]);
@@ -132,7 +132,7 @@ describeWithRedis("a receiver recovers when", () => {
       await clock.advance(8_000);
       await until(() => all.extensions.length > late.length, "the lease is extended");
       expect(all.extensions).toEqual([...late, true]);
-      // Past the end of the first lease.
+      // The first lease has ended by then.
       await clock.advance(15_000);
       handler.open();
       const report = await all.reported("processed");
@@ -163,7 +163,7 @@ describeWithRedis("a receiver recovers when", () => {
           throw new Error("no");
         },
       });
-      // Loads the script first, so that the lost reply is not the error for an unknown script.
+      // This loads the script, so that the lost reply is not the error for an unknown script.
       await all.insist("first");
       expect(outcomesOf([await all.deliver("evt")])).toEqual(["handler_failed 500"]);
       expect(all.internalErrors).toHaveLength(kind.resends ? 0 : 1);

@@ -22,7 +22,7 @@ export interface Received {
 }
 
 /**
- * The store's watch for silence stands still for the rest of the test, except when the test calls
+ * Stops the store's watch for silence for the rest of the test, except when the test calls
  * `vi.advanceTimersByTime`. Not for concurrent suites.
  */
 export function ticking({ onTestFinished }: TestContext): void {
@@ -52,16 +52,16 @@ export interface Rig extends ObservedReceiver {
   /** The store's replies, including those after their deadline. */
   readonly completions: readonly CompleteResult[];
   readonly extensions: readonly boolean[];
-  /** One attempt. */
+  /** Makes one attempt. */
   readonly deliver: (id: string) => Promise<Received>;
-  /** One concurrent attempt for each. */
+  /** Makes one concurrent attempt for each id. */
   readonly deliverAll: (ids: readonly string[]) => Promise<readonly Received[]>;
   /** Retries until a 2xx as the service does, but sooner. Resolves with the codes of all attempts. */
   readonly insist: (id: string) => Promise<readonly OutcomeCode[]>;
   readonly insistAll: (ids: readonly string[]) => Promise<unknown>;
   /** A connection to the server that bypasses the proxy. */
   readonly admin: Redis;
-  /** The number of records in each state, by the state's first letter. */
+  /** Returns the number of records in each state, by the state's first letter. */
   readonly states: () => Promise<Readonly<Record<string, number>>>;
   /** Resolves when this number of records is in the state, given by its first letter. */
   readonly recorded: (state: "d" | "f", count: number) => Promise<void>;
@@ -75,7 +75,7 @@ export interface RigOptions extends Partial<ReceiverOptions> {
   readonly kind: ClientKind;
   /** Command-line options of the server. */
   readonly redis?: readonly string[];
-  /** Existing servers instead: one, or the nodes of a cluster, which are used without the proxy. */
+  /** Existing servers to use instead: one, or the nodes of a cluster, which are used without the proxy. */
   readonly servers?: readonly RedisServer[];
   /** Called in each run before its effect is applied. */
   readonly during?: (id: string, run: number) => unknown;
@@ -83,10 +83,10 @@ export interface RigOptions extends Partial<ReceiverOptions> {
   readonly faultAtStart?: Fault;
 }
 
-/** Parks an event that would run twice. */
+/** The options that park an event instead of running it twice. */
 export const oneRun = { maxRuns: 1, onParked: () => {} };
 
-/** `test` whose tests are sequential even in a concurrent suite: only the suites are concurrent. */
+/** A `test` whose tests are sequential even in a concurrent suite: only the suites are concurrent. */
 export const test = plainTest.sequential;
 
 /** Starts a rig that is closed when the test ends. */
@@ -145,7 +145,7 @@ export async function rig(
     ...options,
   });
 
-  /** Signs the delivery first, so that only the receiver's time is measured. */
+  /** Makes an attempt. The delivery is signed first, so that only the receiver's time is measured. */
   const attempt = async (id: string) => {
     const delivery = await signed(eventBody("email.sent", { id }), { "x-svc-delivery-id": id });
     return async (): Promise<Received> => {
@@ -214,8 +214,8 @@ export async function rig(
 export const defaultDeadlineMs = 1_500;
 
 /**
- * Sends a delivery whose calls get no reply, and lets the deadlines of its claim and its release pass.
- * The clock leaps over them, so what takes real time meanwhile is `between`.
+ * Sends a delivery whose calls get no reply, and lets the deadlines of its claim and its release pass. The
+ * clock leaps over them, so only `between` takes real time.
  */
 export async function unanswered(
   { client, deliver }: Rig,
@@ -233,7 +233,7 @@ export async function unanswered(
   await clock.advance(defaultDeadlineMs);
 }
 
-/** The records on a server. */
+/** Returns the records on a server. */
 export async function recordsOf(redis: Redis): Promise<readonly string[]> {
   const keys = await redis.keys("svc-webhooks:*");
   return keys.length > 0 ? (await redis.mget(keys)).map(String) : [];
@@ -248,18 +248,18 @@ function countsOf(words: readonly string[]): Readonly<Record<string, number>> {
   return counts;
 }
 
-/** The number of outcomes with each code. */
+/** Returns the number of outcomes with each code. */
 export const codesOf = (outcomes: readonly Received[]): Readonly<Record<string, number>> =>
   countsOf(outcomes.map(({ code }) => code));
 
-/** The distinct outcomes, as `<code> <status> <warnings>`. */
+/** Returns the distinct outcomes, as `<code> <status> <warnings>`. */
 export const outcomesOf = (outcomes: readonly Received[]): readonly string[] => [
   ...new Set(outcomes.map(({ code, status, warnings }) => [code, status, ...warnings].join(" "))),
 ];
 
 /**
- * The only assertion about time: a sender has its response by the deadline, the median within 500 ms of
- * it, the worst within 2 s, in the time of this process. A client with its defaults takes minutes.
+ * Checks that a sender has its response by the deadline, the median within 500 ms of it, the worst within 2 s,
+ * in the time of this process. This is the only assertion about time. A client with its defaults takes minutes.
  */
 export function expectOutcomesBy(deadlineMs: number, outcomes: readonly Received[]): void {
   const sorted = outcomes.map(({ ms }) => ms).toSorted((a, b) => a - b);

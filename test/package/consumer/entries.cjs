@@ -1,5 +1,5 @@
 // @ts-check
-// Loads each entry that is named on the command line in both formats, and prints what differs.
+// Loads each entry that is named on the command line in both formats, and prints the differences.
 const path = require("node:path");
 
 async function main() {

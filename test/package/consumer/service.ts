@@ -47,7 +47,7 @@ const receiver: Receiver = createReceiver({
   },
 });
 
-/** Would compile without errors if the types were `any`. */
+/** Code that would compile without errors if the types were `any`. */
 export const notAny = (outcome: Outcome): unknown => [
   // @ts-expect-error: the service does not send this event
   createReceiver({ secret, events: emailEvents, on: { "email.deliverd": () => {} } }),

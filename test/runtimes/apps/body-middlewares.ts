@@ -27,7 +27,7 @@ export async function afterMiddleware(
   }
 }
 
-/** The same request without the last byte of its body. */
+/** Returns the same request without the last byte of its body. */
 export async function truncated(request: Request): Promise<Request> {
   const { method, headers } = request;
   const body = (await request.arrayBuffer()).slice(0, -1);

@@ -1,11 +1,11 @@
 import { createClient, isSvcError } from "@svc-webhooks/client";
 
-/** Real enough to be found in what a console prints. */
+/** An API key in the real format, so that tests find it in a console's output. */
 export const apiKey = "svc_live_0123456789abcdef";
 
-/** The client's results inside a runtime. */
+/** The results of the client's calls inside a runtime. */
 export interface ClientResults {
-  /** The attempts of an email whose first responses were lost. */
+  /** The number of attempts for an email whose first responses were lost. */
   readonly attempts: number;
   readonly hasKey: boolean;
   readonly eventTypes: readonly string[];

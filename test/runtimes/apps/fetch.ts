@@ -4,7 +4,7 @@ import { afterMiddleware, bodyMiddlewares } from "./body-middlewares.js";
 
 const receivers = new Map(bodyMiddlewares.map((middleware) => [middleware, contractReceiver()]));
 
-/** A receiver without an adapter, as in a module that exports its `fetch`. */
+/** Runs a receiver without an adapter, like a module that exports its `fetch`. */
 export async function fetchApp(
   request: Request,
   env: unknown,

@@ -1,6 +1,6 @@
 import * as core from "@svc-webhooks/core";
 
-/** RFC 4231, test cases 2 and 6: a short key, and one longer than a block. */
+/** The test cases 2 and 6 of RFC 4231: a short key, and one longer than a block. */
 const vectors = [
   {
     key: "Jefe",

@@ -13,7 +13,7 @@ const apps: Readonly<Record<string, (...given: Arguments) => Response | Promise<
   portable: async () => Response.json(await portable()),
 };
 
-/** All adapters for web-standard requests; the first segment of the path selects one. */
+/** Serves all adapters for web-standard requests; the first segment of the path selects one. */
 export async function webApp(...given: Arguments): Promise<Response> {
   const [request] = given;
   const app = apps[new URL(request.url).pathname.split("/")[1] ?? ""];

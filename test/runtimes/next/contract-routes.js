@@ -2,7 +2,7 @@ import { webhooks } from "@svc-webhooks/next";
 import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
 import { afterMiddleware, bodyMiddlewares } from "../apps/body-middlewares.ts";
 
-/** All seven methods of a route whose last segment selects the middleware. */
+/** Returns all seven methods of a route whose last segment selects the middleware. */
 export function contractRoutes() {
   const handlers = new Map(
     bodyMiddlewares.map((middleware) => [middleware, webhooks(contractReceiver())]),

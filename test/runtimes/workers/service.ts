@@ -27,7 +27,7 @@ const notes: string[] = [];
 const note = (deliveryId: string | undefined, event: string) =>
   void notes.push(`${deliveryId} ${event}`);
 
-/** Polls: a Worker must not await a promise that another request settles. */
+/** Waits for a note by polling: a Worker must not await a promise that another request settles. */
 async function until(line: string): Promise<void> {
   while (!notes.includes(line)) await new Promise((resolve) => setTimeout(resolve, 2));
 }
@@ -71,7 +71,7 @@ interface Worker {
 type App = Hono<Worker>;
 type Given = Parameters<App["fetch"]>;
 
-/** A receiver that is built on the first request, from its bindings. */
+/** Returns an app whose receiver is built on the first request, from its bindings. */
 const honoApp = (name: string, handlerTimeoutMs: number): App =>
   new Hono<Worker>().post(
     "*",
@@ -86,7 +86,10 @@ const hastyMs = 20;
 const patient = receiverOf("patient", "whsec_test", patientMs);
 const hasty = receiverOf("hasty", "whsec_test", hastyMs);
 
-/** Adds the note `line`, advances the clock by `advanceMs` and waits for the note `until`. Responds with all notes. */
+/**
+ * Adds the note `line`, advances the clock by `advanceMs` and waits for the note `until`. Responds with all
+ * notes.
+ */
 async function control(request: Request): Promise<Response> {
   const { searchParams } = new URL(request.url);
   const line = searchParams.get("line");

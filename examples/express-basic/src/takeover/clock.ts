@@ -1,6 +1,9 @@
 import type { Clock } from "@svc-webhooks/core";
 
-/** How many times as fast as real time the receivers' clock runs, so that nobody has to wait for a lease. */
+/**
+ * The factor by which the receivers' clock is faster than real time, so that the demo need not wait long for a
+ * lease.
+ */
 export const speed = 4;
 
 export const fastClock: Clock = {

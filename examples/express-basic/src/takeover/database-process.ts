@@ -31,7 +31,7 @@ function serve(socket: Socket): void {
     socket.write(`${JSON.stringify({ call: statement.call, ...reply })}\n`);
   });
   socket.on("error", () => {});
-  // As PostgreSQL does when it loses a connection.
+  // PostgreSQL does the same when it loses a connection.
   socket.on("close", () => transactions.forEach(({ end }) => void end("rollback")));
 }
 
@@ -42,7 +42,7 @@ interface OpenTransaction {
   readonly end: (how: "commit" | "rollback") => Promise<void>;
 }
 
-/** Until its end, PGlite runs no other statement. */
+/** Begins a transaction. Until its end, PGlite runs no other statement. */
 const begin = (): Promise<OpenTransaction> =>
   new Promise((resolve) => {
     const ended = pglite.transaction(async (tx) => {
@@ -61,5 +61,5 @@ const server = createServer(serve).listen(0, "127.0.0.1");
 await once(server, "listening");
 process.send?.((server.address() as AddressInfo).port);
 
-// The demo has exited.
+// The demo has exited, so this process ends too.
 process.once("disconnect", () => process.exit());

@@ -17,7 +17,7 @@ export interface ReceiverProcess {
   readonly url: string;
   /** The runs that this process has started. */
   readonly runs: readonly Run[];
-  /** Resolves when the process has started so many runs. */
+  /** Resolves when the process has started this many runs. */
   started(runs: number): Promise<void>;
   /** Ends the process with SIGKILL, which it cannot handle. */
   kill(): Promise<void>;

@@ -10,7 +10,7 @@ import { fastClock } from "./clock.js";
 import { remoteDatabase } from "./remote-database.js";
 import { fastStore } from "./store.js";
 
-/** A message that a receiver process sends to the demo. */
+/** A message from a receiver process to the demo. */
 export type FromReceiver =
   { readonly url: string } | { readonly run: number; readonly fence: number };
 
@@ -18,12 +18,12 @@ const report = (message: FromReceiver) => process.send?.(message);
 const database = remoteDatabase(Number(process.argv[2]));
 const store = fastStore(database);
 
-/** The effect of a handler, and the rest of its work. */
+/** Writes the effect of a handler, then does the rest of its work. */
 async function work(query: Query, type: string, context: DeliveryContext): Promise<void> {
   await query("insert into effects (type) values ($1)", [type]);
   const { run = 0, fence = 0 } = context;
   report({ run, fence });
-  // A still works when it is killed.
+  // Process A is still working when it is killed.
   if (process.argv[3] === "A") await new Promise(() => {});
 }
 
@@ -46,5 +46,5 @@ const receiver = createReceiver({
 const { url } = await listen(express().post("/webhooks", webhooks(receiver)));
 report({ url });
 
-// The demo has exited.
+// The demo has exited, so this process ends too.
 process.once("disconnect", () => process.exit());

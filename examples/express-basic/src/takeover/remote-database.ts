@@ -2,10 +2,10 @@ import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import type { Database, Query } from "@svc-webhooks/postgres";
 
-/** To the database's process, as a line of JSON. */
+/** A statement for the database's process, sent as a line of JSON. */
 export interface Statement {
   readonly call: number;
-  /** Which of the connection's transactions it belongs to. */
+  /** The number of the transaction, among those of the connection, that the statement belongs to. */
   readonly transaction?: number | undefined;
   readonly text: string;
   readonly values: string[];
@@ -17,7 +17,7 @@ export interface Reply {
   readonly error?: string;
 }
 
-/** The seam of `postgresStore` for a client of one's own: here, of the demo's database process. */
+/** Returns a `Database` for `postgresStore` over a custom client: here, over the demo's database process. */
 export function remoteDatabase(port: number): Database<Query> {
   const socket = connect(port, "127.0.0.1");
   const pending = new Map<number, (reply: Reply) => void>();

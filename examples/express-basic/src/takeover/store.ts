@@ -2,7 +2,10 @@ import type { ClaimRequest } from "@svc-webhooks/core";
 import { postgresStore, type Database, type PostgresStore } from "@svc-webhooks/postgres";
 import { speed } from "./clock.js";
 
-/** The database measures leases by its own clock, so they are divided by the speed of the receivers' clock. */
+/**
+ * Returns a store that divides leases by the speed of the receivers' clock, because the database measures them
+ * by its own.
+ */
 export function fastStore<Tx>(database: Database<Tx>): PostgresStore<Tx> {
   const store = postgresStore(database);
   return {

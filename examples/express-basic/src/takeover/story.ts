@@ -25,9 +25,9 @@ const sendingOf = (type: string): Sending => ({
   secret: secrets.current,
 });
 
-/** Its handler writes its row by itself. */
+/** A delivery whose handler writes its row by itself. */
 const alone = sendingOf("email.sent");
-/** Its handler writes its row in `store.transaction`. */
+/** A delivery whose handler writes its row in `store.transaction`. */
 const inTransaction = sendingOf("email.delivered");
 
 const codeOf = (sending: Promise<Reply>) =>
@@ -58,7 +58,8 @@ async function play({ a, b, database }: Processes): Promise<boolean> {
   };
   let reply = await sendToB("copy to B", () => "503, so the sender comes back if A dies");
 
-  // A second handler of A, which the timeline leaves out. PGlite runs nothing else until its transaction ends.
+  // This is a second handler of A, which the timeline omits. PGlite runs nothing else until its transaction
+  // ends.
   const second = codeOf(send(a.url, inTransaction));
   await Promise.race([a.started(2), second]);
   await a.kill();
@@ -112,7 +113,7 @@ async function play({ a, b, database }: Processes): Promise<boolean> {
   return passed;
 }
 
-/** Whether a process takes a delivery over, as soon as its lease has ended. */
+/** Returns whether a process takes a delivery over as soon as its lease has ended. */
 async function processed({ url }: ReceiverProcess, sending: Sending): Promise<boolean> {
   for (let attempt = 2; ; attempt += 1) {
     const { code, retryAfter } = await send(url, { ...sending, attempt });
@@ -121,7 +122,7 @@ async function processed({ url }: ReceiverProcess, sending: Sending): Promise<bo
   }
 }
 
-/** Prints lines with the time on the receivers' clock. */
+/** Returns a function that prints lines with the time on the receivers' clock. */
 function timeline(): (event: string, result: string, why: string) => void {
   const startedAt = performance.now();
   return (event, result, why) => {

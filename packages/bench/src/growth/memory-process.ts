@@ -1,6 +1,6 @@
 import { memoryStores } from "./memory-stores.js";
 
-// A separate process has its own heap: otherwise small stores would pay for the garbage collection of big ones.
+// Each store has a heap of its own. Otherwise small stores would pay for the garbage collection of big ones.
 const [kind = "", size] = process.argv.slice(2);
 const deliver = memoryStores[kind]?.(Number(size));
 if (!deliver) throw new Error(`There is no store "${kind}".`);

@@ -4,7 +4,10 @@ import { ours } from "../receivers.js";
 
 type Deliver = (count: number) => void | Promise<void>;
 
-/** Each makes a store of `size` records that keeps its size, and returns what delivers `count` times. */
+/**
+ * Stores that are filled with `size` records and keep that size. Each returns a function that delivers `count`
+ * times.
+ */
 export const memoryStores: Readonly<Record<string, (size: number) => Deliver>> = {
   "a Map alone, at capacity": mapAlone,
   "memoryStore, below capacity": (size) => belowCapacity(size).deliver,
@@ -20,10 +23,10 @@ export const memoryStores: Readonly<Record<string, (size: number) => Deliver>> =
 
 const zeros = "0".repeat(51);
 
-/** 32 characters cut from 64, as a receiver cuts its keys: the heap keeps all 64. */
+/** Returns 32 characters cut from 64, as a receiver cuts its keys: the heap keeps all 64. */
 export const keyOf = (delivery: number): string => `${1e12 + delivery}${zeros}`.slice(0, 32);
 
-/** The table that any store needs, and a ring that finds the oldest key. */
+/** Builds the minimum that any store needs: a table, and a ring that finds the oldest key. */
 function mapAlone(size: number): Deliver {
   const known = new Map<string, boolean>();
   const ring: string[] = [];
@@ -42,16 +45,16 @@ function mapAlone(size: number): Deliver {
   return deliver;
 }
 
-/** The clock advances a millisecond per delivery, so each new record finds one that has expired. */
+/** Each new record finds an expired one, because the clock advances a millisecond per delivery. */
 export const belowCapacity = (size: number) => steady(size, 10_000_000, size);
 
-/** Each new record evicts the oldest. */
+/** Each new record evicts the oldest one. */
 export const atCapacity = (size: number) => steady(size, size, 7 * 24 * 60 * 60_000);
 
 function steady(size: number, maxRecords: number, retainMs: number) {
   let count = 0;
   const startedAt = Date.now();
-  // Real clocks return epoch milliseconds and fractions, which take more memory than small integers.
+  // Real clocks return epoch milliseconds and fractions, which need more memory than small integers.
   const clock: Clock = {
     now: () => startedAt + count,
     monotonic: () => count + 0.25,
@@ -64,12 +67,13 @@ function steady(size: number, maxRecords: number, retainMs: number) {
     for (const end = count + more; count < end;) {
       count += 1;
       const key = keyOf(count);
-      // Both are synchronous.
+      // Both calls are synchronous.
       void store.claim(key, request, call);
       void store.complete(key, request, call);
     }
   };
-  // The number exceeds what the store keeps, because a Map that loses entries while it gains others has a table twice as big.
+  // Delivering more than `size` matters: a Map that loses entries while it gains others has a table twice as
+  // big.
   deliver(size + size / 10);
   return { store, deliver };
 }

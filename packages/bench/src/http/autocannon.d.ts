@@ -1,4 +1,4 @@
-// autocannon has no types. These cover the members that the benchmark uses.
+// autocannon ships no types. These cover the parts that the benchmark uses.
 declare module "autocannon" {
   interface Result {
     readonly requests: { readonly sent: number; readonly total: number };

@@ -21,18 +21,18 @@ export const onStream =
       const body = await readBody(request);
       send(response, body ? await receive(request.headers, body) : 413);
     } catch {
-      // The client disconnected while it sent the body.
+      // The client disconnected while sending the body.
       response.destroy();
     }
   };
 
-/** Resolves with nothing if the body is too large. */
+/** Reads the body. Resolves with undefined if it is too large. */
 function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     if (Number(request.headers["content-length"]) > maxBodyBytes) return resolve(undefined);
     const chunks: Buffer[] = [];
     let length = 0;
-    // `for await` would not do: leaving its loop early destroys the connection that must carry the 413.
+    // `for await` is not used: leaving its loop early destroys the connection that must carry the 413.
     request.on("data", (chunk: Buffer) => {
       length += chunk.length;
       if (length <= maxBodyBytes) chunks.push(chunk);
@@ -63,7 +63,7 @@ export const inExpress = (receive: HandWrittenReceiver): RequestHandler[] => [
   },
 ];
 
-// The types of Hono require a literal status.
+// Hono's types require a literal status.
 const respond = (c: Context, status: number) =>
   c.json({ status: STATUS_CODES[status] }, status as ContentfulStatusCode);
 
@@ -73,7 +73,8 @@ export function inHono(receive: HandWrittenReceiver): Handler {
   return async (c) => {
     const length = c.req.header("content-length");
     if (Number(length) > maxBodyBytes) return respond(c, 413);
-    // It makes a stream of the body (108 µs instead of 32), so only bodies without a length pass it.
+    // Counting creates a stream of the body (108 µs instead of 32), so only bodies without a length are
+    // counted.
     if (length === undefined) await countBytes(c, async () => {});
     const body = Buffer.from(await c.req.arrayBuffer());
     const headers = {

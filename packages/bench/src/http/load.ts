@@ -6,7 +6,9 @@ const connections = 20;
 const body = bodyOf(1_024);
 const signature = signatureOf(body, secret);
 
-/** Genuine for the service's receivers and, under GitHub's header names, for those of GitHub. */
+/**
+ * Returns headers that are genuine for the service's receivers and, under GitHub's header names, for GitHub's.
+ */
 export const headersFor = (id: string) => ({
   ...headersOf(signature, id),
   "x-hub-signature-256": signature,
@@ -30,7 +32,7 @@ export async function load(port: number, ms: number): Promise<number> {
     idReplacement: true,
     connections,
     duration: ms / 1_000,
-    // It checks once per sample whether the time is over.
+    // autocannon checks once per sample whether the time is over.
     sampleInt: 100,
   });
   // `errors` does not count connections that the server closes: autocannon reopens them and their

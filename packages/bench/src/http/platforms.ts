@@ -14,12 +14,18 @@ import type { Bar } from "../race.js";
 import { limit } from "../receivers.js";
 import { inExpress, inHono, onStream } from "./hand-written.js";
 
-/** Rejects what is not the event that was sent, so that a contender which passes it on responds with 500. */
+/**
+ * Rejects any value except the event that was sent, so that a contender that passes on anything else responds
+ * with 500.
+ */
 export type Handle = (event: unknown) => Promise<void>;
 
 /** Contenders on the same server or framework. */
 interface Platform {
-  /** Each makes a listener that receives deliveries at `/webhooks` and responds when `handle` has ended. */
+  /**
+   * Functions that return a listener, which receives deliveries at `/webhooks` and responds when `handle` has
+   * ended.
+   */
   readonly contenders: Readonly<Record<string, (handle: Handle) => RequestListener>>;
   readonly bars: readonly Bar[];
 }
@@ -28,7 +34,7 @@ const handWritten = (handle: Handle) =>
   handWrittenReceiver({ secret, on: { [eventType]: handle }, claims: memoryClaims() });
 const ours = (handle: Handle) => createReceiver({ secret, on: { [eventType]: handle } });
 
-/** Express types its apps for its own request class. */
+/** Creates an Express app as a listener. Express types its apps for its own request class. */
 const expressApp = (...handlers: RequestHandler[]) =>
   express().post("/webhooks", ...handlers) as RequestListener;
 
@@ -61,7 +67,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
       [lane]: (handle) => expressApp(expressWebhooks(ours(handle))),
       "@hookflo/tern": (handle) =>
         expressApp(
-          // Its error message asks for this.
+          // The library's error message asks for this.
           express.raw({ type: "*/*", limit: 2 ** 20 }),
           createWebhookMiddleware({ platform: "github", secret }) as RequestHandler,
           async (request, response) => {
@@ -72,7 +78,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
     },
     bars: [
       { lane, against: "hand-written", atLeast: 1, aim: 1.15, limit },
-      // The same receiver as on node:http.
+      // This is the same receiver as on node:http.
       { lane, against: "hand-written, on the stream", atLeast: 0.75, aim: 0.85, limit },
       { lane, against: "@hookflo/tern", atLeast: 1.5, aim: 2 },
     ],

@@ -5,7 +5,7 @@ import { postgresVersion } from "@svc-webhooks/kit/postgres-server";
 
 const manifest = new URL("../../package.json", import.meta.url);
 
-/** The hardware and the versions, one line each, without the machine's name or paths. */
+/** Returns the hardware and the versions, one line each, without the machine's name or paths. */
 export function machine(): string[] {
   const load = loadavg()[0]?.toFixed(1);
   const gigabytes = Math.round(totalmem() / 2 ** 30);
@@ -14,7 +14,7 @@ export function machine(): string[] {
   const { stdout } = spawnSync("redis-server", ["--version"], { encoding: "utf8" });
   const redis = /v=(\S+)/.exec(stdout ?? "")?.[1];
   const postgres = postgresVersion();
-  // The manifest pins them.
+  // The manifest pins the versions of all dependencies.
   const { devDependencies } = JSON.parse(readFileSync(manifest, "utf8")) as {
     readonly devDependencies: Readonly<Record<string, string>>;
   };

@@ -40,7 +40,7 @@ export async function writePage(
   return written;
 }
 
-/** Lists the reasons why bars are missed. */
+/** Returns the reasons for the missed bars. */
 function limits(sections: readonly Section[]): string {
   const missed = promisesOf(sections)
     .filter(({ race, bar }) => !judge(race, bar).isKept)

@@ -1,13 +1,13 @@
 import { format } from "prettier";
 import { judge, measured, promisesOf, type Bar, type Race, type Section } from "../race.js";
 
-/** Three significant digits, or a whole number: 0.934, 10.0, 7,474, 2. */
+/** Formats a number with three significant digits, or as a whole number: 0.934, 10.0, 7,474, 2. */
 const figure = (value: number): string =>
   Number.isInteger(value) || value >= 1_000
     ? value.toLocaleString("en", { maximumFractionDigits: 0 })
     : value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 
-/** The figure of a bar or an aim: round, and shown as it was set. */
+/** Formats the figure of a bar or an aim. Such figures are round, and shown as they were set. */
 export const round = (value: number): string => value.toLocaleString("en");
 
 const limitOf = ({ atLeast, atMost = NaN }: Bar): string =>
@@ -16,13 +16,13 @@ const limitOf = ({ atLeast, atMost = NaN }: Bar): string =>
 export const subjectOf = ({ lane, against }: Bar): string =>
   against === undefined ? lane : `${lane} / ${against}`;
 
-/** `✔✔` the aim is reached, `✔` the bar is kept, `✘` it is missed. */
+/** Returns `✔✔` if the aim is reached, `✔` if the bar is kept, `✘` if it is missed. */
 function markOf(race: Race, bar: Bar): string {
   const { isKept, reachesAim } = judge(race, bar);
   return isKept ? (reachesAim ? "✔✔" : "✔") : "✘";
 }
 
-/** A lane's value, with its unit. */
+/** Formats a lane's value, with its unit. */
 const valueOf = (race: Race, lane: string): string =>
   [figure(measured(race, lane).median), race.unit]
     .join(race.unit.startsWith("/") ? "" : " ")
@@ -31,11 +31,11 @@ const valueOf = (race: Race, lane: string): string =>
 const head = ["", "what", "median", "ratio to", "ratio", "quartiles", "bar", "aim"];
 const rule = ["---", "---", "--:", "---", "--:", "--:", "--:", "--:"];
 
-/** The lines of a Markdown table. */
+/** Returns rows as a Markdown table. */
 export const markdownOf = (rows: readonly (readonly string[])[]): string =>
   rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-/** One row per bar, then one per lane that has none: a Markdown table, for the page and the terminal. */
+/** Returns a Markdown table for the page and the terminal: one row per bar, then one per lane that has none. */
 export function table(races: readonly Race[]): Promise<string> {
   const rows = races.flatMap((race) =>
     race.bars.map((bar) => row(race, bar.lane, bar.against, bar)),
@@ -58,7 +58,7 @@ function row(race: Race, lane: string, against: string | undefined, bar?: Bar): 
   return [bar ? markOf(race, bar) : "", ...cells, ...promise];
 }
 
-/** How many bars are kept and missed. */
+/** Returns how many bars are kept and missed. */
 export function summary(sections: readonly Section[]): string {
   const marks = promisesOf(sections).map(({ race, bar }) => markOf(race, bar));
   const missed = marks.filter((mark) => mark === "✘").length;

@@ -5,19 +5,19 @@ import { createSandbox, type Sandbox, type SandboxOptions } from "@svc-webhooks/
 export interface Load {
   readonly attemptsPerSecond: number;
   readonly longestBlockMs: number;
-  /** The heap that the sandbox holds after each repetition, in bytes. */
+  /** The size of the sandbox's heap after each repetition, in bytes. */
   readonly heaps: readonly number[];
 }
 
 const endpoints = 100;
 
-/** A send has two events, so this many deliveries. */
+/** The deliveries per send: a send has two events. */
 const perSend = 2 * endpoints;
 
-/** A-09 `fast`: the times of the attempts, in seconds after the event. */
+/** The times of the attempts with A-09 `fast`, in seconds after the event. */
 const dueAt = [0, 1, 6, 21, 81].map((seconds) => seconds * 1_000);
 
-/** Half of the receivers respond with 500 to everything. */
+/** Returns whether a receiver fails. Half of them respond with 500 to everything. */
 const isFailing = (path: string) => Number(path.slice(1)) % 2 === 1;
 
 /**
@@ -72,7 +72,7 @@ export async function load({
   };
 }
 
-/** The milliseconds that the realistic schedule takes on the manual clock. */
+/** Returns the milliseconds that the realistic schedule takes on the manual clock. */
 export async function realistic(): Promise<number> {
   const sandbox = quietSandbox({ assumptions: { "A-06": "allow", "A-09": "realistic" } });
   await register(sandbox, "http://127.0.0.1:9/1");
@@ -93,7 +93,7 @@ export async function realistic(): Promise<number> {
 const respond = ({ url }: Request) =>
   Promise.resolve(new Response(null, { status: isFailing(new URL(url).pathname) ? 500 : 200 }));
 
-/** Signs and hands over a body as often as `load` does, one after the other. Returns the rate. */
+/** Signs and hands over a body as often as `load` does, one delivery after the other. Returns the rate. */
 export async function plainLoop(deliveries: number): Promise<number> {
   const body = Buffer.from(JSON.stringify({ text: "x".repeat(400) }));
   const attempts = (deliveries / 2) * (1 + dueAt.length);

@@ -33,7 +33,7 @@ async function timeRace(title: string, sizes: readonly number[], quick: boolean)
       const child = startChild("growth/memory-process.js", [title, String(size)]);
       children.push(child);
       await child.reply();
-      // This is long enough for several garbage collections.
+      // A turn is long enough for several garbage collections.
       turns[nameOf(size)] = async () => Number(await child.reply(quick ? "1" : "100"));
     }
     const lanes = await takeTurns(turns, quick ? 1 : 12);
@@ -45,14 +45,14 @@ async function timeRace(title: string, sizes: readonly number[], quick: boolean)
   }
 }
 
-/** Everything that a receiver keeps of a done delivery. */
+/** Measures everything that a receiver keeps for a done delivery. */
 async function heapRace(records: number): Promise<Race> {
   const next = deliveriesOf(1_024);
   const before = heapUsed();
   const receive = ours(() => {}, { store: memoryStore({ maxRecords: records }) });
   for (let n = 0; n < records; n++) await receive(next());
   const lanes = [{ name: nameOf(records), values: [(heapUsed() - before) / records] }];
-  // The receiver must outlive the second look at the heap.
+  // This call keeps the receiver alive until the second measurement of the heap.
   await receive(next());
   return { title: "memoryStore, heap per record", unit: "B", lanes, bars: [] };
 }

@@ -15,9 +15,9 @@ export const run: RunSection = async (quick) => {
     throw new Error("Install PostgreSQL, or name the sections that do without it.");
   }
   const removeFolder = runFolder();
-  // The settings are the defaults, so commits wait for the disk.
+  // The server has its default settings: commits wait for the disk.
   const server = await postgresServer({});
-  // An uncaught error must not leave it running.
+  // An uncaught error must not leave the server running.
   process.once("exit", () => void server.crash());
   try {
     return { title: "Postgres", races: await races(server.connectionString, quick) };
@@ -29,7 +29,7 @@ export const run: RunSection = async (quick) => {
 
 const ours = "svc-webhooks";
 
-/** The database and the store that all races use. */
+/** The parts that the races share. */
 interface Track {
   readonly pool: Pool;
   readonly store: PostgresStore<PoolClient>;
@@ -60,7 +60,7 @@ async function races(connectionString: string, quick: boolean): Promise<Race[]> 
   }
 }
 
-/** The first contender is the reference. */
+/** Measures the speed of contenders. The first one is the reference. */
 async function speedRace(
   title: string,
   connections: number,
@@ -149,7 +149,7 @@ async function clientRace({ store, quick }: Track, connectionString: string): Pr
   }
 }
 
-/** The table and its indexes, before a vacuum. */
+/** Measures the bytes per record in the table and its indexes, before a vacuum. */
 async function bytesRace({ pool, store }: Track, records: number): Promise<Race> {
   const table = "svc_webhooks.deliveries";
   await pool.query(`truncate ${table}`);
@@ -165,7 +165,7 @@ async function bytesRace({ pool, store }: Track, records: number): Promise<Race>
   return { title: "Postgres, bytes per done record", unit: "B", lanes, bars };
 }
 
-/** The table has the many records of the race before. */
+/** Compares the speed with few and with many records. The table still has the many of the previous race. */
 async function sizeRace({ pool, store, quick }: Track, few: number, many: number): Promise<Race> {
   const schema = "few";
   await migrate(pool, { schema });
@@ -211,7 +211,7 @@ async function handle<Tx>(store: PostgresStore<Tx>, key: string): Promise<void> 
 const takeEffect = (tx: PoolClient, key: string) =>
   tx.query("insert into effects (key) values ($1)", [key]);
 
-/** As users write it. */
+/** Runs the work in a transaction, as users write it. */
 async function inTransaction(
   pool: Pool,
   work: (tx: PoolClient) => Promise<unknown>,
@@ -237,7 +237,7 @@ async function fill<Tx>(store: PostgresStore<Tx>, records: number): Promise<void
   await Promise.all(Array.from({ length: 8 }, worker));
 }
 
-/** A delivery whose record is removed, so that the store keeps its size. */
+/** Makes a delivery and removes its record, so that the store keeps its size. */
 async function comeAndGo<Tx>(store: PostgresStore<Tx>): Promise<void> {
   const key = newKey();
   await handle(store, key);

@@ -19,7 +19,7 @@ export const run: RunSection = async (quick) => {
   ): Promise<Race> {
     const next = deliveriesOf(bytes);
     const [theirs, our] = [handWritten(handle), ours(handle)];
-    // This is the capacity of our memory store. From here on, the hand-written receiver drops records too.
+    // Fills the memory store to its capacity. From here on, the hand-written receiver drops records too.
     for (let filled = 0; filled < (quick || bytes > 1_024 ? 1 : 100_000); filled++) {
       await theirs(next());
       await our(next());
@@ -33,7 +33,7 @@ export const run: RunSection = async (quick) => {
     title: "Receive",
     races: [
       await race("receive(), 1 kB", 1_024, nothing, [bar]),
-      // With a promise to await, the receiver also keeps the lease and limits the time.
+      // When a handler returns a promise, the receiver also keeps the lease and limits the time.
       await race("receive(), 1 kB, async handler", 1_024, async () => {}, [asyncBar]),
       await race("receive(), 10 kB", 10_240, nothing),
       await race("receive(), 100 kB", 102_400, nothing),

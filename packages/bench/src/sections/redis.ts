@@ -14,7 +14,7 @@ export const run: RunSection = async (quick) => {
     throw new Error("Install redis-server, or name the sections that do without it.");
   }
   const server = await redisServer();
-  // An uncaught error must not leave it running.
+  // An uncaught error must not leave the server running.
   process.once("exit", () => void server.kill());
   const client = new Redis(server.port, "127.0.0.1");
   try {
@@ -47,7 +47,7 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
   }
 
   const next = deliveriesOf(1_024);
-  // After the first turn, which is not recorded, the delivery is a duplicate.
+  // After the first turn, which is not recorded, this delivery is a duplicate.
   const known = next();
   const limit = "Claims and completions are Lua scripts, which check the owner and count runs.";
   const speed = { against: "hand-written", atLeast: 0.65, aim: 0.75, limit };
@@ -72,7 +72,7 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
   ];
 }
 
-/** A number that `INFO` reports. */
+/** Returns a number that `INFO` reports. */
 const infoOf = async (client: Redis, name: string): Promise<number> =>
   Number(new RegExp(`^${name}:(\\d+)`, "m").exec(await client.info())?.[1]);
 
@@ -104,8 +104,8 @@ async function usedMemoryPerRecord(client: Redis, size: number, lineage?: string
   await store.claim(zeros, request, call);
   await store.complete(zeros, request, call);
   const record = await client.randomkey();
-  // A million writes would take half a minute, so the server copies the record under keys of the same
-  // length. It does nothing else while a script runs: each makes some of the copies.
+  // A million writes would take half a minute, so the server copies the record under keys of the same length.
+  // It does nothing else while a script runs, so each script makes only some of the copies.
   for (let made = 1; made < size; made += 100_000) {
     await client.eval(copies, 1, record ?? "", made, Math.min(made + 100_000, size) - 1);
   }
@@ -113,18 +113,18 @@ async function usedMemoryPerRecord(client: Redis, size: number, lineage?: string
 }
 
 /**
- * With one call at a time, each read of the server is a request that the caller waits for. The server's
- * count of commands would include those that scripts call.
+ * Returns the number of round trips per call. Calls run one at a time, so each read of the server is a request
+ * that the caller waits for. The server's count of commands would include those that scripts call.
  */
 async function roundTripsPer(client: Redis, call: () => Promise<void>): Promise<number> {
   const calls = 100;
   const before = await infoOf(client, "total_reads_processed");
   for (let n = 0; n < calls; n++) await call();
-  // The second INFO is a read itself.
+  // The second INFO counts as a read too.
   return ((await infoOf(client, "total_reads_processed")) - before - 1) / calls;
 }
 
-/** The bytes of the record that a call leaves, without its share of the server's tables. */
+/** Returns the bytes of the record that a call leaves, without its share of the server's tables. */
 async function bytesAfter(client: Redis, call: () => Promise<void>): Promise<number> {
   await client.flushall("SYNC");
   await call();

@@ -19,7 +19,7 @@ export const run: RunSection = async (quick) => ({
   ],
 });
 
-/** 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with a receiver that always fails. */
+/** Measures a schedule of 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with a receiver that always fails. */
 async function scheduleRace(rounds: number): Promise<Race> {
   const lane = "one email to one endpoint";
   const lanes = await takeTurns({ [lane]: realistic }, rounds);
@@ -76,7 +76,7 @@ async function deliveryRaces(deliveries: number, rounds: number): Promise<Race[]
 }
 
 const ofBlock = "Work is started in batches of 25; a block includes the garbage collection in it.";
-/** Once the sandbox keeps as much as it may, more deliveries need no more memory. */
+/** Measures the heap: once the sandbox holds as much as it may, more deliveries need no more memory. */
 async function heapRace(deliveries: number): Promise<Race> {
   const [once, thrice] = ["at the limit", "after three times as many"];
   const { heaps } = await load({ deliveries, repeat: 3 });
@@ -121,7 +121,7 @@ async function startRace(rounds: number): Promise<Race> {
 // Node finds hono from this folder.
 const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Real time from the start of a Node process until its first output. */
+/** Returns the real time from the start of a Node process until its first output. */
 function firstLineMs(args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();

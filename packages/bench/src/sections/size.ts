@@ -23,7 +23,7 @@ const alone = {
   "svc-webhooks": `export { sign, verify } from "@svc-webhooks/core"`,
   "@octokit/webhooks-methods": `export * from "@octokit/webhooks-methods"`,
   standardwebhooks: `export { Webhook } from "standardwebhooks"`,
-  // A deep import: the package's entry cannot be tree-shaken.
+  // The import is deep, because the package's entry cannot be tree-shaken.
   "svix, its Webhook": `export { Webhook } from "svix/dist/webhook.js"`,
 };
 
@@ -45,7 +45,7 @@ const adapters = {
   "Redis store, on Node": withCore("redis"),
 };
 
-/** The first contender is the reference, and the one that the bar is about. */
+/** Measures the sizes of contenders. The first one is the reference, and the bar applies to it. */
 async function race(
   title: string,
   contenders: Readonly<Record<string, string>>,
@@ -75,7 +75,7 @@ const parts: Readonly<Record<string, RegExp>> = {
   "errors, and what all parts share": /./,
 };
 
-/** The users of the core, with what each of them imports and where. */
+/** The users of the core, with the exports that each of them imports and its platform. */
 const users: readonly (readonly [title: string, exported: string, target: Target])[] = [
   ["`sign`, `verify`", "{ sign, verify }", "worker"],
   ["`createReceiver`", "{ createReceiver }", "worker"],
@@ -86,7 +86,7 @@ const users: readonly (readonly [title: string, exported: string, target: Target
 // The parts are taken from the sources, because the built core is one file.
 const source = fileURLToPath(new URL("../../../core/src/index.ts", import.meta.url));
 
-/** A column per user, a row per part. */
+/** Builds a table with a column per user and a row per part. */
 async function partsTable(): Promise<string[][]> {
   const columns: string[][] = [];
   for (const [title, exported, target] of users) {

@@ -45,7 +45,7 @@ export const doctor = command({
     const target = await resolveTarget("The URL", text, given["allow-external"]);
     const secret = await requireSecret(context);
     const previousSecrets = await readPreviousSecrets(context);
-    // A wrong secret is an error of the usage, not of the receiver.
+    // A wrong secret is wrong usage, not a mistake of the receiver.
     await sign("", secret);
     const progress = createProgress(context);
     const senderTo = (to: Target) =>
@@ -87,7 +87,7 @@ const blockOf = ({ id, saw, cause, fix }: Finding): readonly Line[] => [
   `  Fix:   ${fix}`,
 ];
 
-/** The same target, with a slash added to its path or removed. */
+/** Returns the same target, with a slash added to its path or removed. */
 function withOtherSlash(target: Target): Target {
   const url = new URL(target.url);
   url.pathname = url.pathname.endsWith("/") ? url.pathname.slice(0, -1) : `${url.pathname}/`;

@@ -60,7 +60,11 @@ export const emailsSend = command({
   },
 });
 
-/** @throws UsageError if the body is given as text and as a file */
+/**
+ * Returns the body of the email.
+ *
+ * @throws UsageError if the body is given as text and as a file
+ */
 async function bodyOf(
   name: "text" | "html",
   given: Readonly<Record<"text" | "html" | "text-file" | "html-file", string | undefined>>,

@@ -19,7 +19,12 @@ export const eventsList = command({
   options: {
     endpoint,
     status: { type: "string", value: "status", text: "only those, such as failed or pending" },
-    limit: { type: "string", default: "20", value: "number", text: "most deliveries to print" },
+    limit: {
+      type: "string",
+      default: "20",
+      value: "number",
+      text: "maximum number of deliveries to print",
+    },
     ...serviceOptions,
   },
   run: (context) =>
@@ -53,7 +58,7 @@ const colours: Readonly<Record<string, Colour>> = {
   failed: "red",
 };
 
-/** Such as `22 Nov 11:57:26Z`. Anything but the text of a time is unchanged. */
+/** Formats a time such as `22 Nov 11:57:26Z`. Returns any other value unchanged. */
 function shortTime(value: unknown): unknown {
   const time = new Date(typeof value === "string" ? value : Number.NaN);
   if (Number.isNaN(time.getTime())) return value;
@@ -88,7 +93,11 @@ export const eventsRedeliverFailed = command({
   examples: ["svc-webhooks events redeliver-failed we_… --dry-run"],
   options: {
     "dry-run": { type: "boolean", text: "count them, and change nothing" },
-    max: { type: "string", value: "number", text: "most deliveries to redeliver (all)" },
+    max: {
+      type: "string",
+      value: "number",
+      text: "maximum number of deliveries to redeliver (all)",
+    },
     ...serviceOptions,
   },
   run: (context) =>

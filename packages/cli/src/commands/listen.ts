@@ -80,7 +80,7 @@ export const listen = command({
     }
     const previousSecrets = await readPreviousSecrets(context);
     const known = await readSecret(context);
-    // A wrong secret is an error now, not at the first delivery.
+    // A wrong secret fails here, not at the first delivery.
     for (const one of [known, ...previousSecrets]) if (one !== undefined) await sign("", one);
     const file = given.save === undefined ? undefined : openCapture("--save", given.save);
     let show: Show | undefined;
@@ -137,7 +137,7 @@ const listeningText = ({ url, webhook_endpoint_id: id, secret }: Listening) => [
   ...(secret === undefined ? [] : [`The secret for your receiver: ${secret}`]),
 ];
 
-/** The end of the command is not a failure if the service is gone by then. */
+/** Archives the endpoint. The command does not fail if the service has already stopped. */
 async function leave(context: Context<typeof options>, id: string): Promise<void> {
   try {
     await archive(context, id);

@@ -30,7 +30,7 @@ const options = {
   ...targetOptions,
 } as const;
 
-/** How one request ended. */
+/** The result of one request. */
 interface Sent {
   readonly line: number;
   readonly delivery_id: string | null;
@@ -38,7 +38,7 @@ interface Sent {
   readonly status: number | null;
   readonly error?: string;
   readonly bytes: number;
-  /** The body's SHA-256, in hex. */
+  /** The SHA-256 of the body, in hex. */
   readonly sha256: string;
   readonly ms: number;
 }

@@ -10,7 +10,7 @@ interface Options {
   readonly to: string;
 }
 
-/** Returns what to print. */
+/** Raises an event. Resolves with the lines to print. */
 type Trigger = (
   client: Client,
   options: Options,
@@ -23,7 +23,7 @@ const sendEmail: Trigger = async ({ emails }, { from, to }, signal) => {
   return { send_id, status };
 };
 
-/** The calls that raise an event, by its type. */
+/** The functions that raise events, by type. */
 const triggers: Readonly<Record<string, Trigger>> = {
   "email.sent": sendEmail,
   "email.delivered": sendEmail,
@@ -59,7 +59,7 @@ export const trigger = command({
     ...serviceOptions,
     "allow-external": {
       type: "boolean",
-      text: "allow a service on another machine, also over http, unencrypted",
+      text: "allow a service on another machine, even over http, unencrypted",
     },
   },
   async run(context) {
@@ -75,7 +75,7 @@ export const trigger = command({
       show({ type, ...done }, fields({ type, ...done }));
       return 0 as const;
     };
-    // This sends an email, which must not happen by mistake or from a real account.
+    // The command sends an email, so an account outside this machine must be allowed explicitly.
     return withService(context, run, true);
   },
 });

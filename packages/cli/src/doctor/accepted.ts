@@ -6,10 +6,10 @@ import { bodyGuesses } from "./guesses.js";
 import { identify } from "./identify.js";
 import { isSuccess, newDeliveryId } from "./probe.js";
 
-/** How many probes a receiver without mistakes gets. */
+/** The number of probes that a receiver without mistakes receives. */
 export const acceptedProbes = 9;
 
-/** Sends the other deliveries that a receiver must accept, once it has accepted a genuine one. */
+/** Sends the other deliveries that a receiver must accept if it accepts a genuine one. */
 export async function examineAccepted(examining: Examining): Promise<void> {
   const { ask, expectMore, findings, secret, send } = examining;
   const variants = [
@@ -25,14 +25,14 @@ export async function examineAccepted(examining: Examining): Promise<void> {
     const unexplained = finding("body_altered", saw(reply));
     const guessed = await identify(body, bodyGuesses(body, secret), reply, examining).catch(
       (error: unknown) => {
-        // The refusal is a finding, even if a limit or a lock keeps its cause from being found.
+        // The refusal is a finding, even if a limit or a lock hides its cause.
         findings.push(unexplained);
         throw error;
       },
     );
     findings.push(guessed ?? unexplained);
     expectUnlocked(await afterForgeries(examining));
-    // The others would fail for the same reason.
+    // The other deliveries would fail for the same reason.
     break;
   }
 
@@ -48,7 +48,7 @@ export async function examineAccepted(examining: Examining): Promise<void> {
   if (slow.early && isSuccess(slow)) findings.push(finding("early_success", saw(slow)));
   else if (!isSuccess(slow)) findings.push(finding("pieces_refused", saw(slow)));
 
-  // A server may close the connection of a body that it does not read.
+  // A server may close the connection before reading the whole body.
   const big = await send({ name: "a genuine body of 64 KiB", body: large() });
   if (big.error === "timeout") findings.push(finding("hangs", saw(big)));
   else if (!isSuccess(big)) findings.push(finding("large_refused", saw(big)));

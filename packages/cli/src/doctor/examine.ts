@@ -9,18 +9,18 @@ export interface Examination {
   readonly probes: readonly Reply[];
   readonly findings: readonly Finding[];
   readonly not_judged: readonly string[];
-  /** How many probes there would have been, if a limit, a lock or a finding ended them. */
+  /** The number of probes that were planned, if a limit, a lock or a finding ended the examination. */
   readonly stoppedBefore?: number;
 }
 
-/** Sends probes until it is clear what a receiver does with each kind of delivery. */
+/** Sends probes until the receiver's reaction to each kind of delivery is clear. */
 export async function examine(options: ExamineOptions): Promise<Examination> {
   const probes: Reply[] = [];
   const findings: Finding[] = [];
   const notSent: string[] = [];
   let stoppedBefore: number | undefined;
   let expected = 1 + forgedProbes + acceptedProbes;
-  /** A wrong signature was sent, after which a receiver may lock. */
+  /** Whether a wrong signature was sent. A receiver may lock after one. */
   let hasForged = false;
   const send: Send = async (probe) => {
     options.onProbe(probe, (probes.length + 1) / expected);
@@ -37,7 +37,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     const reply = await send(probe);
     const lost = lostReply(reply, hasForged);
     if (!lost) return reply;
-    // After a crash nothing listens, or the process was started again.
+    // Nothing listens after a crash, or the process was started again.
     if (hasForged && isDropped(lost)) {
       expected += 1;
       const genuine = await send(genuineAfterForgeries());
@@ -79,5 +79,5 @@ const endedByForgery = {
   fix: "Look for an exception in the receiver's log. If a lock is the reason, switch it off while this command runs.",
 };
 
-/** Without a response to a connection that was accepted, or may have been. */
+/** Returns whether a connection that was accepted, or may have been, got no response. */
 const isDropped = (lost: Finding | undefined) => lost !== undefined && lost.id !== "unreachable";

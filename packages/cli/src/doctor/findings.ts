@@ -1,7 +1,7 @@
 /** A mistake of the receiver. */
 export interface Finding {
   readonly id: FindingId;
-  /** The behaviour that the probes showed. */
+  /** A description of what the probes showed. */
   readonly saw: string;
   readonly cause: string;
   readonly fix: string;
@@ -17,7 +17,7 @@ const rawBody = `Mount the receiver before every body parser, or keep the raw by
 const verifyFirst =
   "Compare the X-SVC-Signature with the HMAC of the exact body before anything else, and respond with 401 if they differ.";
 
-/** Causes and fixes. */
+/** The causes and fixes. */
 const texts = {
   unreachable: {
     cause: "No server accepts connections at this address and port.",

@@ -6,7 +6,7 @@ import { finding, type Finding, type FindingId } from "./findings.js";
 import { signedWith } from "./guesses.js";
 import { isSuccess, type Probe, type Reply } from "./probe.js";
 
-/** A body with the signature of a secret that nobody has. */
+/** Returns a body with the signature of a random secret. */
 export async function forgery(body = plain()): Promise<{ body: Uint8Array; signature: string }> {
   return { body, signature: await sign(body, `whsec_${randomBytes(24).toString("base64")}`) };
 }
@@ -25,7 +25,7 @@ const empty = new Uint8Array();
 
 const formType = { "content-type": "application/x-www-form-urlencoded" };
 
-/** Deliveries that must be refused, by the finding if one is accepted. */
+/** Returns deliveries that must be refused, by the finding if one is accepted. */
 async function forgeriesOf(body: Uint8Array, secret: string): Promise<readonly Forgery[]> {
   const genuine = await sign(body, secret);
   const { signature: forged } = await forgery(body);
@@ -65,10 +65,13 @@ async function forgeriesOf(body: Uint8Array, secret: string): Promise<readonly F
   ];
 }
 
-/** How many of them there are. */
+/** The number of deliveries that must be refused. */
 export const forgedProbes = 18;
 
-/** Sends deliveries that must be refused. What they show is found even if a limit or a lock ends them. */
+/**
+ * Sends deliveries that must be refused. Their findings are kept even if a limit or a lock ends the
+ * examination.
+ */
 export async function examineForgeries(genuineReply: Reply, examining: Examining): Promise<void> {
   const { ask, findings, secret, send } = examining;
   const body = plain();
@@ -77,8 +80,8 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
   let after: Reply | undefined;
   try {
     for (const [id, name, change] of await forgeriesOf(body, secret)) {
-      // The service sends neither forms nor empty bodies, so it repeats none. Receivers that wait for a
-      // body may not respond to an empty one.
+      // The service sends neither forms nor empty bodies, so those are not sent again. Receivers that wait for
+      // a body may not respond to an empty one.
       const isSent = !change.headers && !change.body;
       const reply = await (change.body ? send : ask)({ name, body, ...change });
       if (isSuccess(reply)) accepted.push(finding(id, saw(reply)));
@@ -108,7 +111,7 @@ export const afterForgeries = ({ ask, expectMore }: Examining): Promise<Reply> =
 };
 
 /**
- * A receiver that locks after wrong signatures is right, and shows nothing more.
+ * Ends the examination if the receiver locked after wrong signatures: that is correct, and shows nothing more.
  *
  * @throws Enough if the genuine delivery was refused
  */
@@ -120,13 +123,13 @@ export function expectUnlocked(reply: Reply): void {
   );
 }
 
-/** One finding for each mistake. */
+/** Returns one finding for each mistake. */
 function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly Finding[] {
   const has = (id: FindingId) => accepted.some((one) => one.id === id);
   const unsigned = accepted.find(({ id }) => id === "unsigned_accepted");
-  // The receiver accepts every other forgery for the same reason.
+  // A receiver that accepts unsigned deliveries accepts every other forgery for the same reason.
   if (unsigned) return [unsigned];
-  // One without a secret refuses genuine deliveries, and one that accepts any signature compares none.
+  // A receiver without a secret refuses genuine deliveries, and one that accepts any signature compares none.
   const isExplained = !isSuccess(genuineReply) || has("wrong_secret_accepted");
   return accepted.filter(
     ({ id }, index) =>

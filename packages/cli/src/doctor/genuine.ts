@@ -8,7 +8,7 @@ import { bodyGuesses, keyGuesses } from "./guesses.js";
 import { identify } from "./identify.js";
 import { isSuccess, type Reply } from "./probe.js";
 
-/** The simplest genuine delivery. */
+/** Sends the simplest genuine delivery. */
 export async function examineGenuine(examining: Examining): Promise<Reply> {
   const { ask, expectMore, findings, secret, previousSecrets } = examining;
   const body = plain();
@@ -29,14 +29,14 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
     findings.push(known);
     return reply;
   }
-  // The signature was valid, so no other one would be accepted.
+  // The signature was right: the receiver would refuse any other one.
   const isVerified = code !== undefined && verifiedOutcomes.has(code);
   const guesses = [...keyGuesses(body, secret, previousSecrets), ...bodyGuesses(body, secret)];
   try {
     const guessed = isVerified ? undefined : await identify(body, guesses, reply, examining);
     findings.push(guessed ?? (await refused(reply, examining)));
   } catch (error) {
-    // The refusal is a finding, even if a limit or a lock keeps its cause from being found.
+    // The refusal is a finding, even if a limit or a lock hides its cause.
     if (error instanceof Enough) findings.push(unknownCause(reply));
     throw error;
   }
@@ -56,7 +56,7 @@ async function notFound(reply: Reply, { sendToOtherSlash }: Examining): Promise<
   );
 }
 
-/** Returns the finding for the code that a receiver of svc-webhooks states in its response. */
+/** Returns the finding for the code that a receiver of svc-webhooks states itself. */
 function knownCode(reply: Reply): Finding | undefined {
   switch (reply.code ?? "") {
     case "body_unavailable":
@@ -71,7 +71,7 @@ function knownCode(reply: Reply): Finding | undefined {
   }
 }
 
-/** Outcomes of our receivers that come after the verification. */
+/** The outcomes of svc-webhooks receivers that come after the verification. */
 const verifiedOutcomes: ReadonlySet<string> = new Set<OutcomeCode>([
   "handler_failed",
   "handler_timeout",
@@ -85,7 +85,7 @@ const verifiedOutcomes: ReadonlySet<string> = new Set<OutcomeCode>([
 const unknownCause = (reply: Reply): Finding =>
   finding(isError(reply) ? "genuine_failed" : "wrong_secret", saw(reply));
 
-/** Why a genuine delivery is refused if no guess is accepted. */
+/** Returns why a genuine delivery is refused if no guess is accepted. */
 async function refused(reply: Reply, { ask, expectMore, send }: Examining): Promise<Finding> {
   expectMore(1);
   const forged = await ask({ name: "a forged delivery", ...(await forgery()) });
@@ -96,7 +96,7 @@ async function refused(reply: Reply, { ask, expectMore, send }: Examining): Prom
   if (reply.code === undefined && (reply.status === 401 || reply.status === 403)) {
     expectMore(1);
     const slow = await send({ name: "a body in two pieces", body: plain(), how: "pieces" });
-    // A receiver that does not wait for the body has not compared its signature.
+    // A receiver that responds before the body has arrived has not compared its signature.
     if (slow.early && slow.status === reply.status) {
       return finding(
         "guarded",

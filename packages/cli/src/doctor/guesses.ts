@@ -2,20 +2,20 @@ import { createHash, createHmac } from "node:crypto";
 
 type Bytes = string | Uint8Array;
 
-/** The signature with any key, also one that a receiver would refuse. */
+/** Returns the signature with any key, even one that a receiver would refuse. */
 export const signedWith = (key: Bytes, message: Bytes): string =>
   `sha256=${createHmac("sha256", key).update(message).digest("hex")}`;
 
-/** Whether a mistake is in the body that was signed, the key, or how the value is computed and written. */
+/** The place of a mistake: the body that was signed, the key, or how the value is computed and written. */
 export type GuessKind = "parsed" | "altered" | "key" | "form";
 
-/** The signature that a mistaken receiver computes for a body, and so accepts. */
+/** The signature that a mistaken receiver computes for a body, and therefore accepts. */
 export interface Guess {
   readonly kind: GuessKind;
   readonly signature: string;
 }
 
-/** Signatures of what a receiver may have in place of the body. */
+/** Returns signatures of the values that a receiver may have in place of the body. */
 export function bodyGuesses(body: Uint8Array, secret: string): readonly Guess[] {
   const text = new TextDecoder().decode(body);
   const latin1 = Buffer.from(body).toString("latin1");
@@ -37,7 +37,7 @@ export function bodyGuesses(body: Uint8Array, secret: string): readonly Guess[] 
   );
 }
 
-/** Signatures with keys that mistaken code makes of the secret, and in other forms. */
+/** Returns signatures with keys that mistaken code derives from the secret, and in other forms. */
 export function keyGuesses(
   body: Uint8Array,
   secret: string,

@@ -8,17 +8,19 @@ import type { Target } from "../lib/target.js";
 
 /** A request to a receiver. */
 export interface Probe {
-  /** A description in words. */
+  /** The request in words. */
   readonly name: string;
   readonly body: Uint8Array;
   /** The value of `X-SVC-Signature`; undefined leaves it out. Default: the genuine one. */
   readonly signature?: string | undefined;
-  /** Default: a new one. */
+  /** The delivery id. Default: a new one. */
   readonly deliveryId?: string;
   readonly attempt?: number;
-  /** By their names in lower case, in place of those of a delivery. */
+  /** Headers by lower-case name, in place of those of a delivery. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** `pieces` sends the second half of the body a moment later, `half` closes the connection instead. */
+  /**
+   * How the body is sent: `pieces` sends its second half a moment later, `half` closes the connection instead.
+   */
   readonly how?: "pieces" | "half";
 }
 
@@ -26,19 +28,19 @@ export interface Reply {
   readonly name: string;
   /** The status of the response; null if there is none. */
   readonly status: number | null;
-  /** Why there is no response: `timeout`, or the error of the connection. */
+  /** The reason why there is no response: `timeout`, or the error of the connection. */
   readonly error: string | null;
   /** The outcome's code if the receiver is one of svc-webhooks. */
   readonly code?: string;
   readonly location?: string;
   /** The pause that a response with 429 demands. */
   readonly retry_after_ms?: number;
-  /** The response came before the body had been sent. */
+  /** Whether the response came before the body had been sent. */
   readonly early: boolean;
   readonly ms: number;
 }
 
-/** The probe that each examination may send. */
+/** The event type of all probes. */
 export const probeType = "svc-webhooks.doctor";
 
 const betweenPiecesMs = 300;
@@ -61,7 +63,7 @@ export const newDeliveryId = (): string => `dlv_doctor_${randomUUID()}`;
 
 export const newEventId = (): string => `evt_doctor_${randomUUID()}`;
 
-/** The id that the body of an event names, which its header repeats. */
+/** Returns the event id in the body, which the header repeats. */
 const eventIdOf = (body: Uint8Array) =>
   /evt_doctor_[\w-]+/.exec(new TextDecoder().decode(body))?.[0] ?? newEventId();
 
@@ -130,13 +132,13 @@ async function readReply(response: IncomingMessage) {
   };
 }
 
-/** `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); at least a second. */
+/** Parses `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); at least a second. */
 function retryAfterMs(value = ""): number {
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? 1_000 : Math.max(ms, 1_000);
 }
 
-/** The code in `{"status":"processed"}` or `{"error":{"code":"signature_mismatch"}}`. */
+/** Returns the code in `{"status":"processed"}` or `{"error":{"code":"signature_mismatch"}}`. */
 function outcomeOf(text: string): string | undefined {
   try {
     const { status, error } = JSON.parse(text) as {

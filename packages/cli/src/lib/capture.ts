@@ -2,16 +2,16 @@ import { appendFileSync, closeSync, fchmodSync, fstatSync, openSync, readSync } 
 import type { HeaderList } from "./target.js";
 import { messageOf, UsageError } from "../errors.js";
 
-/** A request as `listen --save` keeps it: one line of JSON, with the body in base64. */
+/** A request as `listen --save` writes it: one line of JSON, with the body in base64. */
 export interface Captured {
-  /** When it arrived, ISO 8601 in UTC. */
+  /** The time of arrival, ISO 8601 in UTC. */
   readonly at: string;
   readonly method: string;
   readonly path: string;
   /** All headers in their order, `Authorization` and cookies without their values. */
   readonly headers: HeaderList;
   readonly body: Buffer;
-  /** `genuine`, or why the signature is refused. */
+  /** `genuine`, or the reason why the signature is refused. */
   readonly verdict: string;
 }
 
@@ -65,7 +65,7 @@ function open(flag: string, name: string): number {
   }
 }
 
-/** Reads a line of a capture file; undefined if it is not one. */
+/** Parses a line of a capture file. Returns undefined if it is not one. */
 export function parseCaptured(line: string): Captured | undefined {
   try {
     const value = JSON.parse(line) as Partial<Record<keyof Captured, unknown>> | null;

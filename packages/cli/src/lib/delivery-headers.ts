@@ -3,11 +3,11 @@ import type { HeaderList } from "./target.js";
 
 const passed = new Set<string>([...Object.values(headerNames), "content-type"]);
 
-/** The headers that the service documents, `Idempotency-Key` and `Content-Type`, as they were sent. */
+/** Returns the headers that the service documents, `Idempotency-Key` and `Content-Type`, as they were sent. */
 export const deliveryHeaders = (headers: HeaderList): HeaderList =>
   headers.filter(([name]) => passed.has(name.toLowerCase()));
 
-/** The values of a header by its lower-case name, joined as repeated ones are (RFC 9110, section 5.3). */
+/** Returns a header by its lower-case name. Repeated values are joined (RFC 9110, section 5.3). */
 export function headerOf(headers: HeaderList, lowerCaseName: string): string | undefined {
   const values = headers.filter(([name]) => name.toLowerCase() === lowerCaseName);
   return values.length === 0 ? undefined : values.map(([, value]) => value).join(", ");

@@ -1,4 +1,7 @@
-/** The type that a body names: the first non-empty string of `type`, `event_type` and `event`, as in a receiver. */
+/**
+ * Returns the type that a body names: the first non-empty string of `type`, `event_type` and `event`, as in a
+ * receiver.
+ */
 export function eventTypeOf(body: Uint8Array): string | undefined {
   try {
     const event = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null;

@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
 import type { Target } from "./target.js";
 
-/** Statuses of responses that have no body. */
+/** The statuses of responses that have no body. */
 const bodiless = new Set([204, 205, 304]);
 
-/** A `fetch` of URLs of the target's host, which connects to the addresses that were checked. */
+/** Returns a `fetch` for URLs of the target's host, which connects to the addresses that were checked. */
 export const fetchFrom =
   (target: Target) =>
   async (

@@ -5,7 +5,7 @@ import type { Context } from "../command.js";
 import { messageOf, UsageError } from "../errors.js";
 
 export interface Line {
-  /** The line's number, counted from 1. */
+  /** The number of the line, from 1. */
   readonly number: number;
   readonly text: string;
   /** The share of the file that has been read, 0 … 1. Undefined if its size is unknown. */
@@ -13,8 +13,8 @@ export interface Line {
 }
 
 /**
- * Reads the lines of a file one by one, so that its size does not matter; of stdin if the path is `-`, until
- * `signal` is aborted. Empty lines are left out.
+ * Yields the lines of a file one by one, so that its size does not matter, or of stdin if the path is `-`,
+ * until `signal` is aborted. Empty lines are skipped.
  *
  * @throws UsageError (as a rejection) if the file cannot be read
  */

@@ -1,19 +1,19 @@
 /** The secrets that this process has read. */
 const known = new Set<string>();
 
-/** A shorter text could be part of another by chance. */
+/** The length below which a text is not masked: it could be part of another by chance. */
 const shortest = 8;
 
-/** Notes a secret or an API key, which is masked from now on, and returns it. */
+/** Records a secret or an API key, which is masked from now on, and returns it. */
 export function conceal(secret: string): string {
   if (secret.length >= shortest) known.add(secret);
   return secret;
 }
 
-/** A character of a secret or an API key, as a part of an expression: printable ASCII without the space. */
+/** A character of a secret or an API key, for regular expressions: printable ASCII without the space. */
 export const secretCharacter = "[!-~]";
 
-/** The characters after a prefix. A secret may contain a part that is masked already. */
+/** The rest of a secret. An ellipsis, where another secret was masked before, is part of it too. */
 const secretText = `(?:${secretCharacter}|…){4,}`;
 
 const patterns = [
@@ -22,8 +22,8 @@ const patterns = [
 ] as const;
 
 /**
- * Replaces the secrets that this process has read, and everything that looks like a signing secret or an API key:
- * its prefix and at least four characters, with the punctuation that follows them.
+ * Replaces the secrets that this process has read, and everything that resembles a signing secret or an API
+ * key: its prefix and at least four characters, with the punctuation that follows them.
  *
  * @param revealed a secret that stays, because printing it is the command's purpose
  */

@@ -5,11 +5,11 @@ import { secretCharacter } from "./mask.js";
 const form = new RegExp(`^whsec_${secretCharacter}{1,506}$`);
 
 /**
- * The new secret of an endpoint, which a command prints. Another value that a service calls so may be
- * anything, such as a page or a secret of something else, and no receiver could verify with it.
+ * Returns the new secret of an endpoint, which a command prints. A value of any other form may be anything,
+ * such as a page or an unrelated secret, and no receiver could verify with it.
  *
- * @param done what the service has done, as a sentence
- * @param fix what to do about the endpoint, as a sentence
+ * @param done the sentence that states what the service has done
+ * @param fix the sentence that states what to do about the endpoint
  * @throws Failure `invalid_response` if it is not a signing secret
  */
 export function newSecret(
@@ -17,7 +17,7 @@ export function newSecret(
   done: string,
   fix: string,
 ): string {
-  // The client masks texts only.
+  // The client only wraps texts in masked secrets.
   const value: unknown = typeof secret.reveal === "function" ? secret.reveal() : secret;
   if (typeof value === "string" && form.test(value)) return value;
   throw new Failure(
@@ -32,7 +32,7 @@ const described = (value: unknown) =>
     ? `a string of ${value.length} characters`
     : `a value of type ${Array.isArray(value) ? "array" : typeof value}`;
 
-/** The id of an endpoint that was registered, if the service has sent one. */
+/** Returns the id of an endpoint that was registered, if the service has sent one. */
 export function idOf({
   webhook_endpoint: endpoint,
 }: Pick<WebhookEndpointWithSecret, "webhook_endpoint">): string | undefined {

@@ -1,6 +1,10 @@
 import { UsageError } from "../errors.js";
 
-/** @throws UsageError unless the text is a whole number from `min` to `max` */
+/**
+ * Parses a whole number.
+ *
+ * @throws UsageError unless the text is a whole number from `min` to `max`
+ */
 export function wholeNumber(flag: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;

@@ -9,7 +9,7 @@ import { messageOf, UsageError } from "../errors.js";
 export const readStdin = ({ stdin, signal }: Pick<Context, "stdin" | "signal">): Promise<Buffer> =>
   buffer(addAbortSignal<Readable>(signal, stdin));
 
-/** Reads a response up to `most` bytes. One that is longer is cut there, and its connection closed. */
+/** Reads a response up to `most` bytes. A longer one is cut there, and its connection closed. */
 export async function readUpTo(
   most: number,
   response: IncomingMessage,
@@ -25,7 +25,11 @@ export async function readUpTo(
   return { content: Buffer.concat(chunks).subarray(0, most), isCut: bytes > most };
 }
 
-/** @throws UsageError (as a rejection) if the file cannot be read */
+/**
+ * Reads a file.
+ *
+ * @throws UsageError (as a rejection) if the file cannot be read
+ */
 export async function readInput(flag: string, path: string): Promise<Buffer> {
   try {
     return await readFile(path);

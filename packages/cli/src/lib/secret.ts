@@ -33,8 +33,8 @@ type SecretContext = Pick<
 type PreviousContext = Context<typeof previousSecretOptions>;
 
 /**
- * Reads the secret from where the options say, or undefined if none of them is given. Its form is not
- * checked.
+ * Reads the secret from the place that the options name. Resolves to undefined if none of them is given. Its
+ * form is not checked.
  *
  * @throws UsageError (as a rejection) if two are given, or there is no secret
  */
@@ -55,7 +55,7 @@ export async function readSecret(context: SecretContext): Promise<string | undef
   return secretFrom("secret", name, file, context.env);
 }
 
-/** As {@link readSecret}, and a secret is required. */
+/** Reads a secret like {@link readSecret}, but requires one. */
 export async function requireSecret(context: SecretContext): Promise<string> {
   const secret = await readSecret(context);
   if (secret !== undefined) return secret;
@@ -82,9 +82,9 @@ export async function readPreviousSecrets({
 }
 
 /**
- * Reads `--<flag>-env` or `--<flag>-file`, undefined if neither is given.
+ * Reads `--<flag>-env` or `--<flag>-file`. Resolves to undefined if neither is given.
  *
- * @throws UsageError (as a rejection) if there is nothing where it is said to be
+ * @throws UsageError (as a rejection) if the variable or file contains nothing
  */
 export async function secretFrom(
   flag: string,
@@ -97,7 +97,7 @@ export async function secretFrom(
   }
   if (name === undefined) return undefined;
   const secret = env[name];
-  // The argument may be the secret itself.
+  // The name may be the secret itself, so it is not printed.
   if (secret === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name)) {
     const example = flag === "api-key" ? "SVC_API_KEY" : "SVC_WEBHOOK_SECRET";
     throw new UsageError(
@@ -130,7 +130,11 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** @throws UsageError if stdin would be the secret and the body */
+/**
+ * Refuses to read the secret and the body from stdin.
+ *
+ * @throws UsageError if stdin would be the secret and the body
+ */
 export function bodyFirst(options: {
   readonly "secret-stdin": boolean;
   readonly body: string | undefined;

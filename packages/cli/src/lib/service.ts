@@ -5,7 +5,7 @@ import { fetchFrom } from "./fetch.js";
 import { secretFrom } from "./secret.js";
 import { resolveTarget } from "./target-rule.js";
 
-/** The default address of `svc-webhooks sandbox`. */
+/** The URL of `svc-webhooks sandbox`. */
 const sandboxUrl = "http://127.0.0.1:4010";
 
 export const serviceOptions = {
@@ -32,13 +32,13 @@ const baseUrlOf = ({ options, env }: ServiceContext): string =>
   options["base-url"] ?? (env["SVC_BASE_URL"] || sandboxUrl);
 
 /**
- * Calls the service, with retries as the client makes them. One on this machine, and one over `http:`, is called
- * at the addresses that were checked.
+ * Calls the service, with the client's retries. A service on this machine, or over `http:`, is called at the
+ * addresses that were checked.
  *
  * @param work passes `signal` to each operation
  * @param onlyHere refuses a service on another machine, over `https:` too, unless `--allow-external` is given
- * @throws UsageError (as a rejection) for what the client refuses to send and for an API key that would be sent
- *   unencrypted, Failure for what the service refuses
+ * @throws UsageError (as a rejection) for arguments that the client refuses and for an API key that would be
+ *   sent unencrypted, Failure for a request that the service refuses
  */
 export async function callService<Result>(
   context: ServiceContext,
@@ -48,7 +48,7 @@ export async function callService<Result>(
   const baseUrl = baseUrlOf(context);
   const allowExternal = context.options["allow-external"];
   const isPlain = /^http:/i.test(baseUrl);
-  // The client names what is wrong with a URL that has no target.
+  // The client names the problem of a URL that has no target.
   const target = await resolveTarget("The base URL", baseUrl, allowExternal || !onlyHere).catch(
     (error: unknown) => {
       if (onlyHere) throw error;
@@ -72,7 +72,7 @@ export async function callService<Result>(
   }
 }
 
-/** As {@link callService}, for a command whose whole work it is. */
+/** Calls the service like {@link callService}, for a command that does nothing else. */
 export const withService: (
   context: ServiceContext,
   work: (client: Client) => Promise<ExitCode>,
@@ -89,7 +89,7 @@ async function readApiKey({ options, env }: ServiceContext, isHere: boolean): Pr
   }
   const key = (await secretFrom("api-key", name, file, env)) ?? env["SVC_API_KEY"];
   if (key !== undefined && key !== "") return key;
-  // Any key will do for a sandbox.
+  // A sandbox accepts any key.
   if (isHere) return "svc_test";
   throw new UsageError("There is no API key.", "Set the environment variable SVC_API_KEY.");
 }
@@ -105,7 +105,7 @@ const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
   rate_limited: "Wait, and try again.",
 };
 
-/** The command line's names for the client's parameters. */
+/** The flags of the command line, by the client's parameter. */
 const flags: Readonly<Record<string, string>> = {
   apiKey: "The API key",
   baseUrl: "--base-url",
@@ -117,7 +117,7 @@ const flags: Readonly<Record<string, string>> = {
   url: "--url",
 };
 
-/** The message, with the flag in place of the parameter that it begins with, such as `to.0`. */
+/** Returns the message, with the flag in place of the parameter that it begins with, such as `to.0`. */
 function withFlag({ message, param = "" }: SvcError): string {
   const [name = "", index = "0"] = param.split(".");
   const flag = flags[name];
@@ -126,7 +126,7 @@ function withFlag({ message, param = "" }: SvcError): string {
   return which + message.slice(param.length);
 }
 
-/** The error in the words of the command line. */
+/** Returns the error in the words of the command line. */
 function explained(error: SvcError, baseUrl: string, isHere: boolean): UsageError | Failure {
   const { code, message, status } = error;
   const isRefused =

@@ -4,7 +4,7 @@ import { UsageError } from "../errors.js";
 import { targetAt, type Address, type Target } from "./target.js";
 
 /*
- * Where the command line sends requests:
+ * The rule for targets of the command line's requests:
  *
  * - The target is an `http` or `https` URL. One without a scheme is `http`.
  * - It has no user name and no password, which would reach logs and lists of processes.
@@ -12,7 +12,7 @@ import { targetAt, type Address, type Target } from "./target.js";
  *   returns (RFC 6761, section 6.3).
  * - All its addresses are loopback, unless `--allow-external` is given.
  *
- * The addresses that were judged are the ones that are connected to.
+ * Requests connect to the addresses that were checked.
  */
 
 export const targetOptions = {
@@ -27,7 +27,7 @@ const isLoopback = ({ address, family }: Address) =>
   loopback.check(address, family === 4 ? "ipv4" : "ipv6");
 
 /**
- * Judges a target by the rule above.
+ * Checks a target against this rule, and resolves its addresses.
  *
  * @throws UsageError (as a rejection) if the rule does not allow it
  */

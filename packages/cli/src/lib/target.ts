@@ -17,12 +17,12 @@ export interface Target {
   readonly isHere: boolean;
   /** Sends exactly these headers, `Host`, `Content-Length` and `Connection`. Does not follow redirects. */
   readonly send: (outgoing: Outgoing, signal: AbortSignal) => Promise<IncomingMessage>;
-  /** Starts a request whose body of `length` bytes the caller writes. */
+  /** Starts a request, whose body of `length` bytes is written by the caller. */
   readonly open: (
     outgoing: Omit<Outgoing, "body"> & { readonly length: number },
     signal: AbortSignal,
   ) => ClientRequest;
-  /** Another path of the same host. */
+  /** Returns the target for another path of the same host. */
   readonly at: (url: URL) => Target;
 }
 
@@ -31,10 +31,15 @@ export interface Address {
   readonly family: number;
 }
 
-/** By default Node leaves an address after 250 ms, which a busy machine may need for loopback. */
+/**
+ * The options of connections. By default Node leaves an address after 250 ms, and a busy machine may need
+ * longer for loopback.
+ */
 const connecting = { agent: false, autoSelectFamilyAttemptTimeout: 5_000 } as const;
 
 /**
+ * Returns the target of a URL.
+ *
  * @param addresses of the URL's host, checked
  * @param isHere whether all of them are loopback
  */
@@ -67,7 +72,7 @@ function through(url: URL, isHere: boolean, lookup: LookupFunction): Target {
   };
 }
 
-/** A lookup that returns the checked addresses. */
+/** Returns a lookup function that returns the checked addresses. */
 const pinned =
   (addresses: readonly Address[]): LookupFunction =>
   (_hostname, { all }, callback) => {

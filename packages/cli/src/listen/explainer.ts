@@ -6,8 +6,8 @@ const mostInWindow = 10;
 export type Explainer = (body: Uint8Array, signature: string) => Promise<Explanation | undefined>;
 
 /**
- * Explains wrong signatures, one at a time and ten a minute, because anyone who reaches the port can send
- * them, and one can take seconds. Resolves to undefined for those above the limit.
+ * Returns a function that explains wrong signatures, one at a time and ten a minute, because anyone who reaches
+ * the port can send them, and one can take seconds. It resolves to undefined above the limit.
  *
  * @param now milliseconds of a monotonic clock
  */

@@ -2,10 +2,10 @@ import type { WebhookEndpointWithSecret } from "@svc-webhooks/client";
 import { callService, type ServiceContext } from "../lib/service.js";
 import type { Context } from "../command.js";
 
-/** Milliseconds that the service has after Ctrl-C to register or archive the endpoint. */
+/** The time that the service has after Ctrl-C to register or archive the endpoint, in milliseconds. */
 const graceMs = 5_000;
 
-/** A signal that is aborted after the other one, by the time of grace. */
+/** Returns a signal that is aborted `graceMs` after `signal`. */
 function afterGrace(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const end = () => void setTimeout(() => controller.abort(), graceMs).unref();
@@ -14,7 +14,10 @@ function afterGrace(signal: AbortSignal): AbortSignal {
   return controller.signal;
 }
 
-/** Registers an endpoint for all event types. What has begun ends, so that it can be archived. */
+/**
+ * Registers an endpoint for all event types. A call that has begun is finished, so that the endpoint can be
+ * archived.
+ */
 export async function register(
   context: ServiceContext & Pick<Context, "note">,
   url: string,
@@ -35,7 +38,7 @@ export async function register(
   }
 }
 
-/** Archives the endpoint, although the command has been stopped. */
+/** Archives the endpoint, even after the command was stopped. */
 export const archive = (context: ServiceContext, id: string): Promise<unknown> => {
   const signal = AbortSignal.timeout(graceMs);
   return callService({ ...context, signal }, ({ webhookEndpoints }) =>

@@ -12,20 +12,20 @@ import type { HeaderList, Target } from "../lib/target.js";
 /** The response of the target, if there is one. */
 export interface TargetReply {
   readonly status: number;
-  /** Its body; empty if that is compressed. */
+  /** The body of the response; empty if that is compressed. */
   readonly text: string;
 }
 
-/** One request, and what became of it. */
+/** One request and its result. */
 export interface Received extends Omit<Captured, "body"> {
-  /** Undefined if the body was not read. */
+  /** The body of the request. Undefined if it was not read. */
   readonly body: Buffer | undefined;
-  /** The id of the secret that made its signature, if it is genuine. */
+  /** The id of the secret that made the signature, if it is genuine. */
   readonly secretId?: string;
   /** The status of the response. */
   readonly status: number;
   readonly target?: TargetReply;
-  /** Why the target did not respond, or the request could not be saved. */
+  /** The reason why the target did not respond, or why the request could not be saved. */
   readonly error?: string;
 }
 
@@ -40,22 +40,27 @@ export interface ListenOptions {
   /** Called after the response. */
   readonly onReceived: (received: Received) => void;
   readonly signal: AbortSignal;
-  /** A connection whose headers have not arrived by then is closed, so that idle ones do not keep others out. */
+  /**
+   * The time for a connection's headers to arrive. Then it is closed, so that idle ones do not keep others out.
+   */
   readonly headersMs?: number;
 }
 
-/** Longer than a sender waits. */
+/** The time limit of a forwarded request: longer than a sender waits. */
 const forwardMs = 30_000;
-/** A body that has not arrived by then ends with 408. */
+/** The time for a body to arrive. Then the response is 408. */
 const requestMs = 30_000;
 
-/** Each may hold a body in memory. More are closed, and their senders try again. */
+/**
+ * The number of connections, each of which may hold a body in memory. Beyond it they are closed, and their
+ * senders try again.
+ */
 const maxConnections = 100;
 
-/** Headers of the target's response that the sender gets. */
+/** The headers of the target's response that are returned to the sender. */
 const returned = ["content-type", "content-encoding", "retry-after", "location"] as const;
 
-/** Bytes of a response that the sender gets. */
+/** The maximum size of a response returned to the sender, in bytes. */
 const mostResponseBytes = 1_048_576;
 
 interface Reply {
@@ -69,7 +74,7 @@ interface Reply {
 /**
  * Serves on 127.0.0.1 until `signal` is aborted.
  *
- * @throws Failure (as a rejection) `port_unavailable`, and what `secretsFor` throws
+ * @throws Failure (as a rejection) `port_unavailable`, and the errors of `secretsFor`
  */
 export async function serve(options: ListenOptions): Promise<void> {
   const { port, signal, headersMs = 5_000 } = options;
@@ -78,7 +83,7 @@ export async function serve(options: ListenOptions): Promise<void> {
     {
       requestTimeout: requestMs,
       headersTimeout: headersMs,
-      // Node looks for late connections every 30 s by default.
+      // Node checks for late connections every 30 s by default.
       connectionsCheckingInterval: headersMs / 5,
     },
     (request, response) => void receive(request, response, options, secrets),
@@ -118,7 +123,7 @@ async function receive(
   const { body, ...judged } = await read(request, headers, options.maxBytes, secrets);
   const captured = { at, method, path, headers, verdict: judged.verdict };
   const reply = await replyTo({ ...captured, body }, options);
-  // Its connection is closed, so the sender tries again.
+  // The connection is closed, so the sender tries again.
   if (options.signal.aborted) return;
   if (body === undefined) response.setHeader("Connection", "close");
   response.writeHead(reply.status, reply.headers).end(reply.body);
@@ -126,7 +131,7 @@ async function receive(
   options.onReceived({ ...captured, ...judged, body, ...result });
 }
 
-/** Reads the body and verifies it. A verdict is `genuine`, or the code of what is wrong. */
+/** Reads the body and verifies it. A verdict is `genuine`, or the code of the problem. */
 async function read(
   request: IncomingMessage,
   headers: HeaderList,

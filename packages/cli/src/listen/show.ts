@@ -17,7 +17,7 @@ export interface ShowOptions {
   readonly forwardTo: URL | undefined;
 }
 
-/** Returns a function that writes what became of a request: a line, or JSON. */
+/** Returns a function that writes the result of a request: a line, or JSON. */
 export function createShow(
   { json, show, note }: Pick<Context, "json" | "show" | "note">,
   { explain, endpoint, forwardTo }: ShowOptions,

@@ -4,7 +4,7 @@ import type { Failure } from "./failure.js";
 import { maskedHeaders, plainError } from "./mask.js";
 import type { PreparedRequest } from "./prepare.js";
 
-/** A whole response. */
+/** A complete response. */
 export interface Received {
   readonly status: number;
   readonly headers: Headers;
@@ -13,14 +13,14 @@ export interface Received {
   readonly isTooLarge?: boolean;
 }
 
-/** The time of an attempt. */
+/** The time limit of an attempt. */
 export interface AttemptLimit {
   readonly ms: number;
-  /** When it is over. */
+  /** The failure when the time is over. */
   readonly failure: Failure;
 }
 
-/** Makes one attempt and reads its whole response. Never rejects. */
+/** Makes one attempt and reads the complete response. Never rejects. */
 export async function makeAttempt(
   { fetch, apiKey, baseUrl }: Connection,
   init: RequestInit,
@@ -43,13 +43,13 @@ export async function makeAttempt(
     const { ok, status } = response;
     const headers = maskedHeaders(response.headers, apiKey);
     const begun = { status, headers, text: "" };
-    // An error counts, even if the rest of it does not arrive.
+    // An error status counts even if the rest of its body does not arrive.
     if (!ok) received = begun;
     const chunks: Uint8Array[] = [];
     let left = maxResponseBytes;
     for await (const chunk of response.body ?? []) {
       left -= chunk.length;
-      // Leaving the loop ends the response.
+      // Leaving the loop closes the response.
       if (left < 0) break;
       chunks.push(chunk);
     }
@@ -71,7 +71,11 @@ export async function makeAttempt(
   }
 }
 
-/** @param of the limit that the caller knows */
+/**
+ * Returns the time limit of an attempt.
+ *
+ * @param of the limit that the caller knows
+ */
 export const timeLimit = (
   ms: number,
   code: "attempt_timeout" | "deadline_exceeded",
@@ -85,13 +89,13 @@ export const timeLimit = (
   },
 });
 
-/** The end of a request by its caller. */
+/** Returns the failure of a request that its caller ended. */
 export const abortion = ({ reason }: AbortSignal): Failure => ({
   kind: "aborted",
   facts: { code: "aborted", message: "The request was aborted.", cause: reason },
 });
 
-/** `fetch failed` has its reason as its cause, and that one may have a code alone. */
+/** Returns the reason of an error. `fetch failed` has it as a cause, which may contain only a code. */
 function reasonOf(error: Error): string {
   const { message, code } = (error.cause ?? error) as Error & { readonly code?: string };
   return message || code || error.message;

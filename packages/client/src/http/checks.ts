@@ -9,29 +9,41 @@ export const isText = (value: unknown): value is string =>
 const areTexts = (values: unknown): boolean =>
   Array.isArray(values) && values.length > 0 && values.every(isText);
 
-/** @throws InvalidRequestError */
+/**
+ * Checks an email.
+ *
+ * @throws InvalidRequestError
+ */
 export function checkEmail({ from, to, subject, html, text }: EmailRequest): void {
   checkRequest(isText(from), "`from` must be an address.");
   checkRequest(areTexts(to), "`to` must be an array of at least one address.");
   checkRequest(isText(subject), "`subject` must be a text.");
-  // Characters, of which some have two UTF-16 units.
+  // The `u` flag counts characters, some of which have two UTF-16 units.
   checkRequest(!/^.{301}/su.test(subject), "`subject` must have at most 300 characters.");
   checkRequest(isText(html) || isText(text), "An email needs `text`, `html` or both.");
 }
 
-/** @throws InvalidRequestError */
+/**
+ * Checks a domain.
+ *
+ * @throws InvalidRequestError
+ */
 export function checkDomain({ domain_name: name }: DomainRequest): void {
   checkRequest(isText(name), "`domain_name` must be a domain name.");
 }
 
-/** @throws InvalidRequestError */
+/**
+ * Checks an endpoint.
+ *
+ * @throws InvalidRequestError
+ */
 export function checkEndpoint({ url, event_types: types }: WebhookEndpointRequest): void {
   checkRequest(isText(url), "`url` must be a URL.");
   checkRequest(areTexts(types), "`event_types` must be an array of at least one event type.");
 }
 
 /**
- * The id as a part of a path.
+ * Encodes an id as a part of a path.
  *
  * @throws InvalidRequestError for a value that would change the path
  */

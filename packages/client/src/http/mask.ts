@@ -6,22 +6,25 @@ export const mask = (text: string, apiKey: string): string =>
   // A secret may contain the key.
   text.replaceAll(/whsec_[!-~]+/g, "[secret]").replaceAll(apiKey, "[API key]");
 
-/** Nothing that a server writes may fill a log, write to a terminal, or contain the key. */
+/**
+ * Returns a server's text as one line of at most `length` characters, without terminal sequences and without
+ * the key.
+ */
 export const oneLine = (text: string, apiKey: string, length: number): string | undefined =>
   mask(text, apiKey)
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
     .trim()
     .slice(0, length) || undefined;
 
-/** A copy, so that nothing that shows a response contains the key. */
+/** Copies headers without the key, so that nothing that prints the response contains it. */
 export const maskedHeaders = (headers: Headers, apiKey: string): Headers =>
   new Headers(
     Array.from(headers, ([name, value]): [string, string] => [name, mask(value, apiKey)]),
   );
 
 /**
- * A copy of an error without the API key and without the properties of other clients, which may contain
- * the whole request. Its causes are copied too.
+ * Copies an error without the API key and without the properties of other clients, which may contain the
+ * complete request. Its causes are copied too.
  */
 export function plainError(error: unknown, apiKey: string, depth = 0): Error {
   const { name, message, code, cause } = Object(error) as Partial<

@@ -8,40 +8,44 @@ import {
   type Limits,
 } from "../options.js";
 
-/** A request of an operation. */
+/** The request of an operation. */
 export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Begins with a slash, and has no query. */
+  /** The path, beginning with a slash, without a query. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;
-  /** Sent as JSON. */
+  /** The body, sent as JSON. */
   readonly body?: unknown;
-  /** It may carry an idempotency key: always, or if the caller passes one. */
+  /** Whether the request carries an idempotency key: always, or if the caller passes one. */
   readonly key?: "always" | "optional";
-  /** A repetition after a lost response does no harm. */
+  /** Whether repeating the request after a lost response does no harm. */
   readonly mayRepeat?: boolean | undefined;
-  /** Its success may have no body. */
+  /** Whether a successful response may have no body. */
   readonly mayBeEmpty?: boolean;
-  /** The member that its success must have. */
+  /** The member that a successful response must have. */
   readonly result?: "send_id" | "secret";
 }
 
-/** A request as each of its attempts makes it. */
+/** A request in the form that all its attempts share. */
 export interface PreparedRequest extends Limits {
   readonly method: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly body: string | null;
   readonly call: Call;
   readonly idempotencyKey: string | undefined;
-  /** It takes effect once, however often it is processed. */
+  /** Whether the request takes effect once, however often it is processed. */
   readonly isRepeatable: boolean;
   readonly signal: AbortSignal | undefined;
-  /** Epoch milliseconds. */
+  /** The deadline in epoch milliseconds. */
   readonly deadline: number;
 }
 
-/** @throws ClientConfigError, InvalidRequestError */
+/**
+ * Prepares the request of an operation.
+ *
+ * @throws ClientConfigError, InvalidRequestError
+ */
 export function prepare(
   connection: Connection,
   call: Call,
@@ -68,7 +72,7 @@ export function prepare(
     ...limits,
     method,
     path: call.path + (search.size ? `?${String(search)}` : ""),
-    // The body is encoded once, so that all attempts have the same bytes.
+    // The body is serialised once, so that all attempts send the same bytes.
     body: serialised(body),
     call,
     idempotencyKey,
@@ -87,7 +91,7 @@ function serialised(body: unknown): string | null {
 }
 
 /**
- * Checks as {@link check} does.
+ * Asserts like {@link check} that a request is valid.
  *
  * @throws InvalidRequestError if `ok` is false: the request is not made
  */

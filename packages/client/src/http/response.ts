@@ -15,7 +15,7 @@ export function readResponse(
   const json = parsed(text);
   const body = Object(json) as Readonly<Record<string, unknown>>;
   const { error: nested } = body;
-  // The third shape is nested. In the other two, the members are those of the body.
+  // The error may be nested. The other two shapes have its members in the body.
   const error = (Object(nested) === nested ? nested : body) as typeof body;
   const shown = (value: unknown) =>
     typeof value === "string" ? oneLine(value, apiKey, 1_000) : undefined;
@@ -36,7 +36,7 @@ export function readResponse(
     if (result && json !== undefined && !body[result])
       return invalid("invalid_response", `The response has no \`${result}\`.`);
     if (json === body) return { value: json };
-    // Incomplete JSON was cut, so a retry may help. Any other body will be the same again.
+    // Incomplete JSON was cut off on its way; any other response will be the same again.
     const isCut = json === undefined && /json/.test(headers.get("content-type") ?? "");
     return invalid("invalid_response", unexpected, isCut || text === "");
   }
@@ -59,7 +59,7 @@ const markup = /<(style|script)[^]*?<\/\1>|<[^>]*>/gi;
 export const requestIdOf = (headers: Headers): string | undefined =>
   headers.get("x-request-id") ?? undefined;
 
-/** The value of a JSON text, with its secrets masked; undefined for another text. */
+/** Parses a JSON text and masks its secrets. Returns undefined for any other text. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text, (name, value: unknown) =>

@@ -1,42 +1,46 @@
 import type { Failure } from "./failure.js";
 
-/** Milliseconds of half the first pause. Each later one is twice as long, up to the longest. */
+/** Half of the first pause, in milliseconds. Each later one is twice as long, up to the longest. */
 const firstHalf = 250;
 const longestHalf = 4_000;
 
-/** The pause after attempt `attempt`: as long as the service asks, or half of it fixed, and a random part. */
+/**
+ * Returns the pause after attempt `attempt`: as long as the service asks, or half of it fixed, plus a random
+ * part.
+ */
 export function pauseMs(attempt: number, { facts }: Failure): number {
   const half = Math.min(longestHalf, firstHalf * 2 ** (attempt - 1));
   return (facts.retryAfterMs ?? half) + half * Math.random();
 }
 
 /**
- * Whether another attempt may succeed and do no harm.
+ * Returns whether another attempt may succeed and does no harm.
  *
  * @param isRepeatable the request takes effect once, however often it is processed
  */
 export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boolean {
   const { status = 0, code } = facts;
-  // The request was not processed.
+  // The service did not process the request.
   if (status === 429) return true;
   if (status === 409) return code === "idempotency_in_progress";
   return isRepeatable && (isLost || status === 408 || status >= 500);
 }
 
 /**
- * How long the service asks to wait: `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3). Else,
- * with status 429, until `X-RateLimit-Reset` (A-16). A date is relative to the response's `Date`.
+ * Returns the pause that the service asks for: `Retry-After` in seconds or as a date (RFC 9110, section
+ * 10.2.3). Otherwise, with status 429, until `X-RateLimit-Reset` (A-16). A date is relative to the response's
+ * `Date`.
  */
 export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {
   const value = headers.get("retry-after") ?? "";
   const sentAt = Date.parse(headers.get("date") ?? "") || now;
-  // This is a number even if the header is repeated: "5, 5".
+  // `parseFloat` reads the first number of a repeated header: "5, 5".
   if (/^\d/.test(value)) return Number.parseFloat(value) * 1_000;
-  // `Date.parse` alone accepts almost any text.
+  // `Date.parse` accepts almost any text.
   const at = /^[A-Z]/.test(value) && Date.parse(value);
   if (at) return Math.max(0, at - sentAt);
   const reset = Number(headers.get("x-ratelimit-reset")) * 1_000;
   if (status !== 429 || !(reset > 0)) return undefined;
-  // The number is a time since the epoch, or a duration.
+  // The value is a time since the epoch, or from now.
   return Math.max(0, reset > 1e12 ? reset - sentAt : reset);
 }

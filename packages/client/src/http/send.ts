@@ -8,7 +8,7 @@ import { prepare, type Call, type PreparedRequest } from "./prepare.js";
 import { readResponse, requestIdOf } from "./response.js";
 import { mayRetry, pauseMs } from "./retry.js";
 
-/** A success. */
+/** A successful request. */
 export interface Sent {
   readonly value: unknown;
   readonly idempotencyKey: string | undefined;
@@ -16,7 +16,7 @@ export interface Sent {
 }
 
 /**
- * Makes a request until it succeeds, cannot succeed, or has no retry or no time left.
+ * Makes a request until it succeeds, cannot succeed, or no retry or time is left.
  *
  * @throws SvcError
  */
@@ -74,7 +74,7 @@ async function tryOnce(
   const noted = new Headers({ accept: "application/json" });
   if (body) noted.set("content-type", "application/json");
   void quietly(() => onRequest({ ...note, headers: noted }));
-  // A hook may keep its headers, so the keys are in a copy.
+  // A hook may keep its headers, so the keys are added to a copy.
   const headers = new Headers(noted);
   headers.set("authorization", `Bearer ${apiKey}`);
   if (idempotencyKey) headers.set("idempotency-key", idempotencyKey);
@@ -96,7 +96,7 @@ function limitOf(
     : timeLimit(attemptTimeoutMs, "attempt_timeout", attemptTimeoutMs);
 }
 
-/** The pause before the next attempt, if there is one. */
+/** Returns the pause before the next attempt, if there is one. */
 function pauseBeforeRetry(
   failure: Failure,
   { maxRetries, isRepeatable, deadline }: PreparedRequest,
@@ -105,7 +105,7 @@ function pauseBeforeRetry(
 ): number | undefined {
   if (attempt > maxRetries || !mayRetry(failure, isRepeatable)) return undefined;
   const pause = pauseMs(attempt, failure);
-  // The call rejects now instead of at its deadline, because the remaining time will not suffice.
+  // If the time will not suffice, the caller learns it here, not at the deadline.
   return now + pause < deadline ? pause : undefined;
 }
 
@@ -141,7 +141,7 @@ const rawResponse = ({ status, headers, text }: Received, attempts: number): Raw
   text: () => text,
 });
 
-/** A hook must not fail a request, nor the process if it is asynchronous. */
+/** Calls a hook, which must not fail a request, nor the process if it is asynchronous. */
 async function quietly(hook: () => unknown): Promise<void> {
   try {
     await hook();

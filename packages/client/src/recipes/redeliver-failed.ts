@@ -11,15 +11,15 @@ interface Deliveries {
   readonly redeliver: (id: string, options: RedeliverOptions) => Promise<unknown>;
 }
 
-/** Requests that run at the same time. */
+/** The number of concurrent requests. */
 const lanes = 4;
 
 /**
- * Redelivers every failed delivery of an endpoint, newest first, and holds one page of them at a time.
- * A request that fails is counted, and the work continues.
+ * Redelivers every failed delivery of an endpoint, newest first, and holds one page of them at a time. A
+ * request that fails is counted, and the work continues.
  *
- * @throws ClientConfigError `invalid_option`; AuthenticationError, RateLimitError, AbortedError, status 403
- *   and `redirected`, which end the work; and what `webhookEvents.list` and `onProgress` throw
+ * @throws ClientConfigError `invalid_option`; AuthenticationError, RateLimitError, AbortedError, status 403 and
+ *   `redirected`, which end the work; and the errors of `webhookEvents.list` and `onProgress`
  */
 export async function redeliverFailed(
   webhookEvents: Deliveries,
@@ -27,7 +27,7 @@ export async function redeliverFailed(
 ): Promise<BulkRedelivery> {
   checkNames(options, ["webhook_endpoint_id", "dryRun", "max", "onProgress", "signal"]);
   const { webhook_endpoint_id, dryRun, max = Infinity, onProgress, ...given } = options;
-  // Without an endpoint the list has all deliveries.
+  // Without an endpoint, the list would contain all deliveries.
   pathId("webhook_endpoint_id", webhook_endpoint_id);
   const counts = { redelivered: 0, skipped: 0, failed: 0 };
   check(max >= 0, "`max` must be a number of 0 or more.");
@@ -58,7 +58,7 @@ export async function redeliverFailed(
           await onProgress?.({ ...counts, event, ...(error && { error }) });
         }
       } catch (error) {
-        // The other lanes end too.
+        // This stops the other lanes too.
         isEnded = true;
         events.length = 0;
         throw error;
@@ -70,7 +70,7 @@ export async function redeliverFailed(
   return counts;
 }
 
-/** Another delivery may succeed where this one has failed. */
+/** Returns whether an error concerns only this delivery: another one may succeed. */
 const isOfOneDelivery = (error: unknown): error is SvcError =>
   error instanceof ConnectionError ||
   (error instanceof InvalidResponseError && error.code !== "redirected") ||

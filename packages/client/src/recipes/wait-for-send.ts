@@ -6,15 +6,17 @@ import type { SendState, SendStatus } from "../resources.js";
 
 const final: readonly SendState[] = ["delivered", "bounced", "failed"];
 
-/** Milliseconds between two requests. Each pause is half as long again as the one before. */
+/**
+ * The first pause between two requests, in milliseconds. Each pause is half as long again as the previous one.
+ */
 const firstPause = 250;
 const longestPause = 5_000;
 
 /**
  * Requests the status of a send until it is reached.
  *
- * @throws TimeoutError `deadline_exceeded` if it is not reached in time, SvcError `not_reached` if the send
- *   has another final status, and what `sends.get` throws
+ * @throws TimeoutError `deadline_exceeded` if it is not reached in time, SvcError `not_reached` if the send has
+ *   another final status, and the errors of `sends.get`
  */
 export async function waitForSend(
   get: (id: string, options: RequestOptions) => Promise<SendStatus>,
@@ -26,7 +28,7 @@ export async function waitForSend(
     typeof until === "function"
       ? until
       : ({ status, history }: SendStatus) =>
-          // The interface document does not show the history, so it may have any type.
+          // The interface document does not show the history, so it may be anything.
           [{ status }, history]
             .flat()
             .some((entry) => [until].flat().includes(entry?.status as SendState));
@@ -36,7 +38,7 @@ export async function waitForSend(
     const send = await get(id, { ...options, deadlineMs: left < 1 ? deadlineMs : left });
     if (await isReached(send)) return send;
     const { status } = send;
-    // An error contains no other text of the server.
+    // No other text of a server may be in an error.
     const shown = /^"[a-z_]{1,30}"$/.test(JSON.stringify(status)) ? status : "unknown";
     const message = `The send is ${shown}: \`until\` is not reached.`;
     if (typeof until !== "function" && final.includes(status))

@@ -7,9 +7,9 @@ import type { ClaimResult, MaybePromise, ReleaseRequest } from "../store.js";
 import { callStore, type Claim } from "./store-call.js";
 
 /**
- * Completes the claim, or releases it `to` a state. If the first call fails, `onError` receives the
- * error and a promise of the retries, which hold no reference to the delivery. Throws `handler_failed` of the
- * store instead: then the run must be released.
+ * Completes the claim, or releases it `to` a state. If the first call fails, `onError` receives the error and a
+ * promise of the retries, which hold no reference to the delivery. If the store throws `handler_failed`, the
+ * function throws it too: the run must then be released.
  */
 export function closeClaim(
   config: Config,
@@ -29,7 +29,7 @@ export function closeClaim(
 }
 
 /**
- * Outside `closeClaim`, where V8 would keep `onError`, and with it the delivery, as long as the
+ * Created outside of `closeClaim`, where V8 would keep `onError`, and with it the delivery, as long as the
  * call.
  */
 const closing = (config: Config, claim: Claim, to: ReleaseRequest["to"] | undefined) => () =>
@@ -63,7 +63,7 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
     await tryThen<unknown, void>(
       () => late(claimed),
       (result) => ((result as ClaimResult).status === "claimed" ? release() : undefined),
-      // The call was lost with its connection, and the release was executed after it.
+      // The grant was lost with its connection, and the release was executed after it.
       () => {},
     );
   };

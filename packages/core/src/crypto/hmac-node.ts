@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, hash, timingSafeEqual } from "node:crypto";
 import type { Fingerprint, ImportKey } from "./hmac.js";
 
-// They are filled and compared synchronously, so all calls can share one pair.
+// Both buffers are filled and compared synchronously, so all calls can share them.
 const expected = Buffer.alloc(64);
 const given = Buffer.alloc(64);
 

@@ -18,7 +18,7 @@ import type { HmacKey } from "./hmac.js";
  */
 export interface KnownSecret {
   readonly id: string;
-  /** As it was given. */
+  /** The key as the caller passed it. */
   readonly key: SecretKey;
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
@@ -29,8 +29,10 @@ export interface KnownSecret {
 export type SecretReader = () => MaybePromise<readonly KnownSecret[]>;
 
 /**
- * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, only
- * its reader rejects
+ * Returns a reader of the active secrets.
+ *
+ * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, only its reader
+ *   rejects
  */
 export function secretReader(source: SecretSource, clock: Clock): SecretReader {
   const isFunction = typeof source === "function";
@@ -71,7 +73,7 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
   return () => (Array.isArray(source) ? active(source) : first);
 }
 
-/** Keys without an id get their position, from 1. */
+/** Keys without an id have their position as id, from 1. */
 const listOf = (secrets: Secrets): readonly Secret[] =>
   isList(secrets)
     ? secrets.map((one, index) => (isSecret(one) ? one : { id: String(index + 1), key: one }))
@@ -151,12 +153,12 @@ const plausibleSecret =
 export function keyBytes(key: SecretKey, path = "secret"): Uint8Array {
   const bytes = toBytes(key);
   assertOption(
-    // Zeros are the remains of bytes that were wiped.
+    // All zeros means that the bytes were wiped.
     bytes && (typeof key === "string" ? plausibleSecret.test(key) : key.some((byte) => byte > 0)),
     "invalid_secret",
     path,
     key,
   );
-  // A copy, because the caller may wipe the original.
+  // The copy stays valid when the caller wipes the original.
   return new Uint8Array(bytes);
 }

@@ -36,7 +36,7 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
-  /** Only the first call sets the reason. */
+  /** Aborts the signal. Only the first call sets the reason. */
   abort(code: "lease_lost" | "handler_timeout" | "deadline"): void {
     this.#controller.abort(Object.assign(new Error(code), { code }));
   }

@@ -1,3 +1,3 @@
-/** Excludes null and functions. */
+/** Returns whether `value` is an object, excluding null and functions. */
 export const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null;

@@ -1,6 +1,6 @@
 /**
- * Returns the candidate that a misspelt name most resembles: at most `share` of its characters are
- * different, without regard to case. Only the first 64 characters count, which bounds the time.
+ * Returns the candidate closest to a misspelt name, if at most `share` of the characters differ, ignoring case.
+ * Only the first 64 characters are compared, which bounds the time.
  */
 export function nearest(
   name: string,

@@ -13,5 +13,5 @@ export const linePauseMs = 60_000;
 /** 2^31 − 1: timers with a longer delay fire immediately. */
 export const longestDelayMs = 2_147_483_647;
 
-/** March 1973: a smaller `expiresAt` was meant as seconds. */
+/** March 1973: a smaller `expiresAt` must be in seconds. */
 export const earliestExpiryMs = 1e11;

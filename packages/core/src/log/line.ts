@@ -11,12 +11,12 @@ export interface Line {
   readonly level: Level;
   /** The code of an outcome or a warning. */
   readonly code: string;
-  /** The cause in this case. It may contain external text. */
+  /** A description of this case, which may contain external text. */
   readonly message?: string;
   /** The likely cause and the fix, in our own words. */
   readonly advice?: string | undefined;
   readonly facts?: Partial<DeliveryFacts>;
-  /** Printed after the message, with its stack and causes. */
+  /** The error, printed after the message with its stack and causes. */
   readonly error?: unknown;
   /** Lines with the same key are printed at most once a minute. Without a key, each is printed. */
   readonly key?: string | undefined;
@@ -24,12 +24,12 @@ export interface Line {
 
 export type Print = (line: Line) => void;
 
-/** Writes a line, and the number of lines omitted before it. */
+/** Writes a line and the number of lines omitted before it. */
 export type Write = (line: Line, omitted: number) => unknown;
 
 const mostKeys = 100;
 
-/** Prints the lines of a receiver, of each cause at most one a minute. */
+/** Prints the lines of a receiver, at most one per cause and minute. */
 export function linePrinter(clock: Clock, write: Write): Print {
   const printed = new Map<string, { readonly at: number; omitted: number }>();
   return (line) => {
@@ -39,7 +39,8 @@ export function linePrinter(clock: Clock, write: Write): Print {
     if (!isKnown && printed.size >= mostKeys) {
       for (const [old, { at }] of printed) if (now - at >= linePauseMs) printed.delete(old);
     }
-    // Beyond this number, all causes of a code share one limit, so a sender who varies its texts cannot flood the log.
+    // Beyond `mostKeys`, all causes of a code share one limit, so a sender who varies its texts cannot flood
+    // the log.
     const key = isKnown || printed.size < mostKeys ? line.key : line.code;
     const last = printed.get(key);
     if (last && now - last.at < linePauseMs) {
@@ -106,7 +107,8 @@ function describeFully(error: unknown, depth = 3): string {
   const { stack, cause, errors } = Object(error) as Partial<AggregateError>;
   const whole = typeof stack === "string" ? stack : message;
   const lines = whole.replace(message, () => printable(message)).split("\n");
-  // A stack may hold more than its message. No line of ours begins with a space.
+  // A stack may contain more than its message. Its lines are indented, and the receiver's own lines never begin
+  // with a space.
   const text = lines.slice(0, 50).map(printable).join("\n  ");
   const causes = [cause, ...(Array.isArray(errors) ? errors.slice(0, 10) : [])].filter(Boolean);
   if (!depth) return text;
@@ -114,8 +116,8 @@ function describeFully(error: unknown, depth = 3): string {
 }
 
 /**
- * Cuts external text to 500 characters, and escapes all but printable ASCII, and `%`, which some loggers
- * replace by the fields.
+ * Cuts external text to 500 characters and escapes everything except printable ASCII. `%` is escaped too,
+ * because some loggers replace it with the fields.
  */
 const printable = (text: string) =>
   text

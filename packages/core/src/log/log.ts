@@ -6,7 +6,9 @@ import { describe } from "../lib/text.js";
 import type { DeliveryFacts, OutcomeCode, Warning } from "../outcome.js";
 import { linePrinter, type Level, type Print, type Write } from "./line.js";
 
-/** The level of each outcome's line. Without one, it has no line, or `Log` has a function for it. */
+/**
+ * The level of each outcome's line. An outcome without a level logs nothing, or `Log` has a function for it.
+ */
 export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   processed: undefined,
   ignored: "info",
@@ -35,15 +37,15 @@ export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   aborted: undefined,
 };
 
-// Each cause is kept, so neither their number nor their length may depend on the sender.
+// Each type is kept, so neither their number nor their length may depend on the sender.
 const mostTypes = 100;
 const longestType = 200;
 
 type SomeFacts = Partial<DeliveryFacts>;
 
-/** The lines of one receiver. It keeps nothing of a delivery but the types that were ignored. */
+/** The lines of one receiver. The only part of a delivery that is kept is the type of an ignored event. */
 export interface Log {
-  /** Called for each verified delivery. */
+  /** Records that a delivery was verified. */
   readonly verified: () => void;
   /** Prints the line of an outcome. `hint` is the problem and its fix in this case. */
   readonly outcome: (code: OutcomeCode, hint: string | undefined, facts: SomeFacts) => void;
@@ -82,9 +84,9 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
       if (!level) return;
       const { type = "" } = facts;
       if (code === "ignored") return ignored(type, facts);
-      // Strangers choose what is in the hint of an unverified request, and a server may put an id of
-      // each request into its errors: one line is logged for all of the code. A call that reached its deadline has a
-      // line of its own, because a store may find the cause later.
+      // A stranger can choose the text of an unverified request's hint, and a server may put a request id into
+      // each of its errors, so all of them share the line of their code. A call that reached its deadline has a
+      // line of its own, because the store may report the cause later.
       const isVerified = facts.deliveryId !== undefined;
       const isForeign =
         !isVerified || (code === "store_unavailable" && !hint?.startsWith("store."));
@@ -108,7 +110,7 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
     handlerError(error, facts) {
       const { cause, retryAfterMs } = Object(error) as Partial<RetryError>;
       const code = "handler_failed";
-      // Without a number, the error explains itself, and the stack shows where it was built.
+      // If the number is missing, the error explains itself, and its stack shows where it was built.
       if (codeOf(error) === "retry_error" && !Number.isNaN(retryAfterMs)) {
         const message = `${describe(error)}${cause ? `: ${describe(cause)}` : ""}`;
         print({ level: "warn", code, message, facts });
@@ -123,7 +125,7 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
     },
 
     internalError(error, operation) {
-      // The warning `complete_failed` has a line.
+      // The warning `complete_failed` is logged already.
       if (operation === "complete") return;
       const message = `${operation ? `store.${operation} failed: ` : ""}${describe(error)}`;
       print({

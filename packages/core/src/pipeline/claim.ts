@@ -41,7 +41,7 @@ function requestClaim(state: DeliveryState, requested: Claim): MaybePromise<Endi
 
   const onError = (error: unknown) => {
     if (config.onStoreError === "process") {
-      // The claim is not released: if the store granted it, the run is its owner.
+      // The claim is not released: if the store granted it, this run is its owner.
       context.dedupe = "unverified";
       return undefined;
     }

@@ -30,14 +30,14 @@ export function parseBody(bytes: Uint8Array): SignedBody | undefined {
     const body: unknown = JSON.parse(utf8.decode(bytes));
     if (isObject(body) && !Array.isArray(body)) return body as SignedBody;
   } catch {
-    // Invalid UTF-8 and invalid JSON end as JSON that is not an object does.
+    // Invalid UTF-8 and invalid JSON have the same result as JSON that is not an object.
   }
   return undefined;
 }
 
 /** Returns the hint for a result of `eventType` or `eventId` that cannot be used. */
 export function unusable(option: "eventType" | "eventId", value: unknown): string {
-  // It is never awaited, so its rejection would end the process.
+  // The promise is never awaited, so its rejection would end the process.
   if (isPromise(value)) value.then(undefined, () => {});
   const found = isPromise(value) ? "a promise" : value === "" ? "empty text" : typeof value;
   return `${option} must return text, but returned ${found}`;

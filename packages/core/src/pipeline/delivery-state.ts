@@ -20,36 +20,33 @@ import type { PendingWork, Work } from "./pending-work.js";
 
 /** The state of one delivery. Each stage reads the fields of earlier stages and sets its own. */
 export class DeliveryState {
-  /**
-   * The facts for the outcome, the report and the handler. Stages add to it; no decision depends on
-   * it.
-   */
+  /** The facts for the outcome, the report and the handler. Stages add to them; no decision depends on them. */
   readonly context: Context & Facts;
 
-  // admit
+  // Set by `admit`.
   header!: HeaderLookup;
   bytes!: Uint8Array;
-  /** Well-formed, but not yet compared. */
+  /** The well-formed signature, not yet compared. */
   signature!: string;
 
-  // decode
+  // Set by `decode`.
   body!: SignedBody;
   /** The body, with the event's type in `type`. */
   event!: AnyEvent;
 
-  // route
+  // Set by `route`.
   handler!: Handler<unknown>;
 
-  // claim
+  // Set by `claim`.
   claim!: Claim;
 
   readonly config: Config;
   readonly delivery: Delivery;
-  /** Whether `resume` runs it: verified before, and without the time limit of a waiting sender. */
+  /** Whether `resume` runs this delivery: verified before, and without the time limit of a waiting sender. */
   readonly isResumed: boolean;
   readonly #pending: PendingWork;
   readonly #options: ReceiveOptions | undefined;
-  // The context has the same list, but handlers can replace what is in their context.
+  // The context shares this list. Handlers can replace the context's reference, but not this one.
   readonly #warnings: Warning[];
   readonly #work: Work = { parts: 0 };
   readonly #times: StageTimes = {};
@@ -86,7 +83,7 @@ export class DeliveryState {
     const pending = this.#pending;
     const part = this.#work;
     pending.begin(part);
-    // The closure does not reference the delivery, because the work may outlive the response by a lease.
+    // The callback holds no reference to the delivery, because the work may outlive the response by a lease.
     const ended = () => pending.end(part);
     work.then(ended, ended);
     this.keepAlive(work);
@@ -128,7 +125,7 @@ export class DeliveryState {
     const receiver = config.name;
     const { code, status, retryAfterMs, hint } = ending;
     const warnings = [...this.#warnings];
-    // The context's own fields are the facts; its getters stay behind.
+    // Spreading copies the context's own fields, which are the facts, and leaves its getters behind.
     // TypeScript cannot see that a code and its own status belong together.
     // oxlint-disable-next-line typescript/no-misused-spread
     const outcome = { ...context, warnings, code, status, retryAfterMs } as Outcome;

@@ -1,7 +1,7 @@
 import { retryLaterMs } from "../lib/times.js";
 import { statuses, type OutcomeCode } from "../outcome.js";
 
-/** A stage returns it to end the delivery. */
+/** The end of a delivery, returned by the stage that ends it. */
 export interface Ending {
   readonly code: OutcomeCode;
   readonly status: number;

@@ -4,7 +4,7 @@ import { isWhole } from "../lib/is-whole.js";
 import { longestDelayMs } from "../lib/times.js";
 import { assertOption } from "../texts/assert.js";
 
-/** The number of a delivery's pending parts: its response, its run, retries of store calls. */
+/** The number of a delivery's pending parts: its response, its run and the retries of its store calls. */
 export interface Work {
   parts: number;
 }
@@ -14,13 +14,14 @@ export interface PendingWork {
   readonly begin: (work: Work) => void;
   readonly end: (work: Work) => void;
   readonly isDraining: () => boolean;
-  /** Resolves when no delivery is pending, or after `deadlineMs`, to the number still pending. */
+  /** Resolves when no delivery is pending, or after `deadlineMs`, with the number still pending. */
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
 /**
- * Counters, not a Map or Set of deliveries: V8 links each table that a Set has outgrown to the next,
- * which kept most deliveries alive until a full collection (28 instead of 12 µs per delivery).
+ * Creates the counters of pending work. They replace a Map or Set of deliveries: V8 links each table that a Set
+ * has outgrown to the next, which kept most deliveries alive until a full collection (28 instead of 12 µs per
+ * delivery).
  */
 export function trackWork(clock: Clock): PendingWork {
   let deliveries = 0;
@@ -57,7 +58,7 @@ export function trackWork(clock: Clock): PendingWork {
       try {
         await withDeadline(clock, deadlineMs, "drain", whenIdle);
       } catch {
-        // The deadline has passed; the number returned shows it.
+        // The deadline has passed. The returned number shows it.
       }
       drains -= 1;
       clearInterval(keepAlive);

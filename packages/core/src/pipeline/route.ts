@@ -1,7 +1,7 @@
 import type { UnclaimedDelivery } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 
-/** Stage 4: selects one handler, the most specific one. */
+/** Stage 4: selects the most specific handler. */
 export function route(state: UnclaimedDelivery): Ending | undefined {
   const { exact, prefixes } = state.config.on;
   const { type } = state.event;

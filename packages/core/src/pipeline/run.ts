@@ -10,9 +10,9 @@ import { endWith, type Ending } from "./ending.js";
 import { handle, InvalidEvent } from "./handle.js";
 
 /**
- * Stage 6: runs the handler, then completes or releases the claim. After `handlerTimeoutMs` the sender
- * gets its response, but the run keeps its lease until the handler settles: JavaScript cannot stop it,
- * and no other run may start meanwhile.
+ * Stage 6: runs the handler, then completes or releases the claim. After `handlerTimeoutMs` the sender receives
+ * its response, but the run keeps its lease until the handler settles: JavaScript cannot stop it, and no other
+ * run may start meanwhile.
  */
 export function run(state: DeliveryState): MaybePromise<Ending> {
   const { config, claim } = state;
@@ -109,5 +109,8 @@ const releasedTo = ({ code }: Ending) =>
 const isIterator = (result: unknown) =>
   typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function";
 
-/** The code of a generator runs only when something iterates over its result. */
+/**
+ * The error of a handler that returns an iterator. The code of a generator runs only when something iterates
+ * over its result.
+ */
 const notRun = "A handler must not return an iterator, as generators do.";

@@ -9,7 +9,7 @@ import { endWith, type Ending } from "./ending.js";
 // 1 to 256 visible ASCII characters without the comma, which joins repeated headers.
 const deliveryIdPattern = /^[!-+\--~]{1,256}$/;
 
-/** Stage 2: verifies the signature. Other headers are only read after that. */
+/** Stage 2: verifies the signature. Other headers are read only after that. */
 export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
   return tryThen(
     () => state.config.secret(),

@@ -111,7 +111,11 @@ const timeoutTable: OptionTable<Complete<StoreTimeouts>> = {
   complete: () => [2_000, isWhole, 1, 10_000],
 };
 
-/** @throws ReceiverConfigError with any of its codes */
+/**
+ * Validates options and applies their defaults.
+ *
+ * @throws ReceiverConfigError with any of its codes
+ */
 export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
   const given = readOptions(options, optionTable);
   const { on, clock, store, name, dedupeBy, onHandlerError, onParked, observe, onInternalError } =

@@ -6,16 +6,20 @@ import { assertOption } from "../texts/assert.js";
 export type RouteTable = Readonly<Record<string, Handler<unknown> | undefined>>;
 
 /**
- * Handlers separated by the kind of key, and in Maps: an event may have the type `email.*` or
+ * Handlers separated by the kind of key. They are kept in Maps, because an event may have the type `email.*` or
  * `constructor`.
  */
 export interface Routes {
   readonly exact: ReadonlyMap<string, Handler<unknown>>;
-  /** By prefix, longest first: `email.` for `email.*`, and the empty one for `*`. */
+  /** Handlers by prefix, longest first: `email.` for `email.*`, and the empty prefix for `*`. */
   readonly prefixes: ReadonlyMap<string, Handler<unknown>>;
 }
 
-/** @throws ReceiverConfigError `invalid_handler` */
+/**
+ * Sorts handlers by the kind of their keys.
+ *
+ * @throws ReceiverConfigError `invalid_handler`
+ */
 export function parseRoutes(on: RouteTable): Routes {
   const exact = new Map<string, Handler<unknown>>();
   const prefixes = new Map<string, Handler<unknown>>();

@@ -5,7 +5,11 @@ import { assertOption } from "../texts/assert.js";
 /** Schemas by event type. */
 export type Schemas = ReadonlyMap<string, StandardSchemaV1>;
 
-/** @throws ReceiverConfigError `invalid_option` */
+/**
+ * Returns the schemas by event type.
+ *
+ * @throws ReceiverConfigError `invalid_option`
+ */
 export function parseSchemas(events: EventSchemas): Schemas {
   const schemas = Object.entries(events);
   for (const [type, schema] of schemas) {

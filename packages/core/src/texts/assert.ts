@@ -2,7 +2,7 @@ import { explain } from "#texts";
 import { ReceiverConfigError, type ReceiverConfigErrorCode } from "../errors.js";
 import { isObject } from "../lib/is-object.js";
 
-/** Throws unless `ok`. The text is found by code and option; it never contains the value `found`. */
+/** Throws unless `ok`. Looks the text up by code and option; it never contains the value `found`. */
 export function assertOption(
   ok: unknown,
   code: ReceiverConfigErrorCode,

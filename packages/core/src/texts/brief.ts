@@ -1,6 +1,6 @@
 import type { Advise, Explain, Suggest } from "./texts.js";
 
-/** The page that the error links to explains each code. */
+/** Returns the short text of an error. The page that the error links to explains each code. */
 export const explain: Explain = (_code, option) => `\`${option}\` is invalid.`;
 
 export const advise: Advise = (code) =>

@@ -12,7 +12,7 @@ const unset = "The environment variable is not set where the app runs. Set it.";
 const absentInBuild =
   ' If only the build lacks it, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
 
-/** By code or option; `events[]` is any member of `events`. */
+/** The fixes by code or option; `events[]` is any member of `events`. */
 const fixes: Readonly<Record<string, string>> = {
   missing_name:
     'The store is shared or used by another receiver, whose records would be mixed with these. Give this receiver a name of its own, such as name: "billing".',
@@ -75,7 +75,7 @@ export const explain: Explain = (code, option, found, min, max) => {
 export const advise: Advise = (code) => causes[code] ?? "";
 
 export const suggest: Suggest = (type, keys) => {
-  // Types share prefixes: a third of `email.opened` turns it into `email.sent`.
+  // Types share prefixes: changing a third of `email.opened` turns it into `email.sent`.
   const near = nearest(type, keys, 1 / 5);
   return near ? `Did you mean ${JSON.stringify(near)}?` : "";
 };
@@ -85,13 +85,13 @@ function kindOf(value: unknown): string {
   if (value === "") return "empty";
   if (typeof value !== "object") return `a ${typeof value}`;
   if (isPromise(value)) return "a promise, which must be awaited";
-  // This is checked before options, because requests of Node have an `on`.
+  // This is checked before options, because Node's requests have an `on`.
   if ("headers" in value || "req" in value) return "a request: `webhooks` itself was mounted";
   if ("secret" in value || "on" in value) return "an object of options";
   return Array.isArray(value) ? "a list" : "an object without the needed members";
 }
 
-/** The problem of a text, by the first pattern that matches. */
+/** The problems of a key given as text; the first pattern that matches applies. */
 const keyProblems: readonly (readonly [RegExp, string])[] = [
   [/^\s|\s$/, "has a line break or white space around it. Remove it, for example with trim()."],
   [/^(["'`]).*\1$/, "is in quotes, which belong to the file or command that set it. Remove them."],
@@ -115,7 +115,7 @@ function keyProblem(key: unknown): string {
 
 type ReadSecret = Secret & { readonly bytes: Uint8Array };
 
-/** A list that stands where one key belongs has not been read. */
+/** Returns whether a list was passed in place of one key. Such a list has not been read. */
 const isReadList = (found: unknown): found is readonly ReadSecret[] =>
   Array.isArray(found) && found.every((one) => isObject(one) && "bytes" in one);
 

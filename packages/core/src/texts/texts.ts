@@ -18,10 +18,10 @@ export type Explain = (
 ) => string;
 
 /**
- * Returns the sentences after the first ones of a line: the likely cause and the fix of an outcome or a
- * warning. `never_verified` is a cause of refused requests.
+ * Returns the sentences that end a line: the likely cause and the fix of an outcome or a warning.
+ * `never_verified` is a cause of refused requests.
  */
 export type Advise = (code: OutcomeCode | Warning | "never_verified") => string;
 
-/** Returns a question with the handler's key that a type resembles, or nothing. */
+/** Returns a question naming the handler key closest to the type, or nothing. */
 export type Suggest = (type: string, keys: readonly string[]) => string;

@@ -9,8 +9,8 @@ export interface BodyVariant {
 }
 
 /**
- * Yields one variant at a time, because together they take a hundred times the memory of the body, and
- * undefined where its caller can let others run.
+ * Yields variants one at a time, because together they need a hundred times the memory of the body. Yields
+ * undefined when its caller can let others run.
  *
  * @param combine whether to yield variants of several mistakes
  */

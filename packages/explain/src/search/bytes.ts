@@ -8,7 +8,7 @@ export const toHex = (bytes: Uint8Array): string =>
 export const fromHex = (hex: string): Bytes =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
-/** One character per byte. */
+/** Returns text with one character per byte. */
 export function toBinary(bytes: Uint8Array): string {
   // The number of a call's arguments is limited.
   const size = 8_192;
@@ -18,14 +18,14 @@ export function toBinary(bytes: Uint8Array): string {
   return chunks.join("");
 }
 
-/** The low byte of each UTF-16 unit, as `Buffer.from(text, "latin1")`. */
+/** Returns the low byte of each UTF-16 unit, like `Buffer.from(text, "latin1")`. */
 export function fromBinary(text: string): Bytes {
   const bytes = new Uint8Array(text.length);
   for (let index = 0; index < text.length; index += 1) bytes[index] = text.charCodeAt(index);
   return bytes;
 }
 
-/** The bytes of UTF-16, low byte first. */
+/** Returns the bytes of UTF-16, low byte first. */
 export function utf16(text: string): Bytes {
   const bytes = new Uint8Array(text.length * 2);
   for (let index = 0; index < text.length; index += 1) {
@@ -36,14 +36,14 @@ export function utf16(text: string): Bytes {
   return bytes;
 }
 
-/** Decodes base64 and base64url and skips other characters, as `Buffer.from(text, "base64")`. */
+/** Decodes base64 and base64url and skips other characters, like `Buffer.from(text, "base64")`. */
 export function fromBase64(text: string): Bytes {
   const [digits = ""] = text.split("=", 1);
   const kept = digits
     .replaceAll("-", "+")
     .replaceAll("_", "/")
     .replaceAll(/[^A-Za-z0-9+/]/g, "");
-  // A single digit at the end holds less than a byte.
+  // A single digit at the end encodes less than a byte.
   return fromBinary(atob(kept.length % 4 === 1 ? kept.slice(0, -1) : kept));
 }
 

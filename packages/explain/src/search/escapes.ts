@@ -2,7 +2,7 @@ import type { MistakeId } from "../mistakes.js";
 
 const anyEscape = /\\(?:u([0-9a-f]{4})|[^u])/gi;
 
-/** Replaces escapes that JSON does not require by their characters. */
+/** Replaces escapes that JSON does not require with their characters. */
 export const unescaped = (json: string): string =>
   json
     .replaceAll(anyEscape, (given, digits?: string) => {
@@ -15,8 +15,8 @@ export const unescaped = (json: string): string =>
     );
 
 /**
- * Returns a function that compares another text of the same JSON with the body: what it escapes or no
- * longer escapes, or undefined if it escapes the same characters.
+ * Returns a function that compares another text of the same JSON with the body. Its result is the mistake if
+ * one of them escapes more characters, or undefined if both escape the same.
  */
 export function escapeMistake(body: string): (text: string) => MistakeId | undefined {
   const before = escapesOf(body);
@@ -31,7 +31,7 @@ export function escapeMistake(body: string): (text: string) => MistakeId | undef
   };
 }
 
-/** How often a text escapes each character, by the hex digits of its unit, and the slash. */
+/** Counts how often a text escapes each character, by the hex digits of its unit, and the slash. */
 function escapesOf(json: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const [given, digits] of json.matchAll(anyEscape)) {

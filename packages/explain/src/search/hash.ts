@@ -2,11 +2,11 @@ import type { Bytes } from "./bytes.js";
 import type { MistakeId } from "../mistakes.js";
 import type { Hash } from "./value.js";
 
-/** A way to make a digest from a key and a body, and its mistakes. */
+/** A way to compute a digest from a key and a body, and its mistakes. */
 export interface Method {
   readonly ids: readonly MistakeId[];
   readonly hash: Hash;
-  /** False if the digest is the same for all keys. */
+  /** Whether the digest depends on the key. */
   readonly keyed: boolean;
   readonly digest: (key: Bytes, body: Bytes) => Promise<ArrayBuffer>;
 }
@@ -14,14 +14,14 @@ export interface Method {
 const names = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" } as const;
 
 function importKey(hash: Hash, key: Bytes) {
-  // WebCrypto refuses an empty key. HMAC pads keys with zeros (RFC 2104, section 2), so this one is equal.
+  // WebCrypto refuses an empty key. HMAC pads keys with zeros (RFC 2104, section 2), so a single zero is equal.
   const bytes = key.length > 0 ? key : new Uint8Array(1);
   return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: names[hash] }, false, [
     "sign",
   ]);
 }
 
-/** The HMAC of one hash. Its keys are imported once: thousands of bodies are combined with each. */
+/** Returns the HMAC of one hash. Its keys are imported once: thousands of bodies are combined with each. */
 function hmac(hash: Hash, ids: readonly MistakeId[]): Method {
   const imported = new WeakMap<Bytes, ReturnType<typeof importKey>>();
   return {
@@ -56,7 +56,7 @@ const joined = (inOrder: (key: Bytes, body: Bytes) => readonly [Bytes, Bytes]): 
   },
 });
 
-/** Returns the right method first. Its imported keys live as long as the list. */
+/** Returns all methods, the right one first. Its imported keys live as long as the list. */
 export const methods = (): readonly Method[] => [
   hmac("sha256", []),
   hmac("sha1", ["sha1"]),

@@ -1,7 +1,7 @@
 import { escapeMistake, unescaped } from "./escapes.js";
 import type { MistakeId } from "../mistakes.js";
 
-/** A text that a JSON serialiser may have made of the body, and the mistake that it shows. */
+/** A text that a JSON serialiser may have written for the body, and the mistake that it shows. */
 export interface JsonText {
   readonly id: MistakeId;
   readonly text: string;
@@ -9,7 +9,7 @@ export interface JsonText {
   readonly file: boolean;
 }
 
-/** How a serialiser separates tokens. */
+/** The way in which a serialiser separates tokens. */
 interface Layout {
   readonly id: MistakeId;
   /** One level of indentation. Default: everything on one line. */
@@ -30,13 +30,16 @@ const layouts: readonly Layout[] = [
   })),
 ];
 
-/** Deeper JSON is not indented: the length of the result grows with the square of the depth. */
+/** The depth up to which JSON is indented: the length of the result grows with the square of the depth. */
 const deepestIndent = 500;
 
 const codeUnit = (character: string) => character.charCodeAt(0).toString(16).padStart(4, "0");
 const escaped = (character: string) => `\\u${codeUnit(character)}`;
 
-/** How serialisers write the characters of strings, from a text that escapes only what JSON requires. */
+/**
+ * The ways in which serialisers write the characters of strings, from a text that escapes only what JSON
+ * requires.
+ */
 const styles: readonly ((json: string) => string)[] = [
   (json) => json,
   (json) => json.replaceAll("/", String.raw`\/`),
@@ -66,7 +69,7 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const mistakeIn = escapeMistake(body);
   for (const text of styled(kept)) yield { id: mistakeIn(text) ?? compact.id, text, file: false };
 
-  // JavaScript changes numbers, duplicate keys and their order; other languages keep them.
+  // JavaScript changes numbers, duplicate keys and the order of keys; other languages keep them.
   const stringified = attempt(() => JSON.stringify(parsed));
   yield undefined;
   const laidOut = layOut(tokensOf(kept), compact);
@@ -105,12 +108,12 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
 function* styled(json: string): Generator<string> {
   for (const [index, write] of styles.entries()) {
     const text = write(json);
-    // Most bodies have nothing to escape.
+    // Most bodies contain nothing to escape.
     if (index === 0 || text !== json) yield text;
   }
 }
 
-/** The mistake that a layout shows, unless the body has it already. */
+/** Returns the mistake that a layout shows, unless the body has this layout already. */
 function layoutMistake(body: string, tokens: readonly string[], layout: Layout): MistakeId {
   const bare = body.trim();
   const isLaidOut =
@@ -123,11 +126,14 @@ function haveSameKeys(one: string, other: string): boolean {
   return keysOf(one).every((key, index) => key === keys[index]);
 }
 
-/** The keys of all objects, in the order of the text. */
+/** Returns the keys of all objects, in the order of the text. */
 const keysOf = (json: string): readonly string[] =>
   tokensOf(json).filter((_, index, tokens) => tokens[index + 1] === ":");
 
-/** Deep values overflow the stack of a serialiser, and millions of escapes that of an expression. */
+/**
+ * Returns the result, or undefined after a stack overflow: deep values overflow the stack of a serialiser, and
+ * millions of escapes that of an expression.
+ */
 function attempt<T>(run: () => T): T | undefined {
   try {
     return run();
@@ -143,12 +149,12 @@ function sortedJson(value: unknown): string {
   return `{${members.map(([key, one]) => `${JSON.stringify(key)}:${sortedJson(one)}`).join(",")}}`;
 }
 
-// Strings are unrolled: an alternative for each character overflows the stack of the expression.
+// Strings are unrolled: an alternative for each character would overflow the stack of the expression.
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
 
 const tokensOf = (json: string): readonly string[] => attempt(() => json.match(token)) ?? [];
 
-/** Returns undefined for JSON that is nested too deeply to be indented. */
+/** Lays the tokens out. Returns undefined for JSON that is nested too deeply to be indented. */
 function layOut(tokens: readonly string[], { indent, comma, colon }: Layout): string | undefined {
   const parts: string[] = [];
   let depth = 0;

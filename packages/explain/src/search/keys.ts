@@ -8,7 +8,7 @@ export interface KeyVariant {
   readonly key: Bytes;
 }
 
-/** The secrets themselves. */
+/** Returns the secrets themselves as keys. */
 export const exactKeys = (
   keys: readonly SecretKey[],
   ids: readonly MistakeId[],

@@ -6,7 +6,7 @@ import { exactKeys, keyVariants, type KeyVariant } from "./keys.js";
 import type { MistakeId } from "../mistakes.js";
 import { obviousMistake, parseValue, valueMistakes } from "./value.js";
 
-/** The mistakes that make a value, none if it is unknown, and what was compared. */
+/** The mistakes that produce a value, none if it is unknown, and the mistakes that were checked. */
 export interface Found {
   readonly found: readonly MistakeId[];
   readonly checked: readonly (MistakeId | "combinations")[];
@@ -26,14 +26,19 @@ interface Candidate {
   readonly method: Method;
 }
 
-/** 10,000 digests of a small body take 0.3 s on two cores, all variants of 4 MiB of commas 5 s. */
+/**
+ * The limits of the search: 10,000 digests of a small body take 0.3 s on two cores, all variants of 4 MiB of
+ * commas 5 s.
+ */
 const limits = {
   combinations: 10_000,
   combinedBodyBytes: 16_384,
   changedBodyBytes: 4 * 1_048_576,
 };
 
-/** The most digests between two turns of the event loop. Not every WebCrypto needs a turn for one. */
+/**
+ * The maximum number of digests between two turns of the event loop. Not every WebCrypto needs a turn for one.
+ */
 const digestsPerTurn = 1_000;
 
 /** Lets timers and I/O run. */
@@ -67,7 +72,7 @@ export async function search(
   const checked = new Set<MistakeId | "combinations">(valueMistakes);
   const mistakesIn = parseValue(signature);
   const isSmall = body.length <= limits.combinedBodyBytes;
-  // WebCrypto copies its input.
+  // WebCrypto copies the data that it hashes.
   const batch = isSmall ? 64 : 1;
 
   async function mistakesOf(candidate: Candidate): Promise<readonly MistakeId[] | undefined> {
@@ -79,7 +84,7 @@ export async function search(
 
   let digests = 0;
 
-  /** Returns the mistakes of the first candidate that makes the value. */
+  /** Returns the mistakes of the first candidate that produces the value. */
   async function compare(candidates: readonly Candidate[]): Promise<Found | undefined> {
     for (let index = 0; index < candidates.length; index += batch) {
       const some = candidates.slice(index, index + batch);
@@ -111,7 +116,7 @@ export async function search(
   const wrongMethods = all.filter((method) => !isRight(method));
   const found =
     (await compare(product([exact], keys, rightMethod))) ??
-    // There may be many of them, so they are not combined with others.
+    // There may be many other secrets, so they are not combined with other mistakes.
     (await compare(product([exact], exactKeys(other, ["other_secret"]), rightMethod))) ??
     (await compare(product([exact], rightKeys, wrongMethods)));
   if (found) return found;
@@ -120,7 +125,7 @@ export async function search(
   const bodies = [exact];
   const seen = new Set(isSmall ? [toBinary(body)] : []);
   for (const variant of variants) {
-    // Creating a variant takes long, too.
+    // Building a variant of a large body takes long too.
     if (!isSmall) await turn();
     if (!variant) continue;
     if (isSmall) {

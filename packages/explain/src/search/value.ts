@@ -2,7 +2,7 @@ import type { SecretKey } from "@svc-webhooks/core";
 import { fromBase64, fromHex, toBinary, toHex } from "./bytes.js";
 import type { MistakeId } from "../mistakes.js";
 
-/** Hash functions by the prefix that would name them. */
+/** The hash functions, by the prefix that would name them. */
 export type Hash = "sha256" | "sha1" | "sha512";
 
 /**
@@ -26,13 +26,13 @@ export const valueMistakes: readonly MistakeId[] = [
   "truncated",
 ];
 
-/** The longest value that is read. The hex digits of the hex digits of SHA-512 are 256 characters. */
+/** The longest value that is parsed. The hex digits of the hex digits of SHA-512 are 256 characters. */
 const longest = 512;
 
-/** A prefix of fewer digits could match by chance. */
+/** The minimum number of digits of a truncated digest: a shorter prefix could match by chance. */
 const shortestTruncated = 16;
 
-/** Returns the mistake of a value that holds no digest. */
+/** Returns the mistake of a value that contains no digest. */
 export function obviousMistake(
   given: string,
   secrets: readonly SecretKey[],

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** The options of postgres.js that decide where a socket connects to. */
+/** The options of postgres.js that determine the address of a socket. */
 interface Target {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -9,7 +9,10 @@ interface Target {
   readonly target_session_attrs?: string | null;
 }
 
-/** The members of a socket that are used. The package's types must not need those of Node. */
+/**
+ * The members of a socket that are used. They are declared here, because the package's types must not need
+ * Node's.
+ */
 interface Connection {
   readonly bytesRead: number;
   readonly bytesWritten: number;
@@ -17,7 +20,7 @@ interface Connection {
 }
 
 interface Opened {
-  /** How much had been written to each when the last bytes arrived on it; not known behind TLS. */
+  /** The number of bytes written to each socket when the last bytes arrived on it; unknown behind TLS. */
   readonly sockets: Map<Connection, number>;
   /** The index of the host to which the next socket connects. */
   next: number;
@@ -42,15 +45,15 @@ function socket(options: Target): Socket {
   all.sockets.set(one, Infinity);
   if (!isEncrypted) one.on("data", () => all.sockets.set(one, one.bytesWritten));
   one.once("close", () => all.sockets.delete(one));
-  // postgres.js reads them for TLS and for its errors.
+  // postgres.js reads these properties for TLS and for its errors.
   return Object.assign(one, at);
 }
 
 /**
- * Options for postgres.js that let the store close connections which have stopped responding. Without
- * them, such a connection is used until the operating system gives it up, which can take a quarter of an
- * hour. Use them with `fetch_types: false`: postgres.js can end the process when a connection is closed while
- * it reads the database's types. Arrays are then texts.
+ * Options for postgres.js that let the store close connections that have stopped responding. Without them, such
+ * a connection is used until the operating system closes it, which can take a quarter of an hour. Use them with
+ * `fetch_types: false`: postgres.js can end the process when a connection is closed while it reads the
+ * database's types. Arrays are then texts.
  *
  * @example
  * ```ts
@@ -67,16 +70,16 @@ export const closableSockets: {
   readonly socket: (options: Target) => object;
 } = { socket };
 
-/** Whether the client with these options was created with `closableSockets`. */
+/** Returns whether the client with these options was created with `closableSockets`. */
 export const areClosable = (options: { readonly socket?: unknown }): boolean =>
   options.socket === socket;
 
 /**
- * Returns a function that finds the connections on which something was sent since, but nothing has arrived. Its
- * `others` are the other ones if it has found one and nothing has arrived on any.
+ * Returns a function that finds the connections on which a request was sent since then, but no reply has
+ * arrived. If it finds one and nothing has arrived on any connection, `others` contains the remaining ones.
  *
  * @param isMine whether none of these can be waiting for the reply to an earlier statement of the application.
- *   Otherwise those that are waiting are left out: they may be healthy, and slow
+ *   Otherwise waiting connections are left out: they may be healthy, and slow
  */
 export function unansweredSince(
   options: object,
@@ -87,7 +90,7 @@ export function unansweredSince(
 ): () => { readonly dead: readonly Connection[]; readonly others: readonly Connection[] } {
   const sockets = opened.get(options)?.sockets ?? new Map<Connection, number>();
   const before = (among ?? [...sockets.keys()])
-    // While a connection is being opened, `connect_timeout` limits it.
+    // `connect_timeout` limits a connection that is being opened.
     .filter(({ bytesRead }) => bytesRead > 0)
     .map((one) => {
       const { bytesRead, bytesWritten } = one;

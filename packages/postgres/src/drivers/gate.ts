@@ -1,23 +1,23 @@
 import { WebhookError } from "@svc-webhooks/core";
 import type { Query } from "../database.js";
 
-/** Whether the code in a transaction may still send statements, and what it has tried. */
+/** The state of a transaction's code. */
 export interface Gate {
-  /** Whether it may send statements. */
+  /** Whether the code may still send statements. */
   isOpen: boolean;
-  /** Whether its connection was lost. */
+  /** Whether the connection was lost. */
   isLost: boolean;
-  /** Whether one of its statements was not sent. */
+  /** Whether a statement was not sent. */
   hasRefused: boolean;
-  /** Its queries that are sent when they are awaited. */
+  /** Queries that are not sent until they are awaited. */
   readonly lazy: Set<LazyQuery>;
 }
 
 /** A query of postgres.js. */
 export interface LazyQuery {
-  /** Whether it is sent. */
+  /** Whether the query was sent. */
   readonly executed?: boolean;
-  /** Whether it is a part of another one. */
+  /** Whether the query is a part of another one. */
   readonly fragment?: boolean;
 }
 
@@ -37,7 +37,10 @@ export function refuse(gate: Gate): WebhookError {
   );
 }
 
-/** The store's own statements, which are the last of a transaction. Rejects if `work` has created others. */
+/**
+ * Returns a function for the store's own statements, which are the last of a transaction. It rejects if `work`
+ * has created others.
+ */
 export const closing =
   (gate: Gate, query: Query): Query =>
   async (...args) => {
@@ -46,7 +49,7 @@ export const closing =
     return query(...args);
   };
 
-/** Rejects instead of a commit without a statement that `work` did not await. */
+/** Rejects, instead of committing without a statement that `work` did not await. */
 export async function unlessRefused<Result>(
   gate: Gate,
   work: Promise<Result>,
@@ -63,7 +66,7 @@ export async function unlessRefused<Result>(
 
 type Method = (...args: unknown[]) => unknown;
 
-/** An object whose methods run on `target`, except those in `replaced`. */
+/** Returns an object whose methods run on `target`, except those in `replaced`. */
 export const withMethods = <Target extends object>(
   target: Target,
   replaced: Readonly<Record<string, Method>>,
@@ -81,8 +84,8 @@ export const withMethods = <Target extends object>(
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /**
- * Runs `work`, which never settles if it fails after the transaction has ended or its connection was lost:
- * the rollback that follows would be sent outside of it.
+ * Runs `work`. Never settles if it fails after the transaction has ended or its connection was lost: the
+ * rollback that follows would be sent outside of the transaction.
  */
 export async function unlessLate<Result>(
   work: () => Result | Promise<Result>,
@@ -97,9 +100,7 @@ export async function unlessLate<Result>(
   }
 }
 
-/**
- * Begins a transaction of a driver that rejects when its connection is lost, although `work` continues.
- */
+/** Begins a driver's transaction, and rejects when its connection is lost, even if `work` continues. */
 export async function outliving<Tx, Result>(
   begin: (run: (tx: Tx) => Promise<Result>) => Promise<Result>,
   work: (tx: Tx, gate: Gate) => Promise<Result>,
@@ -113,7 +114,7 @@ export async function outliving<Tx, Result>(
       ),
     );
   } catch (error) {
-    // If `work` has rejected, none of its remaining statements will be sent either.
+    // If `work` has rejected, none of its statements will be sent either.
     gate.isLost = true;
     throw error;
   }

@@ -30,8 +30,8 @@ interface Pluggable {
 }
 
 /**
- * Kysely on PostgreSQL. Without `pool`, the store cannot close connections that have stopped responding, and
- * a lost connection can end the process, because Kysely does not listen for its error.
+ * Wraps Kysely on PostgreSQL. Without `pool`, the store cannot close connections that have stopped responding,
+ * and a lost connection can end the process, because Kysely does not listen for its error.
  *
  * @param CompiledQuery of the `kysely` package
  * @param pool the one of Kysely's dialect, if it is over pg. The store's own statements use it directly
@@ -92,7 +92,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
         }
         close = () => pool && closeClient(pool, pid);
         const gate = newGate();
-        // After the end, Kysely refuses statements itself.
+        // After the transaction, Kysely refuses statements itself.
         const guard = {
           transformQuery<Node>({ node }: { readonly node: Node }): Node {
             if (!gate.isOpen) throw refuse(gate);
@@ -102,7 +102,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
         };
         return unlessRefused(gate, work(tx.withPlugin(guard) as Tx, closing(gate, queryIn)));
       });
-      // Statements that were compiled before are not guarded.
+      // Statements that were compiled earlier are not guarded.
       await assertCommitted(query, id);
       return result;
     },
@@ -110,8 +110,9 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
 }
 
 /**
- * Throws if statements outside of a transaction are sent on its connection, on which other transactions begin too.
- * Such a connection has replied to the probe before it replies to a statement of the transaction that was sent later.
+ * Throws if statements outside of a transaction are sent on its connection, on which other transactions begin
+ * too. Such a connection has replied to the probe before it replies to a statement of the transaction that was
+ * sent later.
  */
 async function assertOwnConnection(outside: Query, inside: Query, pid: unknown): Promise<void> {
   let isShared = false;
@@ -119,7 +120,7 @@ async function assertOwnConnection(outside: Query, inside: Query, pid: unknown):
     const rows = await outside("select pg_catalog.pg_backend_pid()::pg_catalog.text as reply", []);
     isShared = replyOf(rows) === String(pid);
   };
-  // A pool without another connection replies after the transaction.
+  // A pool without another connection replies only after the transaction.
   probe().catch(() => {});
   await nextTurn();
   await inside("select 1", []);

@@ -10,9 +10,9 @@ export interface PgliteQueries {
 }
 
 /**
- * PGlite, the PostgreSQL in a process: for tests, and for applications of a single process. It has one
- * connection: a statement outside of a transaction waits until the transaction ends, and one that the
- * transaction's own code awaits waits forever.
+ * Wraps PGlite, which runs PostgreSQL in the process: for tests, and for applications of a single process. It
+ * has one connection: a statement outside of a transaction waits until the transaction ends, and a transaction
+ * that awaits such a statement waits forever.
  *
  * @example
  * ```ts

@@ -40,7 +40,7 @@ const facts = `select pg_catalog.json_build_object(
 
 const toleratedDriftMs = 1_000;
 
-/** Lists what endangers records or transactions, one sentence each. */
+/** Lists the conditions that endanger records or transactions, one sentence each. */
 export async function checkServer(
   database: Database<unknown>,
   { name }: Schema,
@@ -79,7 +79,7 @@ export async function checkServer(
         : "default_transaction_read_only is on, so every new delivery gets 503. Set it to off for the role or the database.",
     );
   }
-  // PGlite reports it as off, and writes files as its environment does.
+  // PGlite reports fsync as off, but writes files as its environment does.
   if (found.fsync === "off" && !found.version.includes("PGlite")) {
     problems.push(
       "fsync is off, so a crash of the machine can destroy the database. Set it to on.",

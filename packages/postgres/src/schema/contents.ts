@@ -1,22 +1,22 @@
 import { functionNames, signatures } from "./schema.js";
 
-/** The objects of a schema that have the store's names. */
+/** The objects that a schema contains under the store's names. */
 export interface Contents {
   readonly functions: readonly (Found & {
-    /** The OIDs of its parameters' types. */
+    /** The OIDs of the types of the function's parameters. */
     readonly types: string;
-    /** Whether it sets its own `search_path`. Those of version 1 did not. */
+    /** Whether the function sets its own `search_path`. Functions of version 1 do not. */
     readonly isPinned: boolean;
   })[];
-  /** Tables and indexes. */
+  /** The tables and indexes. */
   readonly relations: readonly (Found & { readonly columns: readonly string[] })[];
 }
 
 interface Found {
   readonly name: string;
-  /** How messages name it. */
+  /** The name in messages. */
   readonly shown: string;
-  /** Its owner, unless that owns the schema too, is a superuser or is the current role. */
+  /** The owner, unless it also owns the schema, is a superuser or is the current role. */
   readonly stranger: string | null;
 }
 
@@ -38,11 +38,13 @@ const tables: Readonly<Record<string, readonly string[]>> = {
 
 const indexes = ["deliveries_pkey", "deliveries_purge_hour"];
 
-/** The schema `$1`, or null. */
+/** An expression for the schema `$1`, or null. */
 export const namespace: string =
   "(select pg_catalog.to_regnamespace(pg_catalog.quote_ident($1::pg_catalog.text))::pg_catalog.oid)";
 
-/** An expression for those with these names in a catalog, whose columns have this prefix, as JSON. */
+/**
+ * Returns an expression for the objects with these names in a catalog whose columns have this prefix, as JSON.
+ */
 const found = (
   [catalog, prefix, shown]: readonly string[],
   names: readonly string[],
@@ -78,7 +80,7 @@ const functionIn = ({ functions }: Contents, name: string) =>
 export const relationIn = ({ relations }: Contents, name: string): Found | undefined =>
   relations.find((one) => one.name === name);
 
-/** Lists the objects that this version needs and the schema lacks. */
+/** Returns the objects that this version needs and the schema lacks. */
 export const missingIn = (all: Contents): readonly string[] => [
   ...functionNames.filter((name) => !functionIn(all, name)),
   ...Object.keys(tables)
@@ -87,11 +89,11 @@ export const missingIn = (all: Contents): readonly string[] => [
   ...indexes.filter((name) => !relationIn(all, name)).map((name) => `index ${name}`),
 ];
 
-/** The functions that resolve names through the caller's `search_path`. */
+/** Returns the functions that resolve names through the caller's `search_path`. */
 export const openIn = (all: Contents): readonly string[] =>
   functionNames.filter((name) => functionIn(all, name)?.isPinned === false);
 
-/** Describes for an operator the objects that have the store's names and do not belong to it. */
+/** Returns the objects under the store's names that do not belong to it, as texts for an operator. */
 export function foreignIn({ functions, relations }: Contents, schema: string): readonly string[] {
   const problems: string[] = [];
   const ofTables = relations.filter(({ name }) => name in tables);

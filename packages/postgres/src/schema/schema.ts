@@ -7,7 +7,7 @@ export const defaultSchema = "svc_webhooks";
 /** The version that `schema.sql` creates. */
 export const version = 2;
 
-/** A schema's statements. All values are texts. */
+/** The statements of a schema. All values are texts. */
 export interface Schema {
   readonly name: string;
   readonly claim: string;
@@ -19,7 +19,7 @@ export interface Schema {
   readonly purge: string;
 }
 
-/** How many parameters each function has. */
+/** The number of parameters of each function. */
 const functions = { claim: 7, complete: 4, release: 5, extend: 3, forget: 1, finish: 2, purge: 1 };
 
 /** The functions that this version needs, with the OIDs of the types of their parameters: text, timestamptz. */
@@ -32,7 +32,11 @@ export const signatures: Readonly<Record<string, string>> = {
 
 export const functionNames: readonly string[] = Object.keys(signatures);
 
-/** @throws ReceiverConfigError `invalid_option` */
+/**
+ * Returns the statements for a schema.
+ *
+ * @throws ReceiverConfigError `invalid_option`
+ */
 export function schemaOf(name: string = defaultSchema): Schema {
   assertValid(
     typeof name === "string" && /^[a-z_][a-z0-9_]{0,62}$/.test(name),
@@ -51,11 +55,11 @@ export function schemaOf(name: string = defaultSchema): Schema {
   return { name, ...(Object.fromEntries(calls) as Omit<Schema, "name">) };
 }
 
-/** The statements of `schema.sql` for this schema, one by one. */
+/** Returns the statements of `schema.sql` for this schema, one by one. */
 export const creationOf = ({ name }: Schema): readonly string[] =>
   file
-    // The text stays unchanged for the default name, so that the functions are equal to those that psql creates.
+    // The default name stays unquoted, so that the functions are equal to those that psql creates.
     .replaceAll(/\bsvc_webhooks\b/g, name === defaultSchema ? name : `"${name}"`)
     .split(/\n\n+/)
-    // The file's heading is a comment only.
+    // The file's heading is only a comment.
     .filter((part) => /^(?!--)/m.test(part.trim()));

@@ -3,7 +3,7 @@ import { replyOf, type Database } from "../database.js";
 import type { Schema } from "../schema/schema.js";
 import { explained, isPoolTimeout, isTransient, notSent } from "../errors.js";
 
-/** The store's calls of one statement each. */
+/** The calls of the store, one statement each. */
 export interface Calls {
   /** Resolves to the reply. */
   readonly call: (
@@ -11,18 +11,18 @@ export interface Calls {
     values: readonly string[],
     storeCall?: StoreCall,
   ) => Promise<string>;
-  /** Throws `not_sent` if a claim would wait behind calls that nobody waits for, as many as there are connections. */
+  /** Throws `not_sent` if a claim would wait behind abandoned calls, as many as there are connections. */
   readonly assertNotCongested: () => void;
   /** Returns the error that states the cause of a statement's error. */
   readonly explainedCall: (error: unknown) => unknown;
 }
 
 export function createCalls(database: Database<unknown>, schema: Schema): Calls {
-  /** The calls that are pending, some of them after their deadline. */
+  /** The pending calls, including those past their deadline. */
   const pendingCalls = new Set<{ readonly deadline: StoreCall | undefined }>();
 
   const explainedCall = (error: unknown) => {
-    // Connections that have stopped responding may occupy the whole pool.
+    // Calls that have stopped responding may hold the whole pool.
     const problems = isPoolTimeout(error) ? (database.problems?.() ?? []) : [];
     return problems.length > 0 ? notSent(error, problems) : explained(error, schema);
   };
@@ -42,7 +42,7 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
       try {
         return replyOf(await database.query(text, values, storeCall));
       } catch (error) {
-        // These errors occur where the default isolation is stricter than "read committed".
+        // This happens where the default isolation is stricter than "read committed".
         if (!isTransient(error) || attempt === attempts) throw explainedCall(error);
       }
     }
@@ -67,5 +67,5 @@ const congested = (database: Database<unknown>) =>
     ].join(" "),
   );
 
-/** How often a call is tried while other calls change its record. */
+/** The number of attempts of a call that fails because another one changed the record. */
 const attempts = 10;

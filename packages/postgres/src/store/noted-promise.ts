@@ -1,24 +1,27 @@
 const ignore = () => {};
 
-/** A promise that notes whether anything awaits it. */
+/** A promise that records whether it is awaited. */
 export class NotedPromise<Result> extends Promise<Result> {
-  /** Promises derived from it are ordinary ones. */
+  /** Makes derived promises ordinary ones. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
 
   isAwaited = false;
 
-  /** Why it will reject. */
+  /** The reason for which the promise will reject. */
   failure: { readonly error: unknown } | undefined;
 
-  /** Notes why it will reject, which then does not end the process if nothing awaits it. */
+  /**
+   * Records the reason for which the promise will reject. The rejection then does not end the process, even if
+   * it is never awaited.
+   */
   failWith(error: unknown): void {
     this.failure = { error };
     void this.settled();
   }
 
-  /** Resolves when it has settled, without awaiting it. */
+  /** Resolves when this promise has settled, without awaiting it. */
   async settled(): Promise<void> {
     await super.then(ignore, ignore);
   }

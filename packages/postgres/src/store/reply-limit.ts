@@ -1,19 +1,22 @@
 import { WebhookError } from "@svc-webhooks/core";
 
-/** How long a transaction may take to begin: one connection and one round trip. */
+/** The time in which a transaction must begin: one connection and one round trip, in milliseconds. */
 const beginMs = 5_000;
 
-/** How many leases `work` may take while its lease is not renewed because the pool has no connection. */
+/**
+ * The number of leases that `work` may last while its lease is not renewed because the pool has no connection.
+ */
 const mostLeases = 10;
 
 /**
  * Limits how long a transaction waits for the server's replies, and keeps its connection without a lease.
  *
- * - **begin**: `beginMs`, then the signal is aborted.
+ * - **begin**: after `beginMs`, the signal is aborted.
  * - **work**: its statements are the application's, so only its lease is watched. Each renewal starts the lease
- *   again. When it ends, the signal is aborted, unless a renewal found no connection: then the pool may be full of
- *   transactions that are as healthy as this one, and it gets another lease, `mostLeases` in all.
- * - **end**: a lease, then the signal is aborted.
+ *   again. When it ends, the signal is aborted, unless a renewal found no connection: then the pool may be full
+ * of
+ *   transactions that are as healthy as this one, and the lease is repeated, up to `mostLeases` in all.
+ * - **end**: after one lease, the signal is aborted.
  */
 export class ReplyLimit {
   readonly leaseMs: number;
@@ -22,10 +25,10 @@ export class ReplyLimit {
   #isWorking = false;
   #isPoolFull = false;
   #leasesLeft = mostLeases;
-  /** Whether it is being completed and committed. */
+  /** Whether the transaction is being completed and committed. */
   isEnding = false;
 
-  /** Begins it. */
+  /** Starts the limit of the begin. */
   constructor(leaseMs: number) {
     this.leaseMs = leaseMs;
     this.#after(beginMs, () => this.#controller.abort(notBegun()));
@@ -36,25 +39,25 @@ export class ReplyLimit {
     return this.#controller.signal;
   }
 
-  /** Throws if the time has passed. */
+  /** Starts the limit of `work`. Throws if the time has passed. */
   startWork(): void {
     this.signal.throwIfAborted();
     this.#isWorking = true;
     this.#startLease();
   }
 
-  /** The lease was renewed. */
+  /** Restarts the lease after it was renewed. */
   renew(): void {
     this.#leasesLeft = mostLeases;
     if (this.#isWorking) this.#startLease();
   }
 
-  /** The lease could not be renewed, because the pool had no connection. */
+  /** Records that the lease could not be renewed, because the pool had no connection. */
   noteFullPool(): void {
     this.#isPoolFull = true;
   }
 
-  /** Throws if the time has passed. */
+  /** Starts the limit of the end. Throws if the time has passed. */
   startEnd(): void {
     this.signal.throwIfAborted();
     this.#isWorking = false;
@@ -77,7 +80,7 @@ export class ReplyLimit {
     this.#isPoolFull = false;
     this.#leasesLeft -= 1;
     this.#after(this.leaseMs, () => {
-      // A process that was frozen first reads the replies that have arrived meanwhile.
+      // A process that was frozen first reads the data that has arrived meanwhile.
       this.#after(1_000, () => {
         if (this.#isPoolFull && this.#leasesLeft > 0) this.#startLease();
         else this.#controller.abort(leaseEnded());

@@ -9,15 +9,15 @@ import { uuid } from "./wire.js";
 
 interface Transaction {
   readonly own: () => NotedPromise<unknown>;
-  /** Undefined until it begins. */
+  /** The limit of the replies. Undefined until the transaction begins. */
   limit?: ReplyLimit;
 }
 
 /** A run that this store has claimed, until it is completed or released. */
 interface Run {
-  /** Its transactions that are open, or that have failed before anything awaited them. */
+  /** The transactions of the run that are open, or have failed without being awaited. */
   readonly transactions: Set<Transaction>;
-  /** Whether a transaction has completed it, so that `complete` needs no statement. */
+  /** Whether a transaction has completed the run, so that `complete` needs no statement. */
   isFinished: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Transactions {
     work: (tx: unknown) => Promise<Result>,
   ) => Promise<Result>;
   readonly finish: (context: RunIdentity) => Statement;
-  /** A claim is requested with this lease. */
+  /** Records the lease with which a claim is requested. */
   readonly noteLease: (leaseMs: number) => void;
   readonly addRun: (key: string, owner: string, fence: number) => void;
   readonly runOf: (key: string, owner: string) => Run | undefined;
@@ -41,11 +41,11 @@ export function createTransactions(
   schema: Schema,
   explainedCall: (error: unknown) => unknown,
 ): Transactions {
-  // Two runs of one key can be in this process: one has lost its lease. A context has the fence of its run, and
-  // the store's calls have its owner.
+  // Two runs of one key can be in this process if one has lost its lease. A context identifies its run by the
+  // fence, and the store's calls by the owner.
   const fences = new Map<string, number>();
   const runs = new Map<string, Run>();
-  /** The longest lease of a claim: how long the others wait for a process that is frozen. */
+  /** The longest lease of a claim, in milliseconds. Other processes wait this long for a frozen one. */
   let idleTimeoutMs = 0;
 
   const finish = (context: RunIdentity): Statement => {
@@ -86,7 +86,7 @@ export function createTransactions(
           (error) => (isEnded(error) ? endedByWork() : explainedCall(error)),
           () => (isMarked ? query(unlessEnded(text), [...values, mark]) : query(text, values)),
         );
-        // This is noted before the commit, because the reply to a concurrent `extend` may arrive first.
+        // This is set before the commit: the reply to a concurrent `extend` may arrive first.
         hasFinished = true;
         if (run) run.isFinished = true;
         return effects;
@@ -104,7 +104,7 @@ export function createTransactions(
     try {
       return await limit.over(pending);
     } catch (error) {
-      // A second transaction of the run fails, and the first one has still finished it.
+      // A second transaction of the run fails, but the first one has finished the run.
       if (run && hasFinished) run.isFinished = false;
       throw error;
     }
@@ -149,7 +149,7 @@ export function createTransactions(
 
 const named = (key: string, owner: string | number | undefined): string => `${key} ${owner}`;
 
-/** Runs a step, whose error becomes another one. */
+/** Runs a step and converts its error. */
 async function rejecting<Result>(
   as: (error: unknown) => unknown,
   step: () => Promise<Result>,

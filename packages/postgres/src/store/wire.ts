@@ -1,15 +1,17 @@
 import { createHash } from "node:crypto";
 import type { ClaimResult } from "@svc-webhooks/core";
 
-/* Values of the contract as the texts that the functions of `schema.sql` take and return. */
+/*
+ * These functions convert values of the contract to and from the texts that the functions of `schema.sql` use.
+ */
 
-/** The key of the record. Receivers' keys are 32 hex digits; others are hashed to that. */
+/** Returns the key of the record. Receivers' keys are 32 hex digits; others are hashed to that form. */
 export function uuid(key: string): string {
   if (/^[0-9a-f]{32}$/.test(key)) return key;
   return createHash("sha256").update(key).digest("hex").slice(0, 32);
 }
 
-/** A text of PostgreSQL cannot contain NUL. Receivers' tokens and lineages are unchanged. */
+/** Encodes a text, because PostgreSQL's cannot contain NUL. Receivers' tokens and lineages are unchanged. */
 export const encoded = (text = ""): string => (/^[\w-]*$/.test(text) ? text : JSON.stringify(text));
 
 const decoded = (text: string): string =>

@@ -7,7 +7,9 @@ const toleratedDriftMs = 1_000;
 
 const rightsText = "The README of @svc-webhooks/redis lists the ACL.";
 
-/** Redis 6.2 and 7.0 have other words for a command in a script. */
+/**
+ * Returns whether a command is forbidden. Redis 6.2 and 7.0 have a different text for a command in a script.
+ */
 const isForbidden = (message: string): boolean =>
   /NOPERM|can't run this command|ACL failure/.test(message);
 

@@ -1,5 +1,8 @@
 const pauseMs = 5_000;
-/** Per connection, because stores can share a client; times are from `performance.now()`. */
+/**
+ * The time at which each connection was last left, from `performance.now()`. Kept per connection, because
+ * stores can share a client.
+ */
 const leftAt = new WeakMap<object, number>();
 
 /**

@@ -3,8 +3,8 @@ import { leave } from "./leave.js";
 export const messageOf = (error: unknown): string => String((error as Error | undefined)?.message);
 
 /**
- * After a failover that keeps connections, a client would use the demoted primary forever. When a
- * replica rejects a write, a ready client therefore reconnects.
+ * Returns a function that reconnects a ready client when a replica rejects a write. After a failover that keeps
+ * connections, the client would otherwise use the demoted primary forever.
  */
 export const leaver =
   (client: object, isReady: () => boolean, reconnect: () => void) =>
@@ -13,5 +13,8 @@ export const leaver =
     throw error;
   };
 
-/** Redis 6.2 wraps the error of a command in a script: `ERR Error running script (…): -READONLY You can't …`. */
+/**
+ * Returns whether an error is that of a replica. Redis 6.2 wraps the error of a command in a script: `ERR Error
+ * running script (…): -READONLY You can't …`.
+ */
 export const isReadOnly = (message: string): boolean => /(?:^|-)READONLY /.test(message);

@@ -3,9 +3,9 @@ import { leave } from "./leave.js";
 
 /** A connection of a client: the only one, or the one to a node of a cluster. */
 export interface Link {
-  /** The object by which the client knows it. */
+  /** The object by which the client identifies the connection. */
   readonly id: object;
-  /** Whether the server has accepted the connection, even if it has not sent anything yet. */
+  /** Returns whether the server has accepted the connection, even if it has not sent anything yet. */
   readonly isOpen: () => boolean;
   /** Sends a command that servers execute in any state. */
   readonly ask: () => Promise<unknown>;
@@ -13,7 +13,7 @@ export interface Link {
 }
 
 export interface SilenceWatch {
-  /** Watches a call that was sent. `onError` replaces its error; `onEnd` runs before it. */
+  /** Watches a call that was sent. `onError` replaces its error; `onEnd` runs before it settles. */
   readonly over: (
     reply: Promise<unknown>,
     onError: (error: unknown) => unknown,
@@ -23,14 +23,17 @@ export interface SilenceWatch {
   readonly notConnected: (status?: string) => WebhookError;
 }
 
-/** A sign of life that a connection owes. */
+/** A question whose reply is pending on a connection. */
 interface Question {
   ticks: number;
-  /** Whether the client has rejected it by itself, for example because its queue is full. */
+  /** Whether the client has rejected the question by itself, for example because its queue is full. */
   isUnsent: boolean;
 }
 
-/** The calls that were sent between two ticks: counters, because a timer or a listener costs more than sending a call. */
+/**
+ * The calls that were sent between two ticks. They are counted, because a timer or a listener costs more than
+ * sending a call.
+ */
 interface Batch {
   pending: number;
   ticks: number;
@@ -38,18 +41,18 @@ interface Batch {
 
 const tickMs = 250;
 /**
- * At least 1.5 s. Ticks are the client's time: a process that was blocked has one, however long it was,
- * and reads what has arrived before the next.
+ * The number of ticks without a reply: at least 1.5 s. Ticks are the client's time: a process that was blocked
+ * has one, however long it was, and reads the data that has arrived before the next tick.
  */
 const patience = 7;
 
 /**
- * Leaves connections that have silently stopped responding, which a client with its defaults uses until
- * the kernel gives up, after minutes or never.
+ * Leaves connections that have silently stopped responding. With its defaults, a client uses them until the
+ * kernel closes them, after minutes or never.
  *
- * When a call has had no reply for 1.5 s, or is rejected because no connection is ready, every open
- * connection is asked for a sign of life, and those that do not give one for 1.5 s are left. This depends
- * neither on the deadline of a call, which the receiver's clock measures, nor on a second call.
+ * When a call has had no reply for 1.5 s, or is rejected because no connection is ready, every open connection
+ * is asked for a sign of life. Those that send none within 1.5 s are left. This depends neither on the deadline
+ * of a call, which the receiver's clock measures, nor on a second call.
  */
 export function watchSilence(links: () => readonly Link[]): SilenceWatch {
   let batch: Batch | undefined;
@@ -116,11 +119,11 @@ export function watchSilence(links: () => readonly Link[]): SilenceWatch {
     over(reply, onError, onEnd) {
       const sentIn = batch ?? begin();
       sentIn.pending += 1;
-      // One promise serves all purposes, because each promise costs time in every call.
+      // All reactions share one promise, because each promise costs time in every call.
       return reply.then(
         (value) => {
           sentIn.pending -= 1;
-          // In a cluster, it may be the reply of another node.
+          // In a cluster, the reply may come from another node.
           if (asked.size > 0 && links().length === 1) asked.clear();
           onEnd?.();
           return value;

@@ -1,6 +1,5 @@
 /**
- * The effect of middleware on the body before the adapter runs:
- *
+ * The middleware that handles the body before the adapter runs:
  * - `none`: there is no middleware
  * - `parses`: reads the body and keeps only the parsed value
  * - `buffers`: reads the body and keeps the exact bytes where the framework keeps them

@@ -58,7 +58,7 @@ function expectResponse(reply: Reply, code: string, expected: ExpectedResponse):
   );
 }
 
-/** The delivery is processed, and its handler receives exactly these bytes. */
+/** Checks that the delivery is processed, and that its handler receives exactly these bytes. */
 const arrives = (body: string | Uint8Array, chunkBytes?: number) => async (probe: Probe) => {
   const delivery = await probe.signed(body);
   await probe.take("deliveries");
@@ -77,7 +77,7 @@ const event = '{"type":"contract.event"}';
 const sized = (bytes: number) => event.padEnd(bytes, " ");
 const notUtf8 = Uint8Array.from([...encoder.encode('{"a":"'), 0xff, 0xfe, 0x22, 0x7d]);
 
-/** The signature covers the decompressed body. */
+/** Checks that a compressed body is rejected, although the signature covers the decompressed one. */
 async function gzipIsRejected(probe: Probe): Promise<void> {
   const signature = await sign(event, contractSecret);
   const headers = { "content-encoding": "gzip", [headerNames.signature]: signature };
@@ -85,7 +85,7 @@ async function gzipIsRejected(probe: Probe): Promise<void> {
   equal(codeOf(await probe.send(delivery)), "encoding_unsupported");
 }
 
-/** The delivery ends without a claim, so its next attempt is processed. */
+/** Checks that the delivery ends without a claim, so that its next attempt is processed. */
 const disconnectClaimsNothing = (chunkBytes?: number) => async (probe: Probe) => {
   const delivery = await probe.signed(event);
   await probe.take("codes");
@@ -292,7 +292,7 @@ const rawBody: readonly AdapterCase[] = [
     async run(probe) {
       const body = sized(100_000);
       const headers = { [headerNames.signature]: forgedSignature };
-      // Readers may limit the number of chunks: no real sender uses so many.
+      // Readers may limit the number of chunks: real senders never use so many.
       for (const [delivery, codes] of [
         [await probe.signed(body, { headers }), /^(signature_mismatch|body_too_large)$/],
         [await probe.signed(body), /^(processed|body_too_large)$/],
@@ -469,7 +469,7 @@ const outcomes: readonly OutcomeCase[] = [
   {
     code: "body_too_large",
     status: 413,
-    // Twice the limit: one byte more, as above, is a separate mistake.
+    // The body has twice the limit: one byte more, as above, is a separate mistake.
     send: async (probe) => probe.send(await probe.signed(sized(2 * contractBodyLimit))),
   },
   {
@@ -535,7 +535,7 @@ const dispatchAndResponses: readonly AdapterCase[] = [
       await probe.send(delivery);
       await probe.send(delivery);
       const codes = await probe.take("codes");
-      // Handlers of earlier cases may end only now.
+      // Handlers of earlier cases may not have ended until now.
       equal(codes.filter((code) => code === "handler_failed").length, 2, codes.join());
     },
   },

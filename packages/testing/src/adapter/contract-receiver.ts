@@ -16,13 +16,13 @@ import {
 } from "@svc-webhooks/core";
 
 export const contractSecret = "whsec_contract";
-/** Above 100 kB, the default limit of Express's parsers. */
+/** The limit of the receiver: above 100 kB, the default of Express's parsers. */
 export const contractBodyLimit = 262_144;
 
-/** A request with this header reads and clears one list of {@link ContractMemory}. */
+/** The header that reads and clears one list of {@link ContractMemory}. */
 export const memoryHeader = "x-contract-memory";
 
-/** A request with this header has a `bodyTimeoutMs` of 100; others have time on a busy machine. */
+/** The header that sets `bodyTimeoutMs` to 100; requests without it have time on a busy machine. */
 export const hurryHeader = "x-contract-hurry";
 
 /** The lists that a test can read. They are sent as JSON in place of an outcome's code. */
@@ -78,7 +78,7 @@ export function contractReceiver(): Receiver {
     "contract.gives_up": () => Promise.reject(new PermanentError("confidential")),
     "contract.takes_its_time": () => pause(handlerTimeoutMs / 4),
     "contract.waits": async () => {
-      // Polls: a Worker must not await a promise of another request.
+      // This polls, because a Worker must not await a promise of another request.
       while (!once(next, "waitIsOver")) await pause(10);
     },
     "contract.release": () => (next.waitIsOver = true),
@@ -125,7 +125,7 @@ export function contractReceiver(): Receiver {
     const isHurried = headerOf(delivery, hurryHeader) !== undefined;
     if (!list) return (isHurried ? hurried : receiver).receive(delivery, given);
     const code = JSON.stringify(memory[list].splice(0));
-    // Not an outcome, but every adapter passes a code on.
+    // The response is not an outcome, but every adapter passes a code on.
     return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;
   };
 

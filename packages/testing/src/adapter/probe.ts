@@ -9,7 +9,7 @@ import { contractSecret, memoryHeader, type ContractMemory } from "./contract-re
 
 const patienceMs = 60_000;
 
-/** Sends deliveries to a mounted adapter, and reads what its receiver has seen. */
+/** Sends deliveries to a mounted adapter, and reads the records of its receiver. */
 export class Probe extends HttpSender {
   constructor(url: string) {
     super(url, patienceMs);
@@ -52,8 +52,8 @@ export class Probe extends HttpSender {
   }
 
   /**
-   * Sends `second` over the connection of `first` and ignores the response to `first`. If the server has
-   * closed that connection or stopped reading, `second` is sent over another one, as clients do.
+   * Sends `second` over the connection of `first` and ignores the response to `first`. If the server has closed
+   * that connection or stopped reading, `second` is sent over another one, as clients do.
    */
   async sendAfter(first: Sending, second: Sending): Promise<Reply> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -13,9 +13,9 @@ export interface SkippingTestRunner extends TestRunner {
 }
 
 export interface ReceiverContractOptions {
-  /** The secret that the receiver verifies with. Default `"whsec_test"`. */
+  /** The secret with which the receiver verifies. Default `"whsec_test"`. */
   readonly secret?: SecretKey | undefined;
-  /** How long each response may take, in milliseconds, 1 … 60,000. Default 3,000. */
+  /** The time limit of each response, in milliseconds, 1 … 60,000. Default 3,000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -71,11 +71,11 @@ export function receiverContract(
   const mounting: MountReceiver = typeof mount === "string" ? () => mount : mount;
   const hasHandler = typeof mount !== "string";
 
-  /** {@link ReceiverProbe.hasForged} of the receiver at a URL, which all cases share. */
+  /** The state of the receiver at a URL, which all cases share: {@link ReceiverProbe.hasForged}. */
   let hasForged = false;
 
   const attempt = async (one: ReceiverCase): Promise<void> => {
-    // The probe needs the URL, and the receiver the probe's handler.
+    // The probe needs the URL, and the receiver needs the probe's handler.
     let probe: ReceiverProbe | undefined;
     const handler = async (event: unknown) => probe?.runs.handler(event);
     await whileMounted(mounting, handler, async (url) => {

@@ -92,7 +92,7 @@ const numbers: readonly StoreCase[] = [
   },
 ];
 
-/** Calls and waits after which a lease has just begun. */
+/** The calls and waits after which a lease has just begun. */
 type Lease = readonly [title: string, begin: (probe: StoreProbe, key: string) => Promise<unknown>];
 
 const leases: readonly Lease[] = [
@@ -313,7 +313,7 @@ const concurrency: readonly StoreCase[] = [
   },
 ];
 
-/** Strings with a meaning in a language, a protocol or a query, and pairs that differ slightly. */
+/** Strings that have a meaning in a language, a protocol or a query, and pairs that differ slightly. */
 const hostile: readonly string[] = [
   "__proto__",
   "constructor",
@@ -362,7 +362,7 @@ const hostile: readonly string[] = [
   `${"x".repeat(1_023)}z`,
 ];
 
-/** Each string with the next one; the last with the first. */
+/** Pairs of each string with the next one, and of the last with the first. */
 const neighbours = hostile.map(
   (text, index) => [text, String(hostile[(index + 1) % hostile.length])] as const,
 );
@@ -462,7 +462,7 @@ const setup: readonly StoreCase[] = [
 ];
 
 /**
- * One case for each promise of a store. The last one runs `modelRuns` random sequences, the one before
+ * Returns one case for each promise of a store. The last one runs `modelRuns` random sequences, the one before
  * it requires that the store's connections can be abandoned.
  */
 export const storeCases = (

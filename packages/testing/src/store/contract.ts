@@ -14,15 +14,16 @@ export interface StoreContractOptions {
   readonly modelRuns?: number | undefined;
   /**
    * Silences all connections that the store has open, for ever: replies are lost, and nothing is closed.
-   * Requests must still arrive, or a call that was executed but reported as `not_sent` is not found. New
-   * connections must work. Called and awaited in one case more, which is registered if this is given, and
-   * has real deadlines: it takes seconds. For stores over a network. Errors: `invalid_option`.
+   * Requests must still arrive; otherwise the contract cannot detect a call that was executed but reported as
+   * `not_sent`. New connections must work. Called and awaited in an additional case, which is registered if
+   * this option is given. That case has real deadlines, so it takes seconds. For stores over a network. Errors:
+   * `invalid_option`.
    */
   readonly abandon?: (() => unknown) | undefined;
 }
 
 /**
- * Registers the tests of what `DeliveryStore` promises: `storeContract({ describe, it }, "my store",
+ * Registers the tests of the promises of `DeliveryStore`: `storeContract({ describe, it }, "my store",
  * makeStore)`. They cover each cell of the table of states and calls, leases, retention, fences,
  * concurrent calls, hostile strings, and random sequences. No test waits for the wall clock, except
  * the one of connections that silently die, which needs `abandon`.

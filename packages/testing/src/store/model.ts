@@ -89,7 +89,7 @@ class StoreModel implements DeliveryStore {
   }
 
   /**
-   * Whether a lease or a retention has ended. Its state after the clock is set back is not specified:
+   * Returns whether a lease or a retention has ended. The state after the clock is set back is not specified:
    * some stores remove expired records, others only compare times.
    */
   hasEnded(): boolean {
@@ -127,7 +127,7 @@ type Step =
       readonly takeParked: boolean;
     };
 
-/** All times are multiples of it, so that a clock that advances by less cannot pass the end of a lease or a retention. */
+/** The unit of all times. A clock that advances by less cannot pass the end of a lease or a retention. */
 const gridMs = 5_000;
 const leases = [10_000, 30_000];
 const retentions = [40_000, 100_000];
@@ -180,7 +180,10 @@ function plain(result: ClaimResult): ClaimResult {
 
 type Result = Awaited<ReturnType<typeof perform>>;
 
-/** For a store whose clock is unknown: the actual result if it is close enough to the model's, otherwise the model's. */
+/**
+ * Returns, for a store whose clock is unknown, the actual result if it is close enough to the model's,
+ * otherwise the model's.
+ */
 function tolerant(expected: Result, actual: Result): Result {
   if (typeof expected !== "object" || typeof actual !== "object") return expected;
   if (expected.status === "claimed" && actual.status === "claimed") {

@@ -28,7 +28,7 @@ export interface StoreUnderTest {
 
 export const leaseMs = 30_000;
 export const retainMs = 100_000;
-/** How far a clock that does not stand still may advance by itself. */
+/** The time by which a clock that does not stand still may advance by itself, in milliseconds. */
 const driftMs = 1_000;
 
 /** The token of a caller, and other values for its requests. */
@@ -45,12 +45,12 @@ export interface StoreCase {
   readonly run: (probe: StoreProbe) => Promise<void>;
 }
 
-/** With a signal of its own, as receivers make calls. */
+/** Returns a call with a signal of its own, as receivers make calls. */
 const newCall = () => ({ signal: new AbortController().signal });
 
-/** A key as receivers create it, in the form of a hash. */
+/** Returns a key in the form that receivers create: a hash. */
 export const newKey = (): string => crypto.randomUUID().replaceAll("-", "");
-/** A caller with a token (a UUID) and a lineage (a hash) as receivers create them. */
+/** Returns a caller with a token (a UUID) and a lineage (a hash) in the form that receivers create. */
 export const claimant = (digit: number): Claimant => ({
   token: `${digit}0000000-0000-4000-8000-000000000000`,
   lineage: String(digit).repeat(32),
@@ -61,7 +61,7 @@ export class StoreProbe {
   readonly store: DeliveryStore;
   /** Whether the store's time stands still between calls of `advance`. */
   readonly exact: boolean;
-  /** A lease or a retention is certain to be alive this long before its end. */
+  /** The time before its end at which a lease or a retention is certain to be alive, in milliseconds. */
   readonly borderMs: number;
   readonly #advance: StoreUnderTest["advance"];
 
@@ -100,7 +100,7 @@ export class StoreProbe {
     return this.store.check?.(newCall());
   }
 
-  /** A claim that must be granted. */
+  /** Makes a claim that must be granted. */
   async own(key: string, by: Claimant): Promise<Numbers> {
     const result = await this.claim(key, by);
     if (result.status !== "claimed") {
@@ -112,7 +112,7 @@ export class StoreProbe {
     return { fence, run };
   }
 
-  /** A claim that must be busy with a lease that has `leftMs` left. */
+  /** Makes a claim that must be busy, with a lease that has `leftMs` left. */
   async expectBusy(key: string, by: Claimant, leftMs: number): Promise<void> {
     const result = await this.claim(key, by);
     if (result.status !== "busy") fail(`The claim was not busy: ${JSON.stringify(result)}.`);
@@ -122,7 +122,7 @@ export class StoreProbe {
     ok(leaseLeftMs > 0 && isNear, `The lease has ${leaseLeftMs} ms left, not ${leftMs}.`);
   }
 
-  /** A claim on a record that must be done or parked with this lineage. */
+  /** Makes a claim on a record that must be done or parked with this lineage. */
   async expectSettled(
     key: string,
     by: Claimant,

@@ -6,7 +6,7 @@ type Call = (probe: StoreProbe, key: string) => Promise<unknown>;
 const [me, other] = [claimant(1), claimant(2)];
 const ageMs = 60_000;
 
-/** After these calls and waits the record lasts for exactly `ms`. */
+/** Returns a case in which the record lasts for exactly `ms` after these calls and waits. */
 const lasts = (title: string, ms: number, ...steps: readonly (Call | number)[]): StoreCase => ({
   title,
   async run(probe) {
@@ -50,7 +50,7 @@ const refusals: Readonly<Record<string, Call>> = {
   "an extension of another owner's claim": (probe, key) => probe.extend(key, other),
 };
 
-/** How long records are kept, to the millisecond where the clock is exact. */
+/** The cases of how long records are kept, to the millisecond if the clock is exact. */
 export const retentionCases: readonly StoreCase[] = [
   lasts("a claim keeps the record for exactly retainMs", retainMs, claims),
   lasts("a completion that restores a record keeps it for exactly retainMs", retainMs, completes),

@@ -4,17 +4,25 @@ import { claimant, leaseMs, newKey, retainMs, type StoreCase } from "./probe.js"
 
 const [me, other] = [claimant(1), claimant(2)];
 const request = { leaseMs, retainMs };
-/** The deadline of a call. It needs a real timer, because a call on a dead connection never ends. */
+/**
+ * The deadline of a call, in milliseconds. It needs a real timer, because a call on a dead connection never
+ * ends.
+ */
 const deadlineMs = 250;
-/** As many calls that reach their deadlines take 10 s. */
+/** The number of calls that may reach their deadlines, which takes 10 s. */
 const mostFailures = 40;
-/** Enough to use all connections of a pool, and all nodes of a small cluster. */
+/**
+ * The number of successful calls: enough to use all connections of a pool, and all nodes of a small cluster.
+ */
 const successes = 20;
 
 type Attempt<Result> = { readonly result: Result } | "failed" | "deadline";
 type Send<Result> = (call: StoreCall) => MaybePromise<Result>;
 
-/** A network that forgets the connections that are open: calls get no reply, and new connections work. */
+/**
+ * Returns the case of a network that loses its open connections: calls receive no reply, and new connections
+ * work.
+ */
 export const silenceCase = (abandon: () => unknown): StoreCase => ({
   title:
     "after its connections have silently died, it works again, and no executed call was reported as not sent",
@@ -33,7 +41,7 @@ export const silenceCase = (abandon: () => unknown): StoreCase => ({
       }).then(() => deadline.abort());
       const settled = (async () => send(deadline))().then(
         (result): Attempt<Result> => ({ result }),
-        // This holds even if the rejection comes after the deadline.
+        // The error counts even if it comes after the deadline.
         (error: unknown): Attempt<Result> => {
           if ((error as { code?: unknown } | undefined)?.code === "not_sent") onUnsent?.();
           return "failed";

@@ -46,7 +46,7 @@ const isSettled =
     for (const by of [stranger, owner]) await probe.expectSettled(key, by, state, lineage);
   };
 
-/** How calls reveal each state. An inspection changes the record, so each needs a record of its own. */
+/** The calls that reveal each state. An inspection changes the record, so each needs a record of its own. */
 const inspections: Readonly<Record<State, readonly Inspection[]>> = {
   absent: [
     async (probe, key) => equal(await probe.forget(key), false),
@@ -137,7 +137,7 @@ const dead: Start = {
 interface Row {
   readonly title: string;
   readonly from: readonly Start[];
-  /** Each makes a call, checks its result and returns the expected state of the record. */
+  /** Functions that make a call, check its result and return the expected state of the record. */
   readonly calls: readonly ((probe: StoreProbe, key: string, from: Facts) => Promise<Facts>)[];
 }
 
@@ -300,7 +300,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** Each cell of the transition table. */
+/** The cases of the transition table, one per cell. */
 export const tableCases: readonly StoreCase[] = rows.flatMap(({ title, from, calls }) =>
   from.map(({ title: record, state, owners }) => ({
     title: `${title} ${record}`,

@@ -1,9 +1,9 @@
-/** The faults of a process, which strikes itself at a point. */
+/** The signals with which a process strikes itself at a point, by fault. */
 export const signals = { dies: "SIGKILL", freezes: "SIGSTOP" } as const;
 
 export type Fault = keyof typeof signals;
 
-/** The place where the effect of a run is written, relative to the transaction. */
+/** The place where a run writes its effect. */
 export type Place = "inside" | "outside";
 
 interface Result {
@@ -44,7 +44,7 @@ export type TransactionPoint = keyof typeof results;
 
 export const transactionPoints = Object.keys(results) as readonly TransactionPoint[];
 
-/** The documented result, if the point exists in this place. */
+/** Returns the documented result, if the point exists in this place. */
 export function resultAt(point: TransactionPoint, place: Place): Result | undefined {
   const places: { readonly [place in Place]?: Result } = results[point];
   return places[place];

@@ -11,7 +11,7 @@ import { signals, type Fault, type Place, type TransactionPoint } from "./points
 export interface ReceiverSettings {
   readonly connectionString: string;
   readonly place: Place;
-  /** The point at which the process injects a fault into itself, if any. */
+  /** The point at which the process strikes itself, and how. Default: none. */
   readonly strike?: { readonly point: TransactionPoint; readonly fault: Fault };
 }
 
@@ -23,7 +23,7 @@ const at = (point: TransactionPoint) => {
   process.kill(process.pid, signals[strike.fault]);
 };
 
-/** 1.5 s in real time. */
+/** The lease, which lasts 1.5 s in real time. */
 const leaseMs = 15_000;
 
 const connect = () => new Pool({ connectionString, max: 10, connectionTimeoutMillis: 1_000 });
@@ -62,7 +62,7 @@ const receiver = createReceiver({
     },
   },
   leaseMs,
-  // Half a second in real time, for a busy machine.
+  // These are half a second in real time, for a busy machine.
   storeTimeouts: { claim: 5_000, complete: 5_000 },
   on: {
     "*": async (_event, context) => {
@@ -85,5 +85,5 @@ process.once("SIGTERM", async () => {
   await receiver.drain({ deadlineMs: leaseMs * 2 });
   process.exit();
 });
-// The parent has exited.
+// The parent has exited, so this process ends too.
 process.once("disconnect", () => process.exit());

@@ -63,7 +63,7 @@ describeWithPostgres("a process", () => {
     };
 
     const struck = once(first.process, fault === "dies" ? "exit" : "message");
-    // On a busy machine, an attempt can fail before the point, and get 503 or 500.
+    // On a busy machine, an attempt can fail before the point, with 503 or 500.
     const isEarly = (response: Promise<string>) =>
       Promise.race([
         struck.then(() => false),

@@ -3,15 +3,15 @@ import { seeded } from "@svc-webhooks/kit/random";
 import type { Command } from "./command.js";
 import type { FlakyReceiver } from "./receiver.js";
 
-/** The facts that the clients have read in responses. */
+/** The facts that the clients know for certain, each from a response. */
 export interface Known {
-  /** `send_…` by idempotency key, and every id that a repetition returned. */
+  /** The ids `send_…` by idempotency key, including every id that a repetition returned. */
   readonly sends: Map<string, Set<string>>;
-  /** Verifications per domain: how many were requested, and how many of them got a response. */
+  /** The verifications per domain: the number of requests, and how many of them got a response. */
   readonly domains: Map<string, { name: string; asked: number; answered: number }>;
-  /** Redeliveries that got a 202, with the time of the request. */
+  /** The redeliveries that got a 202, with the time of the request. */
   readonly redelivered: { readonly eventId: string; readonly at: number }[];
-  /** Paths of archived endpoints, with the time of the response. */
+  /** The paths of archived endpoints, with the time of the response. */
   readonly archived: Map<string, number>;
   /** The secret of the lasting endpoint, and when it was last being changed. */
   secret: string;
@@ -23,7 +23,7 @@ export interface Known {
 export interface Clients {
   readonly known: Known;
   readonly call: (method: string, path: string, body?: object, key?: string) => Promise<Answer>;
-  /** Stops, and resolves when each request that was begun has got its response. */
+  /** Stops. Resolves when each request that was begun has got its response. */
   readonly stop: () => Promise<unknown>;
 }
 
@@ -54,7 +54,7 @@ export interface Load {
   readonly mostSends: number;
 }
 
-/** Uses the whole interface while the command is killed; repeats each request that got no response. */
+/** Uses the whole interface while the command is killed. Repeats each request that got no response. */
 export async function startClients(
   command: Pick<Command, "url">,
   { port, arrivals }: FlakyReceiver,
@@ -72,7 +72,7 @@ export async function startClients(
     lastingId: "",
   };
 
-  /** One request; undefined if there was no response. */
+  /** Makes one request. Resolves to undefined if there was no response. */
   const once = async (method: string, path: string, body?: object, key = "") => {
     while (command.url === undefined) await pause(2);
     try {
@@ -101,7 +101,7 @@ export async function startClients(
     }
   };
 
-  /** Creates an endpoint; undefined if there was no response, although it may exist. */
+  /** Creates an endpoint. Resolves to undefined if there was no response, although it may exist. */
   const register = async (path: string, types: readonly string[]) => {
     const url = `http://127.0.0.1:${port}${path}`;
     const answer = await once("POST", "/v1/webhook-endpoints", { url, event_types: types });
@@ -119,7 +119,7 @@ export async function startClients(
     known.sends.set(key, (known.sends.get(key) ?? new Set()).add(String(body.send_id)));
   };
 
-  /** Does one thing after the other until the end. Each lane has its own random choices. */
+  /** Runs random actions one after the other until the end. Each lane has its own random choices. */
   const lane = async (
     name: string,
     minMs: number,
@@ -139,7 +139,7 @@ export async function startClients(
       count += 1;
       const key = `order-${count}`;
       await send(key);
-      // A client that is not sure repeats its request, perhaps after a restart.
+      // An uncertain client repeats its request, perhaps after a restart.
       if (random.chance(0.1)) await send(random.pick([...known.sends.keys()]));
     });
 
@@ -167,7 +167,7 @@ export async function startClients(
     lane("endpoints", 20, 60, async (n) => {
       const path = `/short-${n}`;
       const registered = await register(path, ["email.delivered"]);
-      // To register the same path again would give it two endpoints, and each event two ids.
+      // Registering the same path again would give it two endpoints, and each event two ids.
       if (!registered) return;
       await pause(700);
       await call("DELETE", `/v1/webhook-endpoints/${registered.id}`);
@@ -193,7 +193,7 @@ export async function startClients(
     replacing(),
     redelivering(),
   ]);
-  // Its rejection is read when it is stopped.
+  // The rejection is read when the clients are stopped.
   lanes.catch(() => {});
   return {
     known,

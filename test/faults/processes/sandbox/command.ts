@@ -13,11 +13,11 @@ export interface Command {
   /** The base URL of the running process; undefined while there is none. */
   readonly url: string | undefined;
   readonly pid: number | undefined;
-  /** Starts the next process without awaiting its first line, which `ready` resolves with. */
+  /** Starts the next process without awaiting its first line, with which `ready` resolves. */
   readonly start: () => { readonly ready: Promise<string> };
   /** Sends the signal, and resolves with the exit code when the process has ended. */
   readonly stop: (signal: "SIGKILL" | "SIGTERM") => Promise<number | null>;
-  /** The lines that all processes wrote to stderr. */
+  /** The output of all processes on stderr. */
   readonly stderr: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export function command(script: string, args: readonly string[]): Command {
   };
 }
 
-/** The command as it is built, or a copy that writes to the file 50 ms after the response. */
+/** Returns the path of the built command, or of a copy that writes to the file 50 ms after the response. */
 export function builtCommand(writes: "before the response" | "later"): string {
   if (writes === "before the response") return main;
   const source = readFileSync(main, "utf8");

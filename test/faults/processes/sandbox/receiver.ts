@@ -8,7 +8,7 @@ export interface Arrival {
   readonly path: string;
   readonly eventId: string;
   readonly type: string;
-  /** `send_…` or `dom_…`: what the event is about. */
+  /** The resource of the event: `send_…` or `dom_…`. */
   readonly subject: string;
   readonly sha256: string;
   readonly signature: string;
@@ -22,7 +22,7 @@ export interface FlakyReceiver {
   readonly arrivals: readonly Arrival[];
 }
 
-/** Receives on every path. 15 % of the requests get a 500, 5 % no response, and 5 % are cut off. */
+/** Starts a receiver on every path. 15 % of the requests get a 500, 5 % no response, and 5 % are cut off. */
 export async function flakyReceiver(seed: string): Promise<FlakyReceiver> {
   const random = seeded(`${seed}/receiver`);
   const arrivals: Arrival[] = [];

@@ -13,12 +13,12 @@ import { judge, readDataFile, type Verdict } from "./verdict.js";
 export interface SandboxChaos {
   readonly seed: string;
   readonly kills: number;
-  /** Default: as built. `later` is the mistake that loses sends. */
+  /** When the command writes to its file. Default: as built. `later` is the mistake that loses sends. */
   readonly writes?: "before the response" | "later";
   readonly signal: AbortSignal;
 }
 
-/** The sandbox's clock runs so much faster: its last retry comes after 1.4 s in place of 81 s. */
+/** The factor by which the sandbox's clock is faster: its last retry comes after 1.4 s instead of 81 s. */
 const speed = 60;
 
 /** Uses the sandbox's command while it is killed at random, and restarted on the same file. */
@@ -44,7 +44,7 @@ export async function runSandboxChaos({
 
   const startedAt = performance.now();
   await sandbox.start().ready;
-  // The limits of retention must not drop what is looked for: 10,000 calls and deliveries.
+  // Retention must not drop the records to be checked: it keeps 10,000 calls and deliveries.
   const clients = await startClients(sandbox, receiver, { seed, mostSends: 9 * kills });
   const { known, call } = clients;
   const random = seeded(`${seed}/kills`);
@@ -52,7 +52,7 @@ export async function runSandboxChaos({
   const missing = new Set<string>();
   let checked = 0;
 
-  /** Each 202 since the last look, and some older ones. */
+  /** Checks each 202 since the last check, and some older ones. */
   const look = async (isFinal: boolean) => {
     const all = [...known.sends];
     const older = () => all.slice(random.between(0, all.length)).slice(0, 1);

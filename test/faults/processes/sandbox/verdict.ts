@@ -2,23 +2,23 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { lasting, type Known } from "./clients.js";
 import { isSignedWith, type Arrival } from "./receiver.js";
 
-/** The violations, by kind. */
+/** The mistakes that were found, by kind. */
 export interface Verdict {
-  /** Keys whose 202 names a send that does not exist. */
+  /** The keys whose 202 names a send that does not exist. */
   readonly lost: readonly string[];
-  /** Keys with more than one send, in responses or in the file. */
+  /** The keys with more than one send, in responses or in the file. */
   readonly sentTwice: readonly string[];
-  /** Sends, verifications and endpoints without exactly one event of a type. */
+  /** The sends, verifications and endpoints without exactly one event of a type. */
   readonly wrongEvents: readonly string[];
-  /** Events that came under several ids, or with other bytes in a later attempt. */
+  /** The events that arrived under several ids, or with other bytes in a later attempt. */
   readonly changed: readonly string[];
-  /** Deliveries to the lasting endpoint that never arrived, and redeliveries that did not. */
+  /** The deliveries to the lasting endpoint that never arrived, and the redeliveries that did not. */
   readonly neverArrived: readonly string[];
-  /** Deliveries that are still waiting after all that time. */
+  /** The deliveries that are still pending at the end. */
   readonly unfinished: readonly string[];
-  /** Endpoints that received something a second after they were archived. */
+  /** The endpoints that received something a second after they were archived. */
   readonly revived: readonly string[];
-  /** Deliveries that are signed with a secret from before the last rotation. */
+  /** The deliveries signed with a secret from before the last rotation. */
   readonly oldSecret: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export const nothingWrong: Verdict = {
   oldSecret: [],
 };
 
-/** Records of the file that matter here. */
+/** The records of the file that the verdict reads. */
 interface Filed {
   readonly sends: readonly { readonly id: string; readonly subject: string }[];
   readonly events: readonly {
@@ -148,7 +148,7 @@ function countBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): M
   return counts;
 }
 
-/** The keys with more than one value. */
+/** Returns the keys with more than one value. */
 function several<Item>(
   items: readonly Item[],
   keyOf: (item: Item) => string,

@@ -42,7 +42,7 @@ const receiver: Receiver = createReceiver({
   },
 });
 
-/** Would compile without errors if the types were `any`. */
+/** Code that would compile without errors if the types were `any`. */
 export const notAny = (): unknown => [
   // @ts-expect-error: the service does not send this event
   createReceiver({ secret: "whsec_test", events: emailEvents, on: { "email.deliverd": () => {} } }),

@@ -2,9 +2,13 @@ import type { Context } from "../../command.js";
 
 const width = 30;
 
-/** A line at the bottom of a terminal. On anything else, and with `--json`, nothing is written. */
+/** A line at the bottom of a terminal. Nothing is written to other outputs, or with `--json`. */
 export interface Progress {
-  /** @param share of the work that is done, 0 … 1 */
+  /**
+   * Shows the text.
+   *
+   * @param share of the work that is done, 0 … 1
+   */
   readonly update: (share: number, text: string) => void;
   /** Removes the line, for example before another one is written. */
   readonly clear: () => void;

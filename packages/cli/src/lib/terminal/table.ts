@@ -1,7 +1,7 @@
 import { paint, type Colour, type Line } from "../../paint.js";
 import { excerpt } from "./text.js";
 
-/** Columns of texts from outside, under their names. `colours` has those of some texts. */
+/** Formats columns of texts from outside, under their names. `colours` has those of some texts. */
 export function table(
   names: readonly string[],
   rows: readonly (readonly unknown[])[],
@@ -23,15 +23,15 @@ export function table(
   return [[paint("dim", head.trimEnd())], ...lines];
 }
 
-/** Formats a member that the interface document does not show, so its type is not known. */
+/** Formats a value of any type. The interface document does not show all fields, so theirs are unknown. */
 export const textOf = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 
-/** The items of a list in one text. Anything else is printed as it is. */
+/** Joins the items of a list in one text. Returns any other value unchanged. */
 export const listed = (value: unknown, textOfItem: (item: unknown) => string = textOf): unknown =>
   Array.isArray(value) ? value.map(textOfItem).join(", ") : value;
 
-/** Lines of a name and a value. Those without a text are left out. */
+/** Formats lines of a name and a value. Values without a text are skipped. */
 export function fields(values: Readonly<Record<string, unknown>>): readonly Line[] {
   const given = Object.entries(values)
     .map(([name, value]) => [name, textOf(value ?? "")] as const)

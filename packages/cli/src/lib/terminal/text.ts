@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { masked } from "../mask.js";
 
-/** Text with what cannot be seen escaped: `\n`, `\u200b`. Spaces stay as they are. */
+/** Escapes invisible characters: `\n`, `\u200b`. Spaces stay as they are. */
 export const escaped = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
@@ -11,28 +11,28 @@ export const escaped = (text: string): string =>
   );
 
 /**
- * Makes a text one line that does nothing to a terminal: terminal sequences, control and format characters
- * (C0, C1, bidirectional overrides, zero-width) and lone surrogates are removed, other white space than
- * spaces becomes a space.
+ * Returns a text as one line that is safe on a terminal: terminal sequences, control and format characters (C0,
+ * C1, bidirectional overrides, zero-width) and lone surrogates are removed, white space other than spaces
+ * becomes a space.
  */
 export const clean = (text: string): string =>
   stripVTControlCharacters(text)
     .replaceAll(/\s+/gu, (space) => (/^ +$/.test(space) ? space : " "))
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]/gu, "");
 
-/** A text of at most `length` characters. What is longer ends with an ellipsis. */
+/** Cuts a text to `length` characters. A longer one ends with an ellipsis. */
 function cut(text: string, length: number): string {
   const characters = Array.from(text.slice(0, length * 2 + 2));
   return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;
 }
 
-/** Masks before anything is cut, because the start of a secret is not recognised. */
+/** Cleans and masks a text. It is masked before it is cut, because the start of a secret is not recognised. */
 const safe = (text: string, revealed = "") => masked(clean(text), clean(revealed));
 
-/** A text as it is printed: what it contains does nothing to a terminal, and only `revealed` is not masked. */
+/** Returns a text for printing: it is safe on a terminal, and every secret except `revealed` is masked. */
 export const printable = (text: string, length: number, revealed?: string): string =>
   cut(safe(text, revealed), length);
 
-/** The start of a text from outside, as it is printed, without needless spaces. */
+/** Returns the start of a text from outside for printing, without needless spaces. */
 export const excerpt = (text: string, length: number): string =>
   cut(safe(text).replaceAll(/ +/g, " ").trim(), length);

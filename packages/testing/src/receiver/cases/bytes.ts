@@ -2,11 +2,11 @@ import { fixture } from "../../fixture.js";
 import { expectAccepted, expectRefused, isAccepted } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
 
-/** An event with this subject, which is the same after it is parsed and serialised again. */
+/** Returns an event with this subject that survives parsing and serialising unchanged. */
 const titled = (subject: string) => (event_id: string) =>
   fixture("email.sent", { event_id, data: { subject } });
 
-/** An event that is another text after it is parsed and serialised again. */
+/** Returns an event whose text changes when it is parsed and serialised again. */
 const unusual = (id: string) =>
   `{ "event_id":"${id}",\r\n"type":"email.sent", "n":1.0, "e":1e3, "u":"\\u00e9\\/", "k":1, "k":2, "2":0, "1":0, "big":12345678901234567890, "z":-0, "price":"$& $$" }`;
 

@@ -7,7 +7,7 @@ import type { ReceiverCase } from "./case.js";
 
 const hugeBytes = 16 * 1_048_576;
 
-/** The delivery that `change` makes of a genuine one is refused and not handled. */
+/** Checks that a genuine delivery, changed by `change`, is refused and not handled. */
 export const refuses =
   (change: (delivery: UniqueDelivery) => Sending | Promise<Sending>) =>
   async (probe: ReceiverProbe): Promise<void> => {
@@ -143,7 +143,7 @@ export const forgeries: readonly ReceiverCase[] = [
   },
 ];
 
-/** A server may close the connection of a body that it stops reading. */
+/** Ignores a closed connection: a server may close it when it stops reading a body. */
 function unlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== "ECONNRESET" && error.code !== "EPIPE") throw error;
 }

@@ -6,7 +6,7 @@ const secret =
   "The receiver's secret may differ from the contract's `secret` option. If they are equal, compute HMAC-SHA256 of the raw body with the secret, whsec_ included, as hex digits after sha256=.";
 const path = "Mount the receiver for POST at the path of the URL.";
 
-/** Why a receiver that works may refuse a genuine delivery, by status. */
+/** The reasons why a working receiver may refuse a genuine delivery, by status. */
 const causes: ReadonlyMap<number, string> = new Map([
   [400, secret],
   [401, secret],
@@ -15,7 +15,7 @@ const causes: ReadonlyMap<number, string> = new Map([
   [405, path],
 ]);
 
-/** The case that all others depend on. */
+/** The case of a genuine delivery, on which all others depend. */
 export const genuine: ReceiverCase = {
   title: "handles a genuine delivery and responds with 2xx",
   fix: "A delivery needs one run of the handler, with the parsed body, and then a response.",

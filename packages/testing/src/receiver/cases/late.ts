@@ -4,11 +4,11 @@ import type { ReceiverCase } from "./case.js";
 import { graceMs, pause } from "./runs.js";
 import { forged } from "./strangers.js";
 
-/** An event whose runs after the response are counted too. */
+/** Returns an event whose runs after the response are counted too. */
 const observed = (event_id: string) =>
   fixture("email.sent", { event_id, data: { subject: "Observed" } });
 
-/** Cases about the time after the response. */
+/** The cases of work after the response. */
 export const late: readonly ReceiverCase[] = [
   {
     title: "does not run the handler after it has refused a delivery",

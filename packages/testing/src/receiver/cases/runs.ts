@@ -3,7 +3,7 @@ import type { Reply } from "../../http-sender.js";
 import { expectAccepted, isAccepted, type ReceiverProbe, type UniqueDelivery } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
 
-/** How long a receiver that should not run its handler is given to do so. */
+/** The time that a receiver has to run its handler when it should not, in milliseconds. */
 export const graceMs = 300;
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
@@ -16,8 +16,8 @@ const repeat = (probe: ReceiverProbe, delivery: UniqueDelivery, attempt: number)
   });
 
 /**
- * Sends a delivery and, while its handler runs, a copy of it. `end` ends the first run, once the copy has
- * a response or had the time to start another run.
+ * Sends a delivery and, while its handler runs, a copy of it. `end` ends the first run once the copy has a
+ * response or has had time to start another run.
  */
 async function withCopy(
   probe: ReceiverProbe,
@@ -43,7 +43,7 @@ async function withCopy(
   return { delivery, first, copy };
 }
 
-/** In the message of the handler's error. A receiver's own texts do not contain it. */
+/** A text in the message of the handler's error. A receiver's own texts do not contain it. */
 const marker = crypto.randomUUID();
 const failedRun = () => Promise.reject(new Error(`the handler has failed (${marker})`));
 const failFirst = (run: number) => (run === 1 ? failedRun() : undefined);
@@ -53,7 +53,7 @@ const deliveryIds = (id: string | undefined) => ({
   [headerNames.idempotencyKey]: id,
 });
 
-/** How often the handler runs, and what the response states about it. */
+/** The cases of how often the handler runs, and of the response's statement about it. */
 export const runs: readonly ReceiverCase[] = [
   {
     title: "responds to unknown event types with 2xx",

@@ -5,7 +5,10 @@ import { expectAccepted, type ReceiverProbe } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
 import { refuses, signatureOf, withSignature } from "./forgeries.js";
 
-/** A delivery with each signature that `forge` makes from its body or its genuine signature is refused. */
+/**
+ * Checks that a delivery is refused with each signature that `forge` creates from its body or its genuine
+ * signature.
+ */
 const refusesAll =
   (forgeries: readonly ((body: Uint8Array, genuine: string) => string)[]) =>
   async (probe: ReceiverProbe): Promise<void> => {
@@ -16,11 +19,11 @@ const refusesAll =
     }
   };
 
-/** A delivery that a stranger has signed. */
+/** Returns a delivery signed by a stranger. */
 export const forged = (delivery: SignedDelivery): Promise<SignedDelivery> =>
   tamper.wrongSecret(delivery, "whsec_stranger");
 
-/** An HMAC with a key that is not the secret. */
+/** Returns an HMAC with a key that is not the secret. */
 const keyed = (key: string) => (body: Uint8Array) =>
   `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
 
@@ -30,7 +33,7 @@ function withWrongDigit(genuine: string, at: number): string {
   return genuine.slice(0, place) + digit + genuine.slice(place + 1);
 }
 
-/** Signatures and requests that a stranger can make of a genuine delivery, or without one. */
+/** The cases of signatures and requests that a stranger can create from a genuine delivery, or without one. */
 export const strangers: readonly ReceiverCase[] = [
   {
     title: "handles a genuine delivery although a forgery with its ids arrived before it",

@@ -1,5 +1,5 @@
 import { webhooks } from "@svc-webhooks/next/pages";
 import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
 
-// Without `bodyParser: false`: Next.js parses the body first.
+// Without `bodyParser: false`, Next.js parses the body first.
 export default webhooks(contractReceiver());
