@@ -46,7 +46,7 @@ export interface Scheduler extends SandboxClock {
 
 export interface ClockOptions {
   readonly mode?: ClockMode | undefined;
-  /** How much faster than real time an accelerated clock runs. Default 60. */
+  /** The speed of an accelerated clock: 60, the default, is 60 times as fast as real time. */
   readonly speed?: number | undefined;
   /** The clock's first time, in epoch milliseconds. Default: now. */
   readonly start?: number | undefined;

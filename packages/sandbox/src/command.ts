@@ -58,7 +58,7 @@ export interface CommandValues {
 export interface CommandContext {
   /** Receives the base URL, or the assumptions. */
   readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };
-  /** The sandbox closes when it is aborted. */
+  /** Closes the sandbox when it is aborted. */
   readonly signal: AbortSignal;
   /** Writes JSON: `{"url":"http://127.0.0.1:4010"}`, or the list of assumptions. Default false. */
   readonly json?: boolean | undefined;

@@ -51,7 +51,7 @@ export const conflict = (message: string): ApiError => new ApiError(409, "confli
 export const notFound = (param: string, message: string): ApiError =>
   new ApiError(404, "not_found", message, { param });
 
-/** The refusal that an error causes. One that is not an ApiError is a failure of the sandbox, and is logged. */
+/** Returns the refusal that an error causes. An error that is not an ApiError is a failure of the sandbox, and is logged. */
 export function asRefusal(error: unknown, log: (line: string) => void): ApiError {
   if (error instanceof ApiError) return error;
   log(error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -46,7 +46,7 @@ function readVersion(): string {
   return (JSON.parse(text) as { readonly version: string }).version;
 }
 
-/** Milliseconds after which closing is noticed. */
+/** Milliseconds after which a line reports that the sandbox is still closing. */
 const noticedMs = 500;
 
 const stopping = new AbortController();

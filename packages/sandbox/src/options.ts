@@ -163,7 +163,7 @@ function clockFrom(clock: SandboxOptions["clock"]): ClockOptions | undefined {
   return options;
 }
 
-/** Nothing of an email may leave this machine. */
+/** Emails must not leave this machine, so only loopback addresses are accepted. */
 function smtpFrom(smtp: string | undefined): SmtpServer | undefined {
   if (smtp === undefined) return undefined;
   const [, host = "", port = ""] =
@@ -173,7 +173,7 @@ function smtpFrom(smtp: string | undefined): SmtpServer | undefined {
     "smtp",
     "`smtp` must have the form smtp://127.0.0.1:1025: a server on this machine with its port, without credentials or TLS. Start one here, such as Mailpit.",
   );
-  // No resolver decides where emails go.
+  // The address is fixed, so that no resolver can send emails elsewhere.
   return { host: host === "[::1]" ? "::1" : "127.0.0.1", port: Number(port) };
 }
 

@@ -234,7 +234,7 @@ function noteClock({ clock, log }: Service, data = ""): void {
     );
 }
 
-/** The clock of users, whose every move is saved. */
+/** The clock as users see it. Each move is saved. */
 const savedClock = (service: Service): SandboxClock => {
   const { clock, state } = service;
   return {

@@ -18,7 +18,7 @@ export interface SiteContext {
   readonly retention: Pick<Retention, "dropped" | "assertRoom">;
   readonly listeners: Set<ChangeListener>;
   readonly saveClock: () => void;
-  /** The state is in a file. */
+  /** Whether the state is in a file. */
   readonly isKept: boolean;
 }
 

@@ -7,7 +7,7 @@ export const wall = () => realOrigin + realNow();
 
 export interface Time {
   readonly mode: ClockMode;
-  /** How much faster than real time it runs; 0 if it stands still. */
+  /** Its speed: 1 in real time, 0 if it stands still. */
   readonly rate: number;
   /** Epoch milliseconds, with a fraction. */
   readonly exact: () => number;

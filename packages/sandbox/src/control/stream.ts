@@ -29,11 +29,11 @@ export interface StreamOptions {
   /** The call that a record belongs to. */
   readonly callOf: (kind: Kind, id: string) => string | undefined;
   readonly counts: () => object;
-  /** Real milliseconds between comments. A client that has read nothing for two of them is cut. Default 15,000. */
+  /** How often a comment is sent, in real milliseconds. A client that reads nothing for two intervals is disconnected. Default 15,000. */
   readonly commentMs?: number;
 }
 
-/** Changed records that a client which comes back can be notified of. */
+/** Changed records that are kept for clients that reconnect. */
 const keptNotices = 2_000;
 
 /** Streams that are served at the same time: each costs a message for each change, and its connection. */
@@ -59,7 +59,7 @@ interface Notice {
 
 /** The changes of an epoch, the newest {@link keptNotices} of them. */
 function createNotices() {
-  /** By record, the longest unchanged first: a record that changes often takes one place. */
+  /** The last change of each record, the longest unchanged first. */
   const notices = new Map<string, Notice>();
   let epoch = newEpoch();
   let seq = 0;
@@ -121,7 +121,7 @@ export function createStream(options: StreamOptions): Stream {
   const flush = () => {
     flushing = undefined;
     lastFlush = realNow();
-    /** By the position of the clients that get it. */
+    /** Messages by the position of the clients that receive them. */
     const messages = new Map<string, Uint8Array>();
     for (const client of clients) {
       const { position } = client;

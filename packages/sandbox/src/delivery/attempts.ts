@@ -31,7 +31,7 @@ export interface Attempts {
     trigger: Trigger,
     tamper: Tamper | undefined,
   ) => Promise<AttemptRecord | undefined>;
-  /** The sandbox was closed, or reset since the delivery was created. */
+  /** Whether the sandbox was closed, or reset since the delivery was created. */
   readonly isGone: (delivery: DeliveryRecord) => boolean;
   /** Ends all attempts that are running. */
   readonly stop: () => void;

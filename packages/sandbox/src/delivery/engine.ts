@@ -13,11 +13,11 @@ export const attemptsPerEndpoint = 10;
 export interface Engine {
   /** Starts a delivery that was created or loaded: its attempt is due at `nextAttemptAt`. */
   readonly start: (delivery: DeliveryRecord) => void;
-  /** One more attempt now. @throws ApiError 409 unless A-17 allows it */
+  /** Makes one more attempt now. @throws ApiError 409 unless A-17 allows it */
   readonly redeliver: (delivery: DeliveryRecord) => void;
   /** Makes the next scheduled attempt now. @throws ApiError 409 if none is waiting */
   readonly runNow: (delivery: DeliveryRecord) => void;
-  /** Leaves the next scheduled attempt out. @throws ApiError 409 if none is waiting */
+  /** Skips the next scheduled attempt. @throws ApiError 409 if none is waiting */
   readonly skip: (delivery: DeliveryRecord) => void;
   /** Sends `times` extra attempts, in turn or concurrently; they change no schedule. */
   readonly sendManually: (delivery: DeliveryRecord, order: ManualOrder) => void;

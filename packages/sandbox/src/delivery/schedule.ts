@@ -2,7 +2,7 @@ import { lastTime } from "../lib/iso.js";
 import type { DeliveryRecord, Trigger } from "../state/records.js";
 import type { World } from "../world.js";
 
-/** The next attempt of each delivery, or its end. */
+/** Determines the next attempt of each delivery, or its end. */
 export interface Schedule {
   /** Lets the clock make the attempt that the delivery waits for, and no other. */
   readonly arm: (delivery: DeliveryRecord) => void;

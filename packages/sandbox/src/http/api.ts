@@ -19,7 +19,7 @@ import { realNow } from "../lib/timers.js";
 /** A response, or what becomes of the connection in its place. */
 export type Reply = { readonly response: Response } | { readonly lost: "closed" | "silent" };
 
-/** How much of a request and of its response is kept. */
+/** Bytes of a request, and of its response, that are kept. */
 const keptBytes = 16_384;
 
 /** Serves the interface document's operations: every check in its order, in one place. */
@@ -127,7 +127,7 @@ export function createApi(
       // it raises events.
       if (operation.assumptions.includes("A-04")) retention.assertRoom();
       await operation.check?.(service, input);
-      // The call is part of it: one that has a response is never found unfinished. Reads change nothing else.
+      // The call is part of the transaction, so that a call with a response is never stored unfinished.
       return operation.method === "GET" ? run() : state.transaction(run);
     } finally {
       claim?.release();

@@ -8,7 +8,7 @@ export const sharedAccount: AccountId = "default";
 
 export interface Identity {
   readonly id: AccountId;
-  /** Stands for the API key, which is kept nowhere. */
+  /** A hash of the API key, which itself is not stored. */
   readonly key: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Settings } from "../assumptions/table.js";
 import type { ApiError } from "../errors.js";
 
-/** An error outside the interface's operations, in the same shape. */
+/** Responds with an error outside the interface's operations, in the same shape. */
 export function errorResponse(
   error: ApiError,
   requestId: string,

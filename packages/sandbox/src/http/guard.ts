@@ -53,8 +53,8 @@ export function assertOwnRequest({ method, url, headers }: Request): void {
 }
 
 /**
- * A page of another site may lead here, but not read: it could not see the response, and yet learn from its
- * time what is stored.
+ * Refuses reads by a page of another site, which may only link here: it could not see the response, but its
+ * duration reveals what is stored.
  */
 function assertOwnRead(headers: Headers): void {
   const site = headers.get("sec-fetch-site") ?? "none";

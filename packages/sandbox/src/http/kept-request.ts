@@ -5,7 +5,7 @@ import type { CallRecord } from "../state/records.js";
 /** Headers and parameters whose value is an API key or the like, whatever it is. */
 const secretName = /authorization|cookie|token|secret|password|api[-_]?key/i;
 
-/** A shorter text could be part of another by chance. */
+/** A shorter key could be part of another text by chance. */
 const shortest = 8;
 
 const word = /[^\s,;&?/=:"'<>()]+/g;
@@ -56,7 +56,7 @@ export function keptRequest(
   };
 }
 
-/** By its hash, because the accepted keys are kept nowhere, or by its form. */
+/** Recognises a key by its hash, because the accepted keys are not stored, or by its form. */
 const isKey = (text: string, rule: AccountRule) =>
   text.length >= shortest &&
   (/^svc_(?:live|test)_/.test(text) ||

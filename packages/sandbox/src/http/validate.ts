@@ -6,7 +6,7 @@ const article = (noun: string) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${n
 const expectedNames: Readonly<Record<string, string>> = { record: "object", int: "whole number" };
 
 /**
- * Returns what the schema makes of `value`.
+ * Parses `value` with the schema and returns the result.
  *
  * @param classStatus the status for another `message_class` (A-13)
  * @throws ApiError that names the first invalid field

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-// The build gives it a default export.
+// The build adds the default export.
 // oxlint-disable-next-line import/default
 import script from "./script/main.ts?script";
 import base from "./style/base.css?raw";

@@ -12,6 +12,6 @@ export function countdownText(ms: number, isStill = false): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${s % 60} s`;
 }
 
-/** How much of the time from `from` to `to` has passed: 0 to 100. */
+/** The part of the time from `from` to `to` that has passed, from 0 to 100. */
 export const passedPercent = (now: number, from: number, to: number): number =>
   to <= from ? 100 : Math.min(100, Math.max(0, (100 * (now - from)) / (to - from)));

@@ -16,9 +16,9 @@ interface Form<Result> {
   readonly follow?: (result: Result) => string | undefined;
   /** Shows its result in the page instead: it is too secret, or too foreign, for a URL. */
   readonly shows?: "secret" | "explanation";
-  /** Afterwards there is nothing left that the page could show or filter. */
+  /** Clears the item and the filters: afterwards nothing is left to show. */
   readonly clears?: true;
-  /** The id to which the page scrolls. Default: that of the item. */
+  /** The id to which the page scrolls. Default: `detail`. */
   readonly anchor?: string;
 }
 

@@ -41,7 +41,7 @@ const fields = {
 /** The parameters that filter the timeline. */
 export const filterNames = ["state", "type", "endpoint_id", "q"] as const;
 
-/** Reads a URL. A wrong parameter is ignored: somebody may have edited the address. */
+/** Reads a URL. It ignores an invalid parameter, because people edit addresses. */
 export function readState(params: URLSearchParams): PageState {
   const entries = Object.entries(fields).map(([name, schema]) => {
     const { data } = schema.safeParse(params.get(name) || undefined);

@@ -1,10 +1,10 @@
-/** The text of a file. The build and vite include it in the module. */
+/** The text of a file, which the build includes in the module. */
 declare module "*?raw" {
   const text: string;
   export default text;
 }
 
-/** The code of a script for browsers, in one text with all that it imports. The build makes it. */
+/** The code of a script for browsers, bundled with all its imports by the build. */
 declare module "*?script" {
   const code: string;
   export default code;

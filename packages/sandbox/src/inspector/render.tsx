@@ -9,7 +9,7 @@ import { Setup } from "./views/setup/setup.js";
 import { Timeline } from "./views/timeline/timeline.js";
 import { resultWord } from "./words.js";
 
-/** The parts of the page, each of which can be asked for alone. */
+/** The parts of the page. Each can be requested alone. */
 const parts = {
   header: ({ view }: PartProps) => <Header view={view} />,
   health: ({ view, page }: PartProps) => (
@@ -83,7 +83,7 @@ function pageOf({ service, state }: View): PartProps["page"] {
   return timeline(service, { before, endpoint_id, q, type, state: state.state });
 }
 
-/** Whether the filter hides the newest call, which is what somebody waits for. */
+/** Whether the filter hides the newest call, which a developer may be waiting for. */
 function hidesNewest({ service, state }: View, { data }: PartProps["page"]): boolean {
   if (!hasFilter(state) || state.before !== undefined) return false;
   const [newest] = timeline(service, { limit: 1 }).data;

@@ -28,7 +28,7 @@ export interface InspectorContext {
   readonly refusalOf: (error: unknown) => ApiError;
 }
 
-/** Everything comes from this origin, nothing runs but the script, and no page may frame this one. */
+/** Allows only this origin and its script, and no frame around the page. */
 const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types inspector";
 
@@ -128,7 +128,7 @@ const show = async (view: View, status = 200) => {
   return document(html, status);
 };
 
-/** Parts too have forms, which no other page may frame. */
+/** The policy applies to parts too: they have forms, which no other page may frame. */
 const document = (html: string, status = 200) =>
   new Response(html, {
     status,

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 /** Tokens by which a form takes effect once, however often its page is loaded again. */
 export interface Tokens {
   readonly issue: () => string;
-  /** Whether this is the first use. */
+  /** Returns true for the first use of a token. */
   readonly use: (token: string) => boolean;
 }
 

@@ -19,16 +19,16 @@ export interface View {
   readonly state: PageState;
   readonly overview: ReturnType<typeof overview>;
   readonly outcome?: Outcome | undefined;
-  /** The action that has succeeded just now. */
+  /** The action that has just succeeded. */
   readonly done?: ActionName | undefined;
-  /** The form that was refused is not in the page any more, so its message is in the header. */
+  /** Whether the refused form is no longer in the page. Its message is then in the header. */
   readonly isFormGone?: boolean;
-  /** Another one after each start of the sandbox, also where a manual clock has not moved. */
+  /** Differs after each start of the sandbox, even if a manual clock has not moved. */
   readonly instance: string;
   readonly issueToken: () => string;
 }
 
-/** A short hash: a piece of the page with the same one is the same. */
+/** A short hash. Pieces of the page with equal revisions are equal. */
 export const revision = (data: unknown): string =>
   createHash("sha1")
     .update(JSON.stringify(data) ?? "")

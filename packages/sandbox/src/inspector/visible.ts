@@ -51,7 +51,7 @@ export function visible(text: string, lines = false): readonly (string | Mark)[]
   return parts;
 }
 
-/** The same for places that hold text alone, such as a title. */
+/** Does the same for places that hold only text, such as a title. */
 export const visibleText = (text: string): string =>
   visible(text)
     .map((part) => (typeof part === "string" ? part : `‹${part.name}›`))

@@ -101,7 +101,7 @@ export const count = (n: number, one: string, many = `${one}s`): string =>
 
 export const amount = (n: number): string => plural.format(n);
 
-/** `localhost:3000/webhooks`: the scheme says nothing while all are local. */
+/** `localhost:3000/webhooks`: without the scheme, which is the same for all local receivers. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, "");
 
 export const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -2,7 +2,7 @@ export interface Heap<Item> {
   readonly size: number;
   readonly peek: () => Item | undefined;
   readonly pop: () => Item | undefined;
-  /** Returns a function that removes the item, if it is still there. */
+  /** Adds an item. Returns a function that removes it, if it is still there. */
   readonly push: (item: Item) => () => void;
   readonly removeAll: (matching: (item: Item) => boolean) => void;
 }

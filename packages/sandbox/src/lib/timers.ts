@@ -15,5 +15,5 @@ export const clearImmediate: typeof globalThis.clearImmediate = globalThis.clear
 /** Real milliseconds since the process started. They are never set back. */
 export const realNow: () => number = performance.now.bind(performance);
 
-/** When the process started, in epoch milliseconds. */
+/** The time at which the process started, in epoch milliseconds. */
 export const realOrigin: number = performance.timeOrigin;

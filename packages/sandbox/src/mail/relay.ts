@@ -22,7 +22,7 @@ const messageIdDomain = "sandbox.test";
 
 /**
  * @param server undefined: nothing is passed on
- * @param limitMs what one email may take, in real time. Default 10 s.
+ * @param limitMs the time limit of one email, in real milliseconds. Default 10 s.
  */
 export function createRelay(server: SmtpServer | undefined, world: World, limitMs = 10_000): Relay {
   if (server === undefined) return { send() {}, close() {} };
@@ -72,7 +72,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
   return {
     send(sendId) {
       void inLane("", async () => {
-        // By then the send is committed.
+        // In a later turn, the send is committed.
         await new Promise((resolve) => setImmediate(resolve));
         const send = world.state.sends.get(sendId);
         if (!send || closing.signal.aborted) return;
@@ -88,7 +88,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
   };
 }
 
-/** Why an email was not passed on, in words. Nothing that the server wrote is part of them. */
+/** Describes why an email was not passed on, without any text of the server. */
 function cause(error: NodemailerError, place: string, limitMs: number): string {
   if (error.responseCode !== undefined) return `${place} responded ${error.responseCode}`;
   if (error.name === "AbortError") return `${place} did not finish within ${limitMs / 1_000} s`;

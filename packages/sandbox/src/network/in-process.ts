@@ -29,7 +29,7 @@ export const inProcess =
     }
   };
 
-/** Also a Response of another implementation, such as a polyfill's. */
+/** Accepts the Response of another implementation too, such as a polyfill's. */
 const isResponse = (value: unknown): value is Response =>
   typeof value === "object" &&
   value !== null &&
@@ -43,7 +43,7 @@ function named(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Reads a response as the network transport does: once there is more than is kept, no further. */
+/** Reads a response as the network transport does: no further than the bytes that are kept. */
 async function responseOf(
   response: Response,
   captureBytes: number,

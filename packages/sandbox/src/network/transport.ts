@@ -47,7 +47,7 @@ export interface ReceivedResponse {
 export type FailureKind =
   "refused" | "timeout" | "reset" | "tls" | "dns" | "protocol" | "url_refused";
 
-/** Why there is no response. `text` is whole sentences for a developer. */
+/** The reason that there is no response. `text` is whole sentences for a developer. */
 export interface Failure {
   readonly kind: FailureKind;
   readonly text: string;
@@ -69,8 +69,8 @@ export interface NetworkTransportOptions {
   /** Whether the sandbox listens on this address and port. */
   readonly isOwn: (address: string, port: number) => boolean;
   /**
-   * How much of a response's body is kept, in bytes (0 or more), 65,536 by default. Once there is
-   * more, the rest is not awaited.
+   * The number of bytes of a response's body that are kept: 0 or more, 65,536 by default. The transport does
+   * not await further bytes.
    */
   readonly captureBytes?: number | undefined;
   /** Certificates (PEM) to trust instead of Node's, for tests. */
@@ -211,7 +211,7 @@ function post(
 
 const switched = failure("protocol", "The receiver switched to another protocol (status 101).");
 
-/** How far the exchange had come when it failed. */
+/** The progress of the exchange when it failed. */
 type Phase = "connecting" | "handshake" | "open" | "response";
 
 /** Lines that would contradict those of the transport. Two lengths are request smuggling. */

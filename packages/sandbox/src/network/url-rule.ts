@@ -188,7 +188,7 @@ const words: Record<string, string> = {
   teredo: "a Teredo address",
 };
 
-/** Why the rule does not allow the address, as the predicate of a sentence. */
+/** The reason that the rule does not allow the address, as the predicate of a sentence. */
 function object(address: string, rule: UrlRule): string | undefined {
   const found = addressClass(address);
   if (found === (rule === "loopback" ? "loopback" : "public")) return undefined;

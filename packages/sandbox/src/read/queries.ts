@@ -53,10 +53,10 @@ export interface Surroundings {
   readonly baseUrl: string;
   readonly dropped: number;
   readonly stray: Stray | undefined;
-  /** When this process started, and when everything was removed last. */
+  /** The times of this process's start, and of the last reset. */
   readonly startedAt: number;
   readonly resetAt: number | undefined;
-  /** In a file: a restart continues. */
+  /** Whether the state is in a file, from which a restart continues. */
   readonly isKept: boolean;
 }
 

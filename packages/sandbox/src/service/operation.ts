@@ -34,14 +34,14 @@ export interface Operation {
   readonly response: z.ZodType;
   /** Requires `Idempotency-Key`. */
   readonly idempotent?: true;
-  /** The parts of it that the interface leaves open. */
+  /** The ids of the assumptions that affect it. */
   readonly assumptions: readonly AssumptionId[];
-  /** Runs before it, for what takes time: it changes nothing. @throws ApiError */
+  /** Runs before `run`, for checks that take time. It changes nothing. @throws ApiError */
   readonly check?: ((service: Service, input: OperationInput) => Promise<void>) | undefined;
   readonly run: (service: Service, input: OperationInput) => OperationResult;
 }
 
-/** An operation whose `check` and `run` get what its schemas return. */
+/** Types an operation: `check` and `run` receive the results of its schemas. */
 export function operation<Body extends z.ZodType, Query extends z.ZodType>(
   definition: Omit<Operation, "check" | "run" | "request" | "query"> & {
     readonly request?: Body;

@@ -70,7 +70,7 @@ export function acceptSend(
   return send;
 }
 
-/** Waits for the next status of a send. Also called for what a restart has interrupted. */
+/** Waits for the next status of a send. A restart calls it for each unfinished send. */
 export function continueSend(service: Service, send: SendRecord): void {
   const [step] = send.next;
   if (!step) return;

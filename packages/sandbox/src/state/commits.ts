@@ -15,7 +15,7 @@ export interface Commits {
   readonly change: (kind: string, id: string, value: unknown, isAdded?: boolean) => void;
   /** Forgets the change of a record, which is as it was written. */
   readonly forget: (kind: string, id: string) => void;
-  /** Whether changes are waiting that could not be written. */
+  /** Whether changes are waiting that the last commit could not write. */
   readonly isBehind: () => boolean;
   /**
    * Writes all changes.
@@ -55,7 +55,7 @@ export function createCommits({
   const changes = new Map<string, Unwritten>();
   let cancelSoon: (() => void) | undefined;
   let isClosed = false;
-  /** No commit has succeeded since one failed. */
+  /** Whether a commit has failed since the last one that succeeded. */
   let isFailing = false;
   let isBehind = false;
 

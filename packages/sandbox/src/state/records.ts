@@ -5,7 +5,7 @@ import type { HeaderList } from "../network/transport.js";
  * they are written to the file as JSON, with bytes as base64.
  */
 
-/** Whose data it is: all keys share one account unless A-23 separates them. */
+/** The owner of the data. All keys share one account unless A-23 separates them. */
 export type AccountId = string;
 
 /** Bytes that may have been cut: `bytes` is their full length. */
@@ -90,7 +90,7 @@ export interface EndpointRecord {
   previous?: { readonly secret: string; readonly until: number };
 }
 
-/** Why an event went to no endpoint. */
+/** The reason that an event went to no endpoint. */
 export type NotSent =
   "no_endpoint" | "type_not_subscribed" | "archived" | "url_refused" | "not_emitted";
 
@@ -131,7 +131,7 @@ export interface DeliveryRecord {
   trigger: Trigger;
   /** The scheduled retry that a redelivery interrupts, and continues when it fails. */
   resumeAt?: number | undefined;
-  /** How many entries of the retry schedule have been used. */
+  /** The number of entries of the retry schedule that have been used. */
   retries: number;
   /** X-SVC-Attempt of the last attempt. */
   attempt: number;
@@ -158,7 +158,7 @@ export type Tamper =
 /** Attempts of one delivery that are kept: the last ones. */
 export const mostAttempts = 1_000;
 
-/** One request of a delivery, and what became of it. */
+/** One request of a delivery, and its result. */
 export interface AttemptRecord {
   /** 1, 2, …: its place among all attempts that were made. */
   readonly n: number;
@@ -168,7 +168,7 @@ export interface AttemptRecord {
   readonly startedAt: number;
   readonly url: string;
   readonly headers: HeaderList;
-  /** The bytes, where they are not those of the delivery (tampered). */
+  /** The bytes that were sent, if they are not those of the delivery (tampered). */
   readonly body?: Uint8Array | undefined;
   readonly tamper?: Tamper | undefined;
   readonly faultId?: string | undefined;

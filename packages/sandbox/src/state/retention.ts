@@ -24,10 +24,10 @@ export interface Retention {
 /** Changes between two looks: some forty sends of at most 1 MiB. */
 const changesBetween = 200;
 
-/** So that dropping, which looks at everything, is rare. */
+/** Records are dropped down to this share of the limits, because dropping looks at every record. */
 const shrinkTo = 0.9;
 
-/** How much may be waiting, in multiples of what is kept. */
+/** The limit of waiting records, as a multiple of the limit of kept ones. */
 const pendingFactor = 5;
 
 export function createRetention(
@@ -36,7 +36,7 @@ export function createRetention(
 ): Retention {
   let dropped = 0;
   let changes = 0;
-  /** As of the last look, and what was written since: a record that was written twice counts twice. */
+  /** The bytes at the last look, and those written since. A record that was written twice counts twice. */
   let bytes = 0;
 
   const hasTooManyCalls = (share: number) =>

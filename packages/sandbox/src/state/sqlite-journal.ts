@@ -90,7 +90,7 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
       throw new Error("it is the database of another program");
     if (numberOf("user_version") !== version)
       throw new Error("it was written by another version of the sandbox");
-    // Otherwise damage would be found at the first write that touches it.
+    // Without this check, damage would be found only at the first write that touches it.
     const [damage] = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {});
     if (damage !== "ok") throw new Error(`it is damaged: ${String(damage)}`);
   }
@@ -159,7 +159,7 @@ function close(database: DatabaseSyncInstance): void {
   }
 }
 
-/** Why the sandbox cannot use a data file. */
+/** The error of a data file that cannot be used. */
 export function unusable(path: string, error: unknown): Error {
   const [reason, advice] = explained(path, error);
   return new Error(`The data file ${path} cannot be used: ${reason}. ${advice}`, { cause: error });

@@ -72,7 +72,7 @@ export function createState({
   const deliveries = table("delivery");
   const tally = createTally({ calls, sends, events, deliveries });
 
-  /** As a kill would leave it; the object stays the same, because work that is running has it. */
+  /** Restores a record as a kill would leave it. The object stays the same, because running work holds it. */
   const restore = (kind: Kind, id: string) => {
     const record = maps[kind].get(id) as unknown as Record<string, unknown>;
     const { body, attempts } = record;

@@ -3,17 +3,17 @@ import type { Kind, Tables } from "./table.js";
 
 /** Facts that would otherwise need a look at every record, kept up to date with each change. */
 export interface Tally {
-  /** How many deliveries are in each state. */
+  /** The number of deliveries in each state. */
   readonly deliveries: Readonly<Record<DeliveryState, number>>;
-  /** How many events went to no endpoint. */
+  /** The number of events that went to no endpoint. */
   readonly notSent: number;
-  /** By endpoint: the delivery with its newest genuine attempt, and the time of that attempt. */
+  /** The delivery with the newest genuine attempt of each endpoint, and the time of that attempt. */
   readonly newest: ReadonlyMap<string, { readonly id: string; readonly at: number }>;
   /** Increases when a call, or something that it caused, changes. */
   readonly revisionOf: (callId: string) => number;
 }
 
-/** Neither tampered with nor under a fault: it shows what the receiver does. */
+/** Whether the attempt is neither tampered with nor under a fault, so that it shows what the receiver does. */
 export const isGenuine = ({ tamper, faultId }: AttemptRecord): boolean =>
   tamper === undefined && faultId === undefined;
 

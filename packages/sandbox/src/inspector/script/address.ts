@@ -1,6 +1,6 @@
 /** The address of the page is its state. */
 export const address = {
-  /** Without the parameters that belong to one response. */
+  /** The parameters of the address, except `done`, which belongs to one response. */
   query: new URLSearchParams(),
   /** Increases with each change of the address: responses to earlier requests are dropped. */
   generation: 0,

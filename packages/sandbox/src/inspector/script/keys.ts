@@ -31,7 +31,7 @@ const keys: Readonly<Record<string, () => void>> = {
   4: visit("#domains"),
 };
 
-/** Whether the keys act. */
+/** The checkbox that turns the keys on and off. */
 export const shortcuts = the("#shortcuts-on") as HTMLInputElement;
 
 /** Leaves a field, and closes the menu around it. */

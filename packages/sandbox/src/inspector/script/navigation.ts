@@ -37,7 +37,7 @@ export async function submit(form: HTMLFormElement, submitter: HTMLElement | nul
   const isRefused = outcome.matches(".refused");
   if (!isRefused) form.reset();
   showPage(next);
-  // Its piece stays if it has other fields in use.
+  // The form's piece was not replaced if other fields of it are in use.
   if (isRefused && next.contains(outcome)) form.append(outcome);
   const menu = form.closest<HTMLDetailsElement>(".menu");
   if (!isRefused && menu) menu.open = false;

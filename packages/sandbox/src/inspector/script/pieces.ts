@@ -5,7 +5,7 @@ type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 const fields = "input, select, textarea";
 
-/** Whether the user has changed it. */
+/** Whether the user has changed the field. */
 function isDirty(field: Field): boolean {
   if ("options" in field) {
     const initial = [...field.options].findIndex((option) => option.defaultSelected);

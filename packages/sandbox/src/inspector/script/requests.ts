@@ -10,7 +10,7 @@ const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes };
 /** Trusts the HTML of this server. */
 const policy = trustedTypes?.createPolicy("inspector", { createHTML: (html) => html });
 
-/** When the last response was complete. */
+/** The time at which the last response was complete. */
 export let loadedAt = 0;
 
 /** Returns the page, or parts of it. Returns undefined if the sandbox did not respond. */

@@ -42,7 +42,7 @@ function showPiece(old: HTMLElement | null, piece: HTMLElement, isPage: boolean)
   const isChanged = old.dataset.rev !== piece.dataset.rev;
   const isResult = resultIn(piece);
   const wasResult = resultIn(old);
-  // A result stays until the next action. It is not part of what has changed since.
+  // A result stays until the next action, whatever has changed since.
   if (!isChanged && !isResult && !(isPage && wasResult)) return;
   // Parts have no notice of what was done, and a field in use must not be replaced.
   if (piece.id === "notice" && !isPage) return;

@@ -3,7 +3,7 @@ import { all, byId, find, the } from "./dom.js";
 import { enliven, replace } from "./pieces.js";
 import { load } from "./requests.js";
 
-/** Three pages of the server. */
+/** The most rows that are kept: three pages of the server. */
 const mostRows = 300;
 
 const rows = (root?: ParentNode): HTMLElement[] => all("#calls > li", root);
@@ -33,7 +33,7 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
   // The shown rows are older than all of this page.
   if (!asked && isAtTop && last && !byId(last)) return replace(list, fresh);
   const ids = new Set(received.map(({ id }) => id));
-  // The oldest first: calls of one time, as on a manual clock, each go above the last.
+  // Rows are added oldest first, so that calls with equal times, as on a manual clock, end up newest first.
   for (const row of received.toReversed()) {
     const old = byId(row.id);
     if (old?.dataset.rev === row.dataset.rev) continue;

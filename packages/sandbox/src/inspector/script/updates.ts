@@ -4,11 +4,11 @@ import { live } from "./live.js";
 import { load, loadedAt } from "./requests.js";
 import { show } from "./show.js";
 
-/** The changes to ask for. More may come while a request runs: they wait for its end. */
+/** The changes to request next. Changes that arrive during a request wait for its end. */
 let wanted = { whole: false, setup: false, calls: new Set<string>() };
 let isAsking = false;
 
-/** More calls than these are asked for as a page. */
+/** The most calls that are requested by id. If more have changed, a whole page is requested. */
 const mostNamed = 30;
 
 interface Changes {
@@ -28,7 +28,7 @@ export async function ask({ whole = false, setup = false, calls = [] }: Changes)
   isAsking = false;
 }
 
-/** Resolves with whether there may be more to ask for. */
+/** Resolves to true if more may have changed meanwhile. */
 async function askOnce(): Promise<boolean> {
   const { whole, setup, calls } = wanted;
   if (live.isPaused || !(whole || setup || calls.size)) return false;

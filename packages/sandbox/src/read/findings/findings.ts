@@ -31,7 +31,7 @@ const single: ReadonlySet<FindingCode> = new Set([
   "wrong_base_url",
 ]);
 
-/** Why nothing arrived: at most five reasons that still hold, worst first, receivers before others. */
+/** The reasons why nothing arrived: at most five that still hold, worst first, receivers before others. */
 export function findings(world: World, stray: Stray | undefined): readonly Finding[] {
   const seen = new Set<FindingCode>();
   return [

@@ -5,10 +5,10 @@ import { isGenuine } from "../../state/tally.js";
 import type { Finding } from "./finding.js";
 import { receiverCode } from "../shapes.js";
 
-/** A response that takes longer comes near to common time limits of senders. */
+/** A slower response comes near the usual time limits of senders. */
 const slowMs = 5_000;
 
-/** How long a rotation is mentioned, in milliseconds of the sandbox's clock. */
+/** A rotation is mentioned for this long, in milliseconds of the sandbox's clock. */
 const rotationShownMs = 86_400_000;
 
 /** Characters of a URL that a text has. */

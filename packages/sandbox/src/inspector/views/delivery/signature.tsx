@@ -12,7 +12,7 @@ interface SignatureProps {
   readonly attempt: AttemptWhole;
 }
 
-/** Whether the attempt was signed correctly, and why the value of the receiver's code differs. */
+/** States whether the attempt was signed correctly, and explains a value that the receiver's code has computed. */
 export const Signature = ({ view, delivery, attempt }: SignatureProps) => {
   const { signature, request, n, tamper } = attempt;
   const { outcome } = view;

@@ -11,7 +11,7 @@ interface MissingProps {
   readonly error: ApiError;
 }
 
-/** An item that is not stored: what may have removed it. */
+/** Lists the possible reasons why an item is not stored. */
 export const Missing = ({ view: { state, overview }, id, error }: MissingProps) => {
   const { dropped, started_at: started, reset_at: reset, is_kept: kept } = overview;
   return (

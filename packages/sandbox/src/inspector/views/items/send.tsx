@@ -14,7 +14,7 @@ interface SendProps {
   readonly send: Send;
 }
 
-/** An email: what became of it, and the mail itself. */
+/** An email, with its history. */
 export const SendDetail = ({ view, send }: SendProps) => (
   <>
     <Piece id="about" class="about" data={[send.history, send.next, eventsOf(view, send)]}>

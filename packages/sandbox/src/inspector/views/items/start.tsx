@@ -8,7 +8,7 @@ import { NewEndpoint, typesOf } from "../setup/endpoints.js";
 import { ReceiverCode } from "../setup/receiver-code.js";
 import { Piece } from "../parts/piece.js";
 
-/** Shown while nothing is chosen: the next step, or the newest failure. */
+/** Shows the next step or the newest failure while no item is selected. */
 export const Start = ({ view }: { view: View }) => {
   const shown = noteworthyDelivery(view.service);
   if (!shown) return <FirstSteps view={view} />;

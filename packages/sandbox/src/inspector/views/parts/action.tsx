@@ -10,14 +10,14 @@ type Fixed = Readonly<Record<string, string | number>>;
 interface ActionProps {
   readonly view: View;
   readonly name: ActionName;
-  /** Fields that are not shown. Forms of one action differ in them: by `place` if by nothing else. */
+  /** Hidden fields. They differ between the forms of an action, if only in `place`. */
   readonly with?: Fixed;
   readonly class?: string;
   readonly label?: string;
   readonly children: Child;
 }
 
-/** A form that does something. A refusal appears next to its button. */
+/** A form that runs an action. A refusal appears next to its button. */
 export const Action = ({
   view,
   name,
@@ -51,13 +51,13 @@ export const Refusal = ({ message }: { message: string }) => (
   </p>
 );
 
-/** Whether this form was refused: the same action on the same thing, from the same place. */
+/** Whether this form was refused: its action, with its hidden fields. */
 export const isRefused = ({ outcome }: View, name: ActionName, fixed: Fixed): boolean =>
   outcome?.kind === "refused" &&
   outcome.action === name &&
   Object.entries(fixed).every(([key, value]) => field(outcome.fields, key) === String(value));
 
-/** All values of a field of a form that was refused, so that they are not lost. Default: `initial`. */
+/** The values that were typed into a refused form, or `initial`. */
 export const allTyped = (
   view: View,
   name: ActionName,

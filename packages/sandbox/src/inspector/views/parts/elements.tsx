@@ -11,7 +11,7 @@ export const Icon = ({ of, class: name }: { of: Shape | Drawing; class?: string 
 
 type Drawing = "call" | "mail" | "copy" | "dot" | "logo";
 
-/** Text of somebody else: nothing in it can hide, run, or change its surroundings. */
+/** Foreign text. Nothing in it can hide, run, or change its surroundings. */
 export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => {
   const parts = visible(of, lines).map((part) =>
     typeof part === "string" ? part : <span class="mark">{part.name}</span>,

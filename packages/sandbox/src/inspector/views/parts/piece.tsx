@@ -3,7 +3,7 @@ import { revision } from "../../view.js";
 
 interface PieceProps {
   readonly id: string;
-  /** Everything that it shows, without what changes by itself: the script replaces it when this changes. */
+  /** The data that it shows, except countdowns. The script replaces the piece when this data changes. */
   readonly data: unknown;
   readonly class?: string;
   /** The id of its heading. */

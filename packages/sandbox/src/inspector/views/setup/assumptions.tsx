@@ -5,13 +5,13 @@ import { Text } from "../parts/elements.js";
 
 interface AssumptionsProps {
   readonly view: View;
-  /** The ids of those behind the item that is shown. */
+  /** The ids of the assumptions behind the item that is shown. */
   readonly behind: readonly string[];
 }
 
 const isChanged = (one: AssumptionState) => one.value !== one.default;
 
-/** The ledger: first what the shown item rests on, then what was changed, then the rest. */
+/** The assumptions: first those behind the shown item, then the changed ones, then the rest. */
 export const Assumptions = ({ view, behind }: AssumptionsProps) => {
   const all = view.service.ledger.list();
   const isBehind = ({ id }: AssumptionState) => behind.includes(id);
@@ -83,7 +83,7 @@ const Rows = ({ view, rows }: Omit<GroupProps, "title">) => (
               )}
             </span>
           </summary>
-          {/* A link to it opens what it is in. */}
+          {/* A link to this id opens the details around it. */}
           <div id={row.id}>
             <p class="sub">{row.text}</p>
             {row.alternatives.length > 0 && <Change view={view} row={row} />}
@@ -94,7 +94,7 @@ const Rows = ({ view, rows }: Omit<GroupProps, "title">) => (
   </ul>
 );
 
-/** A choice of words; words with a value in them are typed. */
+/** A list of the assumption's words, or a text field if a word contains a value. */
 const Change = ({
   view,
   row: { id, value, alternatives, default: first },

@@ -24,7 +24,7 @@ export const Endpoints = ({ view }: { view: View }) => {
       id="endpoints"
       aria-labelledby="h-endpoints"
       data-rev={revision([all, typesOf(view)])}
-      // A secret is shown once: no change of anything else may remove it.
+      // A secret is shown only once, so no other change may remove it.
       data-keep={secret && "true"}
       tabindex={-1}
     >
@@ -111,7 +111,7 @@ interface NewEndpointProps {
   readonly label: string;
 }
 
-/** The form of a new endpoint, filled with what a first one usually has. */
+/** The form of a new endpoint, filled with the usual values of a first one. */
 export const NewEndpoint = ({ view, place, label }: NewEndpointProps) => {
   const types = typesOf(view);
   const chosen = allTyped(view, "create-endpoint", { place }, "type", types);
@@ -140,7 +140,7 @@ export const NewEndpoint = ({ view, place, label }: NewEndpointProps) => {
   );
 };
 
-/** A new secret, this once, and a receiver that uses it. */
+/** A new secret, which is shown only once, and a receiver that uses it. */
 const Secret = ({ view, id, secret }: { view: View; id: string; secret: string }) => {
   const line = `SVC_WEBHOOK_SECRET=${secret}`;
   return (

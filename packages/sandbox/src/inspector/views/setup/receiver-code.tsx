@@ -24,7 +24,7 @@ interface ReceiverCodeProps {
   readonly secret?: string;
 }
 
-/** A receiver in a single file, for somebody who has none yet. */
+/** The code of a receiver in a single file, for users who have none yet. */
 export const ReceiverCode = ({ id, secret = "whsec_…" }: ReceiverCodeProps) => {
   const commands = commandsWith(secret);
   return (

@@ -11,7 +11,7 @@ const shapes = { error: "bad", warning: "warn", info: "wait" } as const satisfie
 
 interface HealthProps {
   readonly view: View;
-  /** The filter hides the newest call. */
+  /** Whether the filter hides the newest call. */
   readonly isFiltered: boolean;
 }
 
@@ -54,7 +54,7 @@ const filtered = (state: PageState) =>
     remedy: { text: "Clear the filter.", href: clearHref(state) },
   }) as const;
 
-/** The first sentence is what is wrong; the others say more. */
+/** A finding's text. Its first sentence, which names the problem, is bold. */
 const Sentences = ({ of }: { of: string }) => {
   const end = of.search(/\.(?: |$)/) + 1;
   return (
@@ -73,7 +73,7 @@ function placeOf(state: PageState, { remedy: { route }, item }: Finding): string
   if (delivery !== undefined) {
     const [, n] = /^\/attempts\/(\d+)/.exec(rest) ?? [];
     const href = itemHref(state, delivery, n === undefined ? undefined : Number(n));
-    // The response is below what the item has first.
+    // The attempt's response is further down in the item.
     const place = rest.endsWith("/explain")
       ? "#signature"
       : n === undefined
