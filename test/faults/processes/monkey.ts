@@ -119,9 +119,8 @@ export function silence({ network }: World, seed: string): Silences {
   const stopped = new AbortController();
   const silencing = async () => {
     while (!stopped.signal.aborted) {
-      await pause(random.between(1_000, 4_000), undefined, { signal: stopped.signal }).catch(
-        () => {},
-      );
+      const workingMs = random.between(4_000, 16_000);
+      await pause(workingMs, undefined, { signal: stopped.signal }).catch(() => {});
       if (stopped.signal.aborted) return;
       const from = now();
       network.abandon();
