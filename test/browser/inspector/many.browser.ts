@@ -37,7 +37,6 @@ async function openStored(deliveries: number) {
   await service.register(target, "email.sent");
   await store(service, deliveries);
   const page = await openPage(service.url);
-  page.setDefaultTimeout(30_000);
   const stored = deliveries.toLocaleString("en");
   expect((await service.call("GET overview")).counts.deliveries).toBe(deliveries);
   return { ...service, page, stored };

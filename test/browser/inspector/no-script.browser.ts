@@ -41,7 +41,7 @@ async function textOf(page: Page): Promise<readonly string[]> {
 }
 
 describeWithBrowser("the page without JavaScript", () => {
-  test("reads as completely as with it, in each view", { timeout: 180_000 }, async () => {
+  test("reads as completely as with it, in each view", async () => {
     const opened = await full();
     const item = opened.items.at(-1);
     const filters = ["", "?state=failed", "?q=first&type=email.sent", "?q=none", "?item=dlv_none"];

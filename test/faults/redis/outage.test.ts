@@ -18,7 +18,7 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const second = 1_000;
-/** The numbers of rejected deliveries, and of those of 200 kB. */
+/** How many small deliveries, and how many of 200 kB, are rejected. */
 const [refusals, large] = [sized(200, 2_000), sized(200, 1_000)];
 /** The default of `storeTimeouts.claim`. */
 const claimMs = 1_500;
@@ -115,7 +115,7 @@ const kinds = clientKinds.filter(({ name }) => name !== "ioredis 5");
 describeWithRedis("while Redis", () => {
   describe.each(kinds)("(with $name)", (kind) => {
     test(`hangs, no memory of ${large} rejected deliveries of 200 kB is held after their responses`, async (context) => {
-      // Otherwise the client would leave the connection, and node-redis would reject the calls.
+      // Otherwise the client would drop the connection, and node-redis would reject the calls.
       ticking(context);
       const clock = fakeClock();
       const all = await rig(context, { kind, clock });
@@ -161,7 +161,7 @@ describeWithRedis("while Redis", () => {
         // Each delivery has a claim and a release, and a second release if the server does not know its script.
         expect(await commandsOf(all)).toBeLessThanOrEqual(3 * ids.length);
 
-        // A claim that the server executes after the client has left its connection holds its lease.
+        // The server may execute a claim after the client has dropped the connection. Such a claim keeps its lease.
         await all.insistAll(ids);
         const ran = all.runs.map((run) => run.replace(/ \d+$/, ""));
         expect(ran.toSorted()).toEqual(["first", ...ids].toSorted());

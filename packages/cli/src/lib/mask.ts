@@ -13,7 +13,7 @@ export function conceal(secret: string): string {
 /** A character of a secret or an API key, for regular expressions: printable ASCII without the space. */
 export const secretCharacter = "[!-~]";
 
-/** The rest of a secret. An ellipsis, where another secret was masked before, is part of it too. */
+/** The characters after a prefix, including the ellipsis of a secret that is already masked. */
 const secretText = `(?:${secretCharacter}|…){4,}`;
 
 const patterns = [

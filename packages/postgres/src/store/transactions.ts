@@ -41,8 +41,8 @@ export function createTransactions(
   schema: Schema,
   explainedCall: (error: unknown) => unknown,
 ): Transactions {
-  // Two runs of one key can be in this process if one has lost its lease. A context identifies its run by the
-  // fence, and the store's calls by the owner.
+  // Two runs of one key can be in this process if one has lost its lease. A context identifies a run by its
+  // fence; the store's calls identify it by its owner.
   const fences = new Map<string, number>();
   const runs = new Map<string, Run>();
   /** The longest lease of a claim, in milliseconds. Other processes wait this long for a frozen one. */

@@ -44,9 +44,9 @@ const betweenMs = 100;
 
 interface Client {
   position: Position;
-  /** It has read everything that was sent. */
+  /** Whether the client has read everything that was sent. */
   isReady: boolean;
-  /** It had not read at the last comment. */
+  /** Whether the client had read nothing by the last comment. */
   isStalled: boolean;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
 }

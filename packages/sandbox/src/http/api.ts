@@ -16,7 +16,7 @@ import { matchRoute, type Route } from "./route.js";
 import { validate } from "./validate.js";
 import { realNow } from "../lib/timers.js";
 
-/** A response, or what becomes of the connection in its place. */
+/** A response, or what happens to the connection instead. */
 export type Reply = { readonly response: Response } | { readonly lost: "closed" | "silent" };
 
 /** Bytes of a request, and of its response, that are kept. */

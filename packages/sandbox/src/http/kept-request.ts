@@ -56,7 +56,7 @@ export function keptRequest(
   };
 }
 
-/** Recognises a key by its hash, because the accepted keys are not stored, or by its form. */
+/** Recognises a key by its hash, since accepted keys are not stored, or by its format. */
 const isKey = (text: string, rule: AccountRule) =>
   text.length >= shortest &&
   (/^svc_(?:live|test)_/.test(text) ||

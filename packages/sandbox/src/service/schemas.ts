@@ -45,7 +45,7 @@ const arrayOf = (item: z.ZodType<string>) => {
         const [issue] = item.safeParse(one).error?.issues ?? [];
         if (!issue) continue;
         const path = [index, ...issue.path];
-        // The type of an issue does not state that its input may be of any type.
+        // The type of an issue does not say that `input` can be anything.
         issues.push({ ...issue, input: one, path } as z.core.$ZodRawIssue);
         return;
       }

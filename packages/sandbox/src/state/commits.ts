@@ -13,7 +13,7 @@ export interface Unwritten extends Change {
 export interface Commits {
   /** Notes a change; an undefined value removes the record. */
   readonly change: (kind: string, id: string, value: unknown, isAdded?: boolean) => void;
-  /** Forgets the change of a record, which is as it was written. */
+  /** Drops the pending change of a record that equals what was written. */
   readonly forget: (kind: string, id: string) => void;
   /** Whether changes are waiting that the last commit could not write. */
   readonly isBehind: () => boolean;

@@ -111,7 +111,7 @@ export type DeliveryState = "pending" | "attempting" | "succeeded" | "failed";
 
 /** An event on its way to one endpoint. Its bytes never change. */
 export interface DeliveryRecord {
-  /** `dlv_…`, the delivery id that it was created with. */
+  /** The delivery id at creation, `dlv_…`. */
   readonly id: string;
   /** Increases with each delivery; the cursor of lists. */
   readonly seq: number;

@@ -21,9 +21,9 @@ export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "
   readonly nextSeq: () => number;
   /**
    * Runs `work`, which must be synchronous, and writes what it changed before it returns. If that cannot be
-   * written, it is taken back, in memory too; what was removed stays removed. `work` does not run if earlier
+   * written, the changes are rolled back, in memory too, except that removed records stay removed. `work` does not run if earlier
    * changes of records in the file cannot be written.
-   * @throws ApiError 500 if the file cannot be written, and what `work` throws, whose changes remain
+   * @throws ApiError 500 if the file cannot be written; and any error of `work`, whose changes until then remain
    */
   readonly transaction: <Result>(work: () => Result) => Result;
   /** Records a call. While the file cannot be written, calls leave no trace: memory has a limit. */

@@ -336,7 +336,7 @@ const idsOf = (page: Reply): ReadonlySet<string> => {
   return ids;
 };
 
-/** The addresses of this origin to which a page leads without changing anything. */
+/** The same-origin addresses of links that change nothing. */
 function targetsOf({ dom, url }: Reply): readonly string[] {
   const links = ["href", "src"].flatMap((name) =>
     all(dom, `[${name}]`)
