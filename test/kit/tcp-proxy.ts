@@ -30,6 +30,8 @@ export interface TcpProxy {
   readonly abandon: (options?: { loses?: "everything" | "replies"; kept?: number }) => number;
   /** Returns the number of silenced connections that clients have not closed. */
   readonly abandoned: () => number;
+  /** Returns the number of directions of connections in which bytes are held. */
+  readonly held: () => number;
   /** Returns the number of bytes that silenced connections have lost. */
   readonly lost: () => number;
   /**
@@ -170,6 +172,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
       return open.length;
     },
     abandoned: () => [...links].filter(({ isSilent }) => isSilent).length,
+    held: () => waiting.size,
     lost: () => lost,
     loseReply: (next = "none") =>
       new Promise((happened) => {

@@ -71,10 +71,10 @@ describeWithRedis("a connection that silently stops responding", () => {
       const store = redisStore(all.client.client);
       await all.proxy.set("hold replies");
       const replied = store.claim("1", claimBy("a"), call);
-      const executed = async () => (await all.admin.exists("svc-webhooks:1")) === 1;
-      await until(executed, "the server has executed it");
+      await until(() => all.proxy.held() === 1, "the server has executed it");
       await all.proxy.set("hold");
       const lost = Promise.resolve(store.claim("2", claimBy("a"), call)).catch(() => {});
+      await until(() => all.proxy.held() === 2, "the second call is sent");
       await all.proxy.set("none");
       all.proxy.abandon();
       expect(await replied).toMatchObject({ status: "claimed" });

@@ -3,15 +3,9 @@ import { lastTime } from "../lib/iso.js";
 import { createRunner } from "./runner.js";
 import { createTime, wall } from "./time.js";
 
-export function createClock({
-  mode,
-  speed,
-  start,
-  patienceMs = 1_000,
-}: ClockOptions = {}): Scheduler {
-  const time = createTime(start);
-  const runner = createRunner(time, patienceMs);
-  time.setMode(mode ?? "real", speed);
+export function createClock(options: ClockOptions = {}): Scheduler {
+  const time = createTime(options);
+  const runner = createRunner(time, options.patienceMs);
 
   const moveBy = async (ms: number) => {
     let left = ms;

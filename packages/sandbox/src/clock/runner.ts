@@ -44,7 +44,7 @@ export interface Runner {
  *
  * Firing happens in the last two states as well: they concern only what a moved clock waits for.
  */
-export function createRunner(time: Time, patienceMs: number): Runner {
+export function createRunner(time: Time, patienceMs = 1_000): Runner {
   const heap = createHeap<Entry>((a, b) => a.time - b.time);
   let timer: NodeJS.Timeout | undefined;
   let turn: NodeJS.Immediate | undefined;

@@ -1,4 +1,4 @@
-import type { ClockMode, ClockState } from "../clock.js";
+import type { ClockMode, ClockOptions, ClockState } from "../clock.js";
 import { lastTime } from "../lib/iso.js";
 import { realNow, realOrigin } from "../lib/timers.js";
 
@@ -19,26 +19,30 @@ export interface Time {
   readonly restore: (state: ClockState, newest: number) => void;
 }
 
+function rateOf(mode: ClockMode, speed = 60): number {
+  const rates = { real: 1, manual: 0, accelerated: speed };
+  if (!Object.hasOwn(rates, mode) || !(speed > 0 && speed < 1e6))
+    throw new RangeError(
+      "The mode of the clock must be real, manual or accelerated, and its speed above 0 and below 1,000,000.",
+    );
+  return rates[mode];
+}
+
 /** The time of a clock: `base` plus the real time since `wallBase`, times `rate`. It never goes back. */
-export function createTime(start: number | undefined): Time {
-  let mode: ClockMode = "real";
-  let rate = 1;
+export function createTime({ mode = "real", speed, start }: ClockOptions): Time {
+  let rate = rateOf(mode, speed);
   let wallBase = wall();
-  let base = start ?? wallBase;
+  let base = start ?? (mode === "manual" ? Math.floor(wallBase) : wallBase);
 
   const exact = () => Math.min(base + (wall() - wallBase) * rate, lastTime);
   const now = () => Math.floor(exact());
 
-  const setMode = (to: ClockMode, speed = 60) => {
-    const rates = { real: 1, manual: 0, accelerated: speed };
-    if (!Object.hasOwn(rates, to) || !(speed > 0 && speed < 1e6))
-      throw new RangeError(
-        "The mode of the clock must be real, manual or accelerated, and its speed above 0 and below 1,000,000.",
-      );
+  const setMode = (to: ClockMode, toSpeed?: number) => {
+    const next = rateOf(to, toSpeed);
     base = to === "manual" ? now() : exact();
     wallBase = wall();
     mode = to;
-    rate = rates[to];
+    rate = next;
   };
 
   return {

@@ -1,7 +1,7 @@
 import { gate } from "@svc-webhooks/kit/gate";
 import { ownTime } from "@svc-webhooks/kit/own-time";
 import { until } from "@svc-webhooks/kit/until";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ClockOptions } from "../../src/clock.js";
 import { createClock } from "../../src/clock/create-clock.js";
 import type { DueItem } from "../../src/clock.js";
@@ -24,6 +24,15 @@ async function timeOf(work: () => Promise<unknown>) {
   await work();
   return { wallMs: performance.now() - wall, ownMs: ownTime() - own };
 }
+
+test("a manual clock begins at its start, however long its process is stopped while it is made", async () => {
+  let wall = 0;
+  vi.resetModules();
+  vi.doMock("../../src/lib/timers.js", () => ({ realOrigin: 0, realNow: () => (wall += 1_000) }));
+  onTestFinished(() => vi.doUnmock("../../src/lib/timers.js"));
+  const fresh = await import("../../src/clock/create-clock.js");
+  expect(fresh.createClock({ mode: "manual", start: 7 }).now()).toBe(7);
+});
 
 test("a clock refuses modes, speeds and times that it cannot have", async () => {
   for (const options of [
