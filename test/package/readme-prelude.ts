@@ -9,7 +9,7 @@ export const secret = "whsec_test";
 
 export const on: Handlers = { "*": () => {} };
 
-/** A client of the sandbox of `readme.test.ts` while it runs a block. */
+/** A client of the sandbox of `readme.matrix.ts` while it runs a block. */
 export const client = createClient({
   apiKey: "svc_test",
   baseUrl: process.env["SVC_BASE_URL"] ?? "http://127.0.0.1:4010",

@@ -57,6 +57,16 @@ export function sources(): readonly string[] {
     );
 }
 
+/** The pages that users read, and the sources. */
+export const pagesAndSources: readonly string[] = [...readmes(), ...sources()];
+
+/**
+ * Returns whether a block runs here: `firebase-functions` is installed only for
+ * `test/frameworks/frameworks.matrix.ts`.
+ */
+export const isInstalledHere = ({ code }: CodeBlock): boolean =>
+  !code.includes('"firebase-functions/');
+
 /**
  * Returns the text of a page, or of a source file without the stars of its doc comments. Line numbers are
  * unchanged.

@@ -1,0 +1,52 @@
+import { createClient } from "@svc-webhooks/client";
+import { createSandbox } from "@svc-webhooks/sandbox";
+import { afterAll, expect, test } from "vitest";
+import {
+  codeBlocks,
+  compileBlocks,
+  isInstalledHere,
+  pagesAndSources,
+  type CodeBlock,
+} from "./readme.js";
+
+/**
+ * Returns whether a block runs on Node: `@svc-webhooks/cloudflare` imports `cloudflare:workers`, which only
+ * Workers have.
+ */
+const runsHere = ({ code }: CodeBlock) => !code.includes('"@svc-webhooks/cloudflare"');
+
+const blocks = pagesAndSources.flatMap(codeBlocks).filter(isInstalledHere).filter(runsHere);
+const { run } = await compileBlocks(blocks);
+
+/** The service that the blocks call, with a failed delivery. */
+const sandbox = createSandbox({ assumptions: { "A-06": "allow", "A-09": "none" } });
+afterAll(() => sandbox.close());
+const env = { SVC_API_KEY: "svc_test", SVC_BASE_URL: (await sandbox.listen(0)).url };
+const { domains, webhookEndpoints } = createClient({
+  apiKey: env.SVC_API_KEY,
+  baseUrl: env.SVC_BASE_URL,
+});
+const { webhook_endpoint: endpoint } = await webhookEndpoints.create({
+  url: "http://127.0.0.1:9/webhooks",
+  event_types: ["domain.updated"],
+});
+await domains.verify((await domains.create({ domain_name: "example.test" })).domain_id);
+
+/** Returns whether a line is logged by a receiver, which logs each delivery that it refuses. */
+const isLogged = (line: string) => line.startsWith("svc-webhooks ");
+
+const showsTests = ({ file }: CodeBlock) =>
+  file.startsWith("packages/testing/") || file === "docs/test-your-handler.md";
+
+test.each(blocks)("$name runs without an error", async (block) => {
+  const { exitCode, stdout, stderr } = await run(block, {
+    ...env,
+    ENDPOINT_ID: endpoint.webhook_endpoint_id,
+  });
+  const others = stderr.split("\n").filter((line) => !isLogged(line));
+  expect({ exitCode, others }).toEqual({ exitCode: 0, others: [""] });
+  // Readers copy examples of tests into their own, where the line of a refused delivery would resemble a
+  // failure.
+  const logged = `${stdout}\n${stderr}`.split("\n").filter(isLogged);
+  if (showsTests(block)) expect(logged).toEqual([]);
+});
