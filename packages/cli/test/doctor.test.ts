@@ -670,12 +670,16 @@ describe("names what is wrong", () => {
     ]);
   });
 
-  test("a connection that is closed for a forgery only", async () => {
-    const { code, ids } = await examine((request, response) => {
+  test("a connection that is closed for a forgery only, perhaps deliberately", async () => {
+    const { code, ids, findings } = await examine((request, response) => {
       if (request.headers["x-svc-signature"] === undefined) hangUp(request);
       else handWritten(isGenuine)(request, response);
     });
     expect([code, ids]).toEqual([1, ["connection_closed"]]);
+    expect(findings[0]).toMatchObject({
+      cause: expect.stringContaining("deliberately"),
+      fix: expect.stringContaining("Respond with 401"),
+    });
   });
 
   test.each([

@@ -143,6 +143,38 @@ describeWithPostgres("a handler", () => {
     expect((await receive(newDelivery())).code).toBe("handler_failed");
   });
 
+  test.each<[string, (failing: Promise<unknown>) => Promise<unknown>]>([
+    ["then", (failing) => failing.then(() => {})],
+    ["finally", (failing) => failing.finally(() => {})],
+    ["then, twice", (failing) => failing.then(() => {}).finally(() => {})],
+  ])("that only adds %s to a transaction which fails fails too", async (_name, derive) => {
+    const unhandled = unhandledRejections();
+    const store = postgresStore(poolOf(4));
+    const { receive, receiveAll } = receiverOver({ store }, async (context) => {
+      const ending = store.transaction(context, (tx) => tx.query(`select 1 / ${context.run - 1}`));
+      if (context.run > 1) return derive(ending);
+      void derive(ending);
+      await rejected(ending);
+      return undefined;
+    });
+    const delivery = newDelivery();
+    expect((await receive(delivery)).code).toBe("handler_failed");
+    expect(await receiveAll(delivery)).toEqual(["processed"]);
+    expect(unhandled).toEqual([]);
+  });
+
+  test("that handles what it derived from a failed transaction succeeds", async () => {
+    const store = postgresStore(poolOf(4));
+    const { receive } = receiverOver({ store }, (context) =>
+      store
+        .transaction(context, (tx) => tx.query("select 1/0"))
+        .then(() => {})
+        .finally(() => {})
+        .catch(() => {}),
+    );
+    expect((await receive(newDelivery())).code).toBe("processed");
+  });
+
   test("that awaits a transaction only after it has failed, and handles its error, succeeds", async () => {
     const unhandled = unhandledRejections();
     const store = postgresStore(poolOf(4));
@@ -322,6 +354,43 @@ describeWithPostgres("a handler", () => {
       { code: "transaction_ended" },
     ]);
     expect(await effects(observer)).toEqual(["run 3", "forgotten"]);
+  });
+
+  test("of postgres.js notifies in the transaction, and neither after its end nor in one that rolls back", async () => {
+    const sql = postgres(server().connectionString, { max: 2, onnotice: () => {} });
+    onTestFinished(() => sql.end({ timeout: 1 }));
+    const heard: string[] = [];
+    await sql.listen("effects", (payload) => void heard.push(payload));
+    const store = postgresStore(sql);
+    const ended = gate();
+    let late: Promise<unknown> = Promise.resolve();
+    const { receive } = receiverOver({ store }, (context) =>
+      store.transaction(context, async (tx) => {
+        await tx.notify("effects", `run ${context.run}`);
+        if (context.run !== 1) return;
+        late = ended.opened.then(() => tx.notify("effects", "late"));
+        late.catch(() => {});
+        throw new Error("rolled back");
+      }),
+    );
+    const delivery = newDelivery();
+    expect((await receive(delivery)).code).toBe("handler_failed");
+    ended.open();
+    await expect(late).rejects.toMatchObject({ code: "transaction_ended" });
+    expect((await receive(delivery)).code).toBe("processed");
+    await sql.notify("effects", "end");
+    await until(() => heard.includes("end"), "the last notification has arrived");
+    expect(heard).toEqual(["run 2", "end"]);
+  });
+
+  test("of postgres.js cannot prepare the transaction", async () => {
+    const sql = postgres(server().connectionString, { max: 1, onnotice: () => {} });
+    onTestFinished(() => sql.end({ timeout: 1 }));
+    const store = postgresStore(sql);
+    const context = await claimed(store);
+    const prepared = store.transaction(context, (tx) => tx.prepare("later"));
+    await expect(prepared).rejects.toThrow("`work` cannot prepare a two-phase commit");
+    expect(await observer.query("select * from pg_prepared_xacts", [])).toEqual([]);
   });
 
   test("of postgres.js with a late savepoint does not undo what another one writes", async () => {

@@ -35,13 +35,14 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   /** Sends a probe to which every receiver must respond. */
   const ask: Send = async (probe) => {
     const reply = await send(probe);
-    const lost = lostReply(reply, hasForged);
+    let lost = lostReply(reply, hasForged);
     if (!lost) return reply;
     // Nothing listens after a crash, or the process was started again.
     if (hasForged && isDropped(lost)) {
       expected += 1;
       const genuine = await send(genuineAfterForgeries());
       if (isDropped(lostReply(genuine))) expectUnlocked(genuine);
+      if (isSuccess(genuine)) lost = { ...lost, ...droppedForgery };
     }
     findings.push(lost);
     throw new Enough();
@@ -77,6 +78,12 @@ const endedByForgery = {
   cause:
     "No server accepts connections any more after wrong signatures: its process has ended, or a firewall has locked this machine out.",
   fix: "Look for an exception in the receiver's log. If a lock is the reason, switch it off while this command runs.",
+};
+
+const droppedForgery = {
+  cause:
+    "The receiver closes the connection of a request with a wrong signature without a response: deliberately, or because its process crashed and was started again.",
+  fix: "Respond with 401. If the connection was not closed deliberately, look for an exception in the receiver's log.",
 };
 
 /** Returns whether a connection that was accepted, or may have been, got no response. */

@@ -7,12 +7,12 @@ export const mask = (text: string, apiKey: string): string =>
   text.replaceAll(/whsec_[!-~]+/g, "[secret]").replaceAll(apiKey, "[API key]");
 
 /**
- * Returns a server's text as one line of at most `length` characters, without terminal sequences and without
- * the key.
+ * Returns a server's text as one line of at most `length` characters, without terminal sequences, invisible
+ * characters and the key.
  */
 export const oneLine = (text: string, apiKey: string, length: number): string | undefined =>
   mask(text, apiKey)
-    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .replaceAll(/[\s\p{C}]+/gu, " ")
     .trim()
     .slice(0, length) || undefined;
 

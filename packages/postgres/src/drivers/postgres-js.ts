@@ -175,6 +175,8 @@ export interface PostgresJsTx {
   unsafe: PostgresJsUnsafe;
   file?(...args: unknown[]): PostgresJsQuery;
   savepoint?(...args: unknown[]): Promise<unknown>;
+  notify?(...args: unknown[]): unknown;
+  prepare?(...args: unknown[]): unknown;
 }
 
 /**
@@ -212,6 +214,18 @@ export function guardedTx<Tx extends PostgresJsTx>(
       if (member === "unsafe" || member === "file") {
         const method = target[member] as (...given: unknown[]) => unknown;
         return (...args: unknown[]) => guarded(method(...args));
+      }
+      // Their own ones would send a statement past the gate, and leave the transaction open after its end.
+      if (member === "notify") {
+        return async (...args: unknown[]) =>
+          guarded(target.unsafe("select pg_notify($1, $2)", args.map(String)));
+      }
+      if (member === "prepare") {
+        return () => {
+          throw new TypeError(
+            "`transaction` commits, so `work` cannot prepare a two-phase commit. Prepare a transaction of your own, and complete the delivery in it with `store.finish`.",
+          );
+        };
       }
       if (member === "savepoint") {
         return async (...args: unknown[]) => {
