@@ -1,15 +1,18 @@
 import { tamperTexts } from "../../words.js";
-import { Action, allTyped, isRefused, typed } from "../parts/action.js";
+import { Action, allTyped, isRefused, Select, typed } from "../parts/action.js";
 import { Key } from "../parts/elements.js";
-import type { AttemptProps } from "./props.js";
+import type { AttemptProps, DeliveryProps } from "./props.js";
+
+interface ActionsProps extends DeliveryProps {
+  readonly attempt: AttemptProps["attempt"] | undefined;
+}
 
 /** The buttons of a delivery. */
-export const Actions = ({ view, delivery, attempt }: AttemptProps) => {
+export const Actions = ({ view, delivery, attempt }: ActionsProps) => {
   const { id } = delivery;
   const edit = { id, place: "edit" };
   const copies = { id, place: "copies" };
   const tamper = { id, place: "tamper" };
-  const tampers = Object.entries(tamperTexts);
   const text = delivery.body.text;
   const isWhole = text !== undefined && !delivery.body.truncated;
   return (
@@ -19,7 +22,7 @@ export const Actions = ({ view, delivery, attempt }: AttemptProps) => {
           Redeliver <Key of="r" />
         </button>
       </Action>
-      <details id="edit" class="wide" open={isRefused(view, "send", edit)}>
+      <details id="edit" open={isRefused(view, "send", edit)}>
         <summary data-key="e">
           Edit and send… <Key of="e" />
         </summary>
@@ -74,13 +77,11 @@ export const Actions = ({ view, delivery, attempt }: AttemptProps) => {
         <Action view={view} name="send" with={tamper} class="fields" label="Tamper">
           <label>
             What to spoil{" "}
-            <select name="tamper">
-              {tampers.map(([value, words]) => (
-                <option value={value} selected={value === typed(view, "send", tamper, "tamper")}>
-                  {words}
-                </option>
-              ))}
-            </select>
+            <Select
+              name="tamper"
+              options={Object.entries(tamperTexts)}
+              selected={typed(view, "send", tamper, "tamper")}
+            />
           </label>
           <button>Send it tampered</button>
         </Action>

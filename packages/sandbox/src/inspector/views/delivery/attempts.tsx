@@ -39,7 +39,7 @@ export const Attempts = ({ view, delivery, current }: AttemptsProps) => {
         )}
       </div>
       <Scroll label="Attempts, table">
-        <table class="att">
+        <table>
           <thead>
             <tr>
               <th scope="col">No.</th>

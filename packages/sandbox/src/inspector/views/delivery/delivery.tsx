@@ -5,13 +5,13 @@ import { nowOf } from "../../view.js";
 import { visibleText } from "../../visible.js";
 import { resultWords, shortUrl } from "../../words.js";
 import { Action } from "../parts/action.js";
-import { Assumed, Icon, Key, Text, Time } from "../parts/elements.js";
+import { Assumed, Icon, Key, Text, Time, Verdict } from "../parts/elements.js";
 import { Piece } from "../parts/piece.js";
 import { Mail } from "../items/send.js";
 import { Signature } from "./signature.js";
 import { Countdown } from "../parts/track.js";
 import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
-import type { DeliveryProps, DeliveryWhole } from "./props.js";
+import type { DeliveryProps } from "./props.js";
 import { Actions } from "./actions.js";
 import { Attempts } from "./attempts.js";
 import { ReceivedResponse, Request } from "./exchange.js";
@@ -100,12 +100,7 @@ const About = ({ view, delivery }: DeliveryProps) => {
           <Bar view={view} delivery={delivery} at={next.at} />
         </div>
       )}
-      {state === "attempting" && (
-        <p class="verdict none">
-          <Icon of="half" />
-          <span>An attempt is being sent.</span>
-        </p>
-      )}
+      {state === "attempting" && <Verdict of="half">An attempt is being sent.</Verdict>}
     </Piece>
   );
 };
@@ -124,7 +119,7 @@ const Bar = ({ view, delivery, at }: DeliveryProps & { readonly at: string }) =>
 };
 
 /** The text that a screen reader reports when it changes. */
-function announcement({ type, attempts, state, next }: DeliveryWhole): string {
+function announcement({ type, attempts, state, next }: DeliveryProps["delivery"]): string {
   const last = attempts.at(-1);
   if (!last) return `${type}: no attempt has been made.`;
   const what = `${type}, attempt ${last.n} ${last.ok ? "succeeded" : "failed"}: ${resultWords(last)}.`;

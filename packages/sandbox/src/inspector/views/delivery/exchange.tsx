@@ -1,34 +1,28 @@
 import { href } from "../../page-state.js";
-import type { View } from "../../view.js";
 import { amount, durationText, resultWords, shortUrl, upperFirst } from "../../words.js";
-import { Bytes, HeaderTable } from "../parts/bytes.js";
-import { Assumed, Icon, Linked, Text } from "../parts/elements.js";
-import { Piece } from "../parts/piece.js";
-import type { AttemptProps, AttemptWhole } from "./props.js";
+import { Message } from "../parts/bytes.js";
+import { Linked, Text, Verdict } from "../parts/elements.js";
+import { Part } from "../parts/piece.js";
+import type { AttemptProps } from "./props.js";
 
 /** The receiver's response, or the reason why there is none. */
-export const ReceivedResponse = ({ view, attempt }: { view: View; attempt: AttemptWhole }) => {
+export const ReceivedResponse = ({ view, attempt }: Omit<AttemptProps, "delivery">) => {
   const { response, error, n } = attempt;
-  const all = href(view.state, { full: "true" }, "response");
+  const note =
+    response &&
+    `HTTP ${response.status} in ${durationText(response.ms)}, ${amount(response.body.bytes)} bytes`;
   return (
-    <Piece id="response" data={[n, response, error]} labelledby="h-response">
-      <div class="head">
-        <h3 id="h-response">Your receiver's response</h3>
-        {response && (
-          <span class="note">
-            HTTP {response.status} in {durationText(response.ms)}, {amount(response.body.bytes)}{" "}
-            bytes
-          </span>
-        )}
-        <Assumed id="A-10" />
-      </div>
+    <Part
+      id="response"
+      data={[n, response, error]}
+      title="Your receiver's response"
+      note={note}
+      assumed="A-10"
+    >
       {error && (
-        <p class="verdict bad-tint">
-          <Icon of="bad" class="bad" />
-          <span>
-            <b>{upperFirst(resultWords({ error: error.kind }))}.</b> <Linked text={error.text} />
-          </span>
-        </p>
+        <Verdict of="bad">
+          <b>{upperFirst(resultWords({ error: error.kind }))}.</b> <Linked text={error.text} />
+        </Verdict>
       )}
       {response && response.status >= 300 && response.status < 400 && (
         <p class="sub">
@@ -36,37 +30,29 @@ export const ReceivedResponse = ({ view, attempt }: { view: View; attempt: Attem
         </p>
       )}
       {response && (
-        <>
-          <HeaderTable headers={response.headers} label="Headers of the response" />
-          <Bytes body={response.body} label="Body of the response" all={all} />
-        </>
+        <Message of="response" {...response} all={href(view.state, { full: "true" }, "response")} />
       )}
-    </Piece>
+    </Part>
   );
 };
 
 /** The exact request of an attempt. */
 export const Request = ({ view, delivery, attempt }: AttemptProps) => {
-  if (!attempt) return null;
   const { request, n, tamper } = attempt;
-  const all = href(view.state, { full: "true" }, "request");
+  const note = (
+    <>
+      POST <Text of={shortUrl(request.url)} />, {amount(request.body.bytes)} bytes
+      {tamper === undefined && delivery.attempts.length > 1 && ", the same on every attempt"}
+    </>
+  );
   return (
-    <Piece id="request" data={[n, request]} labelledby="h-request">
-      <div class="head">
-        <h3 id="h-request">Request that was sent</h3>
-        <span class="note">
-          POST <Text of={shortUrl(request.url)} />, {amount(request.body.bytes)} bytes
-          {tamper === undefined && delivery.attempts.length > 1 && ", the same on every attempt"}
-        </span>
-        <Assumed id="A-07" />
-      </div>
-      <HeaderTable headers={request.headers} label="Headers of the request" />
-      <Bytes body={request.body} label="Body of the request" all={all} />
+    <Part id="request" data={[n, request]} title="Request that was sent" note={note} assumed="A-07">
+      <Message of="request" {...request} all={href(view.state, { full: "true" }, "request")} />
       {request.body.sha256 !== undefined && (
         <p class="sub">
           SHA-256 <code>{request.body.sha256}</code>
         </p>
       )}
-    </Piece>
+    </Part>
   );
 };

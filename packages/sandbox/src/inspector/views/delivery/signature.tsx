@@ -1,45 +1,33 @@
 import type { Explanation } from "@svc-webhooks/explain";
-import type { View } from "../../view.js";
 import { tamperTexts } from "../../words.js";
 import { Action, typed } from "../parts/action.js";
-import type { AttemptWhole, DeliveryWhole } from "./props.js";
-import { Assumed, Icon, Scroll, Text } from "../parts/elements.js";
-import { Piece } from "../parts/piece.js";
-
-interface SignatureProps {
-  readonly view: View;
-  readonly delivery: DeliveryWhole;
-  readonly attempt: AttemptWhole;
-}
+import type { AttemptProps } from "./props.js";
+import { Icon, Scroll, Text, Verdict } from "../parts/elements.js";
+import { Part } from "../parts/piece.js";
 
 /** States whether the attempt was signed correctly, and explains a value that the receiver's code has computed. */
-export const Signature = ({ view, delivery, attempt }: SignatureProps) => {
+export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
   const { signature, request, n, tamper } = attempt;
   const { outcome } = view;
   const explained = outcome?.kind === "explained" ? outcome : undefined;
   return (
-    <Piece id="signature" data={[delivery.id, n, signature]} labelledby="h-signature">
-      <div class="head">
-        <h3 id="h-signature">Signature of attempt {n}</h3>
-        <Assumed id="A-20" />
-      </div>
+    <Part
+      id="signature"
+      data={[delivery.id, n, signature]}
+      title={`Signature of attempt ${n}`}
+      assumed="A-20"
+    >
       {tamper === undefined ? (
-        <p class="verdict ok-tint">
-          <Icon of="ok" class="ok" />
-          <span>
-            <b>Signed correctly.</b> The header is the HMAC-SHA256 of the {request.body.bytes} body
-            bytes.
-            {attempt.status === 401 &&
-              " The receiver refused a correctly signed request: its secret differs, or it did not verify these bytes."}
-          </span>
-        </p>
+        <Verdict of="ok">
+          <b>Signed correctly.</b> The header is the HMAC-SHA256 of the {request.body.bytes} body
+          bytes.
+          {attempt.status === 401 &&
+            " The receiver refused a correctly signed request: its secret differs, or it did not verify these bytes."}
+        </Verdict>
       ) : (
-        <p class="verdict bad-tint">
-          <Icon of="bad" class="bad" />
-          <span>
-            <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver has to refuse it.
-          </span>
-        </p>
+        <Verdict of="bad">
+          <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver has to refuse it.
+        </Verdict>
       )}
       <dl class="kv">
         <dt>X-SVC-Signature</dt>
@@ -84,7 +72,7 @@ export const Signature = ({ view, delivery, attempt }: SignatureProps) => {
         <button>Explain</button>
       </Action>
       {explained && <Explained explanation={explained.explanation} bytes={request.body.bytes} />}
-    </Piece>
+    </Part>
   );
 };
 
@@ -98,13 +86,10 @@ const Explained = ({ explanation, bytes }: ExplainedProps) => {
   const { verdict, mistake, next_step: nextStep, checked, body_difference: other } = explanation;
   if (verdict === "same") {
     return (
-      <p class="verdict ok-tint" role="status">
-        <Icon of="ok" class="ok" />
-        <span>
-          <b>It is the right signature.</b> Your code computes what was sent. If it still refuses
-          the request, look at how it compares the two.
-        </span>
-      </p>
+      <Verdict of="ok" role="status">
+        <b>It is the right signature.</b> Your code computes what was sent. If it still refuses the
+        request, look at how it compares the two.
+      </Verdict>
     );
   }
   return (
@@ -131,18 +116,8 @@ const Explained = ({ explanation, bytes }: ExplainedProps) => {
             <Scroll label={`First difference, at byte ${other.at}`}>
               <table class="diff">
                 <tbody>
-                  <tr>
-                    <th scope="row">sent</th>
-                    <td>
-                      <Excerpt before={other.before} of={other.body} />
-                    </td>
-                  </tr>
-                  <tr>
-                    <th scope="row">yours</th>
-                    <td>
-                      <Excerpt before={other.before} of={other.yours} />
-                    </td>
-                  </tr>
+                  <Excerpt name="sent" before={other.before} of={other.body} />
+                  <Excerpt name="yours" before={other.before} of={other.yours} />
                 </tbody>
               </table>
             </Scroll>
@@ -154,10 +129,15 @@ const Explained = ({ explanation, bytes }: ExplainedProps) => {
 };
 
 /** Bytes on one line, with the first that differs marked. */
-const Excerpt = ({ before, of }: { before: string; of: string }) => (
-  <code>
-    <Text of={before} />
-    <mark>{of.startsWith(" ") ? "␣" : <Text of={of.slice(0, 1)} />}</mark>
-    <Text of={of.slice(1)} />
-  </code>
+const Excerpt = ({ name, before, of }: { name: string; before: string; of: string }) => (
+  <tr>
+    <th scope="row">{name}</th>
+    <td>
+      <code>
+        <Text of={before} />
+        <mark>{of.startsWith(" ") ? "␣" : <Text of={of.slice(0, 1)} />}</mark>
+        <Text of={of.slice(1)} />
+      </code>
+    </td>
+  </tr>
 );

@@ -4,7 +4,7 @@ import { formOf } from "../../forms.js";
 import { href } from "../../page-state.js";
 import { revision, type View } from "../../view.js";
 import { count, durationText } from "../../words.js";
-import { Action, Refusal } from "../parts/action.js";
+import { Action, Refusal, Select } from "../parts/action.js";
 import { Copy, Icon, Key, Linked } from "../parts/elements.js";
 
 export const Header = ({ view }: { view: View }) => {
@@ -51,6 +51,8 @@ export const Header = ({ view }: { view: View }) => {
   );
 };
 
+const inMenu = { place: "mode" };
+
 const Clock = ({ view }: { view: View }) => {
   const clock = clockShape(view.service);
   const { mode, offset_ms: offset, next_due: due } = clock;
@@ -77,18 +79,13 @@ const Clock = ({ view }: { view: View }) => {
       </time>
       <details class="menu" id="clock-mode">
         <summary>{words.join(" ")}</summary>
-        <Action
-          view={view}
-          name="clock"
-          with={{ place: "mode" }}
-          class="line"
-          label="Mode of the clock"
-        >
-          <select name="mode" aria-label="Mode">
-            {["real", "manual", "accelerated"].map((one) => (
-              <option selected={one === mode}>{one}</option>
-            ))}
-          </select>
+        <Action view={view} name="clock" with={inMenu} class="line" label="Mode of the clock">
+          <Select
+            name="mode"
+            label="Mode"
+            options={["real", "manual", "accelerated"]}
+            selected={mode}
+          />
           <button>Set</button>
         </Action>
       </details>

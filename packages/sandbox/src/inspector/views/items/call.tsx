@@ -1,12 +1,12 @@
 import type { callDetail } from "../../../read/queries.js";
-import { href, itemHref } from "../../page-state.js";
+import { href } from "../../page-state.js";
 import type { View } from "../../view.js";
 import { amount, count, durationText } from "../../words.js";
-import { Bytes, HeaderTable } from "../parts/bytes.js";
+import { Message } from "../parts/bytes.js";
 import { Icon, Sentence, Text, Time } from "../parts/elements.js";
-import { Piece } from "../parts/piece.js";
+import { Part, Piece } from "../parts/piece.js";
 import { CallResult } from "../timeline/call-row.js";
-import { Id, Ids } from "../parts/trail.js";
+import { Id, Ids, ItemLink } from "../parts/trail.js";
 
 interface CallProps {
   readonly view: View;
@@ -39,46 +39,38 @@ export const CallDetail = ({ view, call }: CallProps) => {
         <ul class="plain">
           {send && (
             <li>
-              Accepted the email{" "}
-              <a href={itemHref(view.state, send.id)}>
-                <Text of={send.subject} />
-              </a>
+              Accepted the email <ItemLink view={view} id={send.id} of={send.subject} />
             </li>
           )}
           {events.map((event) => (
             <li>
-              Raised{" "}
-              <a href={itemHref(view.state, event.id)}>
-                <Text of={event.type} />
-              </a>
-              , {count(event.deliveries.length, "delivery", "deliveries")}
+              Raised <ItemLink view={view} id={event.id} of={event.type} />,{" "}
+              {count(event.deliveries.length, "delivery", "deliveries")}
             </li>
           ))}
           {!send && events.length === 0 && <li>It caused nothing.</li>}
         </ul>
       </Piece>
-      <Piece id="response" data={[response, all]} labelledby="h-response">
-        <div class="head">
-          <h3 id="h-response">Response of the sandbox</h3>
-          {response && <span class="note">{amount(response.body.bytes)} bytes</span>}
-        </div>
+      <Part
+        id="response"
+        data={[response, all]}
+        title="Response of the sandbox"
+        note={response && `${amount(response.body.bytes)} bytes`}
+      >
         {response ? (
-          <>
-            <HeaderTable headers={response.headers} label="Headers of the response" />
-            <Bytes body={response.body} label="Body of the response" all={all} />
-          </>
+          <Message of="response" {...response} all={all} />
         ) : (
           <p class="sub">It is not stored.</p>
         )}
-      </Piece>
-      <Piece id="request" data={[request, all]} labelledby="h-request">
-        <div class="head">
-          <h3 id="h-request">Request that came in</h3>
-          {request.body && <span class="note">{amount(request.body.bytes)} bytes</span>}
-        </div>
-        <HeaderTable headers={request.headers} label="Headers of the request" />
-        {request.body && <Bytes body={request.body} label="Body of the request" all={all} />}
-      </Piece>
+      </Part>
+      <Part
+        id="request"
+        data={[request, all]}
+        title="Request that came in"
+        note={request.body && `${amount(request.body.bytes)} bytes`}
+      >
+        <Message of="request" headers={request.headers} body={request.body} all={all} />
+      </Part>
     </>
   );
 };

@@ -2,7 +2,7 @@ import type { eventDetail } from "../../../read/queries.js";
 import { itemHref } from "../../page-state.js";
 import type { View } from "../../view.js";
 import { notSentTexts, shortUrl, upperFirst } from "../../words.js";
-import { Icon, Linked, Text, Time } from "../parts/elements.js";
+import { Linked, Text, Time, Verdict } from "../parts/elements.js";
 import { Piece } from "../parts/piece.js";
 import { Track } from "../parts/track.js";
 import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
@@ -29,22 +29,19 @@ export const EventDetail = ({ view, event }: EventProps) => (
       </span>
     </Ids>
     {event.not_sent !== undefined && (
-      <p class="verdict none">
-        <Icon of="none" />
-        <span>
-          <b>
-            <Linked text={`${upperFirst(notSentTexts[event.not_sent])}.`} />
-          </b>{" "}
-          {event.not_sent === "not_emitted" ? (
-            <a href="#A-04">Choose another A-04</a>
-          ) : (
-            <>
-              The types of an endpoint cannot be changed, so{" "}
-              <a href="#new-endpoint">register one</a> for <code>{event.type}</code>.
-            </>
-          )}
-        </span>
-      </p>
+      <Verdict of="none">
+        <b>
+          <Linked text={`${upperFirst(notSentTexts[event.not_sent])}.`} />
+        </b>{" "}
+        {event.not_sent === "not_emitted" ? (
+          <a href="#A-04">Choose another A-04</a>
+        ) : (
+          <>
+            The types of an endpoint cannot be changed, so <a href="#new-endpoint">register one</a>{" "}
+            for <code>{event.type}</code>.
+          </>
+        )}
+      </Verdict>
     )}
     <ul class="plain">
       {event.deliveries.map((delivery) => (

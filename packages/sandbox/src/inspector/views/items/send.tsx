@@ -1,11 +1,11 @@
 import { eventsOfSend, mailPart, type sendDetail } from "../../../read/queries.js";
-import { href, itemHref } from "../../page-state.js";
+import { href } from "../../page-state.js";
 import type { View } from "../../view.js";
 import { Bytes } from "../parts/bytes.js";
-import { Icon, Text, Time } from "../parts/elements.js";
+import { Code, Icon, Text, Time } from "../parts/elements.js";
 import { Piece } from "../parts/piece.js";
 import { Countdown } from "../parts/track.js";
-import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
+import { Id, Ids, ItemLink, stepsOf, Trail } from "../parts/trail.js";
 
 type Send = ReturnType<typeof sendDetail>;
 
@@ -31,10 +31,7 @@ export const SendDetail = ({ view, send }: SendProps) => (
       <ul class="plain">
         {eventsOf(view, send).map(({ id, type }) => (
           <li>
-            Raised{" "}
-            <a href={itemHref(view.state, id)}>
-              <Text of={type} />
-            </a>
+            Raised <ItemLink view={view} id={id} of={type} />
           </li>
         ))}
       </ul>
@@ -79,18 +76,16 @@ export const Mail = ({ view, send }: SendProps) => {
     <Piece id="email" data={[id, view.state.full]} labelledby="h-email">
       <h3 id="h-email">Email</h3>
       <dl class="kv">
-        <dt>From</dt>
-        <dd>
-          <Text of={from} />
-        </dd>
-        <dt>To</dt>
-        <dd>
-          <Text of={to.join(", ")} />
-        </dd>
-        <dt>Subject</dt>
-        <dd>
-          <Text of={send.subject} />
-        </dd>
+        {Object.entries({ From: from, To: to.join(", "), Subject: send.subject }).map(
+          ([name, value]) => (
+            <>
+              <dt>{name}</dt>
+              <dd>
+                <Text of={value} />
+              </dd>
+            </>
+          ),
+        )}
       </dl>
       {html && (
         <iframe
@@ -106,9 +101,7 @@ export const Mail = ({ view, send }: SendProps) => {
           <ul class="plain">
             {links.map((link) => (
               <li>
-                <code>
-                  <Text of={link} />
-                </code>
+                <Code of={link} />
               </li>
             ))}
           </ul>

@@ -1,12 +1,12 @@
 import { activeEndpoints } from "../../../read/lists.js";
 import { hasFailed, noteworthyDelivery } from "../../../read/queries.js";
-import { itemHref } from "../../page-state.js";
 import type { View } from "../../view.js";
 import { Action } from "../parts/action.js";
-import { Copy, Icon, Text } from "../parts/elements.js";
+import { Copy, Icon } from "../parts/elements.js";
 import { NewEndpoint, typesOf } from "../setup/endpoints.js";
 import { ReceiverCode } from "../setup/receiver-code.js";
 import { Piece } from "../parts/piece.js";
+import { ItemLink } from "../parts/trail.js";
 
 /** Shows the next step or the newest failure while no item is selected. */
 export const Start = ({ view }: { view: View }) => {
@@ -17,10 +17,8 @@ export const Start = ({ view }: { view: View }) => {
       <h2 id="h-detail">Nothing is selected</h2>
       <p>
         {hasFailed(shown) ? "The newest failure: " : "The newest delivery: "}
-        <a href={itemHref(view.state, shown.id)}>
-          <Text of={shown.type} />
-        </a>
-        . Each line of the timeline opens here.
+        <ItemLink view={view} id={shown.id} of={shown.type} />. Each line of the timeline opens
+        here.
       </p>
     </Piece>
   );

@@ -45,6 +45,26 @@ export const Action = ({
   </form>
 );
 
+interface SelectProps {
+  readonly name: string;
+  readonly label?: string;
+  /** The values, each with its text if that is another one. */
+  readonly options: readonly (string | readonly [value: string, text: string])[];
+  readonly selected: string | undefined;
+}
+
+export const Select = ({ name, label, options, selected }: SelectProps) => (
+  <select name={name} aria-label={label}>
+    {options
+      .map((option) => (typeof option === "string" ? ([option, option] as const) : option))
+      .map(([value, text]) => (
+        <option value={value} selected={value === selected}>
+          {text}
+        </option>
+      ))}
+  </select>
+);
+
 export const Refusal = ({ message }: { message: string }) => (
   <p class="refused" role="alert">
     <Icon of="bad" class="bad" /> <Linked text={message} />

@@ -4,7 +4,23 @@ import { Text } from "./elements.js";
 
 type Headers = readonly (readonly [string, string])[];
 
-export const HeaderTable = ({ headers, label }: { headers: Headers; label: string }) => (
+interface MessageProps {
+  /** Its name in the labels: `response`. */
+  readonly of: string;
+  readonly headers: Headers;
+  readonly body: BodyShape | undefined;
+  readonly all: string;
+}
+
+/** The headers of a request or a response, and its body. */
+export const Message = ({ of, headers, body, all }: MessageProps) => (
+  <>
+    <HeaderTable headers={headers} label={`Headers of the ${of}`} />
+    {body && <Bytes body={body} label={`Body of the ${of}`} all={all} />}
+  </>
+);
+
+const HeaderTable = ({ headers, label }: { headers: Headers; label: string }) => (
   <table class="hdr" aria-label={label}>
     <tbody>
       {headers.map(([name, value]) => (

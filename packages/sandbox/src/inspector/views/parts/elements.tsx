@@ -2,14 +2,17 @@ import type { Child } from "hono/jsx";
 import { visible } from "../../visible.js";
 import type { Shape } from "../../words.js";
 
+interface IconProps {
+  readonly of: Shape | "call" | "mail" | "copy" | "dot" | "logo";
+  readonly class?: string | undefined;
+}
+
 /** A drawing of the page's sprite; the words next to it say the same. */
-export const Icon = ({ of, class: name }: { of: Shape | Drawing; class?: string }) => (
+export const Icon = ({ of, class: name }: IconProps) => (
   <svg aria-hidden="true" class={name}>
     <use href={`#i-${of}`} />
   </svg>
 );
-
-type Drawing = "call" | "mail" | "copy" | "dot" | "logo";
 
 /** Foreign text. Nothing in it can hide, run, or change its surroundings. */
 export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => {
@@ -20,29 +23,27 @@ export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => 
   return mayTurn.test(of) ? <bdi>{parts}</bdi> : <>{parts}</>;
 };
 
+export const Code = ({ of }: { of: string }) => (
+  <code>
+    <Text of={of} />
+  </code>
+);
+
 /** A sentence whose names are in backticks. */
 export const Sentence = ({ of }: { of: string }) => (
   <>
-    {of.split("`").map((part, index) =>
-      index % 2 === 1 ? (
-        <code>
-          <Text of={part} />
-        </code>
-      ) : (
-        <Text of={part} />
-      ),
-    )}
+    {of
+      .split("`")
+      .map((part, index) => (index % 2 === 1 ? <Code of={part} /> : <Text of={part} />))}
   </>
 );
 
 const mayTurn = /\P{ASCII}/u;
 
-const clockTime = (iso: string) => iso.slice(11, 23);
-
 /** A time of day, in UTC as everywhere in the sandbox. */
 export const Time = ({ at }: { at: string }) => (
   <time class="t" datetime={at}>
-    {clockTime(at)}
+    {at.slice(11, 23)}
   </time>
 );
 
@@ -74,6 +75,23 @@ export const Linked = ({ text }: { text: string }) => (
       .map((part, index) => (index % 2 === 1 ? <Assumed id={part} /> : <Text of={part} />))}
   </>
 );
+
+/** A result, or the state of one, with its sign. */
+export const Verdict = ({ of, role, children }: VerdictProps) => {
+  const tint = of === "ok" || of === "bad" ? of : undefined;
+  return (
+    <p class={`verdict ${tint ? `${tint}-tint` : "none"}`} role={role}>
+      <Icon of={of} class={tint} />
+      <span>{children}</span>
+    </p>
+  );
+};
+
+interface VerdictProps {
+  readonly of: Shape;
+  readonly role?: string;
+  readonly children: Child;
+}
 
 /** A box that scrolls, for the keyboard too. */
 export const Scroll = ({ label, children }: { label: string; children: Child }) => (

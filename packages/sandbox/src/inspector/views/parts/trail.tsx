@@ -13,17 +13,16 @@ export interface Step {
 export const Trail = ({ view, steps }: { view: View; steps: readonly Step[] }) => (
   <ol class="trail" aria-label="Came from">
     {steps.map(({ id, text }) => (
-      <li>
-        {id === undefined ? (
-          <Text of={text} />
-        ) : (
-          <a href={itemHref(view.state, id)}>
-            <Text of={text} />
-          </a>
-        )}
-      </li>
+      <li>{id === undefined ? <Text of={text} /> : <ItemLink view={view} id={id} of={text} />}</li>
     ))}
   </ol>
+);
+
+/** A link to an item, with the name that it has. */
+export const ItemLink = ({ view, id, of }: { view: View; id: string; of: string }) => (
+  <a href={itemHref(view.state, id)}>
+    <Text of={of} />
+  </a>
 );
 
 export const Ids = ({ children }: { children: Child }) => <div class="ids">{children}</div>;

@@ -1,7 +1,8 @@
 import type { AssumptionState } from "../../../assumptions/ledger.js";
-import { revision, type View } from "../../view.js";
-import { Action, isRefused, typed } from "../parts/action.js";
+import type { View } from "../../view.js";
+import { Action, isRefused, Select, typed } from "../parts/action.js";
 import { Text } from "../parts/elements.js";
+import { Panel } from "../parts/piece.js";
 
 interface AssumptionsProps {
   readonly view: View;
@@ -18,19 +19,12 @@ export const Assumptions = ({ view, behind }: AssumptionsProps) => {
   const changed = all.filter((one) => isChanged(one) && !isBehind(one));
   const others = all.filter((one) => !isChanged(one) && !isBehind(one));
   return (
-    <section
-      class="panel"
+    <Panel
       id="assumptions"
-      aria-labelledby="h-assumptions"
-      data-rev={revision([all, behind])}
-      tabindex={-1}
+      data={[all, behind]}
+      title="Assumptions"
+      note={`${all.length}, of which ${all.filter(isChanged).length} changed`}
     >
-      <div class="head">
-        <h2 id="h-assumptions">Assumptions</h2>
-        <span class="note">
-          {all.length}, of which {all.filter(isChanged).length} changed
-        </span>
-      </div>
       <p class="sub">
         The interface document is silent here. These are choices of the sandbox, not facts about the
         service.
@@ -46,7 +40,7 @@ export const Assumptions = ({ view, behind }: AssumptionsProps) => {
         </summary>
         <Rows view={view} rows={others} />
       </details>
-    </section>
+    </Panel>
   );
 };
 
@@ -72,10 +66,10 @@ const Rows = ({ view, rows }: Omit<GroupProps, "title">) => (
         <details id={`set-${row.id}`} open={isRefused(view, "set-assumption", { id: row.id })}>
           <summary>
             <code>{row.setting}</code>
-            {row.value !== row.default && <span class="tag">changed</span>}
+            {isChanged(row) && <span class="tag">changed</span>}
             <span class="v">
               <Text of={row.value} />
-              {row.value !== row.default && (
+              {isChanged(row) && (
                 <span class="quiet">
                   {" "}
                   (default: <Text of={row.default} />)
@@ -95,14 +89,10 @@ const Rows = ({ view, rows }: Omit<GroupProps, "title">) => (
 );
 
 /** A list of the assumption's words, or a text field if a word contains a value. */
-const Change = ({
-  view,
-  row: { id, value, alternatives, default: first },
-}: {
-  view: View;
-  row: AssumptionState;
-}) => {
+const Change = ({ view, row }: { view: View; row: AssumptionState }) => {
+  const { id, value, alternatives, default: first } = row;
   const words = [first, ...alternatives.filter((word) => word !== first)];
+  const shown = typed(view, "set-assumption", { id }, "value", value);
   const isFree = words.some((word) => word.includes("<")) || !words.includes(value);
   return (
     <Action view={view} name="set-assumption" with={{ id }} class="line" label={`Change ${id}`}>
@@ -111,7 +101,7 @@ const Change = ({
           <input
             name="value"
             class="mono"
-            value={typed(view, "set-assumption", { id }, "value", value)}
+            value={shown}
             list={`words-${id}`}
             aria-label={`Value of ${id}`}
           />
@@ -122,13 +112,7 @@ const Change = ({
           </datalist>
         </>
       ) : (
-        <select name="value" aria-label={`Value of ${id}`}>
-          {words.map((word) => (
-            <option selected={word === typed(view, "set-assumption", { id }, "value", value)}>
-              {word}
-            </option>
-          ))}
-        </select>
+        <Select name="value" label={`Value of ${id}`} options={words} selected={shown} />
       )}
       <button>Set</button>
     </Action>

@@ -1,24 +1,15 @@
 import { domains } from "../../../read/lists.js";
-import { revision, type View } from "../../view.js";
+import type { View } from "../../view.js";
 import { Action } from "../parts/action.js";
 import { Icon, Text } from "../parts/elements.js";
+import { Panel } from "../parts/piece.js";
 
 const shapes = { verified: "ok", pending: "wait", failed: "bad" } as const;
 
 export const Domains = ({ view }: { view: View }) => {
   const all = domains(view.service);
   return (
-    <section
-      class="panel"
-      id="domains"
-      aria-labelledby="h-domains"
-      data-rev={revision(all)}
-      tabindex={-1}
-    >
-      <div class="head">
-        <h2 id="h-domains">Domains</h2>
-        <span class="note">{all.length === 0 ? "none yet" : all.length}</span>
-      </div>
+    <Panel id="domains" data={all} title="Domains" note={all.length || "none yet"}>
       {all.length === 0 && (
         <p class="sub">
           <code>POST /v1/domains</code> adds one. Emails are accepted without.
@@ -46,6 +37,6 @@ export const Domains = ({ view }: { view: View }) => {
           </div>
         </div>
       ))}
-    </section>
+    </Panel>
   );
 };

@@ -2,10 +2,11 @@ import { endpoints } from "../../../read/lists.js";
 import type { endpointShape } from "../../../read/shapes.js";
 import { eventTypes } from "../../../delivery/event-types.js";
 import { href } from "../../page-state.js";
-import { nowOf, revision, type View } from "../../view.js";
+import { nowOf, type View } from "../../view.js";
 import { shortUrl } from "../../words.js";
 import { Action, allTyped, isRefused, typed } from "../parts/action.js";
-import { Copy, Icon, Text, Time } from "../parts/elements.js";
+import { Code, Copy, Icon, Text, Time } from "../parts/elements.js";
+import { Panel } from "../parts/piece.js";
 import { ReceiverCode } from "./receiver-code.js";
 
 type Endpoint = ReturnType<typeof endpointShape>;
@@ -13,28 +14,24 @@ type Endpoint = ReturnType<typeof endpointShape>;
 export const typesOf = ({ service }: View): readonly string[] =>
   eventTypes(service.ledger).map(({ type }) => type);
 
+/** An endpoint as an option of a list. */
+export const optionOf = ({ webhook_endpoint_id: id, url }: Endpoint) =>
+  [id, shortUrl(url).slice(0, 60)] as const;
+
 export const Endpoints = ({ view }: { view: View }) => {
   const all = endpoints(view.service);
   const active = all.filter(({ status }) => status === "active");
   const archived = all.filter(({ status }) => status !== "active");
   const secret = view.outcome?.kind === "secret" ? view.outcome : undefined;
   return (
-    <section
-      class="panel"
+    <Panel
       id="endpoints"
-      aria-labelledby="h-endpoints"
-      data-rev={revision([all, typesOf(view)])}
+      data={[all, typesOf(view)]}
+      title="Endpoints"
+      note={`${active.length} active${archived.length > 0 ? `, ${archived.length} archived` : ""}`}
       // A secret is shown only once, so no other change may remove it.
-      data-keep={secret && "true"}
-      tabindex={-1}
+      keep={secret !== undefined}
     >
-      <div class="head">
-        <h2 id="h-endpoints">Endpoints</h2>
-        <span class="note">
-          {active.length} active
-          {archived.length > 0 && `, ${archived.length} archived`}
-        </span>
-      </div>
       {secret && <Secret view={view} id={secret.id} secret={secret.secret} />}
       {active.map((endpoint) => (
         <EndpointItem view={view} endpoint={endpoint} />
@@ -63,30 +60,22 @@ export const Endpoints = ({ view }: { view: View }) => {
           </ul>
         </details>
       )}
-    </section>
+    </Panel>
   );
 };
 
 const EndpointItem = ({ view, endpoint }: { view: View; endpoint: Endpoint }) => {
-  const {
-    webhook_endpoint_id: id,
-    url,
-    event_types: types,
-    secret_hint: hint,
-    previous,
-  } = endpoint;
+  const { webhook_endpoint_id: id, url, previous } = endpoint;
   return (
     <div class="item" id={id}>
       <p>
-        <code>
-          <Text of={shortUrl(url)} />
-        </code>
+        <Code of={shortUrl(url)} />
       </p>
       <p class="sub">
-        <code>{id}</code>, <Text of={types.join(", ")} />
+        <code>{id}</code>, <Text of={endpoint.event_types.join(", ")} />
       </p>
       <p class="sub">
-        secret <code>whsec_{hint}</code>
+        secret <code>whsec_{endpoint.secret_hint}</code>
         {previous && Date.parse(previous.until) > nowOf(view) && (
           <>
             , until <Time at={previous.until} /> <code>whsec_{previous.secret_hint}</code>

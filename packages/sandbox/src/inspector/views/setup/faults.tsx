@@ -1,11 +1,11 @@
 import { activeEndpoints, faults } from "../../../read/lists.js";
 import type { faultShape } from "../../../read/shapes.js";
-import { faultKinds } from "../../../faults.js";
 import { operations } from "../../../service/operations.js";
-import { revision, type View } from "../../view.js";
-import { shortUrl } from "../../words.js";
-import { Action, isRefused, typed } from "../parts/action.js";
-import { Hidden, Icon, Text } from "../parts/elements.js";
+import type { View } from "../../view.js";
+import { Action, isRefused, Select, typed } from "../parts/action.js";
+import { Code, Hidden, Icon } from "../parts/elements.js";
+import { Panel } from "../parts/piece.js";
+import { optionOf } from "./endpoints.js";
 
 type Fault = ReturnType<typeof faultShape>;
 
@@ -26,30 +26,39 @@ const plans = [
   { text: "Time out once", fields: { kind: "timeout", times: 1 } },
 ] as const;
 
+const limited = {
+  target: "POST /v1/emails",
+  kind: "status",
+  status: 429,
+  retry_after: 2,
+  times: 1,
+};
+
+/** The numbers of a fault. */
+const numbers = [
+  { text: "How often", name: "times", min: 1, max: 1_000, initial: "2", required: true },
+  { text: "Status", name: "status", min: 300, max: 599, placeholder: "500" },
+  { text: "Retry-After, s", name: "retry_after", min: 0, placeholder: "none" },
+  { text: "Delay, ms", name: "delay_ms", min: 0, placeholder: "1000" },
+];
+
 const shownSlots = 20;
 
 export const Faults = ({ view }: { view: View }) => {
   const all = faults(view.service)
     .filter(({ cancelled }) => !cancelled)
     .toSorted((a, b) => Math.sign(b.left) - Math.sign(a.left));
-  const endpoints = activeEndpoints(view.service)
-    .map(({ webhook_endpoint_id: id, url }) => ({ id, url }))
-    .toReversed();
+  const endpoints = activeEndpoints(view.service).map(optionOf).toReversed();
   const waiting = all.filter(({ left }) => left > 0);
   const used = all.slice(waiting.length, waiting.length + 3);
-  const target = endpoints.at(-1)?.id;
+  const target = endpoints.at(-1)?.[0];
   return (
-    <section
-      class="panel"
+    <Panel
       id="faults"
-      aria-labelledby="h-faults"
-      data-rev={revision([all, endpoints.map(({ id }) => id)])}
-      tabindex={-1}
+      data={[all, endpoints.map(([id]) => id)]}
+      title="Faults"
+      note="in order, then normal again"
     >
-      <div class="head">
-        <h2 id="h-faults">Faults</h2>
-        <span class="note">in order, then normal again</span>
-      </div>
       {[...waiting, ...used].map((fault) => (
         <FaultItem view={view} fault={fault} />
       ))}
@@ -61,107 +70,42 @@ export const Faults = ({ view }: { view: View }) => {
                 <button>{text}</button>
               </Action>
             ))}
-          <Action
-            view={view}
-            name="add-fault"
-            with={{
-              target: "POST /v1/emails",
-              kind: "status",
-              status: 429,
-              retry_after: 2,
-              times: 1,
-            }}
-          >
+          <Action view={view} name="add-fault" with={limited}>
             <button>429 to the next email, Retry-After 2 s</button>
           </Action>
         </div>
       )}
       <NewFault view={view} endpoints={endpoints} />
-    </section>
+    </Panel>
   );
 };
 
 interface NewFaultProps {
   readonly view: View;
-  readonly endpoints: readonly { readonly id: string; readonly url: string }[];
+  readonly endpoints: readonly ReturnType<typeof optionOf>[];
 }
 
 const NewFault = ({ view, endpoints }: NewFaultProps) => {
   const place = { place: "other" };
   const value = (name: string, initial?: string) => typed(view, "add-fault", place, name, initial);
-  const targets = [
-    ...endpoints.map(({ id, url }) => ({ target: id, text: shortUrl(url).slice(0, 60) })),
-    ...operations.map(({ method, path }) => ({
-      target: `${method} ${path}`,
-      text: `${method} ${path}`,
-    })),
-  ];
+  const targets = [...endpoints, ...operations.map(({ method, path }) => `${method} ${path}`)];
   return (
     <details id="new-fault" open={isRefused(view, "add-fault", place)}>
       <summary>Another fault</summary>
       <Action view={view} name="add-fault" with={place} class="fields" label="Another fault">
         <label>
           Where
-          <select name="target">
-            {targets.map(({ target, text }) => (
-              <option value={target} selected={target === value("target")}>
-                {text}
-              </option>
-            ))}
-          </select>
+          <Select name="target" options={targets} selected={value("target")} />
         </label>
         <label>
           What
-          <select name="kind">
-            {faultKinds.map((kind) => (
-              <option value={kind} selected={kind === value("kind")}>
-                {kindTexts[kind]}
-              </option>
-            ))}
-          </select>
+          <Select name="kind" options={Object.entries(kindTexts)} selected={value("kind")} />
         </label>
-        <label>
-          How often{" "}
-          <input
-            type="number"
-            name="times"
-            min={1}
-            max={1_000}
-            value={value("times", "2")}
-            required
-          />
-        </label>
-        <label>
-          Status{" "}
-          <input
-            type="number"
-            name="status"
-            min={300}
-            max={599}
-            value={value("status")}
-            placeholder="500"
-          />
-        </label>
-        <label>
-          Retry-After, s{" "}
-          <input
-            type="number"
-            name="retry_after"
-            min={0}
-            value={value("retry_after")}
-            placeholder="none"
-          />
-        </label>
-        <label>
-          Delay, ms{" "}
-          <input
-            type="number"
-            name="delay_ms"
-            min={0}
-            value={value("delay_ms")}
-            placeholder="1000"
-          />
-        </label>
+        {numbers.map(({ text, initial, ...input }) => (
+          <label>
+            {text} <input type="number" {...input} value={value(input.name, initial)} />
+          </label>
+        ))}
         <button>Add</button>
       </Action>
     </details>
@@ -176,9 +120,7 @@ const FaultItem = ({ view, fault }: { view: View; fault: Fault }) => {
   return (
     <div class="item" id={id}>
       <p>
-        <code>
-          <Text of={target} />
-        </code>
+        <Code of={target} />
       </p>
       <ol class="slots" aria-label={`Uses of ${id}`}>
         {shown.map(({ what, used_by: by }, index) => (

@@ -24,21 +24,21 @@ interface ReceiverCodeProps {
   readonly secret?: string;
 }
 
+const Block = ({ name, of, copy }: { name: string; of: string; copy: string }) => (
+  <>
+    <pre class="body code-block" tabindex={0} role="region" aria-label={name}>
+      {of}
+    </pre>
+    <Copy text={of} label={copy} />
+  </>
+);
+
 /** The code of a receiver in a single file, for users who have none yet. */
-export const ReceiverCode = ({ id, secret = "whsec_…" }: ReceiverCodeProps) => {
-  const commands = commandsWith(secret);
-  return (
-    <details id={id}>
-      <summary>No receiver yet? One in a single file</summary>
-      <pre class="body code-block" tabindex={0} role="region" aria-label="receiver.mjs">
-        {code}
-      </pre>
-      <Copy text={code} label="Copy receiver.mjs" />
-      <p class="sub">Save it as receiver.mjs, then:</p>
-      <pre class="body code-block" tabindex={0} role="region" aria-label="Commands">
-        {commands}
-      </pre>
-      <Copy text={commands} label="Copy the commands" />
-    </details>
-  );
-};
+export const ReceiverCode = ({ id, secret = "whsec_…" }: ReceiverCodeProps) => (
+  <details id={id}>
+    <summary>No receiver yet? One in a single file</summary>
+    <Block name="receiver.mjs" of={code} copy="Copy receiver.mjs" />
+    <p class="sub">Save it as receiver.mjs, then:</p>
+    <Block name="Commands" of={commandsWith(secret)} copy="Copy the commands" />
+  </details>
+);

@@ -1,8 +1,13 @@
 import type { View } from "../../view.js";
-import { Action, isRefused, typed } from "../parts/action.js";
+import { Action, isRefused, Select, typed } from "../parts/action.js";
 import { Key } from "../parts/elements.js";
 
 const options = { place: "options" };
+
+const texts = [
+  { text: "To", name: "to", placeholder: "ada@example.test" },
+  { text: "Subject", name: "subject", placeholder: "Test email" },
+];
 
 /** Sends an email without an API key. */
 export const TestEmail = ({ view }: { view: View }) => (
@@ -15,31 +20,18 @@ export const TestEmail = ({ view }: { view: View }) => (
     <details class="menu" id="test-email-options" open={isRefused(view, "test-email", options)}>
       <summary aria-label="Options of the test email">…</summary>
       <Action view={view} name="test-email" with={options} class="fields" label="Test email">
-        <label>
-          To{" "}
-          <input
-            name="to"
-            placeholder="ada@example.test"
-            value={typed(view, "test-email", options, "to")}
-          />
-        </label>
-        <label>
-          Subject{" "}
-          <input
-            name="subject"
-            placeholder="Test email"
-            value={typed(view, "test-email", options, "subject")}
-          />
-        </label>
+        {texts.map(({ text, ...input }) => (
+          <label>
+            {text} <input {...input} value={typed(view, "test-email", options, input.name)} />
+          </label>
+        ))}
         <label>
           What happens to it{" "}
-          <select name="scenario">
-            {["delivered", "bounced", "failed", "delayed"].map((one) => (
-              <option selected={one === typed(view, "test-email", options, "scenario")}>
-                {one}
-              </option>
-            ))}
-          </select>
+          <Select
+            name="scenario"
+            options={["delivered", "bounced", "failed", "delayed"]}
+            selected={typed(view, "test-email", options, "scenario")}
+          />
         </label>
         <button>Send it</button>
       </Action>

@@ -1,9 +1,10 @@
+import type { Child } from "hono/jsx";
 import { cursorOf } from "../../../read/search.js";
 import type { callShape, eventShape } from "../../../read/shapes.js";
-import { itemHref, type PageState } from "../../page-state.js";
+import { itemHref } from "../../page-state.js";
 import { revision, type View } from "../../view.js";
 import { durationText, notSentTexts, shortUrl } from "../../words.js";
-import { Icon, Sentence, Text, Time } from "../parts/elements.js";
+import { Code, Icon, Sentence, Text, Time } from "../parts/elements.js";
 import { Track, type Delivery } from "../parts/track.js";
 
 export type Call = ReturnType<typeof callShape>;
@@ -27,12 +28,10 @@ export const CallRow = ({ view, call }: { view: View; call: Call }) => {
     >
       <div class={state.item === call.id ? "call sel" : "call"}>
         <Icon of="call" class="quiet" />
-        <div class="what">
-          <a class="name" href={itemHref(state, call.id)} aria-current={currentOf(state, call.id)}>
-            <code>
-              <Text of={`${call.method} ${call.path}`} />
-            </code>
-          </a>{" "}
+        <div>
+          <Name view={view} id={call.id}>
+            <Code of={`${call.method} ${call.path}`} />
+          </Name>{" "}
           <CallResult call={call} />
           <CallNotes call={call} />
         </div>
@@ -41,23 +40,19 @@ export const CallRow = ({ view, call }: { view: View; call: Call }) => {
       {(call.send || call.events.length > 0) && (
         <ol class="tree">
           {call.send && (
-            <li class={state.item === call.send.id ? "sel" : undefined}>
+            <Item view={view} id={call.send.id}>
               <div class="node">
                 <Icon of="mail" />
                 <div>
-                  <a
-                    class="name"
-                    href={itemHref(state, call.send.id)}
-                    aria-current={currentOf(state, call.send.id)}
-                  >
+                  <Name view={view} id={call.send.id}>
                     <Text of={call.send.subject} />
-                  </a>
+                  </Name>
                   <div class="sub">
                     to <Text of={addresses(call.send.to)} />, {historyOf(call.send.history)}
                   </div>
                 </div>
               </div>
-            </li>
+            </Item>
           )}
           {call.events.map((event) => (
             <EventRows view={view} event={event} start={start} />
@@ -68,7 +63,21 @@ export const CallRow = ({ view, call }: { view: View; call: Call }) => {
   );
 };
 
-const currentOf = (state: PageState, id: string) => (state.item === id ? "true" : undefined);
+interface ItemProps {
+  readonly view: View;
+  readonly id: string;
+  readonly children: Child;
+}
+
+const Item = ({ view: { state }, id, children }: ItemProps) => (
+  <li class={state.item === id ? "sel" : undefined}>{children}</li>
+);
+
+const Name = ({ view: { state }, id, children }: ItemProps) => (
+  <a class="name" href={itemHref(state, id)} aria-current={state.item === id ? "true" : undefined}>
+    {children}
+  </a>
+);
 
 const addresses = (to: readonly string[]) =>
   to.length > 3 ? `${to.slice(0, 3).join(", ")} and ${to.length - 3} more` : to.join(", ");
@@ -94,10 +103,7 @@ const CallNotes = ({ call }: { call: Call }) => (
   <>
     {call.idempotency_key !== undefined && (
       <div class="sub">
-        Idempotency-Key{" "}
-        <code>
-          <Text of={call.idempotency_key} />
-        </code>
+        Idempotency-Key <Code of={call.idempotency_key} />
         {call.replayed && ", the response to the first call was returned again"}
       </div>
     )}
@@ -119,7 +125,7 @@ const EventRows = ({ view, event, start }: { view: View; event: Event; start: nu
   const after = `+${durationText(Math.max(0, Date.parse(event.at) - start))}`;
   if (event.not_sent !== undefined || event.deliveries.length === 0) {
     return (
-      <li class={view.state.item === event.id ? "sel" : undefined}>
+      <Item view={view} id={event.id}>
         <EventName view={view} id={event.id} type={event.type} after={after} />
         <p class="track">
           <span class="chip quiet">
@@ -129,22 +135,22 @@ const EventRows = ({ view, event, start }: { view: View; event: Event; start: nu
               : notSentTexts[event.not_sent]}
           </span>
         </p>
-      </li>
+      </Item>
     );
   }
   return (
     <>
       {event.deliveries.map((delivery) => (
-        <li class={view.state.item === delivery.id ? "sel" : undefined}>
+        <Item view={view} id={delivery.id}>
           <EventName
             view={view}
-            id={delivery.id}
             type={event.type}
             after={after}
+            id={delivery.id}
             delivery={delivery}
           />
           <Track view={view} delivery={delivery} />
-        </li>
+        </Item>
       ))}
     </>
   );
@@ -162,9 +168,9 @@ const EventName = ({ view, id, type, after, delivery }: EventNameProps) => (
   <div class="node">
     <Icon of="event" />
     <div>
-      <a class="name" href={itemHref(view.state, id)} aria-current={currentOf(view.state, id)}>
+      <Name view={view} id={id}>
         <Text of={type} />
-      </a>
+      </Name>
       {delivery && (
         <span class="sub">
           {" "}

@@ -1,10 +1,11 @@
 import { endpoints } from "../../../read/lists.js";
 import type { Counts } from "../../../read/queries.js";
-import { eventTypes } from "../../../delivery/event-types.js";
 import { href, type PageState } from "../../page-state.js";
 import { revision, type View } from "../../view.js";
-import { amount, shortUrl, stateLabels, stateShapes } from "../../words.js";
+import { amount, stateLabels, stateShapes } from "../../words.js";
+import { Select } from "../parts/action.js";
 import { Icon } from "../parts/elements.js";
+import { optionOf, typesOf } from "../setup/endpoints.js";
 
 /** The parameters that a GET form or a link keeps unchanged. */
 const Kept = ({ state, without }: { state: PageState; without: readonly string[] }) => (
@@ -17,9 +18,10 @@ const Kept = ({ state, without }: { state: PageState; without: readonly string[]
   </>
 );
 
-export const Filter = ({ view: { state, service } }: { view: View }) => {
-  const types = eventTypes(service.ledger).map(({ type }) => type);
-  const known = endpoints(service).toReversed();
+export const Filter = ({ view }: { view: View }) => {
+  const { state, service } = view;
+  const types = typesOf(view);
+  const places = endpoints(service).map(optionOf).toReversed();
   return (
     <form
       class="row"
@@ -27,7 +29,7 @@ export const Filter = ({ view: { state, service } }: { view: View }) => {
       aria-label="Filter the timeline"
       action="/"
       id="filter"
-      data-rev={revision([state, types, known.map(({ webhook_endpoint_id: id }) => id)])}
+      data-rev={revision([state, types, places.map(([id]) => id)])}
     >
       <Kept state={state} without={["q", "type", "endpoint_id", "before"]} />
       <input
@@ -39,20 +41,18 @@ export const Filter = ({ view: { state, service } }: { view: View }) => {
         placeholder="Text, id or code"
         data-key="/"
       />
-      <select name="type" aria-label="Event type">
-        <option value="">All types</option>
-        {types.map((type) => (
-          <option selected={type === state.type}>{type}</option>
-        ))}
-      </select>
-      <select name="endpoint_id" aria-label="Endpoint">
-        <option value="">All endpoints</option>
-        {known.map(({ webhook_endpoint_id: id, url }) => (
-          <option value={id} selected={id === state.endpoint_id}>
-            {shortUrl(url).slice(0, 60)}
-          </option>
-        ))}
-      </select>
+      <Select
+        name="type"
+        label="Event type"
+        options={[["", "All types"], ...types]}
+        selected={state.type}
+      />
+      <Select
+        name="endpoint_id"
+        label="Endpoint"
+        options={[["", "All endpoints"], ...places]}
+        selected={state.endpoint_id}
+      />
       <button>Filter</button>
     </form>
   );
