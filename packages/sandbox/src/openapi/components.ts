@@ -2,29 +2,37 @@ import { z } from "zod";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Converts zod schemas. Those that have an id become components, which others refer to. */
-export interface Components {
-  readonly schemas: Readonly<Record<string, JsonSchema>>;
-  /** @param io the side that is described: what a client writes (default), or what is read from it */
-  readonly schema: (schema: z.ZodType, io?: "input" | "output") => JsonSchema;
-}
+/** A parameter of an operation or a delivery: its description and assumption are its own, not its schema's. */
+export const parameter = (
+  name: string,
+  place: "header" | "query",
+  required: boolean,
+  { description, "x-assumption": assumption, ...schema }: JsonSchema,
+) => ({
+  name,
+  in: place,
+  required,
+  ...(description === undefined ? {} : { description }),
+  ...(assumption === undefined ? {} : { "x-assumption": assumption }),
+  schema,
+});
 
-export function createComponents(): Components {
+/** Converts zod schemas. Those that have an id become components, which others refer to. */
+export function createComponents() {
   const schemas: Record<string, JsonSchema> = {};
   return {
     schemas,
-    schema(schema, io = "input") {
-      const converted = z.toJSONSchema(schema, {
-        target: "draft-2020-12",
-        unrepresentable: "any",
-        io,
-      });
+    /** @param io the side that is described: what a client writes (default), or what is read from it */
+    schema(schema: z.ZodType, io: "input" | "output" = "input"): JsonSchema {
+      const converted = z.toJSONSchema(schema, { unrepresentable: "any", io });
       const { $schema: _dialect, $defs, ...rest } = inComponents(converted);
       Object.assign(schemas, $defs);
       return rest;
     },
   };
 }
+
+export type Components = ReturnType<typeof createComponents>;
 
 const inComponents = (schema: object) =>
   JSON.parse(

@@ -23,112 +23,57 @@ const shapes = {
   problem: z.object({ ...facts, ...problem }).meta(described),
 };
 
-interface Refusal {
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly text: string;
-  /** Absent if the interface document has this status and code. */
-  readonly assumption?: AssumptionId;
-  readonly headers?: readonly HeaderName[];
-}
+/** @param assumption absent if the interface document has this status and code */
+const refusal = (
+  status: number,
+  code: ErrorCode,
+  text: string,
+  assumption?: AssumptionId,
+  ...headers: readonly HeaderName[]
+) => ({ status, code, text, assumption, headers });
+
+type Refusal = ReturnType<typeof refusal>;
 
 /** The errors of an operation, in the order in which they are checked. */
 function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
   const depends = (id: AssumptionId) => operation.assumptions.includes(id);
-  yield {
-    status: 401,
-    code: "authentication_required",
-    text: "`Authorization: Bearer <API_KEY>` is missing.",
-    headers: ["WWW-Authenticate"],
-  };
-  yield {
-    status: 429,
-    code: "rate_limited",
-    text: "Rate limit exceeded: wait as long as `Retry-After` and the `X-RateLimit-*` headers state.",
-    headers: ["Retry-After"],
-  };
-  if (operation.idempotent) {
-    yield { status: 400, code: "missing_idempotency_key", text: "`Idempotency-Key` is missing." };
-  }
+  const unauthenticated = "`Authorization: Bearer <API_KEY>` is missing.";
+  yield refusal(401, "authentication_required", unauthenticated, undefined, "WWW-Authenticate");
+  const limited =
+    "Rate limit exceeded: wait as long as `Retry-After` and the `X-RateLimit-*` headers state.";
+  yield refusal(429, "rate_limited", limited, undefined, "Retry-After");
+  if (operation.idempotent)
+    yield refusal(400, "missing_idempotency_key", "`Idempotency-Key` is missing.");
   if (operation.request) {
-    yield {
-      status: 415,
-      code: "unsupported_media_type",
-      text: "The body is not `application/json`.",
-      assumption: "A-28",
-    };
-    yield {
-      status: 413,
-      code: "body_too_large",
-      text: `The body has more than ${ledger.get("limits")} bytes.`,
-      assumption: "A-24",
-    };
+    const text = `The body has more than ${ledger.get("limits")} bytes.`;
+    yield refusal(415, "unsupported_media_type", "The body is not `application/json`.", "A-28");
+    yield refusal(413, "body_too_large", text, "A-24");
   }
   // A parameter of A-27 is any text.
-  if (operation.request || (operation.query && !depends("A-27"))) {
-    yield {
-      status: 400,
-      code: "invalid_request",
-      text: "A required field is missing or invalid.",
-    };
-  }
+  if (operation.request || (operation.query && !depends("A-27")))
+    yield refusal(400, "invalid_request", "A required field is missing or invalid.");
   if (depends("A-13")) {
-    yield {
-      status: ledger.get("errors.messageClass"),
-      code: "invalid_request",
-      text: "`message_class` is not `transactional`.",
-      assumption: "A-13",
-    };
+    const status = ledger.get("errors.messageClass");
+    yield refusal(status, "invalid_request", "`message_class` is not `transactional`.", "A-13");
   }
-  if (depends("A-12")) {
-    yield { status: 404, code: "not_found", text: "There is no such id.", assumption: "A-12" };
-  }
+  if (depends("A-12")) yield refusal(404, "not_found", "There is no such id.", "A-12");
   if (depends("A-27") && ledger.get("event.identity") === "shared") {
-    yield {
-      status: 400,
-      code: "invalid_request",
-      text: "The event went to several endpoints: choose one with `webhook_endpoint_id`.",
-      assumption: "A-27",
-    };
+    const text = "The event went to several endpoints: choose one with `webhook_endpoint_id`.";
+    yield refusal(400, "invalid_request", text, "A-27");
   }
   if (depends("A-14")) {
-    yield {
-      status: ledger.get("idempotency"),
-      code: "idempotency_conflict",
-      text: "The idempotency key was used with another body.",
-      assumption: "A-14",
-    };
-    yield {
-      status: 409,
-      code: "idempotency_in_progress",
-      text: "The first request with this idempotency key is still running.",
-      assumption: "A-14",
-      headers: ["Retry-After"],
-    };
-    yield {
-      status: 503,
-      code: "too_many_pending",
-      text: "Too many deliveries are waiting in the sandbox.",
-      assumption: "A-28",
-      headers: ["Retry-After"],
-    };
+    const reused = "The idempotency key was used with another body.";
+    yield refusal(ledger.get("idempotency"), "idempotency_conflict", reused, "A-14");
+    const running = "The first request with this idempotency key is still running.";
+    yield refusal(409, "idempotency_in_progress", running, "A-14", "Retry-After");
+    const full = "Too many deliveries are waiting in the sandbox.";
+    yield refusal(503, "too_many_pending", full, "A-28", "Retry-After");
   }
   if (depends("A-17")) {
-    yield {
-      status: 409,
-      code: "conflict",
-      text: "The delivery must not be redelivered now, or its endpoint is archived.",
-      assumption: "A-17",
-    };
+    const text = "The delivery must not be redelivered now, or its endpoint is archived.";
+    yield refusal(409, "conflict", text, "A-17");
   }
-  if (depends("A-19")) {
-    yield {
-      status: 409,
-      code: "conflict",
-      text: "The endpoint is archived.",
-      assumption: "A-28",
-    };
-  }
+  if (depends("A-19")) yield refusal(409, "conflict", "The endpoint is archived.", "A-28");
 }
 
 /** The error responses of an operation, by status. */
@@ -160,13 +105,16 @@ export function errorResponses(
   const responses = [...new Set(all.map(({ status }) => status))].map((status) => {
     const found = all.filter((item) => item.status === status);
     const isDocumented = found.some(({ assumption }) => assumption === undefined);
-    const text = found.map((item) => `\`${item.code}\`${marked(item.assumption)}: ${item.text}`);
+    const lines = found.map(
+      ({ code, text, assumption }) =>
+        `\`${code}\`${assumption === undefined ? "" : ` (${assumption})`}: ${text}`,
+    );
     const codes = [...new Set(found.map(({ code }) => code))];
-    const more = found.flatMap((item) => item.headers ?? []);
+    const more = found.flatMap(({ headers }) => headers);
     return [
       status,
       {
-        ...response(status, text.join("\n\n"), codes, [...new Set(more)]),
+        ...response(status, lines.join("\n\n"), codes, [...new Set(more)]),
         ...(isDocumented ? {} : { "x-assumption": found[0]?.assumption }),
       },
     ];
@@ -184,6 +132,3 @@ export function errorResponses(
     },
   };
 }
-
-const marked = (assumption: AssumptionId | undefined) =>
-  assumption === undefined ? "" : ` (${assumption})`;

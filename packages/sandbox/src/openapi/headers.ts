@@ -1,5 +1,10 @@
-import type { RateLimitRule } from "../assumptions/table.js";
 import type { Ledger } from "../assumptions/ledger.js";
+
+const ofRateLimit = (description: string) => ({
+  description,
+  schema: { type: "string", pattern: String.raw`^\d+$` },
+  "x-assumption": "A-16",
+});
 
 /** Headers of responses, by their names. */
 export const headers = {
@@ -17,32 +22,16 @@ export const headers = {
     schema: { type: "string", const: "Bearer" },
     "x-assumption": "A-11",
   },
-  "X-RateLimit-Limit": {
-    description: "The requests that a window allows.",
-    schema: { type: "string", pattern: String.raw`^\d+$` },
-    "x-assumption": "A-16",
-  },
-  "X-RateLimit-Remaining": {
-    description: "The requests that are left in this window.",
-    schema: { type: "string", pattern: String.raw`^\d+$` },
-    "x-assumption": "A-16",
-  },
-  "X-RateLimit-Reset": {
-    description: "The end of the window: epoch seconds, or seconds from now under A-16 `delta`.",
-    schema: { type: "string", pattern: String.raw`^\d+$` },
-    "x-assumption": "A-16",
-  },
+  "X-RateLimit-Limit": ofRateLimit("The requests that a window allows."),
+  "X-RateLimit-Remaining": ofRateLimit("The requests that are left in this window."),
+  "X-RateLimit-Reset": ofRateLimit(
+    "The end of the window: epoch seconds, or seconds from now under A-16 `delta`.",
+  ),
 } as const;
 
 export type HeaderName = keyof typeof headers;
 
-const ofRateLimit = [
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-] as const satisfies readonly HeaderName[];
-
-const isLimited = (rule: RateLimitRule | "off") => rule !== "off";
+const names = Object.keys(headers) as readonly HeaderName[];
 
 /** The headers of a response: those that all have, and `more`. */
 export function headersOf(
@@ -50,7 +39,8 @@ export function headersOf(
   ledger: Ledger,
   more: readonly HeaderName[] = [],
 ): object {
-  const limit = status === 429 || isLimited(ledger.get("rateLimit")) ? ofRateLimit : [];
-  const names: readonly HeaderName[] = ["X-Request-Id", ...limit, ...more];
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  const isLimited = status === 429 || ledger.get("rateLimit") !== "off";
+  const limit = isLimited ? names.filter((name) => name.startsWith("X-RateLimit-")) : [];
+  const all = ["X-Request-Id", ...limit, ...more];
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

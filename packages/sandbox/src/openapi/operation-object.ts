@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Operation } from "../service/operation.js";
 import { idempotencyKey } from "../service/schemas.js";
 import type { Ledger } from "../assumptions/ledger.js";
-import type { Components, JsonSchema } from "./components.js";
+import { parameter, type Components, type JsonSchema } from "./components.js";
 import { errorResponses } from "./error-responses.js";
 import { headersOf } from "./headers.js";
 
@@ -63,15 +63,8 @@ const idempotencyParameter = (components: Components) => ({
 
 /** One parameter for each property of a query. */
 function queryParameters({ properties = {}, required = [] }: JsonSchema): readonly object[] {
-  return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(
-    ([name, { description, "x-assumption": assumption, ...schema }]) => ({
-      name,
-      in: "query",
-      required: (required as readonly string[]).includes(name),
-      ...(description === undefined ? {} : { description }),
-      ...(assumption === undefined ? {} : { "x-assumption": assumption }),
-      schema,
-    }),
+  return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([name, schema]) =>
+    parameter(name, "query", (required as readonly string[]).includes(name), schema),
   );
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { eventTypes } from "../delivery/event-types.js";
 import { acceptedSend, domain, timestamp } from "../service/schemas.js";
 import type { Ledger } from "../assumptions/ledger.js";
-import type { Components } from "./components.js";
+import { parameter, type Components } from "./components.js";
 
 const identifier = z.string().min(1);
 
@@ -63,17 +63,9 @@ export function webhookObjects(
   const shape = ledger.list().find(({ id }) => id === "A-07")?.value ?? "";
   const { only200, timeoutMs } = ledger.get("delivery.success");
   const delays = ledger.get("delivery.retry").map(seconds).join(", ");
-  const parameters = Object.entries(deliveryHeaders).map(([name, header]) => {
-    const { description, "x-assumption": assumption, ...schema } = components.schema(header);
-    return {
-      name,
-      in: "header",
-      required: true,
-      description,
-      ...(assumption === undefined ? {} : { "x-assumption": assumption }),
-      schema,
-    };
-  });
+  const parameters = Object.entries(deliveryHeaders).map(([name, header]) =>
+    parameter(name, "header", true, components.schema(header)),
+  );
   const webhook = (type: string, description: string) => ({
     post: {
       operationId: `on ${type}`.replaceAll(/[ ._-]+(\w)/g, (_all, letter: string) =>

@@ -17,6 +17,13 @@ export type FindingCode =
   | "call_rejected"
   | "wrong_base_url";
 
+/** @param body replace each `…` in it */
+export const remedy = (text: string, route: string, body?: object): Finding["remedy"] => ({
+  text,
+  route,
+  ...(body && { body }),
+});
+
 /** A reason why nothing arrived, or why it was refused. */
 export interface Finding {
   readonly code: FindingCode;
@@ -24,6 +31,6 @@ export interface Finding {
   readonly text: string;
   /** The item that shows it. */
   readonly item?: string;
-  /** The fix, and the control route that applies it. Replace each `…` in its body. */
+  /** The fix, and the control route that applies it. */
   readonly remedy: { readonly text: string; readonly route: string; readonly body?: object };
 }

@@ -4,9 +4,9 @@ import { iso } from "../../lib/iso.js";
 import type { World } from "../../world.js";
 import type { DeliveryRecord, EventRecord } from "../../state/records.js";
 import type { Table } from "../../state/table.js";
-import type { Finding, FindingCode } from "./finding.js";
+import { remedy, type Finding, type FindingCode } from "./finding.js";
 import { receivers } from "./receivers.js";
-import { faultText, maybe } from "../shapes.js";
+import { faultText } from "../shapes.js";
 
 /** A `POST` to a path that does not exist, such as `/emails`. */
 export interface Stray {
@@ -58,10 +58,7 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
   const calls = newest(state.calls).filter(({ path }) => path.startsWith("/v1/"));
   const last = calls.find(({ method }) => method === "POST");
   const [read] = calls;
-  const check = {
-    text: "Give your client the base URL without a path.",
-    route: "GET /_sandbox/overview",
-  };
+  const check = remedy("Give your client the base URL without a path.", "GET /_sandbox/overview");
   if (stray && stray.at >= (last?.at ?? 0)) {
     const text = `${stray.method} ${stray.path} came in. The interface's paths begin with /v1/.`;
     yield { code: "wrong_base_url", severity: "error", text, remedy: check };
@@ -76,7 +73,7 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
       severity: "error",
       text: `The last request, POST ${last.path.slice(0, 200)}, was refused with ${last.status} ${last.code ?? ""}. It had no effect.`,
       item: last.id,
-      remedy: { text: "Read the response.", route: `GET /_sandbox/calls/${last.id}` },
+      remedy: remedy("Read the response.", `GET /_sandbox/calls/${last.id}`),
     };
   }
 }
@@ -107,11 +104,8 @@ function severityOf({ state }: World, { callId, sendId }: EventRecord, code: Fin
   return isUnwanted ? ("info" as const) : ("error" as const);
 }
 
-const register = (text: string, type: string) => ({
-  text,
-  route: "POST /_sandbox/endpoints",
-  body: { url: "…", event_types: [type] },
-});
+const register = (text: string, type: string) =>
+  remedy(text, "POST /_sandbox/endpoints", { url: "…", event_types: [type] });
 
 function unsent(
   { state, ledger }: World,
@@ -119,17 +113,13 @@ function unsent(
 ): Omit<Finding, "severity"> | undefined {
   if (notSent === "not_emitted") {
     // The occasion stands for the type that it does not have.
-    return ledger.get("event.emits")[type as Occasion] === undefined
-      ? {
-          code: "not_emitted",
-          text: `No event is raised for ${type} (A-04).`,
-          remedy: {
-            text: "Choose A-04=named.",
-            route: "POST /_sandbox/assumptions/A-04",
-            body: { value: "named" },
-          },
-        }
-      : undefined;
+    if (ledger.get("event.emits")[type as Occasion] !== undefined) return undefined;
+    const named = { value: "named" };
+    return {
+      code: "not_emitted",
+      text: `No event is raised for ${type} (A-04).`,
+      remedy: remedy("Choose A-04=named.", "POST /_sandbox/assumptions/A-04", named),
+    };
   }
   const endpoints = Array.from(state.endpoints.all()).filter((one) => one.account === account);
   const subscribed = endpoints.filter(({ eventTypes }) => eventTypes.includes(type));
@@ -138,12 +128,9 @@ function unsent(
     return { code: "no_endpoint", text, remedy: register("Register an endpoint.", type) };
   }
   if (subscribed.length === 0) {
-    const remedy = register(
-      "Register a second endpoint: the types of an endpoint cannot be changed.",
-      type,
-    );
+    const advice = "Register a second endpoint: the types of an endpoint cannot be changed.";
     const text = `${type} was raised, and no endpoint subscribes to it.`;
-    return { code: "type_not_subscribed", text, remedy };
+    return { code: "type_not_subscribed", text, remedy: register(advice, type) };
   }
   if (subscribed.every(({ status }) => status === "archived")) {
     const text = `${type} was raised, and all endpoints that subscribe to it are archived.`;
@@ -164,10 +151,10 @@ function* relay({ state }: World): Iterable<Finding> {
       severity: "warning",
       text: `The newest email was not passed on: ${cause}.`,
       item: id,
-      remedy: {
-        text: "Start the server that --smtp names, and send another email.",
-        route: "POST /_sandbox/test-email",
-      },
+      remedy: remedy(
+        "Start the server that --smtp names, and send another email.",
+        "POST /_sandbox/test-email",
+      ),
     };
     return;
   }
@@ -184,7 +171,7 @@ function* faults({ state }: World): Iterable<Finding> {
       severity: "warning",
       text: `A fault applies to the next ${left === 1 ? "use" : `${left} uses`} of ${fault.target}: ${faultText(fault)}.`,
       item: fault.id,
-      remedy: { text: "Cancel it.", route: `POST /_sandbox/faults/${fault.id}/cancel` },
+      remedy: remedy("Cancel it.", `POST /_sandbox/faults/${fault.id}/cancel`),
     };
   }
 }
@@ -202,17 +189,13 @@ function* waiting({ state, clock }: World): Iterable<Finding> {
   if (!first) return;
   const what = count === 1 ? "1 delivery waits" : `${count} deliveries wait`;
   const at = iso(first.nextAttemptAt ?? 0);
-  const next = {
-    text: "Move the clock to the next attempt.",
-    route: "POST /_sandbox/clock",
-    body: { to: "next" },
+  const isStill = clock.mode === "manual";
+  const still = isStill ? ", and the clock stands still until you move it" : "";
+  yield {
+    code: isStill ? "clock_stands_still" : "waiting",
+    severity: isStill ? "warning" : "info",
+    text: `${what}${still}. The next attempt is due at ${at}.`,
+    item: first.id,
+    remedy: remedy("Move the clock to the next attempt.", "POST /_sandbox/clock", { to: "next" }),
   };
-  const item = maybe("item", first.id);
-  if (clock.mode === "manual") {
-    const text = `${what}, and the clock stands still until you move it. The next attempt is due at ${at}.`;
-    yield { code: "clock_stands_still", severity: "warning", text, ...item, remedy: next };
-  } else {
-    const text = `${what}. The next attempt is due at ${at}.`;
-    yield { code: "waiting", severity: "info", text, ...item, remedy: next };
-  }
 }

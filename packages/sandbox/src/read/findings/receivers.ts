@@ -2,7 +2,7 @@ import { iso } from "../../lib/iso.js";
 import type { World } from "../../world.js";
 import type { AttemptRecord, DeliveryRecord, EndpointRecord } from "../../state/records.js";
 import { isGenuine } from "../../state/tally.js";
-import type { Finding } from "./finding.js";
+import { remedy, type Finding } from "./finding.js";
 import { receiverCode } from "../shapes.js";
 
 /** A slower response comes near the usual time limits of senders. */
@@ -57,43 +57,42 @@ function failure(
   const path = `/_sandbox/deliveries/${delivery.id}`;
   const text = `No response came from the receiver at ${url}. ${error.text}`;
   switch (error.kind) {
-    case "url_refused": {
-      const remedy = {
-        text: "Register another URL, or choose another A-21.",
-        route: "POST /_sandbox/endpoints",
-        body: { url: "…", event_types: endpoint.eventTypes },
+    case "url_refused":
+      return {
+        code: "url_refused",
+        severity,
+        text: `Nothing is sent to ${url}. ${error.text}`,
+        remedy: remedy(
+          "Register another URL, or choose another A-21.",
+          "POST /_sandbox/endpoints",
+          { url: "…", event_types: endpoint.eventTypes },
+        ),
       };
-      const refused = `Nothing is sent to ${url}. ${error.text}`;
-      return { code: "url_refused", severity, text: refused, remedy };
-    }
     case "refused": {
       const action = delivery.state === "pending" ? "run-now" : "redeliver";
-      const remedy = {
-        text: "Start the receiver, and try again.",
-        route: `POST ${path}/${action}`,
-      };
-      return { code: "receiver_refused_connection", severity, text, remedy };
+      const start = remedy("Start the receiver, and try again.", `POST ${path}/${action}`);
+      return { code: "receiver_refused_connection", severity, text, remedy: start };
     }
     case "timeout":
       return slow(severity, text);
     default: {
-      const remedy = {
-        text: "Correct the cause: the attempt has its details.",
-        route: `GET ${path}/attempts/${attempt.n}`,
-      };
-      return { code: "receiver_fails", severity, text, remedy };
+      const route = `GET ${path}/attempts/${attempt.n}`;
+      const read = remedy("Correct the cause: the attempt has its details.", route);
+      return { code: "receiver_fails", severity, text, remedy: read };
     }
   }
 }
 
-function slow(severity: "error" | "warning", text: string): Finding {
-  const remedy = {
-    text: "Respond before the work is done, or choose a longer timeout (A-10).",
-    route: "POST /_sandbox/assumptions/A-10",
-    body: { value: "timeout:60s" },
-  };
-  return { code: "receiver_slow", severity, text, remedy };
-}
+const slow = (severity: "error" | "warning", text: string): Finding => ({
+  code: "receiver_slow",
+  severity,
+  text,
+  remedy: remedy(
+    "Respond before the work is done, or choose a longer timeout (A-10).",
+    "POST /_sandbox/assumptions/A-10",
+    { value: "timeout:60s" },
+  ),
+});
 
 function refusal(
   world: World,
@@ -105,25 +104,25 @@ function refusal(
   const code = receiverCode(attempt);
   const text = `The receiver at ${url} responded with ${status}${code === undefined ? "" : ` ${code}`}.`;
   const route = `/_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`;
-  const read = { text: "Read its response.", route: `GET ${route}` };
+  const read = remedy("Read its response.", `GET ${route}`);
   if (status === 401) {
-    const remedy = {
-      text: "Explain the signature that your code computes.",
-      route: `POST ${route}/explain`,
-      body: { value: "sha256=…" },
+    return {
+      code: "receiver_responds_4xx",
+      severity,
+      text: `${text}${rotation(world, endpoint)}`,
+      remedy: remedy("Explain the signature that your code computes.", `POST ${route}/explain`, {
+        value: "sha256=…",
+      }),
     };
-    const noted = `${text}${rotation(world, endpoint)}`;
-    return { code: "receiver_responds_4xx", severity, text: noted, remedy };
   }
   if (status >= 500) return { code: "receiver_responds_5xx", severity, text, remedy: read };
   if (status >= 400) return { code: "receiver_responds_4xx", severity, text, remedy: read };
   if (status >= 300) {
-    const remedy = {
-      text: "Register the URL that its Location header names, or respond without a redirect.",
-      route: `GET ${route}`,
-    };
     const followed = `${text} Redirects are not followed (A-10).`;
-    return { code: "receiver_redirects", severity, text: followed, remedy };
+    const register =
+      "Register the URL that its Location header names, or respond without a redirect.";
+    const fix = { ...read, text: register };
+    return { code: "receiver_redirects", severity, text: followed, remedy: fix };
   }
   const counted = `${text} Only 200 is a success (A-10).`;
   return { code: "receiver_fails", severity, text: counted, remedy: read };
