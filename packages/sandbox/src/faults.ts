@@ -1,27 +1,7 @@
 import { invalid, notFound } from "./errors.js";
 import type { Ids } from "./lib/ids.js";
-import type { FaultKind, FaultRecord } from "./state/records.js";
+import type { FaultRecord } from "./state/records.js";
 import type { State } from "./state/state.js";
-
-export const faultKinds: readonly FaultKind[] = [
-  "status",
-  "response_lost",
-  "refused",
-  "timeout",
-  "reset",
-  "slow",
-  "duplicate",
-];
-
-/** Failures that the developer has ordered, for an endpoint (`we_…`) or a route (`POST /v1/emails`). */
-export interface Faults {
-  readonly add: (
-    fault: Omit<FaultRecord, "id" | "slots" | "cancelled"> & { readonly times: number },
-  ) => FaultRecord;
-  readonly cancel: (id: string) => FaultRecord;
-  /** Uses the oldest fault that is left for `target`; `usedBy` is the call or delivery that it hits. */
-  readonly take: (target: string, usedBy: string) => FaultRecord | undefined;
-}
 
 /** The status of a fault of kind `status`. */
 export const faultStatus = ({ status = 500 }: FaultRecord): number => status;
@@ -32,9 +12,13 @@ export const faultDelayMs = ({ delayMs = 1_000 }: FaultRecord): number => delayM
 export const slotsLeft = ({ slots, cancelled }: FaultRecord): number =>
   cancelled ? 0 : slots.filter(({ usedBy }) => usedBy === undefined).length;
 
-export function createFaults(state: State, ids: Ids): Faults {
+/** Failures that the developer has ordered, for an endpoint (`we_…`) or a route (`POST /v1/emails`). */
+export function createFaults(state: State, ids: Ids) {
   return {
-    add({ times, ...fault }) {
+    add({
+      times,
+      ...fault
+    }: Omit<FaultRecord, "id" | "slots" | "cancelled"> & { readonly times: number }): FaultRecord {
       if (fault.target.startsWith("we_")) {
         if (!state.endpoints.get(fault.target))
           throw notFound("target", `There is no endpoint ${fault.target}.`);
@@ -50,13 +34,14 @@ export function createFaults(state: State, ids: Ids): Faults {
         slots: Array.from({ length: times }, () => ({})),
       });
     },
-    cancel(id) {
+    cancel(id: string): FaultRecord {
       const fault = state.faults.get(id);
       if (!fault) throw notFound("id", `There is no fault ${id}.`);
       fault.cancelled = true;
       return state.faults.put(fault);
     },
-    take(target, usedBy) {
+    /** Uses the oldest fault that is left for `target`; `usedBy` is the call or delivery that it hits. */
+    take(target: string, usedBy: string): FaultRecord | undefined {
       for (const fault of state.faults.all()) {
         const slot =
           fault.target === target && !fault.cancelled
@@ -70,3 +55,5 @@ export function createFaults(state: State, ids: Ids): Faults {
     },
   };
 }
+
+export type Faults = ReturnType<typeof createFaults>;

@@ -52,20 +52,7 @@ export interface SandboxOptions {
 }
 
 /** The options with their defaults. */
-export interface ResolvedOptions {
-  readonly allowHosts: readonly string[];
-  readonly lookup: Lookup;
-  readonly log: (line: string) => void;
-  /** Undefined if nothing was chosen: a restart then continues in the mode of the data file. */
-  readonly clock: ClockOptions | undefined;
-  readonly data: string | undefined;
-  readonly seed: number | undefined;
-  readonly smtp: SmtpServer | undefined;
-  readonly limits: { readonly maxDeliveries: number; readonly maxBytes: number };
-  /** With the chosen assumptions. */
-  readonly ledger: Ledger;
-  readonly assumptions: Readonly<Record<string, unknown>>;
-}
+export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
 export interface SmtpServer {
   readonly host: string;
@@ -88,7 +75,7 @@ const names: readonly (keyof SandboxOptions)[] = [
 const clockModes: ReadonlySet<unknown> = new Set(["real", "manual", "accelerated"]);
 
 /** @throws ReceiverConfigError `invalid_option`, `unknown_option` */
-export function resolveOptions(options: SandboxOptions): ResolvedOptions {
+export function resolveOptions(options: SandboxOptions) {
   assertOptions(options, names);
   const {
     data,
@@ -117,6 +104,7 @@ export function resolveOptions(options: SandboxOptions): ResolvedOptions {
     assertValid(isNumber, name, `\`${name}\` must be a whole number of ${min} or more.`);
   }
   return {
+    /** Undefined if nothing was chosen: a restart then continues in the mode of the data file. */
     clock: clockFrom(options.clock),
     data,
     seed,
@@ -125,8 +113,9 @@ export function resolveOptions(options: SandboxOptions): ResolvedOptions {
     limits: { maxDeliveries, maxBytes },
     lookup,
     log,
+    /** With the chosen assumptions. */
     ledger: ledgerWith(assumptions),
-    assumptions,
+    assumptions: assumptions as Readonly<Record<string, unknown>>,
   };
 }
 

@@ -81,6 +81,6 @@ export function createClock(options: ClockOptions = {}): Scheduler {
       time.restore(state, newest);
       runner.arm();
     },
-    close: runner.close,
+    close: () => runner.close(),
   };
 }

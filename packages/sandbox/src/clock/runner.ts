@@ -16,19 +16,6 @@ const batch = 25;
 /** Milliseconds after which a turn starts nothing more: one event may go to a hundred endpoints. */
 const longestTurn = 5;
 
-export interface Runner {
-  /** The entry that is due next. */
-  readonly next: () => Entry | undefined;
-  readonly add: (entry: Entry) => () => void;
-  readonly remove: (isRemoved: (entry: Entry) => boolean) => void;
-  /** Starts what is due, or waits for the next entry. Call it whenever time or its rate has changed. */
-  readonly arm: () => void;
-  /** Resolves when nothing is due or running, or when nothing has ended for `patienceMs`. */
-  readonly waitUntilQuiet: () => Promise<void>;
-  readonly isClosed: () => boolean;
-  readonly close: () => void;
-}
-
 /**
  * Runs entries when they are due. It is in one of four states:
  *
@@ -44,7 +31,7 @@ export interface Runner {
  *
  * Firing happens in the last two states as well: they concern only what a moved clock waits for.
  */
-export function createRunner(time: Time, patienceMs = 1_000): Runner {
+export function createRunner(time: Time, patienceMs = 1_000) {
   const heap = createHeap<Entry>((a, b) => a.time - b.time);
   let timer: NodeJS.Timeout | undefined;
   let turn: NodeJS.Immediate | undefined;
@@ -56,6 +43,7 @@ export function createRunner(time: Time, patienceMs = 1_000): Runner {
 
   const isDue = () => (heap.peek()?.time ?? Infinity) <= time.now();
 
+  /** Starts what is due, or waits for the next entry. Call it whenever time or its rate has changed. */
   const arm = () => {
     clearTimeout(timer);
     const next = heap.peek()?.time;
@@ -93,6 +81,7 @@ export function createRunner(time: Time, patienceMs = 1_000): Runner {
     work().then(end, end);
   };
 
+  /** Resolves when nothing is due or running, or when nothing has ended for `patienceMs`. */
   const waitUntilQuiet = () =>
     new Promise<void>((resolve) => {
       let patience: NodeJS.Timeout | undefined;
@@ -115,6 +104,7 @@ export function createRunner(time: Time, patienceMs = 1_000): Runner {
     });
 
   return {
+    /** Returns the entry that is due next. */
     next: heap.peek,
     add: heap.push,
     remove: heap.removeAll,

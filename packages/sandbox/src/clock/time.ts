@@ -5,20 +5,6 @@ import { realNow, realOrigin } from "../lib/timers.js";
 /** Real time that is never set back. */
 export const wall = () => realOrigin + realNow();
 
-export interface Time {
-  readonly mode: ClockMode;
-  /** Its speed: 1 in real time, 0 if it stands still. */
-  readonly rate: number;
-  /** Epoch milliseconds, with a fraction. */
-  readonly exact: () => number;
-  readonly now: () => number;
-  readonly offsetMs: () => number;
-  readonly setMode: (mode: ClockMode, speed?: number) => void;
-  readonly moveBy: (ms: number) => void;
-  readonly catchUp: () => void;
-  readonly restore: (state: ClockState, newest: number) => void;
-}
-
 function rateOf(mode: ClockMode, speed = 60): number {
   const rates = { real: 1, manual: 0, accelerated: speed };
   if (!Object.hasOwn(rates, mode) || !(speed > 0 && speed < 1e6))
@@ -29,11 +15,12 @@ function rateOf(mode: ClockMode, speed = 60): number {
 }
 
 /** The time of a clock: `base` plus the real time since `wallBase`, times `rate`. It never goes back. */
-export function createTime({ mode = "real", speed, start }: ClockOptions): Time {
+export function createTime({ mode = "real", speed, start }: ClockOptions) {
   let rate = rateOf(mode, speed);
   let wallBase = wall();
   let base = start ?? (mode === "manual" ? Math.floor(wallBase) : wallBase);
 
+  /** Epoch milliseconds, with a fraction. */
   const exact = () => Math.min(base + (wall() - wallBase) * rate, lastTime);
   const now = () => Math.floor(exact());
 
@@ -49,6 +36,7 @@ export function createTime({ mode = "real", speed, start }: ClockOptions): Time 
     get mode() {
       return mode;
     },
+    /** Its speed: 1 in real time, 0 if it stands still. */
     get rate() {
       return rate;
     },
@@ -56,13 +44,13 @@ export function createTime({ mode = "real", speed, start }: ClockOptions): Time 
     now,
     offsetMs: () => (mode === "real" ? Math.round(base - wallBase) : 0),
     setMode,
-    moveBy(ms) {
+    moveBy(ms: number) {
       base += ms;
     },
     catchUp() {
       if (mode === "real") base = Math.max(base, wallBase);
     },
-    restore(state, newest) {
+    restore(state: ClockState, newest: number) {
       setMode(state.mode, state.speed);
       base = state.now;
       // The machine's clock may have been set back. A killed process did not save its time.
@@ -71,3 +59,5 @@ export function createTime({ mode = "real", speed, start }: ClockOptions): Time 
     },
   };
 }
+
+export type Time = ReturnType<typeof createTime>;

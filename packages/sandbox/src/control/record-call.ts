@@ -1,26 +1,8 @@
-import { keptRequest } from "../http/kept-request.js";
 import { ApiError } from "../errors.js";
 import type { Service } from "../service/service.js";
-import type { AccountId, CallRecord } from "../state/records.js";
+import type { CallRecord } from "../state/records.js";
 import { whole } from "../read/body.js";
 import { realNow } from "../lib/timers.js";
-
-/** A call of the timeline that nobody made through the interface. */
-export const newCall = (
-  { ids, clock, ledger }: Service,
-  request: Pick<Request, "method" | "url" | "headers">,
-  account: AccountId,
-  body?: Uint8Array,
-): CallRecord => ({
-  id: ids.next("call"),
-  account,
-  at: clock.now(),
-  ...keptRequest(request, ledger.get("auth")),
-  ...(body === undefined ? {} : { body: whole(body) }),
-  status: 0,
-  ms: 0,
-  events: [],
-});
 
 /** Runs an action that raises events as a call of the timeline, below which they appear. */
 export function recorded<Result>(

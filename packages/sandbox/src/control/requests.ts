@@ -1,28 +1,14 @@
 import { z } from "zod";
-import { faultKinds } from "../faults.js";
-import type { Tamper } from "../state/records.js";
+import { faultKinds, tampers } from "../state/records.js";
 
 /* The bodies of the control routes. A member that does not exist is refused: it is a typing error. */
 
-const whole = (first: number, last: number) =>
-  z
-    .int(`must be a whole number from ${first} to ${last}`)
-    .min(first, between(first, last))
-    .max(last, between(first, last));
-
-const between = (first: number, last: number) => `must be a whole number from ${first} to ${last}`;
+const whole = (first: number, last: number) => {
+  const message = `must be a whole number from ${first} to ${last}`;
+  return z.int(message).min(first, message).max(last, message);
+};
 
 const tenYears = 10 * 365 * 86_400_000;
-
-const tampers = [
-  "wrong_secret",
-  "previous_secret",
-  "flipped_byte",
-  "no_prefix",
-  "missing",
-  "duplicate_header",
-  "reserialised",
-] as const satisfies readonly Tamper[];
 
 export const explainRequest = z.strictObject({ value: z.string().max(10_000) });
 

@@ -1,6 +1,8 @@
 import { Hono, type Context } from "hono";
+import { newCall } from "../http/kept-request.js";
 import { assertJson, parseJson, readBody } from "../http/read-body.js";
 import { validate } from "../http/validate.js";
+import { whole } from "../read/body.js";
 import * as lists from "../read/lists.js";
 import * as queries from "../read/queries.js";
 import { timelineQuery } from "../read/search.js";
@@ -8,7 +10,6 @@ import * as shapes from "../read/shapes.js";
 import { wholeList } from "../service/pages.js";
 import type { Service } from "../service/service.js";
 import { actionNames, actions, type Perform } from "./actions.js";
-import { newCall } from "./record-call.js";
 import type { Stream } from "./stream.js";
 
 export interface RouteContext {
@@ -91,7 +92,7 @@ export function controlRoutes(context: RouteContext): Hono {
       const { status, result } = await perform(name, {
         params: c.req.param(),
         given: schema && jsonOf(request, bytes),
-        call: (account) => newCall(service, request, account, bytes),
+        call: (account) => ({ ...newCall(service, request, account), body: whole(bytes) }),
       });
       return result === undefined
         ? new Response(null, { status })

@@ -24,29 +24,16 @@ import { deliveryHeaders, signature, signingSecret } from "./signing.js";
 import { tampered } from "./tamper.js";
 
 /** Makes single attempts: signs, sends within the time limit, and records. It knows no schedule. */
-export interface Attempts {
-  /** Makes one attempt and records it; undefined if the sandbox was closed or reset meanwhile. Never rejects. */
-  readonly make: (
-    delivery: DeliveryRecord,
-    trigger: Trigger,
-    tamper: Tamper | undefined,
-  ) => Promise<AttemptRecord | undefined>;
-  /** Whether the sandbox was closed, or reset since the delivery was created. */
-  readonly isGone: (delivery: DeliveryRecord) => boolean;
-  /** Ends all attempts that are running. */
-  readonly stop: () => void;
-  /** Ends all attempts that are running; they count as not made. */
-  readonly close: () => void;
-}
-
-export function createAttempts(world: World, transport: Transport): Attempts {
+export function createAttempts(world: World, transport: Transport) {
   const { state, ledger, clock, faults } = world;
   let isClosed = false;
   let stopping = new AbortController();
 
+  /** Whether the sandbox was closed, or reset since the delivery was created. */
   const isGone = (delivery: DeliveryRecord) =>
     isClosed || state.deliveries.get(delivery.id) !== delivery;
 
+  /** Makes one attempt and records it; undefined if the sandbox was closed or reset meanwhile. Never rejects. */
   const make = async (
     delivery: DeliveryRecord,
     trigger: Trigger,
@@ -135,6 +122,7 @@ export function createAttempts(world: World, transport: Transport): Attempts {
     }
   };
 
+  /** Ends all attempts that are running. */
   const stop = () => {
     stopping.abort();
     stopping = new AbortController();
@@ -144,6 +132,7 @@ export function createAttempts(world: World, transport: Transport): Attempts {
     make,
     isGone,
     stop,
+    /** Ends all attempts that are running; they count as not made. */
     close() {
       isClosed = true;
       stop();

@@ -2,26 +2,14 @@ import { lastTime } from "../lib/iso.js";
 import type { DeliveryRecord, Trigger } from "../state/records.js";
 import type { World } from "../world.js";
 
-/** Determines the next attempt of each delivery, or its end. */
-export interface Schedule {
-  /** Lets the clock make the attempt that the delivery waits for, and no other. */
-  readonly arm: (delivery: DeliveryRecord) => void;
-  /** Makes the next attempt due at `at`. */
-  readonly set: (delivery: DeliveryRecord, at: number, trigger: Trigger) => void;
-  /** Ends the delivery, by default with the result of its last attempt. */
-  readonly finish: (delivery: DeliveryRecord, result?: "succeeded" | "failed") => void;
-  /** Continues the schedule that a redelivery has interrupted, if there is one. */
-  readonly afterRedelivery: (delivery: DeliveryRecord) => void;
-  readonly clear: () => void;
-}
-
-/** @param attempt makes the attempt that is due */
+/** Determines the next attempt of each delivery, or its end. @param attempt makes the attempt that is due */
 export function createSchedule(
   { state, clock }: World,
   attempt: (delivery: DeliveryRecord) => Promise<void>,
-): Schedule {
+) {
   const scheduled = new Map<string, () => void>();
 
+  /** Lets the clock make the attempt that the delivery waits for, and no other. */
   const arm = (delivery: DeliveryRecord) => {
     const { id, nextAttemptAt } = delivery;
     scheduled.get(id)?.();
@@ -34,6 +22,7 @@ export function createSchedule(
     scheduled.set(id, cancel);
   };
 
+  /** Makes the next attempt due at `at`. */
   const set = (delivery: DeliveryRecord, at: number, trigger: Trigger) => {
     delivery.state = "pending";
     delivery.nextAttemptAt = Math.min(at, lastTime);
@@ -42,6 +31,7 @@ export function createSchedule(
     arm(delivery);
   };
 
+  /** Ends the delivery, by default with the result of its last attempt. */
   const finish = (delivery: DeliveryRecord, result = lastResult(delivery)) => {
     delivery.state = result;
     delivery.nextAttemptAt = undefined;
@@ -50,6 +40,7 @@ export function createSchedule(
     arm(delivery);
   };
 
+  /** Continues the schedule that a redelivery has interrupted, if there is one. */
   const afterRedelivery = (delivery: DeliveryRecord) => {
     const { resumeAt } = delivery;
     delivery.resumeAt = undefined;

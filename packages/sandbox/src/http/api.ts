@@ -10,7 +10,7 @@ import type { CallRecord, Captured, FaultRecord, IdempotencyRecord } from "../st
 import type { Retention } from "../state/retention.js";
 import { authenticate, type Identity } from "./authenticate.js";
 import { errorBody } from "./error-response.js";
-import { keptRequest } from "./kept-request.js";
+import { newCall } from "./kept-request.js";
 import { assertJson, parseJson, readBody } from "./read-body.js";
 import { matchRoute, type Route } from "./route.js";
 import { validate } from "./validate.js";
@@ -27,7 +27,7 @@ export function createApi(
   service: Service,
   retention: Pick<Retention, "assertRoom">,
 ): (request: Request) => Promise<Reply> {
-  const { state, ledger, clock, ids, faults } = service;
+  const { state, ledger, clock, faults } = service;
   const idempotency = createIdempotency(service);
   const rateLimit = createRateLimit();
 
@@ -39,15 +39,7 @@ export function createApi(
       state.commitSoon();
     };
     const url = new URL(request.url);
-    const call: CallRecord = {
-      id: ids.next("call"),
-      account: undefined,
-      at: clock.now(),
-      ...keptRequest(request, ledger.get("auth")),
-      status: 0,
-      ms: 0,
-      events: [],
-    };
+    const call = newCall(service, request, undefined);
     state.noteCall(call);
     const headers: Record<string, string> = {};
     const record = ({ status, type, text }: Written) => {

@@ -1,6 +1,8 @@
 import type { AccountRule } from "../assumptions/table.js";
 import { hashedKey, maskedKey } from "../lib/mask.js";
-import type { CallRecord } from "../state/records.js";
+import type { AccountId, CallRecord } from "../state/records.js";
+import type { World } from "../world.js";
+import { decoded } from "./route.js";
 
 /** Headers and parameters whose value is an API key or the like, whatever it is. */
 const secretName = /authorization|cookie|token|secret|password|api[-_]?key/i;
@@ -10,12 +12,29 @@ const shortest = 8;
 
 const word = /[^\s,;&?/=:"'<>()]+/g;
 
+type Head = Pick<Request, "method" | "url" | "headers">;
+
+/** The record of a request that has just come in. */
+export const newCall = (
+  { ids, clock, ledger }: World,
+  request: Head,
+  account: AccountId | undefined,
+): CallRecord => ({
+  id: ids.next("call"),
+  account,
+  at: clock.now(),
+  ...keptRequest(request, ledger.get("auth")),
+  status: 0,
+  ms: 0,
+  events: [],
+});
+
 /**
  * Returns the recorded parts of a request besides its body, without the API keys that the rule accepts or the request
  * presents, wherever else in it they are.
  */
-export function keptRequest(
-  request: Pick<Request, "method" | "url" | "headers">,
+function keptRequest(
+  request: Head,
   rule: AccountRule,
 ): Pick<CallRecord, "method" | "path" | "idempotencyKey" | "headers"> {
   const { pathname, search, searchParams } = new URL(request.url);
@@ -66,13 +85,4 @@ const isKey = (text: string, rule: AccountRule) =>
 function maskedCredential(value: string): string {
   const [, scheme = "", key = ""] = /^(Bearer |Basic )? *(.*)$/is.exec(value) ?? [];
   return scheme === "" ? "…" : `${scheme}${maskedKey(key)}`;
-}
-
-function decoded(text: string): string {
-  if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

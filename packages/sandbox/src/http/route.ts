@@ -46,7 +46,9 @@ export function matchRoute<Item extends Target>(
   });
 }
 
-const decoded = (text: string) => {
+/** Percent-encoded text as it is read; other text unchanged. */
+export const decoded = (text: string): string => {
+  if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);
   } catch {

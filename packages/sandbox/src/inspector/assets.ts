@@ -11,14 +11,8 @@ import parts from "./style/parts.css?raw";
 import setup from "./style/setup.css?raw";
 import viewports from "./style/viewports.css?raw";
 
-export interface Asset {
-  /** Has a hash of the content, so that browsers may keep it. */
-  readonly path: string;
-  readonly type: string;
-  readonly content: string;
-}
-
-const asset = (extension: string, type: string, content: string): Asset => {
+/** The path has a hash of the content, so that browsers may keep it. */
+const asset = (extension: string, type: string, content: string) => {
   const hash = createHash("sha256").update(content).digest("base64url").slice(0, 12);
   return { path: `/assets/${hash}.${extension}`, type, content };
 };
@@ -26,5 +20,5 @@ const asset = (extension: string, type: string, content: string): Asset => {
 // Later rules override earlier ones.
 const style = [base, controls, frame, timeline, detail, parts, setup, viewports].join("");
 
-export const scriptAsset: Asset = asset("js", "text/javascript; charset=utf-8", script);
-export const styleAsset: Asset = asset("css", "text/css; charset=utf-8", style);
+export const scriptAsset = asset("js", "text/javascript; charset=utf-8", script);
+export const styleAsset = asset("css", "text/css; charset=utf-8", style);

@@ -46,19 +46,14 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
     shows: "explanation",
   },
   "test-email": {
-    body: (fields) => ({
-      ...given(fields, "to"),
-      ...given(fields, "subject"),
-      ...given(fields, "scenario"),
-    }),
+    body: (fields) => given(fields, "to", "subject", "scenario"),
     done: "The email was accepted.",
     follow: ({ send_id: id }) => id,
   },
   clock: {
     body: (fields) => ({
       ...numbers(fields, "advance_ms", "speed"),
-      ...given(fields, "to"),
-      ...given(fields, "mode"),
+      ...given(fields, "to", "mode"),
     }),
     done: "The clock was moved or set.",
     anchor: "header",
@@ -112,16 +107,16 @@ export function stateAfter(
     : { ...current, item, attempt: undefined, from: undefined, full: undefined };
 }
 
-const given = (fields: Fields, name: string) =>
-  field(fields, name) === "" ? {} : { [name]: field(fields, name) };
+const given = (fields: Fields, ...names: readonly string[]) =>
+  Object.fromEntries(
+    names.map((name) => [name, field(fields, name)]).filter(([, value]) => value !== ""),
+  );
 
 /** Fields that are numbers; a text that is not one is refused by the route. */
 const numbers = (fields: Fields, ...names: readonly string[]) =>
   Object.fromEntries(
     names
-      .filter((name) => field(fields, name).trim() !== "")
-      .map((name) => {
-        const text = field(fields, name).trim();
-        return [name, /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text];
-      }),
+      .map((name) => [name, field(fields, name).trim()] as const)
+      .filter(([, text]) => text !== "")
+      .map(([name, text]) => [name, /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text]),
   );

@@ -2,48 +2,39 @@ import { attemptRange } from "../lib/attempt-range.js";
 import { z } from "zod";
 import { isCursor, timelineQuery } from "../read/search.js";
 
-/** The page's content, as its URL states it. */
-export interface PageState {
-  /** `dlv_…`, `evt_…`, `send_…`, `src_…` or `call_…`. */
-  readonly item?: string | undefined;
-  /** The number of an attempt of a delivery. Default: the newest. */
-  readonly attempt?: string | undefined;
-  /** The first attempt of the table's page. Default: that of the newest page. */
-  readonly from?: string | undefined;
-  /** Shows all bytes that are kept. */
-  readonly full?: "true" | undefined;
-  readonly state?: z.output<typeof timelineQuery>["state"];
-  readonly type?: string | undefined;
-  readonly endpoint_id?: string | undefined;
-  readonly q?: string | undefined;
-  readonly before?: string | undefined;
-  /** Seconds after which the page loads itself again, for browsers without JavaScript. */
-  readonly refresh?: string | undefined;
-}
-
 const number = z.string().regex(/^[1-9]\d{0,6}$/);
 
 const { state, type, endpoint_id, q } = timelineQuery.shape;
 
-const fields = {
-  item: z.string().regex(/^(?:dlv|evt|send|src|call)_\w{1,60}$/),
-  attempt: number,
-  from: number,
-  full: z.literal("true"),
-  state,
-  type,
-  endpoint_id,
-  q,
-  before: z.string().refine(isCursor),
-  refresh: z.enum(["5", "30"]),
-} as const satisfies Readonly<Record<keyof PageState, z.ZodType>>;
+const fields = z
+  .object({
+    /** `dlv_…`, `evt_…`, `send_…`, `src_…` or `call_…`. */
+    item: z.string().regex(/^(?:dlv|evt|send|src|call)_\w{1,60}$/),
+    /** The number of an attempt of a delivery. Default: the newest. */
+    attempt: number,
+    /** The first attempt of the table's page. Default: that of the newest page. */
+    from: number,
+    /** Shows all bytes that are kept. */
+    full: z.literal("true"),
+    state,
+    type,
+    endpoint_id,
+    q,
+    before: z.string().refine(isCursor),
+    /** Seconds after which the page loads itself again, for browsers without JavaScript. */
+    refresh: z.enum(["5", "30"]),
+  })
+  .partial();
+
+/** The page's content, as its URL states it. */
+export type PageState = Readonly<z.output<typeof fields>>;
 
 /** The parameters that filter the timeline. */
 export const filterNames = ["state", "type", "endpoint_id", "q"] as const;
 
 /** Reads a URL. It ignores an invalid parameter, because people edit addresses. */
 export function readState(params: URLSearchParams): PageState {
-  const entries = Object.entries(fields).map(([name, schema]) => {
+  const entries = Object.entries(fields.shape).map(([name, schema]) => {
     const { data } = schema.safeParse(params.get(name) || undefined);
     return [name, data] as const;
   });

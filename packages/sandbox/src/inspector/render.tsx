@@ -92,11 +92,9 @@ function hidesNewest({ service, state }: View, { data }: PartProps["page"]): boo
 
 /** `401 · email.delivered · svc-webhooks sandbox` */
 function documentTitle({ service, state: { item = "" } }: View): string {
-  const name = "svc-webhooks sandbox";
   const shown = titleOf(service, item);
-  return [
-    ...(shown?.result ? [resultWord(shown.result)] : []),
-    ...(shown ? [shown.title] : []),
-    name,
-  ].join(" · ");
+  const result = shown?.result && resultWord(shown.result);
+  return [result, shown?.title, "svc-webhooks sandbox"]
+    .filter((part) => part !== undefined)
+    .join(" · ");
 }

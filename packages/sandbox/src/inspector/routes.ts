@@ -7,10 +7,11 @@ import {
   type Perform,
   type ResultOf,
 } from "../control/actions.js";
-import { newCall } from "../control/record-call.js";
 import { bodyLimit } from "../control/routes.js";
 import { ApiError, invalid } from "../errors.js";
+import { newCall } from "../http/kept-request.js";
 import { readBody, tooLarge } from "../http/read-body.js";
+import { whole } from "../read/body.js";
 import { overview, type Surroundings } from "../read/queries.js";
 import type { Service } from "../service/service.js";
 import { scriptAsset, styleAsset } from "./assets.js";
@@ -78,8 +79,8 @@ export function addInspector(app: Hono, context: InspectorContext): void {
       call(account) {
         const { href: url } = new URL(pathOf(name, params), c.req.url);
         const headers = new Headers({ "Content-Type": "application/json" });
-        const body = new TextEncoder().encode(JSON.stringify(given));
-        return newCall(service, { method: "POST", url, headers }, account, body);
+        const body = whole(new TextEncoder().encode(JSON.stringify(given)));
+        return { ...newCall(service, { method: "POST", url, headers }, account), body };
       },
     });
     const outcome = outcomeOf(name, fields, result);
@@ -107,18 +108,9 @@ export function addInspector(app: Hono, context: InspectorContext): void {
     }
   });
 
-  for (const { path, type, content } of [scriptAsset, styleAsset]) {
-    app.get(
-      path,
-      () =>
-        new Response(content, {
-          headers: {
-            "Content-Type": type,
-            "Cache-Control": "public, max-age=31536000, immutable",
-          },
-        }),
-    );
-  }
+  const forever = "public, max-age=31536000, immutable";
+  for (const { path, type, content } of [scriptAsset, styleAsset])
+    app.get(path, (c) => c.body(content, 200, { "Content-Type": type, "Cache-Control": forever }));
 }
 
 const show = async (view: View, status = 200) => {

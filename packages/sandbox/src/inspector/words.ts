@@ -15,13 +15,9 @@ export const stateShapes = {
   not_sent: "none",
 } as const satisfies Record<(typeof stateWords)[keyof typeof stateWords] | "not_sent", Shape>;
 
-export const stateLabels = {
-  succeeded: "Succeeded",
-  failed: "Failed",
-  waiting: "Waiting",
-  sending: "Sending",
-  not_sent: "Not sent",
-} as const;
+/** `Not sent` */
+export const stateLabel = (state: keyof typeof stateShapes): string =>
+  upperFirst(state.replace("_", " "));
 
 /** Kinds of errors, as short as a chip. */
 const errorWords: Readonly<Record<FailureKind, string>> = {

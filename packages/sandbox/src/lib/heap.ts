@@ -1,12 +1,3 @@
-export interface Heap<Item> {
-  readonly size: number;
-  readonly peek: () => Item | undefined;
-  readonly pop: () => Item | undefined;
-  /** Adds an item. Returns a function that removes it, if it is still there. */
-  readonly push: (item: Item) => () => void;
-  readonly removeAll: (matching: (item: Item) => boolean) => void;
-}
-
 interface Node<Item> {
   readonly item: Item;
   readonly order: number;
@@ -14,7 +5,7 @@ interface Node<Item> {
 }
 
 /** A binary heap: the first item by `compare` on top; equal items leave in the order of their arrival. */
-export function createHeap<Item>(compare: (a: Item, b: Item) => number): Heap<Item> {
+export function createHeap<Item>(compare: (a: Item, b: Item) => number) {
   const nodes: Node<Item>[] = [];
   let pushed = 0;
   const precedes = (a: Node<Item>, b: Node<Item>) =>
@@ -54,21 +45,19 @@ export function createHeap<Item>(compare: (a: Item, b: Item) => number): Heap<It
   };
 
   return {
-    get size() {
-      return nodes.length;
-    },
     peek: () => nodes[0]?.item,
-    push(item) {
+    /** Adds an item. Returns a function that removes it, if it is still there. */
+    push: (item: Item): (() => void) => {
       const node = { item, order: pushed, index: nodes.length };
       pushed += 1;
       nodes.push(node);
       settle(node);
       return () => remove(node);
     },
-    removeAll(matching) {
+    removeAll: (matching: (item: Item) => boolean): void => {
       for (const node of nodes.filter(({ item }) => matching(item))) remove(node);
     },
-    pop() {
+    pop(): Item | undefined {
       const [top] = nodes;
       if (top) remove(top);
       return top?.item;

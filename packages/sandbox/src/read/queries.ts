@@ -23,18 +23,7 @@ import {
 
 /** The data of the control routes and the page. Both use these functions. */
 
-export interface Counts {
-  readonly calls: number;
-  readonly deliveries: number;
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly waiting: number;
-  readonly sending: number;
-  /** Events that went to no endpoint. */
-  readonly not_sent: number;
-}
-
-export function countsOf({ calls, deliveries, tally }: State): Counts {
+export function countsOf({ calls, deliveries, tally }: State) {
   const { pending, attempting, succeeded, failed } = tally.deliveries;
   return {
     calls: calls.size,
@@ -43,9 +32,12 @@ export function countsOf({ calls, deliveries, tally }: State): Counts {
     failed,
     waiting: pending,
     sending: attempting,
+    /** Events that went to no endpoint. */
     not_sent: tally.notSent,
-  };
+  } as const;
 }
+
+export type Counts = ReturnType<typeof countsOf>;
 
 export interface Surroundings {
   /** The current position of the stream of changes. */

@@ -1,12 +1,11 @@
+import type { z } from "zod";
 import { eventTypes } from "../delivery/event-types.js";
 import { conflict, invalid } from "../errors.js";
 import type { AccountId, EndpointRecord } from "../state/records.js";
+import type { endpointRequest } from "./schemas.js";
 import type { Service } from "./service.js";
 
-export interface EndpointRequest {
-  readonly url: string;
-  readonly event_types: readonly string[];
-}
+type EndpointRequest = z.output<typeof endpointRequest>;
 
 /** @throws ApiError 400 for an unknown event type, or a URL that A-21 does not allow */
 export async function checkEndpoint(

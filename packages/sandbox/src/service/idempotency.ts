@@ -25,23 +25,6 @@ export function readIdempotencyKey(header: string | null): string {
   return key;
 }
 
-export interface Idempotency {
-  /**
-   * Returns the earlier response of the same request, if there is one; otherwise the key is taken until
-   * `release`. @throws ApiError for another body (A-14), or while the first request runs
-   */
-  readonly begin: (
-    scope: readonly [apiKey: string, operation: string, key: string],
-    request: unknown,
-  ) => Claim | IdempotencyRecord;
-}
-
-export interface Claim {
-  /** Remembers the response of a request that succeeded. */
-  readonly keep: (response: Pick<IdempotencyRecord, "sendId" | "status" | "body">) => void;
-  readonly release: () => void;
-}
-
 const hashOf = (value: unknown) =>
   createHash("sha256").update(JSON.stringify(value)).digest("base64url");
 
@@ -49,7 +32,7 @@ export function createIdempotency({
   state,
   clock,
   ledger,
-}: Pick<Service, "state" | "clock" | "ledger">): Idempotency {
+}: Pick<Service, "state" | "clock" | "ledger">) {
   // These are not kept in the file: a request that a dead process was working on has no response.
   const running = new Map<string, string>();
 
@@ -71,7 +54,11 @@ export function createIdempotency({
   };
 
   return {
-    begin(scope, request) {
+    /**
+     * Returns the earlier response of the same request, if there is one; otherwise the key is taken until
+     * `release`. @throws ApiError for another body (A-14), or while the first request runs
+     */
+    begin(scope: readonly [apiKey: string, operation: string, key: string], request: unknown) {
       const id = hashOf(scope);
       const fingerprint = hashOf(request);
       const earlier = state.idempotency.get(id);
@@ -86,21 +73,16 @@ export function createIdempotency({
         );
       }
       if (running.has(id)) {
-        throw new ApiError(
-          409,
-          "idempotency_in_progress",
-          "The first request with this idempotency key is still running.",
-          {
-            param: "Idempotency-Key",
-            headers: { "Retry-After": "1" },
-          },
-        );
+        const text = "The first request with this idempotency key is still running.";
+        const details = { param: "Idempotency-Key", headers: { "Retry-After": "1" } };
+        throw new ApiError(409, "idempotency_in_progress", text, details);
       }
       if (isKept) return earlier;
       if (earlier) drop(earlier);
       running.set(id, fingerprint);
       return {
-        keep(response) {
+        /** Remembers the response of a request that succeeded. */
+        keep(response: Pick<IdempotencyRecord, "sendId" | "status" | "body">) {
           makeRoom();
           const expiresAt = clock.now() + retentionMs;
           state.idempotency.put({ id, fingerprint, expiresAt, ...response });

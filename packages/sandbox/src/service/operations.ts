@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { eventTypes } from "../delivery/event-types.js";
+import { notFound } from "../errors.js";
+import type { AccountId } from "../state/records.js";
+import type { Table } from "../state/table.js";
 import { cursorOf, findByEvent, listDeliveries } from "./deliveries.js";
 import { addDomain, checkSender, verifyDomain } from "./domains.js";
 import { archiveEndpoint, checkEndpoint, registerEndpoint, rotateSecret } from "./endpoints.js";
 import { operation, type Operation, type OperationInput } from "./operation.js";
-import { owned } from "./owned.js";
 import { defaultLimit, page, wholeList } from "./pages.js";
 import {
   domainResource,
@@ -181,3 +183,15 @@ export const operations: readonly Operation[] = [
 
 const endpointOf = ({ state }: Service, { account, params }: OperationInput) =>
   owned(state.endpoints, account, "webhook_endpoint_id", params["webhook_endpoint_id"]);
+
+/** Finds the record of an id, if it belongs to the account. @throws ApiError 404 that names `param` (A-12) */
+function owned<Item extends { readonly account: AccountId }>(
+  table: Pick<Table<Item>, "get">,
+  account: AccountId,
+  param: string,
+  id: string | undefined,
+): Item {
+  const item = table.get(id ?? "");
+  if (item?.account !== account) throw notFound(param, `There is no such ${param}.`);
+  return item;
+}

@@ -9,23 +9,15 @@ interface Window {
 /** Accounts whose windows are remembered. */
 const mostWindows = 10_000;
 
-export interface RateLimit {
-  /**
-   * Counts a request. Returns the headers of its response.
-   * @throws ApiError 429 `rate_limited`
-   */
-  readonly count: (
-    who: string,
-    rule: Settings["rateLimit"],
-    now: number,
-  ) => Readonly<Record<string, string>>;
-}
-
 /** Fixed windows (A-16). */
-export function createRateLimit(): RateLimit {
+export function createRateLimit() {
   const windows = new Map<string, Window>();
   return {
-    count(who, rule, now) {
+    /**
+     * Counts a request. Returns the headers of its response.
+     * @throws ApiError 429 `rate_limited`
+     */
+    count(who: string, rule: Settings["rateLimit"], now: number) {
       if (rule === "off") return {};
       let window = windows.get(who);
       if (!window || now >= window.startedAt + rule.windowMs) {
@@ -38,14 +30,10 @@ export function createRateLimit(): RateLimit {
       window.used += 1;
       const headers = headersOf(rule, window, now);
       if (window.used <= rule.limit) return headers;
-      throw new ApiError(
-        429,
-        "rate_limited",
-        "Too many requests. Wait as long as Retry-After states.",
-        {
-          headers: { ...headers, "Retry-After": retryAfter(rule, window, now) },
-        },
-      );
+      const text = "Too many requests. Wait as long as Retry-After states.";
+      throw new ApiError(429, "rate_limited", text, {
+        headers: { ...headers, "Retry-After": retryAfter(rule, window, now) },
+      });
     },
   };
 }

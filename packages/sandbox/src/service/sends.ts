@@ -1,15 +1,9 @@
+import type { z } from "zod";
 import type { Occasion } from "../assumptions/table.js";
 import type { AccountId, CallRecord, SendRecord, SendStatus } from "../state/records.js";
 import { sendFields } from "./resources.js";
+import type { emailRequest } from "./schemas.js";
 import type { Service } from "./service.js";
-
-export interface EmailRequest {
-  readonly from: string;
-  readonly to: readonly string[];
-  readonly subject: string;
-  readonly html?: string | undefined;
-  readonly text?: string | undefined;
-}
 
 /** The statuses after `accepted` and their delays in milliseconds, by the send's last status. */
 const courses: Readonly<
@@ -39,7 +33,7 @@ export function acceptSend(
   service: Service,
   account: AccountId,
   call: CallRecord,
-  email: EmailRequest,
+  email: z.output<typeof emailRequest>,
   scenario?: keyof typeof courses,
 ): SendRecord {
   const { state, ids, clock, ledger } = service;

@@ -1,6 +1,6 @@
 import { ApiError } from "../errors.js";
 import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "../lib/timers.js";
-import { noJournal, type Change, type Journal } from "./journal.js";
+import type { Change, Journal } from "./journal.js";
 import type { DeliveryRecord } from "./records.js";
 
 /** A change that is not written yet. */
@@ -37,21 +37,17 @@ export interface Commits {
 }
 
 export interface CommitsOptions {
-  readonly journal: Journal | undefined;
+  readonly journal: Journal;
   /** Receives what each commit has written. */
-  readonly afterCommit: ((written: readonly Change[]) => void) | undefined;
+  readonly afterCommit: (written: readonly Change[]) => void;
   /** Receives the error of the first commit that fails, until one succeeds. */
-  readonly onError: ((error: unknown) => void) | undefined;
+  readonly onError: (error: unknown) => void;
 }
 
 /** Real milliseconds until a commit is tried again that nothing waits for. */
 const betweenTriesMs = 1_000;
 
-export function createCommits({
-  journal = noJournal,
-  afterCommit = () => {},
-  onError = () => {},
-}: CommitsOptions): Commits {
+export function createCommits({ journal, afterCommit, onError }: CommitsOptions): Commits {
   const changes = new Map<string, Unwritten>();
   let cancelSoon: (() => void) | undefined;
   let isClosed = false;

@@ -146,14 +146,17 @@ export interface DeliveryRecord {
 
 export type Trigger = "event" | "retry" | "redeliver" | "manual";
 
-export type Tamper =
-  | "wrong_secret"
-  | "previous_secret"
-  | "flipped_byte"
-  | "no_prefix"
-  | "missing"
-  | "duplicate_header"
-  | "reserialised";
+export const tampers = [
+  "wrong_secret",
+  "previous_secret",
+  "flipped_byte",
+  "no_prefix",
+  "missing",
+  "duplicate_header",
+  "reserialised",
+] as const;
+
+export type Tamper = (typeof tampers)[number];
 
 /** Attempts of one delivery that are kept: the last ones. */
 export const mostAttempts = 1_000;
@@ -190,8 +193,17 @@ export interface IdempotencyRecord {
   readonly body: string;
 }
 
-export type FaultKind =
-  "status" | "response_lost" | "refused" | "timeout" | "reset" | "slow" | "duplicate";
+export const faultKinds = [
+  "status",
+  "response_lost",
+  "refused",
+  "timeout",
+  "reset",
+  "slow",
+  "duplicate",
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultRecord {
   /** `fault_…` */

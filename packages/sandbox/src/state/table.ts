@@ -36,18 +36,14 @@ export interface Table<Item> {
   readonly drop: (id: string) => void;
 }
 
-/** All records. */
-export interface Tables {
-  readonly calls: Table<CallRecord>;
-  readonly sends: Table<SendRecord>;
-  readonly domains: Table<DomainRecord>;
-  readonly endpoints: Table<EndpointRecord>;
-  readonly events: Table<EventRecord>;
-  readonly deliveries: Table<DeliveryRecord>;
-  readonly idempotency: Table<IdempotencyRecord>;
-  readonly faults: Table<FaultRecord>;
-  readonly settings: Table<Kinds["setting"]>;
-}
+type PluralOf<Name extends Kind> = Name extends "idempotency"
+  ? Name
+  : Name extends "delivery"
+    ? "deliveries"
+    : `${Name}s`;
+
+/** All records: `calls`, `deliveries` and so on. */
+export type Tables = { readonly [Name in Kind as PluralOf<Name>]: Table<Kinds[Name]> };
 
 /** @param changed is notified of each record that is added, changed or, without a value, dropped */
 export function createTable<Item extends { readonly id: string }>(

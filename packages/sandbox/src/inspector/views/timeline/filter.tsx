@@ -2,7 +2,7 @@ import { endpoints } from "../../../read/lists.js";
 import type { Counts } from "../../../read/queries.js";
 import { href, type PageState } from "../../page-state.js";
 import { revision, type View } from "../../view.js";
-import { amount, stateLabels, stateShapes } from "../../words.js";
+import { amount, stateLabel, stateShapes } from "../../words.js";
 import { Select } from "../parts/action.js";
 import { Icon } from "../parts/elements.js";
 import { optionOf, typesOf } from "../setup/endpoints.js";
@@ -81,7 +81,7 @@ export const States = ({ view: { state }, counts }: { view: View; counts: Counts
             aria-current={state.state === one ? "true" : undefined}
           >
             <Icon of={stateShapes[one]} class={stateShapes[one]} />
-            {stateLabels[one]} <span data-count={one}>{amount(counts[one])}</span>
+            {stateLabel(one)} <span data-count={one}>{amount(counts[one])}</span>
           </a>
         ))}
     </nav>

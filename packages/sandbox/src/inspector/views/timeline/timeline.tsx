@@ -1,7 +1,7 @@
 import type { Counts, timeline } from "../../../read/queries.js";
 import { clearHref, filterNames, hasFilter, href, type PageState } from "../../page-state.js";
 import { revision, type View } from "../../view.js";
-import { amount, count, stateLabels } from "../../words.js";
+import { amount, count, stateLabel } from "../../words.js";
 import { Text } from "../parts/elements.js";
 import { Piece } from "../parts/piece.js";
 import { CallRow } from "./call-row.js";
@@ -78,7 +78,7 @@ const Empty = ({ state, counts }: { state: PageState; counts: Counts }) => {
     );
   }
   const filters = [
-    ...(state.state === undefined ? [] : [`state ${stateLabels[state.state].toLowerCase()}`]),
+    ...(state.state === undefined ? [] : [`state ${stateLabel(state.state).toLowerCase()}`]),
     ...(state.type === undefined ? [] : [`type ${state.type}`]),
     ...(state.endpoint_id === undefined ? [] : [`endpoint ${state.endpoint_id}`]),
     ...(state.q === undefined ? [] : [`text “${state.q}”`]),
