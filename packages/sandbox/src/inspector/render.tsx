@@ -6,29 +6,21 @@ import { Header } from "./views/frame/header.js";
 import { Health } from "./views/timeline/health.js";
 import { Page } from "./views/frame/page.js";
 import { Setup } from "./views/setup/setup.js";
-import { Timeline } from "./views/timeline/timeline.js";
+import { Timeline, type TimelineProps } from "./views/timeline/timeline.js";
 import { resultWord } from "./words.js";
 
 /** The parts of the page. Each can be requested alone. */
 const parts = {
-  header: ({ view }: PartProps) => <Header view={view} />,
-  health: ({ view, page }: PartProps) => (
+  header: Header,
+  health: ({ view, page }: TimelineProps) => (
     <Health view={view} isFiltered={hidesNewest(view, page)} />
   ),
-  timeline: ({ view, page, calls }: PartProps) => (
-    <Timeline view={view} page={page} calls={calls} />
-  ),
-  detail: ({ view }: PartProps) => <Detail view={view} />,
-  setup: ({ view }: PartProps) => <Setup view={view} />,
+  timeline: Timeline,
+  detail: Detail,
+  setup: Setup,
 };
 
 type PartName = keyof typeof parts;
-
-interface PartProps {
-  readonly view: View;
-  readonly page: ReturnType<typeof timeline>;
-  readonly calls?: ReadonlySet<string> | undefined;
-}
 
 export const isPart = (name: string): name is PartName => Object.hasOwn(parts, name);
 
@@ -78,13 +70,13 @@ const htmlOf = async (element: unknown): Promise<string> =>
   (element as { readonly toString: () => string | Promise<string> }).toString();
 
 /** The timeline that the address asks for. */
-function pageOf({ service, state }: View): PartProps["page"] {
+function pageOf({ service, state }: View): TimelineProps["page"] {
   const { before, endpoint_id, q, type } = state;
   return timeline(service, { before, endpoint_id, q, type, state: state.state });
 }
 
 /** Whether the filter hides the newest call, which a developer may be waiting for. */
-function hidesNewest({ service, state }: View, { data }: PartProps["page"]): boolean {
+function hidesNewest({ service, state }: View, { data }: TimelineProps["page"]): boolean {
   if (!hasFilter(state) || state.before !== undefined) return false;
   const [newest] = timeline(service, { limit: 1 }).data;
   return newest !== undefined && newest.id !== data[0]?.id;

@@ -1,19 +1,12 @@
 import type { Context, Hono } from "hono";
 import type { Explanation } from "@svc-webhooks/explain";
-import {
-  isAction,
-  pathOf,
-  type ActionName,
-  type Perform,
-  type ResultOf,
-} from "../control/actions.js";
-import { bodyLimit } from "../control/routes.js";
+import { isAction, pathOf, type ActionName, type ResultOf } from "../control/actions.js";
+import { bodyLimit, type RouteContext } from "../control/routes.js";
 import { ApiError, invalid } from "../errors.js";
 import { newCall } from "../http/kept-request.js";
 import { readBody, tooLarge } from "../http/read-body.js";
 import { whole } from "../read/body.js";
-import { overview, type Surroundings } from "../read/queries.js";
-import type { Service } from "../service/service.js";
+import { overview } from "../read/queries.js";
 import { scriptAsset, styleAsset } from "./assets.js";
 import { field, formOf, needsToken, stateAfter, type Fields } from "./forms.js";
 import { href, readState, type PageState } from "./page-state.js";
@@ -21,10 +14,7 @@ import { isPart, renderPage, renderParts } from "./render.js";
 import { createTokens } from "./tokens.js";
 import type { Outcome, View } from "./view.js";
 
-export interface InspectorContext {
-  readonly service: Service;
-  readonly perform: Perform;
-  readonly surroundings: (request: Request) => Surroundings;
+export interface InspectorContext extends Omit<RouteContext, "stream"> {
   /** Returns the refusal that an error causes, after logging it where it is a failure of the sandbox. */
   readonly refusalOf: (error: unknown) => ApiError;
 }

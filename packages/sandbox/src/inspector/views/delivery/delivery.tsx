@@ -4,7 +4,7 @@ import { shownAttempt } from "../../page-state.js";
 import { nowOf } from "../../view.js";
 import { visibleText } from "../../visible.js";
 import { resultWords, shortUrl } from "../../words.js";
-import { Action } from "../parts/action.js";
+import { Action, ActionButton } from "../parts/action.js";
 import { Assumed, Icon, Key, Text, Time, Verdict } from "../parts/elements.js";
 import { Piece } from "../parts/piece.js";
 import { Mail } from "../items/send.js";
@@ -93,9 +93,7 @@ const About = ({ view, delivery }: DeliveryProps) => {
                 Run now <Key of="n" />
               </button>
             </Action>
-            <Action view={view} name="skip" with={{ id: delivery.id }}>
-              <button>Skip</button>
-            </Action>
+            <ActionButton view={view} name="skip" with={{ id: delivery.id }} text="Skip" />
           </div>
           <Bar view={view} delivery={delivery} at={next.at} />
         </div>

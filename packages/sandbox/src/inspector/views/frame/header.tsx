@@ -4,7 +4,7 @@ import { formOf } from "../../forms.js";
 import { href } from "../../page-state.js";
 import { revision, type View } from "../../view.js";
 import { count, durationText } from "../../words.js";
-import { Action, Refusal, Select } from "../parts/action.js";
+import { Action, ActionButton, Refusal, Select } from "../parts/action.js";
 import { Copy, Icon, Key, Linked } from "../parts/elements.js";
 
 export const Header = ({ view }: { view: View }) => {
@@ -89,12 +89,8 @@ const Clock = ({ view }: { view: View }) => {
           <button>Set</button>
         </Action>
       </details>
-      <Action view={view} name="clock" with={{ advance_ms: 1_000 }}>
-        <button>+1 s</button>
-      </Action>
-      <Action view={view} name="clock" with={{ advance_ms: 60_000 }}>
-        <button>+1 min</button>
-      </Action>
+      <ActionButton view={view} name="clock" with={{ advance_ms: 1_000 }} text="+1 s" />
+      <ActionButton view={view} name="clock" with={{ advance_ms: 60_000 }} text="+1 min" />
       <Action view={view} name="clock" with={{ to: "next" }}>
         <button
           disabled={due === undefined}

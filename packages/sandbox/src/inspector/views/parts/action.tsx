@@ -45,6 +45,16 @@ export const Action = ({
   </form>
 );
 
+/** A form of one button. */
+export const ActionButton = ({
+  text,
+  ...action
+}: Pick<ActionProps, "view" | "name" | "with"> & { readonly text: string }) => (
+  <Action {...action}>
+    <button>{text}</button>
+  </Action>
+);
+
 interface SelectProps {
   readonly name: string;
   readonly label?: string;

@@ -1,6 +1,6 @@
 import { domains } from "../../../read/lists.js";
 import type { View } from "../../view.js";
-import { Action } from "../parts/action.js";
+import { ActionButton } from "../parts/action.js";
 import { Icon, Text } from "../parts/elements.js";
 import { Panel } from "../parts/piece.js";
 
@@ -24,15 +24,16 @@ export const Domains = ({ view }: { view: View }) => {
             </span>
           </p>
           <div class="line">
-            <Action view={view} name="verify-domain" with={{ id }}>
-              <button>Verify</button>
-            </Action>
+            <ActionButton view={view} name="verify-domain" with={{ id }} text="Verify" />
             {(["verified", "failed"] as const)
               .filter((outcome) => outcome !== status)
               .map((outcome) => (
-                <Action view={view} name="force-domain" with={{ id, outcome }}>
-                  <button>Force {outcome}</button>
-                </Action>
+                <ActionButton
+                  view={view}
+                  name="force-domain"
+                  with={{ id, outcome }}
+                  text={`Force ${outcome}`}
+                />
               ))}
           </div>
         </div>

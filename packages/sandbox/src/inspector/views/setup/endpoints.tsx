@@ -4,7 +4,7 @@ import { eventTypes } from "../../../delivery/event-types.js";
 import { href } from "../../page-state.js";
 import { nowOf, type View } from "../../view.js";
 import { shortUrl } from "../../words.js";
-import { Action, allTyped, isRefused, typed } from "../parts/action.js";
+import { Action, ActionButton, allTyped, isRefused, typed } from "../parts/action.js";
 import { Code, Copy, Icon, Text, Time } from "../parts/elements.js";
 import { Panel } from "../parts/piece.js";
 import { ReceiverCode } from "./receiver-code.js";
@@ -83,12 +83,8 @@ const EndpointItem = ({ view, endpoint }: { view: View; endpoint: Endpoint }) =>
         )}
       </p>
       <div class="line">
-        <Action view={view} name="rotate-secret" with={{ id }}>
-          <button>Rotate secret</button>
-        </Action>
-        <Action view={view} name="archive" with={{ id }}>
-          <button>Archive</button>
-        </Action>
+        <ActionButton view={view} name="rotate-secret" with={{ id }} text="Rotate secret" />
+        <ActionButton view={view} name="archive" with={{ id }} text="Archive" />
       </div>
     </div>
   );

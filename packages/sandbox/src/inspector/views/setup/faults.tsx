@@ -2,7 +2,7 @@ import { activeEndpoints, faults } from "../../../read/lists.js";
 import type { faultShape } from "../../../read/shapes.js";
 import { operations } from "../../../service/operations.js";
 import type { View } from "../../view.js";
-import { Action, isRefused, Select, typed } from "../parts/action.js";
+import { Action, ActionButton, isRefused, Select, typed } from "../parts/action.js";
 import { Code, Hidden, Icon } from "../parts/elements.js";
 import { Panel } from "../parts/piece.js";
 import { optionOf } from "./endpoints.js";
@@ -66,13 +66,14 @@ export const Faults = ({ view }: { view: View }) => {
         <div class="item plans">
           {target !== undefined &&
             plans.map(({ text, fields }) => (
-              <Action view={view} name="add-fault" with={{ target, ...fields }}>
-                <button>{text}</button>
-              </Action>
+              <ActionButton view={view} name="add-fault" with={{ target, ...fields }} text={text} />
             ))}
-          <Action view={view} name="add-fault" with={limited}>
-            <button>429 to the next email, Retry-After 2 s</button>
-          </Action>
+          <ActionButton
+            view={view}
+            name="add-fault"
+            with={limited}
+            text="429 to the next email, Retry-After 2 s"
+          />
         </div>
       )}
       <NewFault view={view} endpoints={endpoints} />
@@ -143,9 +144,7 @@ const FaultItem = ({ view, fault }: { view: View; fault: Fault }) => {
           <span class="sub">
             {left} of {slots.length} left
           </span>
-          <Action view={view} name="cancel-fault" with={{ id }}>
-            <button>Cancel</button>
-          </Action>
+          <ActionButton view={view} name="cancel-fault" with={{ id }} text="Cancel" />
         </div>
       )}
     </div>

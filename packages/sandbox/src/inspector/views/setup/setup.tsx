@@ -2,7 +2,7 @@ import { assumptionsOfItem } from "../../../read/queries.js";
 import { shownAttempt } from "../../page-state.js";
 import type { View } from "../../view.js";
 import { Assumptions } from "./assumptions.js";
-import { Action } from "../parts/action.js";
+import { ActionButton } from "../parts/action.js";
 import { Domains } from "./domains.js";
 import { Endpoints } from "./endpoints.js";
 import { Faults } from "./faults.js";
@@ -19,9 +19,7 @@ export const Setup = ({ view }: { view: View }) => (
       <details id="reset">
         <summary>Reset</summary>
         <p class="sub">Removes all calls, deliveries, endpoints, domains and faults.</p>
-        <Action view={view} name="reset">
-          <button>Remove everything</button>
-        </Action>
+        <ActionButton view={view} name="reset" text="Remove everything" />
       </details>
     </section>
   </aside>

@@ -8,7 +8,7 @@ import { CallRow } from "./call-row.js";
 import { Filter, States } from "./filter.js";
 import { TestEmail } from "../setup/test-email.js";
 
-interface TimelineProps {
+export interface TimelineProps {
   readonly view: View;
   readonly page: ReturnType<typeof timeline>;
   /** The ids of calls whose rows are needed. Default: all of the page. */
