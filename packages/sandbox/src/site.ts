@@ -22,15 +22,6 @@ export interface SiteContext {
   readonly isKept: boolean;
 }
 
-/** Everything that is not the interface: for people, the page and tests. */
-export interface Site {
-  readonly fetch: (request: Request) => Promise<Response>;
-  /** The response to a request that was refused before it came here. */
-  readonly refuse: (error: ApiError) => Response;
-  readonly reset: () => void;
-  readonly close: () => void;
-}
-
 /** On every response: the page and its data belong to this origin, and change with each request. */
 const headers = {
   "Cache-Control": "no-store",
@@ -41,7 +32,8 @@ const headers = {
   "X-Content-Type-Options": "nosniff",
 };
 
-export function createSite(context: SiteContext): Site {
+/** Everything that is not the interface: for people, the page and tests. */
+export function createSite(context: SiteContext) {
   const { service, listeners, retention, saveClock, isKept } = context;
   const { state, ledger, clock, engine, log } = service;
   const stream = createStream({
@@ -132,12 +124,13 @@ export function createSite(context: SiteContext): Site {
   };
 
   return {
-    async fetch(request) {
+    async fetch(request: Request): Promise<Response> {
       const response = await guarded(request);
       for (const [name, value] of Object.entries(headers))
         if (!response.headers.has(name)) response.headers.set(name, value);
       return response;
     },
+    /** The response to a request that was refused before it came here. */
     refuse,
     reset,
     close: stream.close,

@@ -9,35 +9,14 @@ import { createSchedule, lastResult } from "./schedule.js";
 /** Attempts of one endpoint that run at the same time. */
 export const attemptsPerEndpoint = 10;
 
-/** Makes the attempts of deliveries: when they are due, by their schedule, or on request. */
-export interface Engine {
-  /** Starts a delivery that was created or loaded: its attempt is due at `nextAttemptAt`. */
-  readonly start: (delivery: DeliveryRecord) => void;
-  /** Makes one more attempt now. @throws ApiError 409 unless A-17 allows it */
-  readonly redeliver: (delivery: DeliveryRecord) => void;
-  /** Makes the next scheduled attempt now. @throws ApiError 409 if none is waiting */
-  readonly runNow: (delivery: DeliveryRecord) => void;
-  /** Skips the next scheduled attempt. @throws ApiError 409 if none is waiting */
-  readonly skip: (delivery: DeliveryRecord) => void;
-  /** Sends `times` extra attempts, in turn or concurrently; they change no schedule. */
-  readonly sendManually: (delivery: DeliveryRecord, order: ManualOrder) => void;
-  /** Waits for the attempt that a delivery waited for before its changes were taken back. */
-  readonly takenBack: (delivery: DeliveryRecord) => void;
-  /** Cancels what is waiting for an endpoint. */
-  readonly cancel: (endpoint: EndpointRecord) => void;
-  /** Forgets what is scheduled and ends what is running, for a reset. */
-  readonly clear: () => void;
-  /** Stops all attempts. Those that are running count as not made. */
-  readonly close: () => void;
-}
-
 export interface ManualOrder {
   readonly times: number;
   readonly concurrent: boolean;
   readonly tamper?: Tamper | undefined;
 }
 
-export function createEngine(world: World, transport: Transport): Engine {
+/** Makes the attempts of deliveries: when they are due, by their schedule, or on request. */
+export function createEngine(world: World, transport: Transport) {
   const { state, ledger, clock, log } = world;
   const inLane = createLanes(attemptsPerEndpoint);
   const attempts = createAttempts(world, transport);
@@ -90,9 +69,11 @@ export function createEngine(world: World, transport: Transport): Engine {
     });
 
   return {
-    start: (delivery) =>
+    /** Starts a delivery that was created or loaded: its attempt is due at `nextAttemptAt`. */
+    start: (delivery: DeliveryRecord): void =>
       schedule.set(delivery, delivery.nextAttemptAt ?? clock.now(), delivery.trigger),
-    redeliver(delivery) {
+    /** Makes one more attempt now. @throws ApiError 409 unless A-17 allows it */
+    redeliver(delivery: DeliveryRecord): void {
       checkRedelivery(world, delivery);
       if (ledger.get("redeliver.identity") === "fresh") {
         delivery.deliveryId = world.ids.next("dlv");
@@ -103,11 +84,13 @@ export function createEngine(world: World, transport: Transport): Engine {
         delivery.resumeAt = delivery.nextAttemptAt;
       schedule.set(delivery, clock.now(), "redeliver");
     },
-    runNow(delivery) {
+    /** Makes the next scheduled attempt now. @throws ApiError 409 if none is waiting */
+    runNow(delivery: DeliveryRecord): void {
       waiting(delivery);
       schedule.set(delivery, clock.now(), delivery.trigger);
     },
-    skip(delivery) {
+    /** Skips the next scheduled attempt. @throws ApiError 409 if none is waiting */
+    skip(delivery: DeliveryRecord): void {
       const at = waiting(delivery);
       if (delivery.trigger === "redeliver") return afterRedelivery(delivery);
       const delay = ledger.get("delivery.retry")[delivery.retries];
@@ -115,7 +98,8 @@ export function createEngine(world: World, transport: Transport): Engine {
       delivery.retries += 1;
       schedule.set(delivery, at + delay, "retry");
     },
-    sendManually(delivery, { times, concurrent, tamper }) {
+    /** Sends `times` extra attempts, in turn or concurrently; they change no schedule. */
+    sendManually(delivery: DeliveryRecord, { times, concurrent, tamper }: ManualOrder): void {
       const item = { kind: "attempt", id: delivery.id } as const;
       const send = () => sendOne(delivery, tamper);
       if (concurrent) {
@@ -126,19 +110,25 @@ export function createEngine(world: World, transport: Transport): Engine {
         });
       }
     },
+    /** Waits for the attempt that a delivery waited for before its changes were taken back. */
     takenBack: arm,
-    cancel({ id }) {
+    /** Cancels what is waiting for an endpoint. */
+    cancel({ id }: EndpointRecord): void {
       for (const delivery of state.deliveries.all()) {
         if (delivery.endpointId === id && delivery.state === "pending") finish(delivery);
       }
     },
-    clear() {
+    /** Forgets what is scheduled and ends what is running, for a reset. */
+    clear(): void {
       schedule.clear();
       attempts.stop();
     },
-    close: () => attempts.close(),
+    /** Stops all attempts. Those that are running count as not made. */
+    close: (): void => attempts.close(),
   };
 }
+
+export type Engine = ReturnType<typeof createEngine>;
 
 const isArchived = ({ endpoints }: World["state"], { endpointId }: DeliveryRecord): boolean =>
   endpoints.get(endpointId)?.status !== "active";

@@ -17,7 +17,7 @@ export function addDomain(
   const name = asciiName(text);
   if (name === "")
     throw invalid("domain_name", "domain_name must be a domain name such as mail.example.test.");
-  const existing = domainByName(state.domains.all(), account, name);
+  const existing = domainByName(state, account, name);
   if (existing) return { domain: existing, isNew: false };
   const domain = state.domains.put({
     id: ids.next("dom"),
@@ -69,8 +69,7 @@ export function checkSender(
 ): void {
   const rule = ledger.get("domain.unverifiedFrom");
   const name = asciiName(from.slice(from.lastIndexOf("@") + 1));
-  if (rule === "allow" || domainByName(state.domains.all(), account, name)?.status === "verified")
-    return;
+  if (rule === "allow" || domainByName(state, account, name)?.status === "verified") return;
   if (rule === "reject") {
     throw invalid(
       "from",
@@ -88,16 +87,8 @@ export function checkSender(
 
 const asciiName = (text: string) => domainToASCII(text.toLowerCase());
 
-function domainByName(
-  domains: Iterable<DomainRecord>,
-  account: AccountId,
-  name: string,
-): DomainRecord | undefined {
-  for (const candidate of domains) {
-    if (candidate.account === account && candidate.name === name) return candidate;
-  }
-  return undefined;
-}
+const domainByName = ({ domains }: Service["state"], account: AccountId, name: string) =>
+  domains.list().find((domain) => domain.account === account && domain.name === name);
 
 /** The unverified domains that each log has reported: the sandboxes of a process share the default log. */
 const warned = new WeakMap<Service["log"], Set<string>>();

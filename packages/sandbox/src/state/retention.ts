@@ -12,15 +12,6 @@ export interface RetentionLimits {
 
 export const defaultLimits: RetentionLimits = { maxDeliveries: 10_000, maxBytes: 64 * 1_048_576 };
 
-export interface Retention {
-  /** Calls that have been dropped so far. */
-  readonly dropped: number;
-  /** Pending work is never dropped, so it is limited here. @throws ApiError 503 `too_many_pending` */
-  readonly assertRoom: () => void;
-  /** Counts what was written; drops the oldest finished calls with all that they caused. */
-  readonly committed: (written: readonly Change[]) => void;
-}
-
 /** Changes between two looks: some forty sends of at most 1 MiB. */
 const changesBetween = 200;
 
@@ -30,10 +21,7 @@ const shrinkTo = 0.9;
 /** The limit of waiting records, as a multiple of the limit of kept ones. */
 const pendingFactor = 5;
 
-export function createRetention(
-  state: State,
-  { maxDeliveries, maxBytes }: RetentionLimits,
-): Retention {
+export function createRetention(state: State, { maxDeliveries, maxBytes }: RetentionLimits) {
   let dropped = 0;
   let changes = 0;
   /** The bytes at the last look, and those written since. A record that was written twice counts twice. */
@@ -70,10 +58,12 @@ export function createRetention(
   };
 
   return {
-    get dropped() {
+    /** Calls that have been dropped so far. */
+    get dropped(): number {
       return dropped;
     },
-    assertRoom() {
+    /** Pending work is never dropped, so it is limited here. @throws ApiError 503 `too_many_pending` */
+    assertRoom: (): void => {
       if (isOver(pendingFactor)) look();
       if (!isOver(pendingFactor)) return;
       throw new ApiError(
@@ -83,7 +73,8 @@ export function createRetention(
         { headers: { "Retry-After": "5" } },
       );
     },
-    committed(written) {
+    /** Counts what was written; drops the oldest finished calls with all that they caused. */
+    committed(written: readonly Change[]): void {
       changes += written.length;
       for (const change of written) bytes += bytesOf(change);
       // As long as nothing can be dropped, a look at everything must stay rare.
@@ -92,6 +83,8 @@ export function createRetention(
     },
   };
 }
+
+export type Retention = Readonly<ReturnType<typeof createRetention>>;
 
 function bytesOf({ kind, value }: Change): number {
   if (value === undefined) return 0;

@@ -1,27 +1,14 @@
 import type { AttemptRecord, DeliveryState } from "./records.js";
 import type { Kind, Tables } from "./table.js";
 
-/** Facts that would otherwise need a look at every record, kept up to date with each change. */
-export interface Tally {
-  /** The number of deliveries in each state. */
-  readonly deliveries: Readonly<Record<DeliveryState, number>>;
-  /** The number of events that went to no endpoint. */
-  readonly notSent: number;
-  /** The delivery with the newest genuine attempt of each endpoint, and the time of that attempt. */
-  readonly newest: ReadonlyMap<string, { readonly id: string; readonly at: number }>;
-  /** Increases when a call, or something that it caused, changes. */
-  readonly revisionOf: (callId: string) => number;
-}
-
 /** Whether the attempt is neither tampered with nor under a fault, so that it shows what the receiver does. */
 export const isGenuine = ({ tamper, faultId }: AttemptRecord): boolean =>
   tamper === undefined && faultId === undefined;
 
 type Records = Pick<Tables, "calls" | "sends" | "events" | "deliveries">;
 
-export function createTally(records: Records): Tally & {
-  readonly note: (kind: Kind, id: string) => void;
-} {
+/** Facts that would otherwise need a look at every record, kept up to date with each change. */
+export function createTally(records: Records) {
   const states = new Map<string, DeliveryState>();
   const deliveries = { pending: 0, attempting: 0, succeeded: 0, failed: 0 };
   const unsent = new Set<string>();
@@ -45,13 +32,17 @@ export function createTally(records: Records): Tally & {
   };
 
   return {
-    deliveries,
+    /** The number of deliveries in each state. */
+    deliveries: deliveries as Readonly<typeof deliveries>,
+    /** The number of events that went to no endpoint. */
     get notSent() {
       return unsent.size;
     },
-    newest,
-    revisionOf: (callId) => revisions.get(callId) ?? 0,
-    note(kind, id) {
+    /** The delivery with the newest genuine attempt of each endpoint, and the time of that attempt. */
+    newest: newest as ReadonlyMap<string, { readonly id: string; readonly at: number }>,
+    /** Increases when a call, or something that it caused, changes. */
+    revisionOf: (callId: string): number => revisions.get(callId) ?? 0,
+    note(kind: Kind, id: string): void {
       if (kind === "delivery") noteDelivery(id);
       if (kind === "event") {
         if (records.events.get(id)?.notSent === undefined) unsent.delete(id);
@@ -64,6 +55,8 @@ export function createTally(records: Records): Tally & {
     },
   };
 }
+
+export type Tally = Omit<ReturnType<typeof createTally>, "note">;
 
 /** The call of the timeline that a record belongs to. */
 export function callOf(records: Records, kind: Kind, id: string): string | undefined {
