@@ -237,6 +237,12 @@ function noteClock({ clock, log }: Service, data = ""): void {
 /** The clock as users see it. Each move is saved. */
 const savedClock = (service: Service): SandboxClock => {
   const { clock, state } = service;
+  const saved = async <Result>(move: Promise<Result>): Promise<Result> => {
+    const result = await move;
+    saveClock(service);
+    state.commit();
+    return result;
+  };
   return {
     get mode() {
       return clock.mode;
@@ -248,17 +254,8 @@ const savedClock = (service: Service): SandboxClock => {
       return clock.nextDue;
     },
     now: clock.now,
-    async advance(ms) {
-      await clock.advance(ms);
-      saveClock(service);
-      state.commit();
-    },
-    async advanceToNext() {
-      const item = await clock.advanceToNext();
-      saveClock(service);
-      state.commit();
-      return item;
-    },
+    advance: (ms) => saved(clock.advance(ms)),
+    advanceToNext: () => saved(clock.advanceToNext()),
   };
 };
 

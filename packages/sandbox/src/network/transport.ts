@@ -299,13 +299,8 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T |
   });
 }
 
-function pairs(raw: readonly string[]): HeaderList {
-  const list: [string, string][] = [];
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    list.push([raw[index] ?? "", raw[index + 1] ?? ""]);
-  }
-  return list;
-}
+const pairs = (raw: readonly string[]): HeaderList =>
+  Array.from({ length: raw.length >> 1 }, (_, n) => [raw[2 * n] ?? "", raw[2 * n + 1] ?? ""]);
 
 const stopped = failure("timeout", "The attempt ended before the response was complete.");
 

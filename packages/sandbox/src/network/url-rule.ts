@@ -219,6 +219,4 @@ export function literal({ hostname }: URL): string | undefined {
   return isIP(bare) === 0 ? undefined : bare;
 }
 
-function refuse(refused: string): { readonly refused: string } {
-  return { refused };
-}
+const refuse = (refused: string) => ({ refused });

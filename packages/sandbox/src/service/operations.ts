@@ -16,21 +16,7 @@ import {
   sendStatusResource,
   webhookEventResource,
 } from "./resources.js";
-import {
-  acceptedSend,
-  domain,
-  domainRequest,
-  emailRequest,
-  endpoint,
-  endpointRequest,
-  endpointWithSecret,
-  eventType,
-  listOf,
-  listQuery,
-  redeliverQuery,
-  sendStatus,
-  webhookEvent,
-} from "./schemas.js";
+import * as schemas from "./schemas.js";
 import { acceptSend } from "./sends.js";
 import type { Service } from "./service.js";
 
@@ -42,8 +28,8 @@ export const operations: readonly Operation[] = [
     path: "/v1/emails",
     summary: "Send an email",
     status: 202,
-    request: emailRequest,
-    response: acceptedSend,
+    request: schemas.emailRequest,
+    response: schemas.acceptedSend,
     idempotent: true,
     assumptions: ["A-01", "A-04", "A-06", "A-13", "A-14"],
     run(service, { account, body, call }) {
@@ -57,7 +43,7 @@ export const operations: readonly Operation[] = [
     path: "/v1/sends/{send_id}",
     summary: "Get the status of a send",
     status: 200,
-    response: sendStatus,
+    response: schemas.sendStatus,
     assumptions: ["A-01", "A-02", "A-12"],
     run({ state, ledger }, { account, params }) {
       const send = owned(state.sends, account, "send_id", params["send_id"]);
@@ -70,12 +56,12 @@ export const operations: readonly Operation[] = [
     path: "/v1/domains",
     summary: "Add a sending domain",
     status: 201,
-    request: domainRequest,
-    response: domain,
+    request: schemas.domainRequest,
+    response: schemas.domain,
     assumptions: ["A-05"],
     run(service, { account, body }) {
-      const { domain: added, isNew } = addDomain(service, account, body.domain_name);
-      return { status: isNew ? 201 : 200, body: domainResource(added) };
+      const { domain, isNew } = addDomain(service, account, body.domain_name);
+      return { status: isNew ? 201 : 200, body: domainResource(domain) };
     },
   }),
   operation({
@@ -84,7 +70,7 @@ export const operations: readonly Operation[] = [
     path: "/v1/domains/{domain_id}:verify",
     summary: "Verify a domain",
     status: 200,
-    response: domain,
+    response: schemas.domain,
     assumptions: ["A-04", "A-05", "A-12"],
     run(service, { account, params, call }) {
       const found = owned(service.state.domains, account, "domain_id", params["domain_id"]);
@@ -97,7 +83,7 @@ export const operations: readonly Operation[] = [
     path: "/v1/webhook-event-types",
     summary: "List the event types that can be subscribed to",
     status: 200,
-    response: listOf(eventType),
+    response: schemas.listOf(schemas.eventType),
     assumptions: ["A-03", "A-15"],
     run: ({ ledger }) => ({ body: wholeList(eventTypes(ledger), ledger.get("pagination")) }),
   }),
@@ -107,8 +93,8 @@ export const operations: readonly Operation[] = [
     path: "/v1/webhook-endpoints",
     summary: "Register a webhook endpoint",
     status: 201,
-    request: endpointRequest,
-    response: endpointWithSecret,
+    request: schemas.endpointRequest,
+    response: schemas.endpointWithSecret,
     assumptions: ["A-03", "A-21", "A-26"],
     check: (service, { body }) => checkEndpoint(service, body),
     run(service, { account, body }) {
@@ -121,8 +107,8 @@ export const operations: readonly Operation[] = [
     path: "/v1/webhook-events",
     summary: "List deliveries",
     status: 200,
-    query: listQuery,
-    response: listOf(webhookEvent),
+    query: schemas.listQuery,
+    response: schemas.listOf(schemas.webhookEvent),
     assumptions: ["A-08", "A-12", "A-15"],
     run(service, { account, query }) {
       const { webhook_endpoint_id: endpointId, after, limit } = query;
@@ -140,8 +126,8 @@ export const operations: readonly Operation[] = [
     path: "/v1/webhook-events/{event_id}:redeliver",
     summary: "Retry a failed delivery",
     status: 202,
-    query: redeliverQuery,
-    response: webhookEvent,
+    query: schemas.redeliverQuery,
+    response: schemas.webhookEvent,
     assumptions: ["A-12", "A-17", "A-18", "A-27"],
     run(service, { account, params, query }) {
       const endpointId = query.webhook_endpoint_id;
@@ -156,7 +142,7 @@ export const operations: readonly Operation[] = [
     path: "/v1/webhook-endpoints/{webhook_endpoint_id}:rotate-secret",
     summary: "Rotate the signing secret of an endpoint",
     status: 200,
-    response: endpointWithSecret,
+    response: schemas.endpointWithSecret,
     assumptions: ["A-12", "A-19"],
     run(service, input) {
       const found = endpointOf(service, input);
@@ -170,7 +156,7 @@ export const operations: readonly Operation[] = [
     path: "/v1/webhook-endpoints/{webhook_endpoint_id}",
     summary: "Archive an endpoint",
     status: 200,
-    response: z.union([endpoint, z.undefined()]).meta({ "x-assumption": "A-22" }),
+    response: z.union([schemas.endpoint, z.undefined()]).meta({ "x-assumption": "A-22" }),
     assumptions: ["A-12", "A-22"],
     run(service, input) {
       const found = endpointOf(service, input);

@@ -9,33 +9,6 @@ export interface Unwritten extends Change {
   readonly isNew: boolean;
 }
 
-/** The changes that the journal has not seen, and their commits. */
-export interface Commits {
-  /** Notes a change; an undefined value removes the record. */
-  readonly change: (kind: string, id: string, value: unknown, isAdded?: boolean) => void;
-  /** Drops the pending change of a record that equals what was written. */
-  readonly forget: (kind: string, id: string) => void;
-  /** Whether changes are waiting that the last commit could not write. */
-  readonly isBehind: () => boolean;
-  /**
-   * Writes all changes.
-   * @throws ApiError 500 if they cannot be written; the next commit tries again
-   */
-  readonly commit: () => void;
-  /** Commits in the next turn, with whatever else has changed by then. After a failure, a second later. */
-  readonly commitSoon: () => void;
-  /**
-   * Runs and writes `work` as `State.transaction` does. If that fails, `takeBack` receives each change of `work`
-   * that adds or changes a record.
-   */
-  readonly transaction: <Result>(
-    work: () => Result,
-    takeBack: (change: Unwritten) => void,
-  ) => Result;
-  /** Writes all changes. No commit writes any after that. */
-  readonly close: () => void;
-}
-
 export interface CommitsOptions {
   readonly journal: Journal;
   /** Receives what each commit has written. */
@@ -47,7 +20,8 @@ export interface CommitsOptions {
 /** Real milliseconds until a commit is tried again that nothing waits for. */
 const betweenTriesMs = 1_000;
 
-export function createCommits({ journal, afterCommit, onError }: CommitsOptions): Commits {
+/** The changes that the journal has not seen, and their commits. */
+export function createCommits({ journal, afterCommit, onError }: CommitsOptions) {
   const changes = new Map<string, Unwritten>();
   let cancelSoon: (() => void) | undefined;
   let isClosed = false;
@@ -55,6 +29,10 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
   let isFailing = false;
   let isBehind = false;
 
+  /**
+   * Writes all changes.
+   * @throws ApiError 500 if they cannot be written; the next commit tries again
+   */
   const commit = () => {
     cancelSoon?.();
     cancelSoon = undefined;
@@ -77,16 +55,20 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
   };
 
   return {
-    change(kind, id, value, isAdded = false) {
+    /** Notes a change; an undefined value removes the record. */
+    change: (kind: string, id: string, value: unknown, isAdded = false): void => {
       const key = `${kind} ${id}`;
       const isNew = changes.get(key)?.isNew ?? isAdded;
       if (value === undefined && isNew) changes.delete(key);
       else changes.set(key, { kind, id, value, isNew });
     },
-    forget: (kind, id) => void changes.delete(`${kind} ${id}`),
+    /** Drops the pending change of a record that equals what was written. */
+    forget: (kind: string, id: string) => void changes.delete(`${kind} ${id}`),
+    /** Whether changes are waiting that the last commit could not write. */
     isBehind: () => isBehind,
     commit,
-    commitSoon() {
+    /** Commits in the next turn, with whatever else has changed by then. After a failure, a second later. */
+    commitSoon: (): void => {
       cancelSoon ??= soon(isBehind ? betweenTriesMs : 0, () => {
         try {
           commit();
@@ -95,7 +77,11 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
         }
       });
     },
-    transaction(work, takeBack) {
+    /**
+     * Runs and writes `work` as `State.transaction` does. If that fails, `takeBack` receives each change of `work`
+     * that adds or changes a record.
+     */
+    transaction<Result>(work: () => Result, takeBack: (change: Unwritten) => void): Result {
       // Waiting changes are not part of it. They are written first, because records are restored from the file.
       // New ones are not restored, so that a request whose call is new costs one commit, not two.
       if (Array.from(changes.values()).some(({ isNew }) => !isNew)) commit();
@@ -112,7 +98,8 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       }
       return result;
     },
-    close() {
+    /** Writes all changes. No commit writes any after that. */
+    close: (): void => {
       if (isClosed) return;
       try {
         commit();
@@ -123,6 +110,8 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
     },
   };
 }
+
+export type Commits = Readonly<ReturnType<typeof createCommits>>;
 
 /** Runs `work` in the next turn, or after `ms`, which keeps no process alive. Returns what cancels it. */
 function soon(ms: number, work: () => void): () => void {

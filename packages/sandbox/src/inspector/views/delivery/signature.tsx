@@ -9,6 +9,7 @@ import { Part } from "../parts/piece.js";
 export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
   const { signature, request, n, tamper } = attempt;
   const { outcome } = view;
+  const shown = { id: delivery.id, n };
   const explained = outcome?.kind === "explained" ? outcome : undefined;
   return (
     <Part
@@ -45,13 +46,7 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
           )}
         </dd>
       </dl>
-      <Action
-        view={view}
-        name="explain"
-        with={{ id: delivery.id, n }}
-        class="paste"
-        label="Explain a signature"
-      >
+      <Action view={view} name="explain" with={shown} class="paste" label="Explain a signature">
         <label for="mine">
           What did your code compute? Paste it here, and the mistake is named if it is a known one.
         </label>
@@ -59,10 +54,7 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
           id="mine"
           name="value"
           class="mono"
-          value={
-            explained?.fields["value"]?.[0] ??
-            typed(view, "explain", { id: delivery.id, n }, "value")
-          }
+          value={explained?.fields["value"]?.[0] ?? typed(view, "explain", shown, "value")}
           placeholder="sha256=…"
           autocomplete="off"
           spellcheck={false}
