@@ -1,23 +1,14 @@
-import type {
-  CallRecord,
-  DeliveryRecord,
-  DomainRecord,
-  EndpointRecord,
-  EventRecord,
-  FaultRecord,
-  IdempotencyRecord,
-  SendRecord,
-} from "./records.js";
+import type * as records from "./records.js";
 
 export interface Kinds {
-  readonly call: CallRecord;
-  readonly send: SendRecord;
-  readonly domain: DomainRecord;
-  readonly endpoint: EndpointRecord;
-  readonly event: EventRecord;
-  readonly delivery: DeliveryRecord;
-  readonly idempotency: IdempotencyRecord;
-  readonly fault: FaultRecord;
+  readonly call: records.CallRecord;
+  readonly send: records.SendRecord;
+  readonly domain: records.DomainRecord;
+  readonly endpoint: records.EndpointRecord;
+  readonly event: records.EventRecord;
+  readonly delivery: records.DeliveryRecord;
+  readonly idempotency: records.IdempotencyRecord;
+  readonly fault: records.FaultRecord;
   /** Single values: the clock, the selected assumptions, counters. */
   readonly setting: { readonly id: string; readonly value: unknown };
 }

@@ -8,13 +8,10 @@ import { Part, Piece } from "../parts/piece.js";
 import { CallResult } from "../timeline/call-row.js";
 import { Id, Ids, ItemLink } from "../parts/trail.js";
 
-interface CallProps {
-  readonly view: View;
-  readonly call: ReturnType<typeof callDetail>;
-}
+type Call = ReturnType<typeof callDetail>;
 
 /** A request to the interface, and its response. */
-export const CallDetail = ({ view, call }: CallProps) => {
+export const CallDetail = ({ view, call }: { view: View; call: Call }) => {
   const { request, response, send, events, notes } = call;
   const all = href(view.state, { full: "true" }, "detail");
   return (

@@ -7,13 +7,10 @@ import { Piece } from "../parts/piece.js";
 import { Track } from "../parts/track.js";
 import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
 
-interface EventProps {
-  readonly view: View;
-  readonly event: ReturnType<typeof eventDetail>;
-}
+type Event = ReturnType<typeof eventDetail>;
 
 /** Something that happened, and the endpoints that it went to. */
-export const EventDetail = ({ view, event }: EventProps) => (
+export const EventDetail = ({ view, event }: { view: View; event: Event }) => (
   <Piece id="about" class="about" data={event}>
     <Trail
       view={view}

@@ -81,12 +81,9 @@ export const Faults = ({ view }: { view: View }) => {
   );
 };
 
-interface NewFaultProps {
-  readonly view: View;
-  readonly endpoints: readonly ReturnType<typeof optionOf>[];
-}
+type Options = readonly ReturnType<typeof optionOf>[];
 
-const NewFault = ({ view, endpoints }: NewFaultProps) => {
+const NewFault = ({ view, endpoints }: { view: View; endpoints: Options }) => {
   const place = { place: "other" };
   const value = (name: string, initial?: string) => typed(view, "add-fault", place, name, initial);
   const targets = [...endpoints, ...operations.map(({ method, path }) => `${method} ${path}`)];
