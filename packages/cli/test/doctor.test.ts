@@ -3,7 +3,14 @@ import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { getRequestListener } from "@hono/node-server";
-import { createReceiver, type Receiver } from "@svc-webhooks/core";
+import {
+  createReceiver,
+  memoryStore,
+  type OutcomeCode,
+  type Receiver,
+  type ReceiverOptions,
+} from "@svc-webhooks/core";
+import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 import { webhooks as express } from "@svc-webhooks/express";
 import { webhooks as hono } from "@svc-webhooks/hono";
 import { startModule } from "@svc-webhooks/kit/programs";
@@ -18,7 +25,7 @@ import { cli, hasTerminal, inTerminal, json, secret, shell, start } from "./supp
 
 type Finding = Readonly<Record<"id" | "saw" | "cause" | "fix" | "mistake", string>>;
 
-const receiver = (options = {}): Receiver =>
+const receiver = (options: Partial<ReceiverOptions> = {}): Receiver =>
   createReceiver({ secret, on: { "*": () => {} }, log: () => {}, ...options });
 
 const app = (build: (app: Express) => void): RequestListener => {
@@ -568,7 +575,7 @@ const bad: readonly Bad[] = [
         },
       }),
     ),
-    ids: ["genuine_failed"],
+    ids: ["handler_failed"],
   },
   {
     name: "an unknown type that is refused",
@@ -643,6 +650,36 @@ const bad: readonly Bad[] = [
     ids: ["header_removed"],
   },
 ];
+
+describe("states what a receiver of svc-webhooks says of itself", () => {
+  const never = new Promise<never>(() => {});
+  const down = { ...memoryStore(), claim: () => Promise.reject(new Error("no route to host")) };
+  const failing = () => {
+    throw new Error("no");
+  };
+  test.each<[OutcomeCode, Partial<ReceiverOptions>, ...string[]]>([
+    ["store_unavailable", { store: { ...down, shared: false } }],
+    ["handler_timeout", { handlerTimeoutMs: 10, on: { "*": () => never } }],
+    ["handler_failed", { on: { "email.sent": failing } }, "--event=email.sent"],
+    ["ignored", { on: { "email.send": () => {} } }, "--event=email.sent"],
+    ["misconfigured", { secret: () => Promise.reject(new Error("no vault")) }],
+    ["event_untyped", { eventType: () => "" }],
+  ])("%s", async (code, options, ...args) => {
+    const { code: exit, findings } = await examine(node(receiver(options)), ...args);
+    const { happened, cause, fix } = outcomeTexts[code];
+    expect(exit).toBe(1);
+    expect(findings).toEqual([
+      { id: code, saw: expect.stringContaining(code), cause: `${happened} ${cause}`, fix },
+    ]);
+  });
+
+  test("nothing of a receiver whose handler takes events of the type", async () => {
+    const types: string[] = [];
+    const on = { "email.sent": ({ type }: { type: string }) => void types.push(type) };
+    const { code, ids } = await examine(node(receiver({ on })), "--event=email.sent");
+    expect([code, ids, new Set(types)]).toEqual([0, [], new Set(["email.sent"])]);
+  });
+});
 
 describe("names what is wrong", () => {
   test.each(bad)("$name", async ({ listener, ids, mistake }) => {

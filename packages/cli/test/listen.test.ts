@@ -379,7 +379,7 @@ test("receives from the sandbox and forwards to a receiver", async () => {
   await started.shows(/Listening/);
   await emails.send({ from: "a@a.test", to: ["b@b.test"], subject: "s", text: "t" });
   await Promise.all([sandbox.clock.advance(10_000), done.opened]);
-  await started.shows(/200 {2}email\.sent {2}dlv_\S+ {2}genuine/);
+  await started.shows(/200 processed {2}email\.sent {2}dlv_\S+ {2}genuine/);
   expect(started.output.stderr).toBe("");
 });
 

@@ -53,7 +53,7 @@ describe("the line of a refused request", () => {
     ["signature_malformed", "64 hex digits", { "x-svc-signature": "sha1=00" }],
     ["signature_mismatch", "Compare `secret`", { "x-svc-signature": forgedSignature }],
     ["encoding_unsupported", "compressed", { "content-encoding": "gzip" }],
-    ["body_too_large", "larger than maxBodyBytes", { "content-length": "2000000" }],
+    ["body_too_large", "larger than `maxBodyBytes`", { "content-length": "2000000" }],
   ])(
     "%s names the likely cause, as an error until a delivery is verified",
     async ([code, cause, headers]) => {

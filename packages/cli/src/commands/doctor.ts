@@ -10,6 +10,7 @@ import {
 } from "../lib/secret.js";
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
 import type { Target } from "../lib/target.js";
+import { bodiesOf } from "../doctor/bodies.js";
 import { examine } from "../doctor/examine.js";
 import type { Finding } from "../doctor/findings.js";
 import { patient } from "../doctor/patience.js";
@@ -19,9 +20,15 @@ import { paint, type Line } from "../paint.js";
 const options = {
   ...secretOptions,
   ...previousSecretOptions,
+  event: {
+    type: "string",
+    default: probeType,
+    value: "type",
+    text: "event type of the deliveries; a type that the receiver handles runs its handler",
+  },
   timeout: {
     type: "string",
-    default: "10",
+    default: "15",
     value: "seconds",
     text: "how long the receiver may take for one response",
   },
@@ -32,8 +39,8 @@ export const doctor = command({
   usage: "<url> --secret-env <name>",
   args: ["url"],
   details: [
-    `Posts deliveries of the type ${probeType} to a receiver and nothing else: genuine ones whose bytes a parser would change, in pieces, large, twice, and forged ones. From its responses it names what is wrong: a parser before the receiver, a wrong secret, an altered body, unsigned deliveries that are accepted, and more.`,
-    "Use the secret that the receiver has. A receiver that handles every type runs its handler for the genuine ones.",
+    "Posts deliveries to a receiver and nothing else: genuine ones whose bytes a parser would change, in pieces, large, twice, and forged ones. From its responses it names what is wrong: a parser before the receiver, a wrong secret, an altered body, unsigned deliveries that are accepted, and more.",
+    "Use the secret that the receiver has. With --event, its handler runs for the genuine deliveries, whose data is that of email.sent, and a failure, a timeout or a missing handler is a finding. Without it, only a receiver that handles every type runs a handler.",
     "Exits with 1 if there is a finding, and names what no request can show. With --json: { url, findings: [{ id, saw, cause, fix, mistake? }], not_judged, probes }.",
   ],
   examples: ["svc-webhooks doctor http://localhost:3000/webhooks --secret-env SVC_WEBHOOK_SECRET"],
@@ -51,6 +58,8 @@ export const doctor = command({
     const senderTo = (to: Target) =>
       patient(sender({ target: to, secret, timeoutMs, signal }), signal);
     const { findings, not_judged, probes, stoppedBefore } = await examine({
+      bodies: bodiesOf(given.event),
+      expectsHandler: given.event !== probeType,
       secret,
       previousSecrets,
       send: senderTo(target),

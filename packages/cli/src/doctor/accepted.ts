@@ -1,4 +1,3 @@
-import { exact, large, lines, nonAscii, plain } from "./bodies.js";
 import { saw, type Examining } from "./examining.js";
 import { finding } from "./findings.js";
 import { afterForgeries, expectUnlocked } from "./forged.js";
@@ -11,11 +10,12 @@ export const acceptedProbes = 9;
 
 /** Sends the other deliveries that a receiver must accept if it accepts a genuine one. */
 export async function examineAccepted(examining: Examining): Promise<void> {
-  const { ask, expectMore, findings, secret, send } = examining;
+  const { ask, bodies, expectMore, findings, secret, send } = examining;
+  const { plain } = bodies;
   const variants = [
-    ["genuine JSON with spaces, escapes and numbers", exact],
-    ["genuine JSON in several lines", lines],
-    ["genuine JSON with characters outside ASCII", nonAscii],
+    ["genuine JSON with spaces, escapes and numbers", bodies.exact],
+    ["genuine JSON in several lines", bodies.lines],
+    ["genuine JSON with characters outside ASCII", bodies.nonAscii],
   ] as const;
   for (const [index, [name, make]] of variants.entries()) {
     const body = make();
@@ -49,7 +49,7 @@ export async function examineAccepted(examining: Examining): Promise<void> {
   else if (!isSuccess(slow)) findings.push(finding("pieces_refused", saw(slow)));
 
   // A server may close the connection before reading the whole body.
-  const big = await send({ name: "a genuine body of 64 KiB", body: large() });
+  const big = await send({ name: "a genuine body of 64 KiB", body: bodies.large() });
   if (big.error === "timeout") findings.push(finding("hangs", saw(big)));
   else if (!isSuccess(big)) findings.push(finding("large_refused", saw(big)));
 

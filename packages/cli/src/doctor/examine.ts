@@ -40,7 +40,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     // Nothing listens after a crash, or the process was started again.
     if (hasForged && isDropped(lost)) {
       expected += 1;
-      const genuine = await send(genuineAfterForgeries());
+      const genuine = await send(genuineAfterForgeries(options));
       if (isDropped(lostReply(genuine))) expectUnlocked(genuine);
       if (isSuccess(genuine)) lost = { ...lost, ...droppedForgery };
     }

@@ -1,7 +1,11 @@
+import type { Bodies } from "./bodies.js";
 import type { Finding } from "./findings.js";
 import type { Probe, Reply, Send } from "./probe.js";
 
 export interface ExamineOptions {
+  readonly bodies: Bodies;
+  /** Whether the receiver should have a handler for the type of the bodies. */
+  readonly expectsHandler: boolean;
   readonly secret: string;
   readonly previousSecrets: readonly string[];
   readonly send: Send;

@@ -1,3 +1,6 @@
+import type { OutcomeCode } from "@svc-webhooks/core";
+import { outcomeTexts } from "@svc-webhooks/core/outcomes";
+
 /** A mistake of the receiver. */
 export interface Finding {
   readonly id: FindingId;
@@ -9,7 +12,8 @@ export interface Finding {
   readonly mistake?: string;
 }
 
-export type FindingId = keyof typeof texts;
+/** The name of a mistake, or the outcome that a receiver of svc-webhooks states. */
+export type FindingId = keyof typeof texts | OutcomeCode;
 
 const pages = "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs";
 
@@ -143,7 +147,15 @@ export const finding = (
   id: FindingId,
   saw: string,
   more: Partial<Omit<Finding, "id" | "saw">> = {},
-): Finding => ({ id, saw, ...texts[id], ...more });
+): Finding => ({ id, saw, ...textsOf(id), ...more });
+
+const textsOf = (id: FindingId): { readonly cause: string; readonly fix: string } => {
+  if (isOwn(id)) return texts[id];
+  const { happened, cause, fix } = outcomeTexts[id];
+  return { cause: `${happened} ${cause}`, fix };
+};
+
+const isOwn = (id: FindingId): id is keyof typeof texts => Object.hasOwn(texts, id);
 
 /** The properties that no request from outside can show. */
 export const notJudged: readonly string[] = [

@@ -1,13 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { sign } from "@svc-webhooks/core";
-import { plain } from "./bodies.js";
 import { Enough, isError, saw, type Examining } from "./examining.js";
 import { finding, type Finding, type FindingId } from "./findings.js";
 import { signedWith } from "./guesses.js";
 import { isSuccess, type Probe, type Reply } from "./probe.js";
 
 /** Returns a body with the signature of a random secret. */
-export async function forgery(body = plain()): Promise<{ body: Uint8Array; signature: string }> {
+export async function forgery(body: Uint8Array): Promise<{ body: Uint8Array; signature: string }> {
   return { body, signature: await sign(body, `whsec_${randomBytes(24).toString("base64")}`) };
 }
 
@@ -26,7 +25,10 @@ const empty = new Uint8Array();
 const formType = { "content-type": "application/x-www-form-urlencoded" };
 
 /** Returns deliveries that must be refused, by the finding if one is accepted. */
-async function forgeriesOf(body: Uint8Array, secret: string): Promise<readonly Forgery[]> {
+async function forgeriesOf(
+  body: Uint8Array,
+  { bodies, secret }: Examining,
+): Promise<readonly Forgery[]> {
   const genuine = await sign(body, secret);
   const { signature: forged } = await forgery(body);
   const hash = createHash("sha256").update(body).digest("hex");
@@ -37,7 +39,11 @@ async function forgeriesOf(body: Uint8Array, secret: string): Promise<readonly F
     ["some_unsigned_accepted", "a form without a signature", { ...unsigned, headers: formType }],
     ["some_unsigned_accepted", "an empty body without a signature", { ...unsigned, body: empty }],
     signed("wrong_secret_accepted", "a signature of another secret", forged),
-    signed("altered_body_accepted", "the signature of another body", await sign(plain(), secret)),
+    signed(
+      "altered_body_accepted",
+      "the signature of another body",
+      await sign(bodies.plain(), secret),
+    ),
     signed("plain_hash_accepted", "the SHA-256 of the body", `sha256=${hash}`),
     signed("prefix_not_checked", "a signature without sha256=", genuine.replace("sha256=", "")),
     signed("prefix_not_checked", "a signature after foo=", genuine.replace("sha256=", "foo=")),
@@ -73,13 +79,13 @@ export const forgedProbes = 18;
  * examination.
  */
 export async function examineForgeries(genuineReply: Reply, examining: Examining): Promise<void> {
-  const { ask, findings, secret, send } = examining;
-  const body = plain();
+  const { ask, bodies, findings, send } = examining;
+  const body = bodies.plain();
   const errors: Reply[] = [];
   const accepted: Finding[] = [];
   let after: Reply | undefined;
   try {
-    for (const [id, name, change] of await forgeriesOf(body, secret)) {
+    for (const [id, name, change] of await forgeriesOf(body, examining)) {
       // The service sends neither forms nor empty bodies, so those are not sent again. Receivers that wait for
       // a body may not respond to an empty one.
       const isSent = !change.headers && !change.body;
@@ -99,15 +105,15 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
   if (after) expectUnlocked(after);
 }
 
-export const genuineAfterForgeries = (): Probe => ({
+export const genuineAfterForgeries = ({ bodies }: Pick<Examining, "bodies">): Probe => ({
   name: "a genuine delivery after wrong signatures",
-  body: plain(),
+  body: bodies.plain(),
 });
 
 /** Sends the plain genuine delivery after wrong signatures. */
-export const afterForgeries = ({ ask, expectMore }: Examining): Promise<Reply> => {
-  expectMore(1);
-  return ask(genuineAfterForgeries());
+export const afterForgeries = (examining: Examining): Promise<Reply> => {
+  examining.expectMore(1);
+  return examining.ask(genuineAfterForgeries(examining));
 };
 
 /**

@@ -1,8 +1,7 @@
 import type { OutcomeCode } from "@svc-webhooks/core";
 import { acceptedProbes } from "./accepted.js";
-import { notJson, plain } from "./bodies.js";
 import { Enough, isError, saw, type Examining } from "./examining.js";
-import { finding, type Finding } from "./findings.js";
+import { finding, type Finding, type FindingId } from "./findings.js";
 import { forgery } from "./forged.js";
 import { bodyGuesses, keyGuesses } from "./guesses.js";
 import { identify } from "./identify.js";
@@ -10,12 +9,16 @@ import { isSuccess, type Reply } from "./probe.js";
 
 /** Sends the simplest genuine delivery. */
 export async function examineGenuine(examining: Examining): Promise<Reply> {
-  const { ask, expectMore, findings, secret, previousSecrets } = examining;
-  const body = plain();
+  const { ask, bodies, expectMore, findings, secret, previousSecrets } = examining;
+  const body = bodies.plain();
   const reply = await ask({ name: "a genuine delivery", body });
-  if (isSuccess(reply)) return reply;
+  if (isSuccess(reply)) {
+    if (examining.expectsHandler && reply.code === "ignored")
+      findings.push(finding("ignored", saw(reply)));
+    return reply;
+  }
   expectMore(-acceptedProbes);
-  const { status, code, location } = reply;
+  const { status, location } = reply;
   if (status !== null && status >= 300 && status < 400) {
     findings.push(finding("redirects", `${saw(reply)} It leads to ${location ?? "no location"}.`));
     throw new Enough();
@@ -29,11 +32,9 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
     findings.push(known);
     return reply;
   }
-  // The signature was right: the receiver would refuse any other one.
-  const isVerified = code !== undefined && verifiedOutcomes.has(code);
   const guesses = [...keyGuesses(body, secret, previousSecrets), ...bodyGuesses(body, secret)];
   try {
-    const guessed = isVerified ? undefined : await identify(body, guesses, reply, examining);
+    const guessed = await identify(body, guesses, reply, examining);
     findings.push(guessed ?? (await refused(reply, examining)));
   } catch (error) {
     // The refusal is a finding, even if a limit or a lock hides its cause.
@@ -43,8 +44,9 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
   return reply;
 }
 
-async function notFound(reply: Reply, { sendToOtherSlash }: Examining): Promise<Finding> {
-  const other = await sendToOtherSlash({ name: "the path with or without a slash", body: plain() });
+async function notFound(reply: Reply, { bodies, sendToOtherSlash }: Examining): Promise<Finding> {
+  const probe = { name: "the path with or without a slash", body: bodies.plain() };
+  const other = await sendToOtherSlash(probe);
   const exists = other.status !== null && other.status !== 404 && other.status !== 405;
   if (!exists) return finding("not_found", saw(reply));
   return finding(
@@ -56,39 +58,34 @@ async function notFound(reply: Reply, { sendToOtherSlash }: Examining): Promise<
   );
 }
 
-/** Returns the finding for the code that a receiver of svc-webhooks states itself. */
+/** Returns the finding for the outcome that a receiver of svc-webhooks states itself. */
 function knownCode(reply: Reply): Finding | undefined {
-  switch (reply.code ?? "") {
-    case "body_unavailable":
-      return finding("parser_before_receiver", saw(reply));
-    case "signature_missing":
-    case "signature_malformed":
-    case "delivery_id_missing":
-    case "delivery_id_malformed":
-      return finding("header_removed", saw(reply));
-    default:
-      return undefined;
-  }
+  const { code } = reply;
+  // The examination finds why a signature is refused.
+  if (code === undefined || code === "signature_mismatch") return undefined;
+  return finding(mistakes[code] ?? code, saw(reply));
 }
 
-/** The outcomes of svc-webhooks receivers that come after the verification. */
-const verifiedOutcomes: ReadonlySet<string> = new Set<OutcomeCode>([
-  "handler_failed",
-  "handler_timeout",
-  "event_invalid",
-  "event_untyped",
-  "store_unavailable",
-  "in_flight",
-  "draining",
-]);
+/** The mistakes that other receivers make too. */
+const mistakes: Readonly<Partial<Record<OutcomeCode, FindingId>>> = {
+  body_unavailable: "parser_before_receiver",
+  signature_missing: "header_removed",
+  signature_malformed: "header_removed",
+  delivery_id_missing: "header_removed",
+  delivery_id_malformed: "header_removed",
+};
 
 const unknownCause = (reply: Reply): Finding =>
   finding(isError(reply) ? "genuine_failed" : "wrong_secret", saw(reply));
 
 /** Returns why a genuine delivery is refused if no guess is accepted. */
-async function refused(reply: Reply, { ask, expectMore, send }: Examining): Promise<Finding> {
+async function refused(
+  reply: Reply,
+  { ask, bodies, expectMore, send }: Examining,
+): Promise<Finding> {
+  const { plain, notJson } = bodies;
   expectMore(1);
-  const forged = await ask({ name: "a forged delivery", ...(await forgery()) });
+  const forged = await ask({ name: "a forged delivery", ...(await forgery(plain())) });
   if (forged.status !== reply.status) {
     // The signature is recognised, so something else is refused.
     return finding("genuine_failed", `${saw(reply)} ${saw(forged)}`);

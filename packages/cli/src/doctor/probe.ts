@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { headerNames, sign } from "@svc-webhooks/core";
+import { headerNames, sign, type OutcomeCode } from "@svc-webhooks/core";
 import { messageOf } from "../errors.js";
+import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { Target } from "../lib/target.js";
 
@@ -31,7 +32,7 @@ export interface Reply {
   /** The reason why there is no response: `timeout`, or the error of the connection. */
   readonly error: string | null;
   /** The outcome's code if the receiver is one of svc-webhooks. */
-  readonly code?: string;
+  readonly code?: OutcomeCode;
   readonly location?: string;
   /** The pause that a response with 429 demands. */
   readonly retry_after_ms?: number;
@@ -40,7 +41,7 @@ export interface Reply {
   readonly ms: number;
 }
 
-/** The event type of all probes. */
+/** The default event type of the probes, which no service sends. */
 export const probeType = "svc-webhooks.doctor";
 
 const betweenPiecesMs = 300;
@@ -122,8 +123,7 @@ export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send
 async function readReply(response: IncomingMessage) {
   const { content } = await readUpTo(longestReply, response);
   const { location, "cache-control": caching, "retry-after": retryAfter } = response.headers;
-  // Other servers may use the same words.
-  const code = caching === "no-store" ? outcomeOf(content.toString()) : undefined;
+  const code = outcomeIn(caching, content.toString());
   return {
     status: response.statusCode ?? null,
     ...(code === undefined ? {} : { code }),
@@ -136,18 +136,4 @@ async function readReply(response: IncomingMessage) {
 function retryAfterMs(value = ""): number {
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? 1_000 : Math.max(ms, 1_000);
-}
-
-/** Returns the code in `{"status":"processed"}` or `{"error":{"code":"signature_mismatch"}}`. */
-function outcomeOf(text: string): string | undefined {
-  try {
-    const { status, error } = JSON.parse(text) as {
-      readonly status?: unknown;
-      readonly error?: { readonly code?: unknown };
-    };
-    const code = error?.code ?? status;
-    return typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : undefined;
-  } catch {
-    return undefined;
-  }
 }

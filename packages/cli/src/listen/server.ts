@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { codeOf, headerNames, verify, type Secret } from "@svc-webhooks/core";
+import { codeOf, headerNames, verify, type OutcomeCode, type Secret } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
 import { Failure, isRefusal, messageOf } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
 import { deliveryHeaders, headerOf } from "../lib/delivery-headers.js";
+import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
 
@@ -14,6 +15,8 @@ export interface TargetReply {
   readonly status: number;
   /** The body of the response; empty if that is compressed. */
   readonly text: string;
+  /** The outcome, if the target is a receiver of svc-webhooks. */
+  readonly code: OutcomeCode | undefined;
 }
 
 /** One request and its result. */
@@ -200,7 +203,13 @@ async function forward(
     if (isCut) throw new Error("its response has more than 1 MiB");
     const isReadable = fields["content-encoding"] === undefined;
     const text = isReadable ? content.toString() : "";
-    return { status, headers: Object.fromEntries(kept), body: content, target: { status, text } };
+    const code = outcomeIn(fields["cache-control"], text);
+    return {
+      status,
+      headers: Object.fromEntries(kept),
+      body: content,
+      target: { status, text, code },
+    };
   } catch (error) {
     throw timeout.aborted ? timeout.reason : error;
   }

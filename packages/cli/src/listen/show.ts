@@ -1,11 +1,12 @@
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames, type OutcomeCode } from "@svc-webhooks/core";
+import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 import type { Context } from "../command.js";
 import { headerOf } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
 import { paint } from "../paint.js";
 import { excerpt } from "../lib/terminal/text.js";
 import type { Explainer } from "./explainer.js";
-import type { Received } from "./server.js";
+import type { Received, TargetReply } from "./server.js";
 
 export type Show = (received: Received) => Promise<void>;
 
@@ -15,6 +16,20 @@ export interface ShowOptions {
   readonly endpoint: string | undefined;
   /** The URL to which genuine deliveries are forwarded. */
   readonly forwardTo: URL | undefined;
+}
+
+const isHandled = (code: OutcomeCode | undefined) => code === undefined || code === "processed";
+
+/** Returns why a target refused a genuine delivery. */
+function refusalOf({ status, code, text }: TargetReply): readonly string[] {
+  if (code === "signature_mismatch" || (code === undefined && status === 401))
+    return [
+      excerpt(text, 200),
+      "The signature and the bytes are right, so the receiver has another secret, or something in front of it changes the body.",
+    ];
+  if (code === undefined) return [excerpt(text, 200)];
+  const { happened, cause, fix } = outcomeTexts[code];
+  return [`${happened} ${cause}`, fix];
 }
 
 /** Returns a function that writes the result of a request: a line, or JSON. */
@@ -34,10 +49,11 @@ export function createShow(
     const isWrong = verdict === "signature_mismatch" || verdict === "signature_malformed";
     const explanation = body && isWrong ? await explain(body, signature) : undefined;
     const { mistake } = explanation ?? {};
+    const code = target?.code;
     if (json) {
       const facts = { at, method, path, delivery_id: id ?? null, type: type ?? null };
       const judged = { verdict, secret: secretId ?? null, mistake: mistake?.id ?? null };
-      const statuses = { status, target_status: target?.status ?? null };
+      const statuses = { status, target_status: target?.status ?? null, outcome: code ?? null };
       show({ ...facts, bytes: body?.length ?? null, ...judged, ...statuses, error }, []);
       return;
     }
@@ -45,14 +61,17 @@ export function createShow(
     const genuine = secretId === "previous" ? "genuine, previous secret" : verdict;
     const parts = [
       paint("dim", new Date(at).toTimeString().slice(0, 8)),
-      paint(status < 300 ? "green" : "red", isRefused ? `target ${status}` : String(status)),
+      paint(
+        status >= 300 ? "red" : isHandled(code) ? "green" : "yellow",
+        [isRefused ? "target" : "", status, code].filter(Boolean).join(" "),
+      ),
       excerpt(type ?? (isGenuine ? "(no type)" : method), 60),
       excerpt(id ?? "(no delivery id)", 80),
       isGenuine ? genuine : paint("red", verdict),
     ];
     const more = [
       error,
-      isRefused ? excerpt(target.text, 200) : undefined,
+      ...(isRefused ? refusalOf(target) : []),
       mistake?.text,
       mistake?.remedy,
       explanation?.verdict === "unknown" ? unexplained : undefined,

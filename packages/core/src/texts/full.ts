@@ -5,7 +5,7 @@ import { nearest } from "../lib/nearest.js";
 import { isFilled } from "../lib/text.js";
 import { earliestExpiryMs } from "../lib/times.js";
 import type { Secret } from "../options.js";
-import { causes } from "./outcomes.js";
+import { lineTexts } from "./outcome-texts.js";
 import type { Advise, Explain, Suggest } from "./texts.js";
 
 const unset = "The environment variable is not set where the app runs. Set it.";
@@ -72,7 +72,12 @@ export const explain: Explain = (code, option, found, min, max) => {
   return `${named} ${option === "on" && isObject(found) ? "has no handlers" : `is ${kindOf(found)}`}. ${fix}`;
 };
 
-export const advise: Advise = (code) => causes[code] ?? "";
+export const advise: Advise = (code) => {
+  if (code === "never_verified")
+    return "This receiver has not verified any delivery yet, so its configuration is probably wrong.";
+  const texts: Partial<Record<typeof code, readonly string[]>> = lineTexts;
+  return texts[code]?.join(" ") ?? "";
+};
 
 export const suggest: Suggest = (type, keys) => {
   // Types share prefixes: changing a third of `email.opened` turns it into `email.sent`.

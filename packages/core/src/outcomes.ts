@@ -1,0 +1,46 @@
+import type { OutcomeCode, Warning } from "./outcome.js";
+import { lineTexts, otherTexts } from "./texts/outcome-texts.js";
+
+/** The explanation of an outcome or a warning. Each text is whole sentences. */
+export interface OutcomeText {
+  /** The event that the code stands for. */
+  readonly happened: string;
+  /** The likely cause; empty if nothing is wrong. */
+  readonly cause: string;
+  /** The action to take. */
+  readonly fix: string;
+  /** The address of the page that explains the code. */
+  readonly link: string;
+}
+
+const page = "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/troubleshooting.md";
+
+/**
+ * The explanations of all outcomes and warnings, by code. The receiver does not import them on platforms whose
+ * bundles are limited.
+ */
+export const outcomeTexts: Readonly<Record<OutcomeCode | Warning, OutcomeText>> =
+  Object.fromEntries(
+    Object.entries({ ...lineTexts, ...otherTexts }).map(([code, [happened, cause, fix]]) => [
+      code,
+      { happened, cause, fix, link: `${page}#${code}` },
+    ]),
+  ) as Record<OutcomeCode | Warning, OutcomeText>;
+
+/**
+ * Returns the explanation of a code that came from elsewhere, such as the `code` in the body of a receiver's
+ * response; undefined if it is not a code of this package.
+ *
+ * @example
+ * ```ts
+ * import { outcomeText } from "@svc-webhooks/core/outcomes";
+ *
+ * const text = outcomeText("signature_mismatch");
+ * console.log(text?.happened, text?.fix, text?.link);
+ * ```
+ */
+export function outcomeText(code: string): OutcomeText | undefined {
+  return Object.hasOwn(outcomeTexts, code)
+    ? outcomeTexts[code as OutcomeCode | Warning]
+    : undefined;
+}
