@@ -72,11 +72,12 @@ test("a process that does not migrate carries none of the Postgres store's SQL",
 });
 
 describe("the client", () => {
-  test("has at most 6,000 bytes with everything", async () => {
+  test("has at most 6,340 bytes with everything", async () => {
     const length = await sizeOfImport('export * from "@svc-webhooks/client";');
     expect(length).toBeGreaterThan(5_000);
-    // Lower this limit when possible; the README promises 6 kB.
-    expect(length).toBeLessThanOrEqual(6_000);
+    // Lower this limit when possible; the README promises 6.4 kB. `sendAll` has 240 of them, the request id in the
+    // body of an error 30, and the text for a missing API key 30.
+    expect(length).toBeLessThanOrEqual(6_340);
   });
 
   test.each([

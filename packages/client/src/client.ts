@@ -12,8 +12,17 @@ import {
   type RotateOptions,
 } from "./options.js";
 import { list, type List } from "./pages.js";
-import type { BulkRedelivery, BulkRedeliveryOptions, WaitOptions } from "./recipes.js";
+import type {
+  BulkRedelivery,
+  BulkRedeliveryOptions,
+  EmailResult,
+  KeyedEmail,
+  SendAllOptions,
+  SentEmail,
+  WaitOptions,
+} from "./recipes.js";
 import { redeliverFailed } from "./recipes/redeliver-failed.js";
+import { sendAll } from "./recipes/send-all.js";
 import { waitForSend } from "./recipes/wait-for-send.js";
 import type {
   AcceptedSend,
@@ -47,7 +56,15 @@ export interface Client {
     readonly send: (
       email: EmailRequest,
       options?: KeyedRequestOptions,
-    ) => ResponsePromise<AcceptedSend & { readonly idempotencyKey: string }>;
+    ) => ResponsePromise<SentEmail>;
+    /**
+     * Sends a list of emails, several at a time. Resolves with one result for each, in order; an email that
+     * fails does not reject.
+     */
+    readonly sendAll: (
+      emails: readonly KeyedEmail[],
+      options?: SendAllOptions,
+    ) => Promise<readonly EmailResult[]>;
   };
   readonly sends: {
     /** Returns the status of a send. */
@@ -150,6 +167,7 @@ export function createClient(options: ClientOptions = {}): Client {
           given,
           ({ value, idempotencyKey = "" }) => ({ ...(value as AcceptedSend), idempotencyKey }),
         ),
+      sendAll: (emails, given) => sendAll(client.emails.send, emails, given),
     },
     sends: {
       get: (id, given) =>

@@ -60,7 +60,7 @@ export class SvcError extends Error {
   declare readonly status: number | undefined;
   /** The field, parameter or header that is invalid. */
   declare readonly param: string | undefined;
-  /** The service's `X-Request-Id`. */
+  /** The service's `X-Request-Id`, or the `request_id` in the body of its error. */
   declare readonly requestId: string | undefined;
   /** The headers of the last response. */
   declare readonly headers: Headers | undefined;
@@ -113,7 +113,7 @@ export class ConflictError extends ApiError {
   override readonly name = "ConflictError";
 }
 
-/** 429: no retry was left, or none would have been in time. `retryAfterMs` states when to try again. */
+/** 429: no retry would have been in time, or `maxRetries` is 0. `retryAfterMs` states when to try again. */
 export class RateLimitError extends ApiError {
   override readonly name = "RateLimitError";
 }

@@ -31,6 +31,11 @@ export type {
   BulkRedelivery,
   BulkRedeliveryOptions,
   BulkRedeliveryProgress,
+  EmailResult,
+  KeyedEmail,
+  SendAllOptions,
+  SendAllProgress,
+  SentEmail,
   WaitOptions,
 } from "./recipes.js";
 export type * from "./resources.js";

@@ -21,7 +21,8 @@ export interface ClientOptions {
   /** The limit of one attempt including its response body, in milliseconds, 1 to 2^31 − 1. Default 10,000. */
   readonly attemptTimeoutMs?: number | undefined;
   /**
-   * The number of attempts after the first one, including those that the service asks for: 0 to 100. Default 2.
+   * The number of attempts after the first one, 0 to 100. Default 2. A 429 has had no effect and does not count:
+   * it is retried until `deadlineMs`, unless this is 0.
    */
   readonly maxRetries?: number | undefined;
   /**
@@ -117,6 +118,7 @@ export function resolveOptions(options: ClientOptions): Connection {
   } = options;
   for (const [name, value] of Object.entries({ fetch, onRequest, onResponse }))
     check(typeof value === "function", `\`${name}\` must be a function.`);
+  check((apiKey ?? "") !== "", "No API key: pass `apiKey`, or set the variable SVC_API_KEY.");
   check(
     typeof apiKey === "string" && /^[!-~]+$/.test(apiKey),
     "`apiKey`, or the variable SVC_API_KEY, must be an API key without white space.",

@@ -1,6 +1,12 @@
 import type { SvcError } from "./errors.js";
 import type { RequestOptions } from "./options.js";
-import type { SendState, SendStatus, WebhookEvent } from "./resources.js";
+import type {
+  AcceptedSend,
+  EmailRequest,
+  SendState,
+  SendStatus,
+  WebhookEvent,
+} from "./resources.js";
 
 export interface WaitOptions extends RequestOptions {
   /**
@@ -44,4 +50,30 @@ export interface BulkRedeliveryOptions extends RequestOptions {
   readonly max?: number | undefined;
   /** Called and awaited after each failed delivery of the list. If it throws, the work ends. */
   readonly onProgress?: ((progress: BulkRedeliveryProgress) => void | Promise<void>) | undefined;
+}
+
+/** An accepted email, with the key of its request. */
+export type SentEmail = AcceptedSend & { readonly idempotencyKey: string };
+
+/** An email of `sendAll`, with a key of its own if it has one: sent again with it, it takes effect once. */
+export type KeyedEmail = EmailRequest & { readonly idempotencyKey?: string | undefined };
+
+/** The result of one email of `sendAll`. An error has the key of its request. */
+export type EmailResult = { readonly ok: SentEmail } | { readonly error: SvcError };
+
+export interface SendAllProgress {
+  /** The number of emails that have a result. */
+  readonly done: number;
+  readonly total: number;
+  /** The position in the list of the email that was handled last. */
+  readonly index: number;
+  readonly result: EmailResult;
+}
+
+/** The options of `sendAll`. `deadlineMs` limits each email, with its pauses. */
+export interface SendAllOptions extends RequestOptions {
+  /** The number of emails that are sent at the same time, 1 to 100. Default 10. */
+  readonly concurrency?: number | undefined;
+  /** Called and awaited after each email. Its errors are ignored, so that no result is lost. */
+  readonly onProgress?: ((progress: SendAllProgress) => void | Promise<void>) | undefined;
 }

@@ -88,7 +88,7 @@ export interface Methods {
 }
 
 /** The methods that are built from others. */
-type Recipes = "sends.waitFor" | "webhookEvents.redeliverFailed";
+type Recipes = "emails.sendAll" | "sends.waitFor" | "webhookEvents.redeliverFailed";
 
 type MethodNames<C> = { [G in KeysOf<C>]: `${G}.${KeysOf<C[G]>}` }[KeysOf<C>];
 type Method<C, Name> = Name extends `${infer G}.${infer N}` ? Value<Value<C, G>, N> : never;

@@ -12,7 +12,8 @@ const baseUrl = "http://127.0.0.1:4010";
 
 afterEach(() => void vi.unstubAllEnvs());
 
-const noKey = "`apiKey`, or the variable SVC_API_KEY, must be an API key without white space.";
+const noKey = "No API key: pass `apiKey`, or set the variable SVC_API_KEY.";
+const badKey = "`apiKey`, or the variable SVC_API_KEY, must be an API key without white space.";
 const noUrl =
   "`baseUrl`, or the variable SVC_BASE_URL, must be the URL before /v1, such as http://127.0.0.1:4010.";
 
@@ -20,9 +21,9 @@ describe("createClient refuses", () => {
   test.for<[string, object, string]>([
     ["apiKey", { baseUrl }, noKey],
     ["apiKey", { baseUrl, apiKey: "" }, noKey],
-    ["apiKey", { baseUrl, apiKey: 1 }, noKey],
-    ["apiKey", { baseUrl, apiKey: `${apiKey}\n` }, noKey],
-    ["apiKey", { baseUrl, apiKey: `"${apiKey}” ` }, noKey],
+    ["apiKey", { baseUrl, apiKey: 1 }, badKey],
+    ["apiKey", { baseUrl, apiKey: `${apiKey}\n` }, badKey],
+    ["apiKey", { baseUrl, apiKey: `"${apiKey}” ` }, badKey],
     ["baseUrl", { apiKey }, noUrl],
     ["baseUrl", { apiKey, baseUrl: "" }, noUrl],
     ...[

@@ -366,3 +366,69 @@ test("a redelivery without permission is an AuthenticationError", async () => {
     AuthenticationError,
   );
 });
+
+describe("sendAll", () => {
+  const list = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      ...email,
+      subject: String(index),
+      idempotencyKey: `order-${index}`,
+    }));
+
+  test("sends 100 emails past a rate limit, each once, with its key and in order", async () => {
+    const { client, notes, pauses } = await open({ assumptions: { "A-16": "delta:20/2s" } });
+    const progress: number[] = [];
+    const results = await client.emails.sendAll(list(100), {
+      concurrency: 30,
+      onProgress: ({ done, total }) => void progress.push(done / total),
+    });
+    const sent = results.flatMap((result) => ("ok" in result ? [result.ok] : []));
+    expect(sent.map(({ subject, idempotencyKey }) => `${subject} ${idempotencyKey}`)).toEqual(
+      list(100).map(({ subject, idempotencyKey }) => `${subject} ${idempotencyKey}`),
+    );
+    expect(new Set(sent.map(({ send_id }) => send_id)).size).toBe(100);
+    const refused = notes.filter(({ code }) => code === "rate_limited");
+    expect([notes.length, pauses.length]).toEqual([100 + refused.length, refused.length]);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(progress).toEqual(Array.from({ length: 100 }, (_, index) => (index + 1) / 100));
+  });
+
+  test("returns what went wrong with an email, and sends the others", async () => {
+    const { client, sends } = await open();
+    const [first, , third] = list(3);
+    const results = await client.emails.sendAll([first!, { ...email, to: [] }, third!], {
+      onProgress() {
+        throw new Error("no terminal");
+      },
+    });
+    expect(results).toMatchObject([
+      { ok: { subject: "0" } },
+      { error: { code: "invalid_request" } },
+      { ok: { subject: "2" } },
+    ]);
+    expect(await sends()).toBe(2);
+  });
+
+  test("ends at an abort with a result for each email, and its key", async () => {
+    const controller = new AbortController();
+    const { client, sends } = await open();
+    const results = await client.emails.sendAll(list(5), {
+      concurrency: 1,
+      signal: controller.signal,
+      onProgress: () => controller.abort(),
+    });
+    expect(await sends()).toBe(1);
+    expect(results.slice(1)).toMatchObject(
+      list(5)
+        .slice(1)
+        .map(({ idempotencyKey }) => ({ error: { code: "aborted", idempotencyKey } })),
+    );
+  });
+
+  test.each([[0], [1.5], [101], ["5"]])("refuses a concurrency of %s", async (concurrency) => {
+    const { client } = await open();
+    const error = await errorOf(client.emails.sendAll([], { concurrency: concurrency as number }));
+    expect(error).toBeInstanceOf(ClientConfigError);
+    expect(error).toMatchObject({ code: "invalid_option", param: "concurrency" });
+  });
+});

@@ -17,9 +17,10 @@ export function readResponse(
   const { error: nested } = body;
   // The error may be nested. The other two shapes have its members in the body.
   const error = (Object(nested) === nested ? nested : body) as typeof body;
-  const shown = (value: unknown) =>
-    typeof value === "string" ? oneLine(value, apiKey, 1_000) : undefined;
-  const common = { status, headers, requestId: shown(requestIdOf(headers)) };
+  const shown = (value: unknown, longest = 1_000) =>
+    typeof value === "string" ? oneLine(value, apiKey, longest) : undefined;
+  const requestId = requestIdOf(headers) ?? error["request_id"] ?? body["request_id"];
+  const common = { status, headers, requestId: shown(requestId, 200) };
   const invalid = (code: string, message: string, isLost = false) => ({
     failure: { kind: "response" as const, facts: { ...common, code, message }, isLost },
   });

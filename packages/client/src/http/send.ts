@@ -29,6 +29,8 @@ export async function send(
   const request = prepare(connection, call, options);
   const { method, path, idempotencyKey, signal } = request;
   let last: SvcError | undefined;
+  /** The attempts that count against `maxRetries`: a 429 has had no effect. */
+  let counted = 0;
   for (let attempt = 1; ; attempt += 1) {
     if (signal?.aborted) throw errorOf(abortion(signal), request, attempt - 1);
     const limit = limitOf(request, clock.now());
@@ -37,7 +39,8 @@ export async function send(
     const note = { method, path, attempt, idempotencyKey };
     const startedAt = performance.now();
     const { received, value, failure } = await tryOnce(connection, request, note, limit);
-    const pause = failure && pauseBeforeRetry(failure, request, attempt, clock.now());
+    if (failure && failure.facts.status !== 429) counted += 1;
+    const pause = failure && pauseBeforeRetry(failure, request, { attempt, counted }, clock.now());
     void quietly(() =>
       onResponse({
         ...note,
@@ -100,10 +103,11 @@ function limitOf(
 function pauseBeforeRetry(
   failure: Failure,
   { maxRetries, isRepeatable, deadline }: PreparedRequest,
-  attempt: number,
+  { attempt, counted }: { readonly attempt: number; readonly counted: number },
   now: number,
 ): number | undefined {
-  if (attempt > maxRetries || !mayRetry(failure, isRepeatable)) return undefined;
+  const isLast = maxRetries === 0 || counted > maxRetries;
+  if (isLast || !mayRetry(failure, isRepeatable)) return undefined;
   const pause = pauseMs(attempt, failure);
   // If the time will not suffice, the caller learns it here, not at the deadline.
   return now + pause < deadline ? pause : undefined;
@@ -119,7 +123,7 @@ function errorOf(
     `${method} ${path}`,
     facts.status,
     facts.code,
-    facts.requestId,
+    facts.requestId && `request ${facts.requestId}`,
     attempts > 1 && `${attempts} attempts`,
   ];
   const message = `${facts.message} (${context.filter(Boolean).join(", ")})`;
