@@ -78,32 +78,34 @@ export interface Receiver {
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
-type RunStage = readonly [Stage, (state: DeliveryState) => MaybePromise<Ending | undefined>];
+interface RunStage {
+  readonly name: Stage;
+  readonly run: (state: DeliveryState) => MaybePromise<Ending | undefined>;
+}
 
 /**
  * The stages in their order. Each adds to the state or ends the delivery; `answer()` is the seventh, which
  * adapters call.
  */
 const stages: readonly RunStage[] = [
-  ["admit", admit],
-  ["verify", verify],
-  ["decode", decode],
-  ["route", route],
-  ["claim", claim],
-  ["run", run],
+  { name: "admit", run: admit },
+  { name: "verify", run: verify },
+  { name: "decode", run: decode },
+  { name: "route", run: route },
+  { name: "claim", run: claim },
+  { name: "run", run },
 ];
 
-/** A resumed delivery passed the first two stages before it was stored. */
-const stagesOf = ({ isResumed }: DeliveryState): readonly RunStage[] =>
-  isResumed ? [["admit", restore], ...stages.slice(2)] : stages;
+/** The stages of a resumed delivery, which passed the first two before it was stored. */
+const resumedStages: readonly RunStage[] = [{ name: "admit", run: restore }, ...stages.slice(2)];
 
 async function runStages(state: DeliveryState): Promise<Outcome> {
   let ending: Ending | undefined;
   try {
-    for (const [name, stage] of stagesOf(state)) {
-      const result = stage(state);
+    for (const stage of state.isResumed ? resumedStages : stages) {
+      const result = stage.run(state);
       ending = isPromise(result) ? await result : result;
-      state.lap(name);
+      state.lap(stage.name);
       if (ending) break;
     }
   } catch (error) {

@@ -43,6 +43,12 @@ const honoApp = (handler: Handler) =>
 
 const lane = "svc-webhooks";
 
+/**
+ * The kernel's part was measured with a hand-written receiver that was busy for 13 µs more per request, which took
+ * 20 to 25 µs.
+ */
+const overHttp = `${limit} Half of the difference is the kernel's: a write to a client that sleeps meanwhile costs twice as much as one to a busy client.`;
+
 export const platforms: Readonly<Record<string, Platform>> = {
   "node:http": {
     contenders: {
@@ -55,8 +61,8 @@ export const platforms: Readonly<Record<string, Platform>> = {
       },
     },
     bars: [
-      { lane, against: "hand-written", atLeast: 0.78, aim: 0.85, limit },
-      { lane, against: "@octokit/webhooks", atLeast: 0.86, aim: 0.95, limit },
+      { lane, against: "hand-written", atLeast: 0.78, aim: 0.85, limit: overHttp },
+      { lane, against: "@octokit/webhooks", atLeast: 0.86, aim: 0.95, limit: overHttp },
     ],
   },
   "Express 5": {
@@ -79,7 +85,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
     bars: [
       { lane, against: "hand-written", atLeast: 1, aim: 1.15, limit },
       // This is the same receiver as on node:http.
-      { lane, against: "hand-written, on the stream", atLeast: 0.75, aim: 0.85, limit },
+      { lane, against: "hand-written, on the stream", atLeast: 0.75, aim: 0.85, limit: overHttp },
       { lane, against: "@hookflo/tern", atLeast: 1.5, aim: 2 },
     ],
   },
@@ -89,6 +95,6 @@ export const platforms: Readonly<Record<string, Platform>> = {
       "hand-written": (handle) => honoApp(inHono(handWritten(handle))),
       [lane]: (handle) => honoApp(honoWebhooks(ours(handle))),
     },
-    bars: [{ lane, against: "hand-written", atLeast: 0.75, aim: 0.9, limit }],
+    bars: [{ lane, against: "hand-written", atLeast: 0.75, aim: 0.9, limit: overHttp }],
   },
 };

@@ -18,11 +18,13 @@ export interface Line {
   readonly facts?: Partial<DeliveryFacts>;
   /** The error, printed after the message with its stack and causes. */
   readonly error?: unknown;
-  /** Lines with the same key are printed at most once a minute. Without a key, each is printed. */
-  readonly key?: string | undefined;
 }
 
-export type Print = (line: Line) => void;
+/**
+ * Prints the line that `make` returns. Of lines with the same key, only one a minute is made and printed; without
+ * a key, each is.
+ */
+export type Print = (code: string, key: string | undefined, make: () => Omit<Line, "code">) => void;
 
 /** Writes a line and the number of lines omitted before it. */
 export type Write = (line: Line, omitted: number) => unknown;
@@ -32,23 +34,23 @@ const mostKeys = 100;
 /** Prints the lines of a receiver, at most one per cause and minute. */
 export function linePrinter(clock: Clock, write: Write): Print {
   const printed = new Map<string, { readonly at: number; omitted: number }>();
-  return (line) => {
-    if (line.key === undefined) return void write(line, 0);
+  return (code, ownKey, make) => {
+    if (ownKey === undefined) return void write({ ...make(), code }, 0);
     const now = clock.monotonic();
-    const isKnown = printed.has(line.key);
+    const isKnown = printed.has(ownKey);
     if (!isKnown && printed.size >= mostKeys) {
       for (const [old, { at }] of printed) if (now - at >= linePauseMs) printed.delete(old);
     }
     // Beyond `mostKeys`, all causes of a code share one limit, so a sender who varies its texts cannot flood
     // the log.
-    const key = isKnown || printed.size < mostKeys ? line.key : line.code;
+    const key = isKnown || printed.size < mostKeys ? ownKey : code;
     const last = printed.get(key);
     if (last && now - last.at < linePauseMs) {
       last.omitted += 1;
       return;
     }
     printed.set(key, { at: now, omitted: 0 });
-    write(line, last?.omitted ?? 0);
+    write({ ...make(), code }, last?.omitted ?? 0);
   };
 }
 

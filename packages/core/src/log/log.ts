@@ -71,7 +71,7 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
     const message = `no handler for ${JSON.stringify(type)}`;
     const key = isFull ? "ignored" : undefined;
     const advice = isFull ? "" : suggest(type, handlerKeys);
-    print({ level: advice ? "warn" : "info", code: "ignored", message, advice, facts, key });
+    print("ignored", key, () => ({ level: advice ? "warn" : "info", message, advice, facts }));
   }
 
   return {
@@ -92,19 +92,19 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
         !isVerified || (code === "store_unavailable" && !hint?.startsWith("store."));
       const key = isForeign ? code : `${code} ${hint?.slice(0, 500)}`;
       const isSetUp = level !== "warn" || isVerified || hasVerified;
-      print({
+      print(code, key, () => ({
         level: isSetUp ? level : "error",
-        code,
         message: hint ?? "",
         advice: `${advise(code)} ${isSetUp ? "" : advise("never_verified")}`.trim(),
         facts,
-        key,
-      });
+      }));
     },
 
     warning(code, facts, error) {
-      const message = error === undefined ? "" : describe(error);
-      print({ level: "warn", code, message, advice: advise(code), facts, key: code });
+      print(code, code, () => {
+        const message = error === undefined ? "" : describe(error);
+        return { level: "warn", message, advice: advise(code), facts };
+      });
     },
 
     handlerError(error, facts) {
@@ -113,27 +113,22 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
       // If the number is missing, the error explains itself, and its stack shows where it was built.
       if (codeOf(error) === "retry_error" && !Number.isNaN(retryAfterMs)) {
         const message = `${describe(error)}${cause ? `: ${describe(cause)}` : ""}`;
-        print({ level: "warn", code, message, facts });
+        print(code, undefined, () => ({ level: "warn", message, facts }));
       } else {
-        print({ level: "error", code, facts, error });
+        print(code, undefined, () => ({ level: "error", facts, error }));
       }
     },
 
     dropped(error, facts) {
       const message = "parked and dropped: there is no onParked";
-      print({ level: "error", code: "parked", message, facts, error });
+      print("parked", undefined, () => ({ level: "error", message, facts, error }));
     },
 
     internalError(error, operation) {
       // The warning `complete_failed` is logged already.
       if (operation === "complete") return;
       const message = `${operation ? `store.${operation} failed: ` : ""}${describe(error)}`;
-      print({
-        level: "error",
-        code: "internal_error",
-        message,
-        key: `internal_error ${operation}`,
-      });
+      print("internal_error", `internal_error ${operation}`, () => ({ level: "error", message }));
     },
   };
 }
