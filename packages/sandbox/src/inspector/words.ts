@@ -31,20 +31,31 @@ const errorWords: Readonly<Record<FailureKind, string>> = {
 };
 
 interface Result {
-  readonly status?: number;
-  readonly code?: string;
-  readonly error?: string;
+  readonly status?: number | undefined;
+  readonly code?: string | undefined;
+  readonly error?: string | undefined;
 }
 
-/** `500`, or `timed out`. */
-export const resultWord = ({ status, error }: Result): string =>
-  status === undefined ? errorWords[error as FailureKind] : String(status);
+const withoutHandler: ReadonlySet<string | undefined> = new Set(["ignored", "duplicate", "parked"]);
+
+/** Returns whether a receiver of svc-webhooks accepted a delivery without processing it. */
+const isUnhandled = ({ code }: Result) => withoutHandler.has(code);
+
+/** Returns the icon and the colour of an attempt. */
+export const lookOf = (attempt: Result & { readonly ok: boolean }): "ok" | "bad" | "none" =>
+  isUnhandled(attempt) ? "none" : attempt.ok ? "ok" : "bad";
+
+/** `500`, `200 ignored`, or `timed out`. */
+export function resultWord({ status, error, code }: Result): string {
+  if (status === undefined) return errorWords[error as FailureKind];
+  return isUnhandled({ code }) ? `${status} ${code}` : String(status);
+}
 
 /** `401 signature_mismatch`, or `connection refused`. */
 export function resultWords(result: Result): string {
   const { code, error } = result;
   const word = error === "refused" ? "connection refused" : resultWord(result);
-  return code === undefined ? word : `${word} ${code}`;
+  return code === undefined || isUnhandled(result) ? word : `${word} ${code}`;
 }
 
 export const notSentTexts = {

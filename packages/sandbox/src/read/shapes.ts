@@ -1,3 +1,4 @@
+import { outcomeText } from "@svc-webhooks/core/outcomes";
 import { attemptRange } from "../lib/attempt-range.js";
 import type { DueItem } from "../clock.js";
 import { faultDelayMs, faultStatus, slotsLeft } from "../faults.js";
@@ -118,8 +119,11 @@ function codeIn(content: Uint8Array | undefined): string | undefined {
   try {
     const parsed = JSON.parse(strictText(content ?? new Uint8Array()) ?? "") as {
       readonly error?: { readonly code?: unknown };
+      readonly status?: unknown;
     } | null;
-    const code = parsed?.error?.code;
+    const { error, status } = parsed ?? {};
+    // Any receiver may have a code for its errors; that of a success is one of svc-webhooks.
+    const code = error?.code ?? (outcomeText(String(status)) && status);
     return typeof code === "string" ? code.slice(0, 100) : undefined;
   } catch {
     return undefined;

@@ -142,8 +142,22 @@ const cases: Readonly<Record<FindingCode | "page_filtered", readonly Case[]>> = 
       shows: /HTTP 404 in .+No such path\./,
     },
   ],
+  receiver_ignores: [
+    {
+      provoke: refusing(200, '{"status":"ignored"}'),
+      link: attempt,
+      shows: /HTTP 200 in .+ignored/,
+    },
+  ],
   receiver_responds_5xx: [
     {
+      what: "a known code",
+      provoke: refusing(503, '{"error":{"code":"store_unavailable"}}'),
+      link: attempt,
+      shows: /HTTP 503 in .+The store failed or did not respond in time, so no handler ran\./,
+    },
+    {
+      what: "another one",
       provoke: refusing(500, "TypeError: x is undefined"),
       link: attempt,
       shows: /HTTP 500 in .+TypeError: x is undefined/,

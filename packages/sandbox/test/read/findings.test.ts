@@ -1,4 +1,7 @@
+import type { OutcomeCode } from "@svc-webhooks/core";
+import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 import { present } from "@svc-webhooks/kit/present";
+import { statuses } from "@svc-webhooks/kit/statuses";
 import { describe, expect, test } from "vitest";
 import { receiver, open, type Opened } from "../support.js";
 
@@ -9,6 +12,8 @@ interface Case {
   /** Follows the remedy; the finding is gone then. */
   readonly remedy: (sandbox: Opened, route: string) => Promise<unknown>;
 }
+
+const ignored = '{"status":"ignored"}';
 
 const types = (url: string, ...event_types: string[]) => ({ url, event_types });
 
@@ -141,6 +146,15 @@ const cases: readonly Case[] = [
     },
   },
   {
+    code: "receiver_ignores",
+    severity: "info",
+    provoke: async (sandbox) => sendTo(sandbox, (await receiver(200, { text: ignored })).url),
+    remedy: async (sandbox, route) => {
+      expect(route).toMatch(/^GET .+\/attempts\/1$/);
+      await archiveAll(sandbox);
+    },
+  },
+  {
     code: "clock_stands_still",
     severity: "warning",
     provoke: async (sandbox) => sendTo(sandbox, (await receiver([500, 500, 200])).url),
@@ -185,6 +199,23 @@ const cases: readonly Case[] = [
   },
 ];
 
+const refusals = Object.entries(statuses).filter(([, status]) => status >= 400) as [
+  OutcomeCode,
+  number,
+][];
+
+test.each(refusals)("the finding of %s has its cause and its fix", async (code, status) => {
+  const sandbox = await open();
+  const text = JSON.stringify({ error: { code } });
+  await sendTo(sandbox, (await receiver(status, { text })).url);
+  const [finding] = (await sandbox.control("GET overview")).body.health;
+  const { happened, cause, fix } = outcomeTexts[code];
+  expect(finding?.text).toContain(` ${status} ${code}. ${happened} ${cause}`);
+  expect(finding?.remedy.text).toBe(
+    code === "signature_mismatch" ? "Explain the signature that your code computes." : fix,
+  );
+});
+
 describe("a finding", () => {
   test.each(cases)("$code ($severity) is made, and its remedy removes it", async (row) => {
     const sandbox = await open();
@@ -209,7 +240,10 @@ describe("a finding", () => {
     const { url } = await receiver(401, { text: '{"error":{"code":"signature_mismatch"}}' });
     await sendTo(sandbox, url);
     const [finding] = (await sandbox.control("GET overview")).body.health;
-    expect(finding?.text).toBe(`The receiver at ${url} responded with 401 signature_mismatch.`);
+    const { happened, cause } = outcomeTexts.signature_mismatch;
+    expect(finding?.text).toBe(
+      `The receiver at ${url} responded with 401 signature_mismatch. ${happened} ${cause}`,
+    );
     expect((await sandbox.control(`GET deliveries/${finding?.item}`)).body.url).toBe(url);
   });
 

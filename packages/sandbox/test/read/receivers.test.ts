@@ -31,7 +31,7 @@ const cases: readonly Case[] = [
   {
     what: "500 with a code",
     code: "receiver_responds_5xx",
-    text: /responded with 500 handler_failed\.$/,
+    text: /responded with 500 handler_failed\. The handler threw an error\. .+\.$/,
     url: async () => (await receiver(500, { text: '{"error":{"code":"handler_failed"}}' })).url,
   },
   {

@@ -11,6 +11,7 @@ export type FindingCode =
   | "receiver_redirects"
   | "receiver_fails"
   | "receiver_slow"
+  | "receiver_ignores"
   | "relay_failed"
   | "clock_stands_still"
   | "waiting"

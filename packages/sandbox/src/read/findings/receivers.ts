@@ -1,3 +1,4 @@
+import { outcomeText, outcomeTexts } from "@svc-webhooks/core/outcomes";
 import { iso } from "../../lib/iso.js";
 import type { World } from "../../world.js";
 import type { AttemptRecord, DeliveryRecord, EndpointRecord } from "../../state/records.js";
@@ -43,6 +44,7 @@ function problem(world: World, last: Last): Finding | undefined {
   const url = endpoint.url.slice(0, shownUrl);
   if (attempt.error) return failure(last, attempt.error, url);
   if (attempt.response && !attempt.ok) return refusal(world, last, attempt.response.status, url);
+  if (receiverCode(attempt) === "ignored") return ignored(last, url);
   if (attempt.ms < slowMs) return undefined;
   const seconds = (attempt.ms / 1_000).toFixed(1);
   return slow("warning", `The receiver at ${url} took ${seconds} s to respond.`);
@@ -94,6 +96,16 @@ const slow = (severity: "error" | "warning", text: string): Finding => ({
   ),
 });
 
+const ignored = ({ delivery, attempt }: Last, url: string): Finding => ({
+  code: "receiver_ignores",
+  severity: "info",
+  text: `The receiver at ${url} responded with 200 ignored: it has no handler for ${delivery.type}.`,
+  remedy: remedy(
+    outcomeTexts.ignored.fix,
+    `GET /_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`,
+  ),
+});
+
 function refusal(
   world: World,
   { endpoint, delivery, attempt }: Last,
@@ -102,10 +114,12 @@ function refusal(
 ): Finding {
   const severity = "error";
   const code = receiverCode(attempt);
-  const text = `The receiver at ${url} responded with ${status}${code === undefined ? "" : ` ${code}`}.`;
+  const said = `The receiver at ${url} responded with ${status}${code === undefined ? "" : ` ${code}`}.`;
+  const known = outcomeText(code ?? "");
+  const text = known ? `${said} ${known.happened} ${known.cause}` : said;
   const route = `/_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`;
-  const read = remedy("Read its response.", `GET ${route}`);
-  if (status === 401) {
+  const read = remedy(known?.fix ?? "Read its response.", `GET ${route}`);
+  if (status === 401 && (code === undefined || code === "signature_mismatch")) {
     return {
       code: "receiver_responds_4xx",
       severity,

@@ -1,7 +1,14 @@
 import { attemptRange } from "../../../lib/attempt-range.js";
 import { href } from "../../page-state.js";
 import type { View } from "../../view.js";
-import { amount, durationText, resultWords, tamperTexts, triggerWords } from "../../words.js";
+import {
+  amount,
+  durationText,
+  lookOf,
+  resultWords,
+  tamperTexts,
+  triggerWords,
+} from "../../words.js";
 import { Icon, Scroll, Text, Time } from "../parts/elements.js";
 import { Piece } from "../parts/piece.js";
 import { Countdown, type Attempt } from "../parts/track.js";
@@ -90,6 +97,7 @@ interface AttemptRowProps {
 }
 
 const AttemptRow = ({ view, id, attempt, current }: AttemptRowProps) => {
+  const look = lookOf(attempt);
   const isCurrent = attempt.n === current;
   return (
     <tr class={isCurrent ? "sel" : undefined}>
@@ -110,8 +118,8 @@ const AttemptRow = ({ view, id, attempt, current }: AttemptRowProps) => {
         <Time at={attempt.started_at} />
       </td>
       <td class="opt">{triggerWords[attempt.trigger]}</td>
-      <td class={attempt.ok ? "ans ok" : "ans bad"}>
-        <Icon of={attempt.ok ? "ok" : "bad"} /> <Text of={resultWords(attempt)} />
+      <td class={`ans ${look}`}>
+        <Icon of={look} /> <Text of={resultWords(attempt)} />
         {attempt.fault_id !== undefined && (
           <span class="quiet">
             {" "}

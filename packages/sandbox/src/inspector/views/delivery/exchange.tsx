@@ -1,3 +1,4 @@
+import { outcomeText } from "@svc-webhooks/core/outcomes";
 import { href } from "../../page-state.js";
 import { amount, durationText, resultWords, shortUrl, upperFirst } from "../../words.js";
 import { Message } from "../parts/bytes.js";
@@ -8,6 +9,7 @@ import type { AttemptProps } from "./props.js";
 /** The receiver's response, or the reason why there is none. */
 export const ReceivedResponse = ({ view, attempt }: Omit<AttemptProps, "delivery">) => {
   const { response, error, n } = attempt;
+  const known = outcomeText(attempt.code ?? "");
   const note =
     response &&
     `HTTP ${response.status} in ${durationText(response.ms)}, ${amount(response.body.bytes)} bytes`;
@@ -22,6 +24,11 @@ export const ReceivedResponse = ({ view, attempt }: Omit<AttemptProps, "delivery
       {error && (
         <Verdict of="bad">
           <b>{upperFirst(resultWords({ error: error.kind }))}.</b> <Linked text={error.text} />
+        </Verdict>
+      )}
+      {known && !attempt.ok && (
+        <Verdict of="bad">
+          <b>{known.happened}</b> {known.cause} {known.fix}
         </Verdict>
       )}
       {response && response.status >= 300 && response.status < 400 && (

@@ -2,7 +2,7 @@ import type { attemptSummary, deliveryShape } from "../../../read/shapes.js";
 import { countdownText } from "../../countdown.js";
 import { itemHref } from "../../page-state.js";
 import { nowOf, type View } from "../../view.js";
-import { durationText, resultWord } from "../../words.js";
+import { durationText, lookOf, resultWord } from "../../words.js";
 import { Hidden, Icon } from "./elements.js";
 
 export type Attempt = ReturnType<typeof attemptSummary>;
@@ -90,13 +90,14 @@ const Chip = ({ view, id, run }: { view: View; id: string; run: Run }) => {
     view.state.item === id &&
     Number(view.state.attempt) >= first.n &&
     Number(view.state.attempt) <= last.n;
+  const look = lookOf(first);
   return (
     <a
-      class={`chip ${first.ok ? "ok" : "bad"}`}
+      class={`chip ${look}`}
       href={itemHref(view.state, id, first.n)}
       aria-current={isCurrent ? "true" : undefined}
     >
-      {size === 1 ? first.n : `${first.n}–${last.n}`} <Icon of={first.ok ? "ok" : "bad"} />
+      {size === 1 ? first.n : `${first.n}–${last.n}`} <Icon of={look} />
       <Hidden>{first.ok ? "succeeded: " : "failed: "}</Hidden>
       {size === 1 ? "" : `${size} × `}
       {resultWord(first)}
