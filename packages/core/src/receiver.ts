@@ -96,13 +96,14 @@ const stages: readonly RunStage[] = [
   { name: "run", run },
 ];
 
-/** The stages of a resumed delivery, which passed the first two before it was stored. */
-const resumedStages: readonly RunStage[] = [{ name: "admit", run: restore }, ...stages.slice(2)];
+/** A resumed delivery passed the first two stages before it was stored. */
+const stagesOf = ({ isResumed }: DeliveryState): readonly RunStage[] =>
+  isResumed ? [{ name: "admit", run: restore }, ...stages.slice(2)] : stages;
 
 async function runStages(state: DeliveryState): Promise<Outcome> {
   let ending: Ending | undefined;
   try {
-    for (const stage of state.isResumed ? resumedStages : stages) {
+    for (const stage of stagesOf(state)) {
       const result = stage.run(state);
       ending = isPromise(result) ? await result : result;
       state.lap(stage.name);

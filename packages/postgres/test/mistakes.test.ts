@@ -144,15 +144,16 @@ describeWithPostgres("a handler", () => {
   });
 
   test.each<[string, (failing: Promise<unknown>) => Promise<unknown>]>([
-    ["then", (failing) => failing.then(() => {})],
+    ["then", (failing) => failing.then(() => true)],
     ["finally", (failing) => failing.finally(() => {})],
-    ["then, twice", (failing) => failing.then(() => {}).finally(() => {})],
+    ["then, twice", (failing) => failing.then(() => true).finally(() => {})],
   ])("that only adds %s to a transaction which fails fails too", async (_name, derive) => {
     const unhandled = unhandledRejections();
     const store = postgresStore(poolOf(4));
     const { receive, receiveAll } = receiverOver({ store }, async (context) => {
-      const ending = store.transaction(context, (tx) => tx.query(`select 1 / ${context.run - 1}`));
-      if (context.run > 1) return derive(ending);
+      const { run = 1 } = context;
+      const ending = store.transaction(context, (tx) => tx.query(`select 1 / ${run - 1}`));
+      if (run > 1) return derive(ending);
       void derive(ending);
       await rejected(ending);
       return undefined;
@@ -168,7 +169,7 @@ describeWithPostgres("a handler", () => {
     const { receive } = receiverOver({ store }, (context) =>
       store
         .transaction(context, (tx) => tx.query("select 1/0"))
-        .then(() => {})
+        .then(() => true)
         .finally(() => {})
         .catch(() => {}),
     );
