@@ -62,7 +62,7 @@ const endingWithTheClient = (matches: Matches): Adapter =>
       }),
   });
 
-/** Passes another value of one header on. */
+/** Makes an adapter that passes on a changed value of one header. */
 const header = (
   changed: string,
   change: (value: string, request: TouchedRequest) => HeaderValue,

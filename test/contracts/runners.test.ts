@@ -10,7 +10,7 @@ import { casesOf } from "./contract-cases.js";
 const bun = createRequire(import.meta.url).resolve("bun/bin/bun.exe");
 const file = "./test/contracts/runners/receiver.test.mjs";
 
-/** Returns the environment in which receivers serve `https:`, and their certificate is trusted. */
+/** Returns the environment variables with which receivers serve `https:` and their certificate is trusted. */
 function tls(): NodeJS.ProcessEnv {
   const certificate = join(outsideDirectory(), "certificate.pem");
   writeFileSync(certificate, valid);

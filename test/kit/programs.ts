@@ -40,8 +40,8 @@ export interface RunOptions {
 }
 
 /**
- * Runs a program until it exits, however long that takes on a busy machine. If it still runs when its test
- * ends, by the limit of Vitest at the latest, it is killed and the test fails with its output.
+ * Runs a program until it exits, however long that takes on a busy machine. If it is still running when its
+ * test ends or times out, it is killed and the test fails with its output.
  */
 export function run(
   program: string,

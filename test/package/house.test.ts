@@ -44,7 +44,8 @@ const publicRoots: Readonly<Record<string, readonly string[]>> = {
   core: [],
   client: [],
   redis: [],
-  // Each driver has one file: its types, and its `from…` if the driver is not recognised.
+  // Public, because the file of each driver exports its types, and a `from…` function if the store cannot
+  // detect the driver.
   postgres: ["drivers"],
 };
 

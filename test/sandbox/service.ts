@@ -24,7 +24,7 @@ interface Send {
   readonly history: readonly { readonly status: string }[];
 }
 
-/** The service's REST interface over HTTP, with one endpoint that subscribes to the events of emails. */
+/** The service's REST interface over HTTP, with one endpoint that is subscribed to email events. */
 export interface Service {
   readonly secret: string;
   readonly sendEmail: () => Promise<string>;
@@ -40,7 +40,7 @@ export interface Service {
   readonly advance: (ms: number) => Promise<void>;
 }
 
-/** Starts a sandbox on a free port until the test ends, verifies a domain and registers an endpoint. */
+/** Runs a sandbox on a free port until the test ends, with a verified domain and a registered endpoint. */
 export async function startService(
   url: string,
   assumptions: SandboxOptions["assumptions"] = {},

@@ -96,7 +96,10 @@ export interface Client {
       webhook_endpoint_id: string,
       options?: RotateOptions,
     ) => ResponsePromise<WebhookEndpointWithSecret>;
-    /** Ends all deliveries to the endpoint. Resolves with undefined if the response has no body. */
+    /**
+     * Archives the endpoint, which ends all deliveries to it. Resolves with undefined if the response has no
+     * body (A-22).
+     */
     readonly archive: (
       webhook_endpoint_id: string,
       options?: RequestOptions,

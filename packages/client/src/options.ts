@@ -141,7 +141,7 @@ const ranges = {
 } as const;
 
 /**
- * Validates limits and applies those of `base`.
+ * Validates limits. Missing ones come from `base`, then from the defaults.
  *
  * @throws ClientConfigError `invalid_option`
  */

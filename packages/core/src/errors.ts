@@ -91,7 +91,7 @@ export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
 /** The ways in which reading a body can fail. The delivery's outcome has the same code. */
 export type BodyErrorCode = "body_too_large" | "body_unavailable" | "aborted";
 
-/** Selects the outcome of a delivery when a body reader rejects with it. */
+/** The error with which a body reader rejects. Its code becomes the outcome of the delivery. */
 export class BodyError extends WebhookError<BodyErrorCode> {
   override readonly name = "BodyError";
   /** The cause and its fix, for the operator. Printed, never sent. */

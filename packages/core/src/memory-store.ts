@@ -3,7 +3,7 @@ import { isWhole } from "./lib/is-whole.js";
 import { hasMethods, readOptions, type Complete, type OptionTable } from "./setup/table.js";
 import type { DeliveryStore } from "./store.js";
 
-/** The options of {@link memoryStore}. Errors for an unknown one: `unknown_option`. */
+/** The options of {@link memoryStore}. An unknown option is an error: `unknown_option`. */
 export interface MemoryStoreOptions {
   /** The maximum number of records, 1 … 10,000,000. Default 100,000. Errors: `invalid_option`. */
   readonly maxRecords?: number | undefined;

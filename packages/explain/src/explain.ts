@@ -49,7 +49,7 @@ export interface Explanation {
 
 /** The first difference between the value and the right signature. */
 export interface FirstDifference {
-  /** The position, in UTF-16 units from 0. */
+  /** The zero-based position, in UTF-16 code units. */
   readonly at: number;
   /** The character of the right signature at this position, or an empty text at its end. */
   readonly signed: string;

@@ -112,7 +112,10 @@ local now = string.format('%d ', time[1] * 1000 + math.floor(time[2] / 1000))
 return now .. (type(written) == 'table' and written.err or '')
 `);
 
-/** Sends a script in full if the server does not know its hash. */
+/**
+ * Returns a handler of the error of a call by hash: it sends the script in full if the server does not know the
+ * hash, and passes any other error on.
+ */
 export const ifUnknown =
   (sendInFull: () => Promise<unknown>, leaveReplica: (error: unknown) => never) =>
   (error: unknown): Promise<unknown> =>

@@ -47,8 +47,9 @@ export interface Sandbox {
 }
 
 /**
- * Creates a sandbox, which implements the whole interface document: domains, sends, endpoints, signed
- * deliveries with retries, redelivery and rotation. Nothing leaves this machine.
+ * Creates a sandbox that implements the service's whole interface: domains, sends, endpoints, signed deliveries
+ * with retries, redelivery and secret rotation. By default nothing leaves this machine; with A-21 `strict`,
+ * deliveries go to public HTTPS URLs.
  *
  * @throws ReceiverConfigError `unknown_option`, `invalid_option`
  * @throws Error if the data file cannot be used

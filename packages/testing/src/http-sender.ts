@@ -23,7 +23,7 @@ export interface Sending {
   readonly agent?: http.Agent;
 }
 
-/** A request whose head and first half of the body are sent. */
+/** A request whose headers and first half of the body have been sent. */
 export interface Begun {
   /** Sends the rest of the body. */
   readonly finish: () => Promise<Reply>;

@@ -118,7 +118,7 @@ export const tamper = {
   missingPrefix: (delivery: SignedDelivery): SignedDelivery =>
     withSignature(delivery, (signature) => signature.replace(/^sha256=/, "")),
 
-  /** Removes a header, by its name in lower case. Default: the signature. */
+  /** Removes the header with this lower-case name. Default: the signature header. */
   missingHeader: (
     delivery: SignedDelivery,
     name: string = headerNames.signature,

@@ -17,7 +17,9 @@ interface Arrived {
   readonly body: Buffer;
 }
 
-/** A delivery that has failed twice and waits, on a server that keeps what arrives. */
+/**
+ * A delivery that has failed twice and is waiting for its next attempt, on a server that records every request.
+ */
 async function failing() {
   const opened = await open();
   const arrived: Arrived[] = [];

@@ -49,7 +49,7 @@ describeWithBrowser("the timeline", () => {
     await read(opened, 2);
     await expect.poll(() => newer(page).textContent()).toBe("3 newer calls");
     expect(await rows(page).count()).toBe(60);
-    // The link is above the window.
+    // The link is above the visible part of the page, so the row must not move.
     expect(Math.abs(((await topOf(page, row)) ?? 0) - (top ?? 0))).toBeLessThanOrEqual(1);
     await newer(page).click();
     await expect.poll(() => rows(page).count()).toBe(63);

@@ -101,7 +101,7 @@ export function crashRepeatedly({ crash }: World, everyMs: number): Crashes {
 
 export interface Silences {
   readonly strikes: readonly Strike[];
-  /** Resolves when the silences have ended. Rejects if receivers do not leave the silenced connections. */
+  /** Resolves when silencing has stopped. Rejects if receivers still use silenced connections. */
   readonly over: Promise<void>;
   readonly stop: () => Promise<void>;
 }

@@ -1,7 +1,10 @@
 /** The secrets that this process has read. */
 const known = new Set<string>();
 
-/** The length below which a text is not masked: it could be part of another by chance. */
+/**
+ * The minimum length of a secret that is masked wherever it occurs. A shorter one may occur in other text by
+ * chance.
+ */
 const shortest = 8;
 
 /** Records a secret or an API key, which is masked from now on, and returns it. */

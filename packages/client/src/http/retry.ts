@@ -1,6 +1,8 @@
 import type { Failure } from "./failure.js";
 
-/** Half of the first pause, in milliseconds. Each later one is twice as long, up to the longest. */
+/**
+ * Half of the longest possible first pause, in milliseconds. It doubles with each attempt, up to `longestHalf`.
+ */
 const firstHalf = 250;
 const longestHalf = 4_000;
 

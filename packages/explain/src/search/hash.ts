@@ -14,7 +14,8 @@ export interface Method {
 const names = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" } as const;
 
 function importKey(hash: Hash, key: Bytes) {
-  // WebCrypto refuses an empty key. HMAC pads keys with zeros (RFC 2104, section 2), so a single zero is equal.
+  // WebCrypto refuses an empty key. HMAC pads keys with zeros (RFC 2104, section 2), so a single zero byte is
+  // equivalent.
   const bytes = key.length > 0 ? key : new Uint8Array(1);
   return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: names[hash] }, false, [
     "sign",

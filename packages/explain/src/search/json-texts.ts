@@ -30,7 +30,10 @@ const layouts: readonly Layout[] = [
   })),
 ];
 
-/** The depth up to which JSON is indented: the length of the result grows with the square of the depth. */
+/**
+ * The maximum nesting depth of JSON that is indented. Deeper JSON is skipped, because the length of the result
+ * grows with the square of the depth.
+ */
 const deepestIndent = 500;
 
 const codeUnit = (character: string) => character.charCodeAt(0).toString(16).padStart(4, "0");

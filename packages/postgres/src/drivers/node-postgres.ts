@@ -79,7 +79,10 @@ function adopt(pool: PgPool): void {
   pool.on("remove", (client) => clients.delete(client));
 }
 
-/** Closes the connection to the server's process with this number. Behind a pooler, the numbers differ. */
+/**
+ * Closes the connection whose server process has this PID. Behind a pooler the PIDs do not match, so nothing is
+ * closed.
+ */
 export function closeClient(pool: PgPool, pid: unknown): void {
   for (const client of clientsOf.get(pool)?.keys() ?? []) {
     if ((client as { readonly processID?: unknown }).processID === pid) close(client);
@@ -252,7 +255,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
         await runOn(client, signal, () => client.query(`begin; ${first}`));
         signal?.addEventListener("abort", () => close(client));
         try {
-          // The server may end the transaction of a `work` that never settles.
+          // A `work` may never settle. When the server ends its idle transaction, `lost` rejects.
           const ended = Promise.race([work(guarded as ClientOf<Pool>, query), lost]);
           const result = await unlessRefused(gate, ended, () => command !== undefined);
           command ??= (await client.query("commit")).command;

@@ -201,7 +201,7 @@ export interface ActionRequest extends Omit<ActionInput<unknown>, "body"> {
   readonly given?: unknown;
 }
 
-/** Runs an action. What it changed is in the data file when the promise resolves. */
+/** Runs an action. Its changes have been written to the data file when the promise resolves. */
 export type Perform = (
   name: ActionName,
   request: ActionRequest,

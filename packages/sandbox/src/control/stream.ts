@@ -16,7 +16,7 @@ export interface Stream {
   /** Records that a record has changed. */
   readonly note: (kind: Kind, id: string) => void;
   /**
-   * The response to a client that has seen everything until `after`, an id of this stream.
+   * Returns the stream for a client that has seen everything up to `after`, an event id of this stream.
    * @throws ApiError 503 `too_many_streams`
    */
   readonly open: (after: string | undefined) => Response;

@@ -1,7 +1,10 @@
 import type { Settings } from "../assumptions/table.js";
 import type { ApiError } from "../errors.js";
 
-/** Responds with an error outside the interface's operations, in the same shape. */
+/**
+ * Returns the response for an error on a route outside the interface, in the shape of the interface's errors
+ * (A-11).
+ */
 export function errorResponse(
   error: ApiError,
   requestId: string,

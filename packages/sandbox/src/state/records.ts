@@ -8,7 +8,10 @@ import type { HeaderList } from "../network/transport.js";
 /** The owner of the data. All keys share one account unless A-23 separates them. */
 export type AccountId = string;
 
-/** Bytes that may have been cut: `bytes` is their full length. */
+/**
+ * Bytes that may have been cut. `bytes` is the number that was received: the full length of a request, and a
+ * lower bound of a truncated response.
+ */
 export interface Captured {
   readonly content: Uint8Array;
   readonly bytes: number;

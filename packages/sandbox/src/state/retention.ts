@@ -146,7 +146,7 @@ function drop(state: State, call: CallRecord): number {
     state.deliveries.drop(id);
   }
   for (const id of call.events) state.events.drop(id);
-  // The response of an idempotent replay names the send of an earlier call.
+  // The call of an idempotent replay refers to the send of an earlier call, which must not be dropped with it.
   const send = state.sends.get(call.sendId ?? "");
   if (send?.callId === call.id) {
     bytes += bytesOfSend(send);

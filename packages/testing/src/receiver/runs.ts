@@ -1,4 +1,4 @@
-/** The runs of the handler that a receiver calls in a case. */
+/** The handler of a case, with a record of its runs. */
 export class Runs {
   readonly #ids: unknown[] = [];
   #running = 0;

@@ -122,7 +122,7 @@ export class StoreProbe {
     ok(leaseLeftMs > 0 && isNear, `The lease has ${leaseLeftMs} ms left, not ${leftMs}.`);
   }
 
-  /** Makes a claim on a record that must be done or parked with this lineage. */
+  /** Claims a record, and asserts that it is already done or parked with this lineage. */
   async expectSettled(
     key: string,
     by: Claimant,

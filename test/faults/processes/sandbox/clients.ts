@@ -23,7 +23,7 @@ export interface Known {
 export interface Clients {
   readonly known: Known;
   readonly call: (method: string, path: string, body?: object, key?: string) => Promise<Answer>;
-  /** Stops. Resolves when each request that was begun has got its response. */
+  /** Stops sending. Resolves when every request in flight has its response. */
   readonly stop: () => Promise<unknown>;
 }
 
