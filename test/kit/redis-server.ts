@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { freePort } from "./free-port.js";
+import { assertFree, freePort } from "./free-port.js";
 import { describeRequiring } from "./requiring.js";
 import { tcpProxy, type TcpProxy } from "./tcp-proxy.js";
 import { until } from "./until.js";
@@ -27,18 +27,15 @@ export const describeWithRedis: ReturnType<typeof describeRequiring> = describeR
   spawnSync("redis-server", ["--version"]).status === 0,
 );
 
-/**
- * Returns a port for a cluster's node. The cluster bus uses the port + 10,000. Both are below the system's
- * ephemeral ports.
- */
+/** Returns a port for a cluster's node. The cluster bus uses the port + 10,000, which is free too. */
 async function clusterPort(): Promise<number> {
   for (;;) {
-    const port = 11_000 + Math.floor(Math.random() * 11_000);
+    const port = await freePort();
     try {
-      await freePort(port + 10_000);
-      return await freePort(port);
+      await assertFree(port + 10_000);
+      return port;
     } catch {
-      // The port is in use.
+      // The port of the bus is in use.
     }
   }
 }

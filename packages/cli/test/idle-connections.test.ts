@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { expect, onTestFinished, test } from "vitest";
 import { serve } from "../src/listen/server.js";
-import { freePort } from "./support.js";
 
 test.each([
   ["nothing", ""],

@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { createClient } from "@svc-webhooks/client";
 import { createReceiver } from "@svc-webhooks/core";
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { gate } from "@svc-webhooks/kit/gate";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
@@ -12,16 +13,7 @@ import { signedDelivery } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
 import { createExplainer } from "../src/listen/explainer.js";
 import { captured, deliver, listening, target } from "./listening.js";
-import {
-  cli,
-  freePort,
-  hasTerminal,
-  inTerminal,
-  newFile,
-  secret,
-  shell,
-  start,
-} from "./support.js";
+import { cli, hasTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
 
 const event = '{ "type": "email.sent", "name": "Zo\\u00eb" }\r\n';
 

@@ -1,9 +1,10 @@
 import { writeFileSync } from "node:fs";
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import { describe, expect, test } from "vitest";
-import { cli, freePort, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
+import { cli, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
 
 type Item = Readonly<Record<string, string>>;
 

@@ -1,7 +1,6 @@
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "@svc-webhooks/kit/programs";
@@ -82,15 +81,6 @@ export async function cli(
 export async function json(args: readonly string[], input: string | Uint8Array = "", env = {}) {
   const { code, stdout } = await cli([...args, "--json"], { input, env });
   return { code, value: JSON.parse(stdout) as Readonly<Record<string, unknown>> };
-}
-
-/** Returns a port on 127.0.0.1 where nothing listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Returns a path in a folder that exists until the test ends. */
