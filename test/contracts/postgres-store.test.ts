@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import {
   age,
   clientKinds,
+  pg,
   pglite,
   pooledClientKinds,
   type TestStore,
@@ -43,7 +44,7 @@ describeWithPostgres("on a server", () => {
   let server: PostgresServer;
   beforeAll(async () => (server = await postgresServer()));
   afterAll(() => server?.close());
-  for (const { name, open } of clientKinds) {
+  for (const { name, open } of sized([pg], clientKinds)) {
     contractOver(name, () => open(server.connectionString));
   }
 });
@@ -59,7 +60,7 @@ describeWithPgBouncer("through PgBouncer in transaction mode", () => {
     await bouncer?.close();
     await server?.close();
   });
-  for (const { name, open } of pooledClientKinds) {
+  for (const { name, open } of sized([pg], pooledClientKinds)) {
     contractOver(name, () => open(bouncer.connectionString));
   }
 });

@@ -2,7 +2,7 @@
 export const isFull: boolean = process.env["TEST_SIZE"] === "full";
 
 /**
- * Returns the size of a load, or the number of runs of a property: one for `npm test`, and one for `npm run
- * test:chaos`.
+ * Returns the size of a load, the number of runs of a property, or the kinds of clients: one value for `npm test`, and
+ * one for `npm run test:chaos`.
  */
-export const sized = (small: number, full: number): number => (isFull ? full : small);
+export const sized = <T>(small: T, full: T): T => (isFull ? full : small);

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
 import { listen } from "@svc-webhooks/kit/servers";
 import { expect, onTestFinished, test } from "vitest";
-import { cli, newFile } from "./support.js";
+import { newFile, start } from "./support.js";
 
 const checked = "127.0.0.1";
 /** An address that stands for another machine. */
@@ -52,7 +52,7 @@ test.each([
       SVC_API_KEY,
       NODE_OPTIONS: `--import=${pathToFileURL(preload).href}`,
     };
-    const { code, stderr } = await cli(words.split(" "), { env });
+    const { code, stderr } = await start(words.split(" "), env).ended;
     expect({ code, stderr, got }).toEqual({
       code: 0,
       stderr: "",

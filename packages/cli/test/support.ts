@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
 import { root } from "@svc-webhooks/kit/programs";
 import { until } from "@svc-webhooks/kit/until";
 import { onTestFinished } from "vitest";
+import { run } from "../src/run.js";
 
 export const main: string = join(root, "packages/cli/bin/svc-webhooks.js");
 
@@ -62,7 +64,22 @@ export interface Started {
   readonly interrupt: () => Promise<number | null>;
 }
 
-/** Runs the command to its end, with bytes on stdin. */
+/** A stream that keeps what is written to it. */
+function kept(): { readonly stream: Writable; readonly text: () => string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString() };
+}
+
+/**
+ * Runs the command to its end, with bytes on stdin. It runs in this process, which saves starting one; `start` runs
+ * the program as it is installed.
+ */
 export async function cli(
   args: readonly string[],
   {
@@ -70,11 +87,15 @@ export async function cli(
     env = {},
   }: { readonly input?: string | Uint8Array; readonly env?: Environment } = {},
 ): Promise<Ended> {
-  const { child, ended } = start(args, env);
-  // A command that refuses its arguments does not read stdin.
-  child.stdin.on("error", () => {});
-  child.stdin.end(input);
-  return ended;
+  const [stdout, stderr] = [kept(), kept()];
+  const code = await run(args, {
+    env: environment(env),
+    stdin: Readable.from([Buffer.from(input)]),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    signal: new AbortController().signal,
+  });
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
 /** Runs a command with `--json`, whose output is one line. */
