@@ -29,6 +29,9 @@ const middlewareOf =
     await next();
   };
 
+/** Comparing large arrays of bytes takes seconds. */
+const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+
 const failing = (work: Promise<unknown>) => work.catch(() => {});
 
 /** Returns a delivery that is not a duplicate of others. */
@@ -91,7 +94,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(status).toBe(200);
       expect(headers.get("content-type")).toBe("application/json");
       expect(headers.get("cache-control")).toBe("no-store");
-      expect(bodies).toEqual([delivery.body]);
+      expect(bodies.map(hexOf)).toEqual([hexOf(delivery.body)]);
       expect(await codeFor(initOf(delivery))).toBe("duplicate");
       expect(await codeFor(initOf(unsigned()))).toBe("signature_missing");
     });
@@ -118,7 +121,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       const stream = new Blob([new Uint8Array(delivery.body)]).stream();
       const init: RequestInit = { ...initOf(delivery), body: stream, duplex: "half" };
       expect(await codeFor(init)).toBe("processed");
-      expect(bodies).toEqual([delivery.body]);
+      expect(bodies.map(hexOf)).toEqual([hexOf(delivery.body)]);
     });
 
     test("sends the same response when compress() compresses it", async () => {
@@ -147,7 +150,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       const { ask } = await served(receiver, middlewareOf(read));
       const delivery = await signed(`\uFEFF{"type":"email.sent","n":1.0,"to":"é😀"}\r\n`);
       await ask(initOf(delivery));
-      expect(bodies).toEqual([delivery.body]);
+      expect(bodies.map(hexOf)).toEqual([hexOf(delivery.body)]);
       // These bytes change when they are decoded to text.
       await ask(await signedInit(Buffer.from('{"type":"email.sent","x":"\xFF\xFE"}', "latin1")));
       await ask(await signedInit(""));
@@ -168,7 +171,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       const { codeFor } = await served(receiver, middlewareOf(read));
       const delivery = await signed(`\uFEFF${eventBody()}`, { "content-type": contentType });
       expect(await codeFor(initOf(delivery))).toBe("processed");
-      expect(bodies).toEqual([delivery.body]);
+      expect(bodies.map(hexOf)).toEqual([hexOf(delivery.body)]);
     });
 
     test("c.req.arrayBuffer(), up to maxBodyBytes", async () => {
@@ -251,7 +254,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
     const { codeFor } = await served(receiver, middlewareOf(use));
     const delivery = await signed(eventBody("email.sent", { html: "é".repeat(100_000) }));
     expect(await codeFor(initOf(delivery))).toBe("processed");
-    expect(bodies).toEqual([delivery.body]);
+    expect(bodies.map(hexOf)).toEqual([hexOf(delivery.body)]);
   });
 
   test("with app.post() leaves other methods to the app", async () => {
