@@ -61,6 +61,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/domains.js")).domainsAdd,
   },
   {
+    name: "domains list",
+    summary: "List the sending domains of the sandbox",
+    load: async () => (await import("./commands/domains.js")).domainsList,
+  },
+  {
     name: "domains verify",
     summary: "Verify a sending domain",
     load: async () => (await import("./commands/domains.js")).domainsVerify,
@@ -69,6 +74,11 @@ export const commands: readonly CommandEntry[] = [
     name: "endpoints create",
     summary: "Register a webhook endpoint",
     load: async () => (await import("./commands/endpoints.js")).endpointsCreate,
+  },
+  {
+    name: "endpoints list",
+    summary: "List the webhook endpoints of the sandbox",
+    load: async () => (await import("./commands/endpoints.js")).endpointsList,
   },
   {
     name: "endpoints rotate-secret",
@@ -83,7 +93,12 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "events list",
     summary: "List deliveries",
-    load: async () => (await import("./commands/events.js")).eventsList,
+    load: async () => (await import("./commands/events-list.js")).eventsList,
+  },
+  {
+    name: "events get",
+    summary: "Print a delivery and its attempts",
+    load: async () => (await import("./commands/events.js")).eventsGet,
   },
   {
     name: "events redeliver",

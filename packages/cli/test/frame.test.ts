@@ -110,6 +110,7 @@ test("the help of a group lists its commands", async () => {
   expect(stdout).toMatch(/^Usage: svc-webhooks events <command> \[options\]\n/);
   expect(stdout.match(/^ {2}events \S+/gm)).toEqual([
     "  events list",
+    "  events get",
     "  events redeliver",
     "  events redeliver-failed",
   ]);

@@ -52,10 +52,12 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   };
 
   const { domain_id } = await run("domains add", "example.test");
+  await run("domains list");
   await run("domains verify", domain_id ?? "");
   const url = "http://127.0.0.1:9/";
   const created = await run("endpoints create", "--url", url, "--event=email.sent");
   const id = String(created["webhook_endpoint"]?.["webhook_endpoint_id"]);
+  await run("endpoints list");
   await run("trigger", "domain.updated");
   await run("trigger", "email.sent");
   const email = ["--from=a@example.test", "--to=b@example.test", "--subject=s", "--text=t"];
@@ -67,6 +69,7 @@ test("every command writes the JSON that docs/cli.md has", async () => {
     return (data as unknown as readonly object[]).length > 0;
   }, "a delivery has failed");
   const { data } = await run("events list", "--status=failed");
+  await run("events get", data?.[0]?.["event_id"] ?? "");
   await run("events redeliver", data?.[0]?.["event_id"] ?? "");
   await run("events redeliver-failed", id);
   await run("events redeliver-failed", id, "--dry-run");

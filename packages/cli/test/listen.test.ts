@@ -457,6 +457,7 @@ describe("without a secret", () => {
     });
     await shows(new RegExp(`the secret of the endpoint ${id}\\.\n`));
     expect(await interrupt()).toBe(130);
+    expect(output.stdout).toMatch(/\n3 received, 1 refused\.\n$/);
     const endpoints = await fetch(`${service}/_sandbox/endpoints`);
     expect(await endpoints.json()).toMatchObject({
       data: [{ webhook_endpoint_id: id, status: "archived" }],

@@ -123,21 +123,6 @@ test("deliveries are listed by status and endpoint, and redelivered", async () =
   expect(table.stdout).toMatch(/^event_id +type +status +attempts/);
 });
 
-test("a list of deliveries fits 100 columns, with its times", async () => {
-  const { run, sandbox } = await service();
-  await run("endpoints create --url http://127.0.0.1:9/ --event email.delivered");
-  await run(email, subject);
-  await sandbox.clock.advance(0);
-  const { stdout } = await run("events list");
-  const lines = stdout.trimEnd().split("\n");
-  const time = /\d\d [A-Z][a-z]{2} \d\d:\d\d:\d\dZ/.source;
-  expect(lines[1]).toMatch(
-    new RegExp(`^evt_\\w+  email\\.delivered  pending +1 +${time}  ${time}$`),
-  );
-  // The longest status is three characters longer.
-  for (const line of lines) expect(line.length).toBeLessThanOrEqual(97);
-});
-
 test.skipIf(!hasTerminal)("statuses of deliveries have colours in a terminal", async () => {
   const { env } = await withFailures(1);
   const { output } = await inTerminal(shell("events", "list"), env);
@@ -213,10 +198,18 @@ describe("a refusal is one line with its fix", () => {
     ["event-types list --base-url http://192.0.2.1/", 2, /unencrypted\..+https.+--allow-external/],
     ["listen --base-url http://192.0.2.1/", 2, /unencrypted/],
     ["event-types list --api-key-env svc_key", 2, /Write .* --api-key-env SVC_API_KEY/],
-    ["domains", 2, /: `domains` needs a subcommand: add or verify\. svc-webhooks domains --help/],
+    [
+      "domains",
+      2,
+      /: `domains` needs a subcommand: add, list, or verify\. svc-webhooks domains --help/,
+    ],
     ["emails", 2, /: `emails` needs a subcommand: send\./],
     ["emails sned x", 2, /: The command emails sned does not exist\. Did you mean `emails send`\?/],
-    ["domains xyz x", 2, /xyz does not exist\. `domains` needs a subcommand: add or verify\./],
+    [
+      "domains xyz x",
+      2,
+      /xyz does not exist\. `domains` needs a subcommand: add, list, or verify\./,
+    ],
     ["emails send --from a@b.test --to Bob<b@c.test> --subject x --text y", 1, /: --to must be an/],
     [
       "emails send --from a@b.test --to c@d.test --to Bob --subject x --text y",
@@ -279,4 +272,89 @@ test("Ctrl-C ends a wait with 130", async () => {
   };
   while (!(await isAsked()));
   expect(await waiting.interrupt()).toBe(130);
+});
+
+describe("what the interface has no route for comes from the sandbox:", () => {
+  test("the endpoints and the domains", async () => {
+    const { run, json: value } = await service();
+    const created = await value("endpoints create --url http://127.0.0.1:9/ --event email.sent");
+    const { webhook_endpoint_id: id = "" } = created.value["webhook_endpoint"] as Item;
+    await run("domains add mail.example.test");
+    expect((await run("endpoints list")).stdout).toMatch(
+      new RegExp(`^webhook_endpoint_id .+\n${id} +active +http://127.0.0.1:9/ +email.sent *\n$`),
+    );
+    expect((await run("domains list")).stdout).toMatch(/\n\w+ +mail\.example\.test +pending *\n$/);
+    const verified = await value("domains verify mail.example.test");
+    expect(verified).toMatchObject({ code: 0, value: { status: "verified" } });
+    const unknown = await run("domains verify other.example.test");
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("No domain has") });
+  });
+
+  test("the last response of each delivery, and all of its attempts", async () => {
+    const { sandbox, run, json: value, id } = await withFailures(1);
+    const { data } = (await value("events list")).value as { readonly data: readonly Item[] };
+    const { event_id = "", last_response } = data[0] ?? {};
+    expect(last_response).toBe("refused");
+    const body = { target: id, kind: "status", status: 500, times: 1 };
+    await sandbox.fetch(
+      new Request("http://localhost/_sandbox/faults", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    );
+    await run(`events redeliver ${event_id}`);
+    await sandbox.clock.advance(0);
+    expect((await run("events list")).stdout).toMatch(
+      new RegExp(`^event_id .+\n${event_id} +email.sent +failed +2 +500 .+${id}`),
+    );
+    const { code, stdout } = await run(`events get ${event_id}`);
+    expect(code).toBe(0);
+    const time = /\d\d [A-Z][a-z]{2} \d\d:\d\d:\d\dZ/.source;
+    expect(stdout).toMatch(
+      new RegExp(`\nattempt .+\n1 +${time} +refused +\\d+ *\n2 +${time} +500 +\\d+ *\n$`),
+    );
+  });
+
+  test("--follow prints the deliveries that change, until Ctrl-C", async () => {
+    const { sandbox, env, run, id } = await withFailures(1);
+    const { shows, interrupt, output } = start(["events", "list", "--follow", "--json"], env);
+    await shows(/\n/);
+    await run(email, subject);
+    await sandbox.clock.advance(0);
+    await shows(/\n.+\n/);
+    expect(await interrupt()).toBe(130);
+    const [first, second] = output.stdout.trim().split("\n");
+    for (const line of [first, second]) {
+      const { data } = JSON.parse(line ?? "") as { readonly data: readonly Item[] };
+      expect(data).toMatchObject([{ webhook_endpoint_id: id, status: "failed" }]);
+    }
+    expect(first).not.toBe(second);
+  });
+
+  test("an event that does not exist is named", async () => {
+    const { run } = await service();
+    expect(await run("events get evt_none")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("No delivery has the event_id evt_none."),
+    });
+  });
+
+  test.each(["{}", "<html>", '{"data":{}}'])(
+    "another service, which responds with %s, is named, and its deliveries are listed",
+    async (body) => {
+      const listed = JSON.stringify({ data: [{ event_id: "evt_1" }], has_more: false });
+      const port = await listen((request, response) => {
+        const isOwn = request.url?.startsWith("/v1/") === true;
+        response.writeHead(isOwn ? 200 : 404).end(isOwn ? listed : body);
+      });
+      const env = { SVC_BASE_URL: `http://127.0.0.1:${port}` };
+      for (const name of ["endpoints", "domains"]) {
+        const { code, stderr } = await cli([name, "list"], { env });
+        expect([code, stderr]).toEqual([1, expect.stringContaining(`no list of ${name}; only`)]);
+      }
+      const { stdout } = await cli(["events", "list"], { env });
+      expect(stdout).toMatch(/^event_id +type +status +attempts +next_attempt_at.*\nevt_1\n$/);
+    },
+  );
 });

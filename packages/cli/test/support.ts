@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable, Writable } from "node:stream";
+import { Readable } from "node:stream";
 import { root } from "@svc-webhooks/kit/programs";
 import { until } from "@svc-webhooks/kit/until";
 import { onTestFinished } from "vitest";
@@ -64,18 +64,6 @@ export interface Started {
   readonly interrupt: () => Promise<number | null>;
 }
 
-/** A stream that keeps what is written to it. */
-function kept(): { readonly stream: Writable; readonly text: () => string } {
-  const chunks: Buffer[] = [];
-  const stream = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      chunks.push(chunk);
-      done();
-    },
-  });
-  return { stream, text: () => Buffer.concat(chunks).toString() };
-}
-
 /**
  * Runs the command to its end, with bytes on stdin. It runs in this process, which saves starting one; `start` runs
  * the program as it is installed.
@@ -87,15 +75,15 @@ export async function cli(
     env = {},
   }: { readonly input?: string | Uint8Array; readonly env?: Environment } = {},
 ): Promise<Ended> {
-  const [stdout, stderr] = [kept(), kept()];
+  const output = { stdout: "", stderr: "" };
   const code = await run(args, {
     env: environment(env),
     stdin: Readable.from([Buffer.from(input)]),
-    stdout: stdout.stream,
-    stderr: stderr.stream,
+    stdout: { write: (text) => (output.stdout += text) },
+    stderr: { write: (text) => (output.stderr += text) },
     signal: new AbortController().signal,
   });
-  return { code, stdout: stdout.text(), stderr: stderr.text() };
+  return { code, ...output };
 }
 
 /** Runs a command with `--json`, whose output is one line. */

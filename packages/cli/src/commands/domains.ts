@@ -1,7 +1,9 @@
 import type { Client, Domain, RequestOptions } from "@svc-webhooks/client";
 import { command, type Context, type ExitCode } from "../command.js";
+import { Failure } from "../errors.js";
 import { serviceOptions, withService } from "../lib/service.js";
-import { fields } from "../lib/terminal/table.js";
+import { listFromSandbox } from "../lib/control.js";
+import { fields, table } from "../lib/terminal/table.js";
 
 export const domainsAdd = command({
   usage: "<domain_name>",
@@ -15,21 +17,60 @@ export const domainsAdd = command({
     ),
 });
 
+export const domainsList = command({
+  usage: "",
+  details: [
+    "Prints the sending domains, newest first. The service's interface has no list of them, so it comes from the sandbox. With --json: { data }.",
+  ],
+  examples: ["svc-webhooks domains list"],
+  options: serviceOptions,
+  run: (context) =>
+    withService(context, async (client) => {
+      const data = await listFromSandbox<Domain>(client, "domains", context.signal);
+      const rows = data.map(({ domain_id, domain_name, status }) => [
+        domain_id,
+        domain_name,
+        status,
+      ]);
+      const names = ["domain_id", "domain_name", "status"];
+      context.show({ data }, rows.length === 0 ? ["No domains found."] : table(names, rows));
+      return 0;
+    }),
+});
+
 export const domainsVerify = command({
   usage: "<domain_id>",
   args: ["domain_id"],
-  details: ["Requests the verification of a domain, and prints the state that it has now."],
-  examples: ["svc-webhooks domains verify dom_…"],
+  details: [
+    "Requests the verification of a domain, and prints the state that it has now. With the sandbox, the name of the domain may stand for its id.",
+  ],
+  examples: ["svc-webhooks domains verify dom_…", "svc-webhooks domains verify mail.example.test"],
   options: serviceOptions,
-  run: (context) => changed(context, ({ domains }, id, options) => domains.verify(id, options)),
+  run: (context) =>
+    changed(context, async (client, domain, options) =>
+      client.domains.verify(await idOf(client, domain, options.signal), options),
+    ),
 });
+
+/** Returns the id of a domain that is given by its id or its name. A name has a dot, and an id has none. */
+async function idOf(client: Client, domain: string, signal: AbortSignal): Promise<string> {
+  if (!domain.includes(".")) return domain;
+  const all = await listFromSandbox<Domain>(client, "domains", signal);
+  const found = all.find(({ domain_name }) => domain_name === domain.toLowerCase());
+  if (found?.domain_id) return found.domain_id;
+  throw new Failure(
+    "not_found",
+    `No domain has the name ${domain}.`,
+    "svc-webhooks domains add adds it.",
+  );
+}
 
 const changed = (
   context: Context<typeof serviceOptions>,
   change: (
     client: Client,
     argument: string,
-    options: RequestOptions,
+    options: RequestOptions & { readonly signal: AbortSignal },
   ) => Promise<Domain | undefined>,
 ): Promise<ExitCode> =>
   withService(context, async (client) => {

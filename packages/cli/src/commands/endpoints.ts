@@ -3,7 +3,8 @@ import { command, type Context, type ExitCode } from "../command.js";
 import { UsageError } from "../errors.js";
 import { idOf, newSecret } from "../lib/new-secret.js";
 import { serviceOptions, withService } from "../lib/service.js";
-import { fields, listed } from "../lib/terminal/table.js";
+import { listFromSandbox } from "../lib/control.js";
+import { fields, listed, table } from "../lib/terminal/table.js";
 
 const once = "The secret is printed once: store it now.";
 
@@ -35,6 +36,33 @@ export const endpointsCreate = command({
     });
   },
 });
+
+export const endpointsList = command({
+  usage: "",
+  details: [
+    "Prints the webhook endpoints, newest first. The service's interface has no list of them, so it comes from the sandbox. With --json: { data }.",
+  ],
+  examples: ["svc-webhooks endpoints list"],
+  options: serviceOptions,
+  run: (context) =>
+    withService(context, async (client) => {
+      const data = await listFromSandbox<WebhookEndpoint>(client, "endpoints", context.signal);
+      const rows = data.map(({ webhook_endpoint_id, status, url, event_types }) => [
+        webhook_endpoint_id,
+        status,
+        url,
+        listed(event_types),
+      ]);
+      const names = ["webhook_endpoint_id", "status", "url", "event_types"];
+      context.show(
+        { data },
+        rows.length === 0 ? ["No endpoints found."] : table(names, rows, colours),
+      );
+      return 0;
+    }),
+});
+
+const colours = { active: "green", archived: "dim" } as const;
 
 export const endpointsRotateSecret = command({
   usage: "<webhook_endpoint_id>",

@@ -1,69 +1,54 @@
-import type { BulkRedelivery, WebhookEvent } from "@svc-webhooks/client";
+import type { BulkRedelivery, Client, WebhookEvent } from "@svc-webhooks/client";
 import { command } from "../command.js";
+import { Failure } from "../errors.js";
+import { attemptsFromSandbox } from "../lib/control.js";
 import { wholeNumber } from "../lib/number.js";
 import { createProgress } from "../lib/terminal/progress.js";
 import { serviceOptions, withService } from "../lib/service.js";
-import type { Colour } from "../paint.js";
 import { fields, table, textOf } from "../lib/terminal/table.js";
+import { shortTime } from "../lib/terminal/time.js";
+import { endpoint } from "./events-list.js";
 
-const endpoint = {
-  type: "string",
-  value: "id",
-  text: "only the deliveries of this endpoint (we_…)",
-} as const;
-
-export const eventsList = command({
-  usage: "[--endpoint <id>] [--status <status>] [--limit <number>]",
-  details: ["Prints deliveries, newest first. With --json: { data }."],
-  examples: ["svc-webhooks events list --status failed"],
-  options: {
-    endpoint,
-    status: { type: "string", value: "status", text: "only those, such as failed or pending" },
-    limit: {
-      type: "string",
-      default: "20",
-      value: "number",
-      text: "maximum number of deliveries to print",
-    },
-    ...serviceOptions,
-  },
+export const eventsGet = command({
+  usage: "<event_id>",
+  args: ["event_id"],
+  details: [
+    "Prints a delivery. The attempts and the responses come from the sandbox, because the service's interface does not show them. With --json: the delivery, with { results } of the sandbox.",
+  ],
+  examples: ["svc-webhooks events get evt_…"],
+  options: { endpoint, ...serviceOptions },
   run: (context) =>
-    withService(context, async ({ webhookEvents }) => {
-      const { options, show, signal } = context;
-      const limit = wholeNumber("--limit", options.limit, 1, 10_000);
-      const query = { webhook_endpoint_id: options.endpoint, limit: Math.min(limit, 100) };
-      const data = [];
-      for await (const event of webhookEvents.list(query, { signal })) {
-        if (options.status === undefined || event.status === options.status) data.push(event);
-        if (data.length === limit) break;
-      }
-      const rows = data.map(({ event_id, type, status, attempts, created_at, next_attempt_at }) => [
-        event_id,
-        type,
-        status,
-        attempts,
-        shortTime(created_at),
-        shortTime(next_attempt_at ?? ""),
+    withService(context, async (client) => {
+      const { args, options, show, signal } = context;
+      const [event_id = ""] = args;
+      const event = await find(client, event_id, options.endpoint, signal);
+      const results = await attemptsFromSandbox(client, event.delivery_id, signal);
+      const rows = results?.map(({ n, started_at, result, ms }) => [
+        n,
+        shortTime(started_at),
+        result,
+        ms,
       ]);
-      const names = ["event_id", "type", "status", "attempts", "created_at", "next_attempt_at"];
-      show({ data }, rows.length === 0 ? ["There are none."] : table(names, rows, colours));
+      const lines = rows ? ["", ...table(["attempt", "started_at", "result", "ms"], rows)] : [];
+      show({ ...event, ...(results && { results }) }, [...fields({ ...event }), ...lines]);
       return 0;
     }),
 });
 
-const colours: Readonly<Record<string, Colour>> = {
-  pending: "yellow",
-  attempting: "yellow",
-  succeeded: "green",
-  failed: "red",
-};
-
-/** Formats a time such as `22 Nov 11:57:26Z`. Returns any other value unchanged. */
-function shortTime(value: unknown): unknown {
-  const time = new Date(typeof value === "string" ? value : Number.NaN);
-  if (Number.isNaN(time.getTime())) return value;
-  const [, day, month, , clock] = time.toUTCString().split(" ");
-  return `${day} ${month} ${clock}Z`;
+/** @throws Failure `not_found` (as a rejection) */
+async function find(
+  { webhookEvents }: Client,
+  event_id: string,
+  webhook_endpoint_id: string | undefined,
+  signal: AbortSignal,
+): Promise<WebhookEvent> {
+  const deliveries = webhookEvents.list({ webhook_endpoint_id, limit: 100 }, { signal });
+  for await (const event of deliveries) if (event.event_id === event_id) return event;
+  throw new Failure(
+    "not_found",
+    `No delivery has the event_id ${event_id}.`,
+    "svc-webhooks events list prints the newest ones.",
+  );
 }
 
 export const eventsRedeliver = command({

@@ -85,6 +85,7 @@ export const listen = command({
     const file = given.save === undefined ? undefined : openCapture("--save", given.save);
     let show: Show | undefined;
     let endpoint: string | undefined;
+    const counts = { received: 0, refused: 0 };
     try {
       await serve({
         port,
@@ -113,10 +114,16 @@ export const listen = command({
           ];
         },
         save: (captured) => file?.write(captured),
-        onReceived: (received) => void show?.(received),
+        onReceived(received) {
+          counts.received += 1;
+          if (received.status >= 300) counts.refused += 1;
+          void show?.(received);
+        },
       });
     } finally {
       file?.close();
+      if (signal.aborted && !context.json)
+        context.show({}, [`${counts.received} received, ${counts.refused} refused.`]);
       if (endpoint !== undefined) await leave(context, endpoint);
     }
     return 0;

@@ -1,0 +1,72 @@
+import { isSvcError, type Client } from "@svc-webhooks/client";
+import { Failure } from "../errors.js";
+import { textOf } from "./terminal/table.js";
+
+/**
+ * Requests a list from a control route of the sandbox, because the service's interface has no route for it.
+ *
+ * @throws Failure `sandbox_only` (as a rejection) if the service is not a sandbox, and the client's errors
+ */
+export async function listFromSandbox<Item>(
+  { request }: Client,
+  name: "endpoints" | "domains",
+  signal: AbortSignal,
+): Promise<readonly Partial<Item>[]> {
+  const list = await request<{ readonly data: unknown }>("GET", `/_sandbox/${name}`, {}, { signal })
+    .then(({ data }) => itemsOf(data) as readonly Partial<Item>[] | undefined)
+    .catch((error: unknown) => {
+      if (!isSvcError(error) || error.code === "connection_failed") throw error;
+      return undefined;
+    });
+  if (list) return list;
+  throw new Failure(
+    "sandbox_only",
+    `The service's interface has no list of ${name}; only the sandbox has one.`,
+    "Use the sandbox, or keep the ids that the service returned.",
+  );
+}
+
+/** An attempt of a delivery. */
+export interface Attempt {
+  readonly n: unknown;
+  readonly started_at: unknown;
+  /** The status and the receiver's code, such as `200 processed`, or the error of the connection. */
+  readonly result: string;
+  /** The duration in milliseconds. */
+  readonly ms: unknown;
+}
+
+/**
+ * Returns the attempts of a delivery, or undefined if the service does not show them: only the sandbox does.
+ *
+ * @throws the reason of `signal` (as a rejection)
+ */
+export async function attemptsFromSandbox(
+  { request }: Client,
+  delivery_id: unknown,
+  signal: AbortSignal,
+): Promise<readonly Attempt[] | undefined> {
+  try {
+    // Another service may leave the id out, or send half a character.
+    const id = encodeURIComponent(Buffer.from(String(delivery_id)).toString());
+    const path = `/_sandbox/deliveries/${id}` as const;
+    const { attempts } = await request<{ readonly attempts: unknown }>("GET", path, {}, { signal });
+    return itemsOf(attempts)?.map(({ n, started_at, status, code, error, ms }) => {
+      const parts = status === undefined ? [error] : [status, code];
+      return { n, started_at, result: parts.filter(Boolean).map(textOf).join(" "), ms };
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    // Another service may respond to an unknown path with any status, or with a page.
+    if (isSvcError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the objects of a list, or undefined if the value is not a list. */
+const itemsOf = (value: unknown) =>
+  Array.isArray(value)
+    ? value.filter((item): item is Readonly<Record<string, unknown>> => isObject(item))
+    : undefined;
+
+const isObject = (value: unknown) => typeof value === "object" && value !== null;
