@@ -180,7 +180,7 @@ test("a failure of what a case is about ends with its fix, unless it may be a lo
     // A case that sends a genuine delivery first does not reach its forgery.
     const mayLock = /^refuses (?!a forged copy)|forgery|has refused/.test(one.title);
     expect(await messageOf(one)).toMatch(
-      mayLock ? /^Not judged: / : /^No response arrived within 20 ms\. \S.*\.$/,
+      mayLock ? /^Not checked: / : /^No response arrived within 20 ms\. \S.*\.$/,
     );
   }
 });

@@ -56,7 +56,7 @@ function refuseSecrets(args: readonly string[]): void {
   const flag = args.find((arg) => /^--(?:previous-)?secret(?:=|$)/.test(arg))?.split("=")[0];
   if (flag === undefined) return;
   throw new UsageError(
-    `${flag} does not exist: the process list and the shell's history would show the secret.`,
+    `${flag} is not supported, because it would expose the secret in the process list and the shell's history.`,
     `Use ${flag}-env <name> or ${flag}-file <file>.`,
   );
 }

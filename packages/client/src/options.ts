@@ -118,10 +118,10 @@ export function resolveOptions(options: ClientOptions): Connection {
   } = options;
   for (const [name, value] of Object.entries({ fetch, onRequest, onResponse }))
     check(typeof value === "function", `\`${name}\` must be a function.`);
-  check((apiKey ?? "") !== "", "No API key: pass `apiKey`, or set the variable SVC_API_KEY.");
+  check((apiKey ?? "") !== "", "No API key: set SVC_API_KEY or pass `apiKey`.");
   check(
     typeof apiKey === "string" && /^[!-~]+$/.test(apiKey),
-    "`apiKey`, or the variable SVC_API_KEY, must be an API key without white space.",
+    "`apiKey` (or SVC_API_KEY) must not contain white space or control characters.",
   );
   const [, url] = /^(https?:\/\/[^\s/?#@]+(?:\/[^\s/?#]+)*)\/*$/i.exec(baseUrl ?? "") ?? [];
   check(

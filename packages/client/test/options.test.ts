@@ -12,8 +12,8 @@ const baseUrl = "http://127.0.0.1:4010";
 
 afterEach(() => void vi.unstubAllEnvs());
 
-const noKey = "No API key: pass `apiKey`, or set the variable SVC_API_KEY.";
-const badKey = "`apiKey`, or the variable SVC_API_KEY, must be an API key without white space.";
+const noKey = "No API key: set SVC_API_KEY or pass `apiKey`.";
+const badKey = "`apiKey` (or SVC_API_KEY) must not contain white space or control characters.";
 const noUrl =
   "`baseUrl`, or the variable SVC_BASE_URL, must be the URL before /v1, such as http://127.0.0.1:4010.";
 

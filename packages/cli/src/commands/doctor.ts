@@ -79,7 +79,7 @@ export const doctor = command({
       [`${url}: ${counted(probes.length, "probe")}, ${counted(findings.length, "finding")}`],
       ...findings.map(blockOf),
       ...result,
-      ["Not judged:", ...not_judged.map((one) => `  - ${one}`)],
+      ["Not checked:", ...not_judged.map((one) => `  - ${one}`)],
     ];
     const lines = blocks.flatMap((block, index) => (index === 0 ? block : ["", ...block]));
     show({ url, findings, not_judged, probes }, lines);

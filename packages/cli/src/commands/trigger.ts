@@ -68,7 +68,7 @@ export const trigger = command({
     const act = Object.hasOwn(triggers, type) ? triggers[type] : undefined;
     if (!act) {
       const known = `Use one of ${Object.keys(triggers).join(", ")}.`;
-      throw new UsageError(`No operation is known to raise ${type}.`, known);
+      throw new UsageError(`Unknown event type ${type}: no operation is known to raise it.`, known);
     }
     const run = async (client: Client) => {
       const done = await act(client, options, signal);

@@ -29,51 +29,52 @@ const texts = {
   },
   hangs: {
     cause:
-      "The receiver does not respond in time. Most often it waits for a body that a parser has consumed, an error is thrown and not caught, or its handler takes longer than --timeout.",
-    fix: "Mount the receiver before every body parser, let each path of the handler respond, and leave long work to a durable queue.",
+      "The receiver does not respond in time. Usually it waits for a body that a parser has already consumed, an error is not caught, or its handler takes longer than --timeout.",
+    fix: "Mount the receiver before any body parser, respond on every path of the handler, and move long work to a durable queue.",
   },
   connection_closed: {
-    cause: "The receiver closes the connection without a response, as when its process crashes.",
-    fix: "Look for an exception in its log. Nothing that arrives may end the process.",
+    cause:
+      "The receiver closes the connection without a response, as it does when its process crashes.",
+    fix: "Look for an exception in its log. No request may crash the process.",
   },
   redirects: {
     cause: "The receiver is at another URL. The service does not follow redirects.",
-    fix: "Register the URL to which the redirect leads, with or without a slash at its end as there.",
+    fix: "Register the URL that the redirect points to, with or without the trailing slash as shown there.",
   },
   not_found: {
     cause: "No route receives POST requests at this path.",
     fix: "Give the URL with the receiver's path, such as http://localhost:3000/webhooks.",
   },
   parser_before_receiver: {
-    cause: "A body parser runs before the receiver, and the bytes that are signed are gone.",
+    cause: "A body parser runs before the receiver, so the signed bytes are gone.",
     fix: rawBody,
   },
   body_altered: {
-    cause: "Something before the receiver changes the body.",
-    fix: "Verify the bytes as they arrive. Switch off whatever trims, decodes or re-encodes the body.",
+    cause: "Something in front of the receiver modifies the body.",
+    fix: "Verify the bytes as they arrive. Turn off whatever trims, decodes or re-encodes the body.",
   },
   wrong_secret: {
     cause:
-      "The receiver most likely has another secret than this command; else something before it changes every body or refuses every POST.",
+      "The receiver probably uses a different secret from the one you passed. If not, something in front of it modifies bodies or rejects every POST.",
     fix: "Give both the secret that the service returned for this endpoint, whsec_ included, without quotes or white space. If both have it, print the signature that the receiver computes: svc-webhooks verify --explain names its mistake.",
   },
   guarded: {
     cause:
       "Something in front of the receiver refuses every POST, such as CSRF protection or authentication.",
-    fix: "Exempt the receiver's path from it: its deliveries are authenticated by their signature.",
+    fix: "Exempt the receiver's path: deliveries are authenticated by their signature.",
   },
   wrong_signature_form: {
-    cause: "The receiver expects a signature in another form.",
+    cause: "The receiver expects the signature in a different format.",
     fix: "Expect sha256= and the 64 hex digits of the HMAC-SHA256.",
   },
   header_removed: {
-    cause: "A header of the delivery does not reach the receiver, or not unchanged.",
+    cause: "A header is removed or modified before it reaches the receiver.",
     fix: "Let every proxy and middleware pass the X-SVC-* headers unchanged.",
   },
   genuine_failed: {
     cause:
-      "The receiver fails on a genuine delivery: its handler throws, an event of an unknown type is an error, or it reports a wrong signature as one.",
-    fix: "Look at its log. Respond with 2xx to types that it does not handle, and with 401 to a wrong signature.",
+      "The receiver fails on a genuine delivery: its handler throws, it treats an unknown event type as an error, or it reports a wrong signature as a server error.",
+    fix: "Check its log. Respond with 2xx to event types that it does not handle, and with 401 to a wrong signature.",
   },
   unsigned_accepted: {
     cause: "The receiver does not verify signatures: anyone can send it events.",
@@ -85,36 +86,35 @@ const texts = {
     fix: "Verify every delivery, whatever its headers and body. Respond with 401 to one without a signature.",
   },
   wrong_secret_accepted: {
-    cause: "The receiver looks at the form of a signature only, or at whether there is one.",
+    cause: "The receiver checks only that a signature is present, or only its format.",
     fix: verifyFirst,
   },
   missing_secret_accepted: {
     cause:
-      "The receiver accepts signatures of a secret that is not set, an empty one or undefined. Anyone can make them.",
-    fix: "Verify with the secret of the endpoint only, and do not start without it.",
+      "The receiver accepts signatures made with a missing secret (empty, or undefined). Anyone can make them.",
+    fix: "Verify only with the endpoint's secret, and refuse to start without one.",
   },
   plain_hash_accepted: {
     cause:
-      "The receiver accepts a hash of the body without a key in place of its HMAC. Anyone can make it.",
-    fix: "Accept the HMAC-SHA256 with the secret of the endpoint only.",
+      "The receiver accepts a plain hash of the body instead of its HMAC. Anyone can compute one.",
+    fix: "Accept only the HMAC-SHA256 made with the endpoint's secret.",
   },
   altered_body_accepted: {
     cause: "The receiver does not compare the signature with the bytes of this body.",
     fix: verifyFirst,
   },
   prefix_not_checked: {
-    cause:
-      "The receiver does not require sha256=, in lower case, before the digits, which the service documents.",
+    cause: "The receiver does not require the documented prefix sha256=, in lower case.",
     fix: "Refuse a value that does not start with sha256=.",
   },
   short_signature_accepted: {
-    cause: "The receiver compares only a part of the 64 digits.",
+    cause: "The receiver compares only some of the 64 digits.",
     fix: "Compare the lengths first, then all characters in constant time.",
   },
   forgery_is_an_error: {
     cause:
-      "The receiver throws while it verifies, for example because timingSafeEqual gets values of different lengths. The sender tries again after a 5xx.",
-    fix: "Respond with 401 to everything whose signature is wrong.",
+      "The receiver throws while it verifies, for example because timingSafeEqual gets values of different lengths. The sender retries after a 5xx.",
+    fix: "Respond with 401 to every wrong signature.",
   },
   early_success: {
     cause: "The receiver responds before it has read the body, so it cannot have verified it.",
@@ -125,21 +125,21 @@ const texts = {
     fix: "Collect all pieces until the end of the request, then verify.",
   },
   large_refused: {
-    cause: "A limit for bodies is below 64 KiB, or only the first piece of a body is read.",
+    cause: "A body limit is below 64 KiB, or the receiver reads only the first piece of a body.",
     fix: "Raise the limit, in proxies too. The service documents no maximum.",
   },
   duplicate_refused: {
-    cause: "The receiver reports a delivery that it has already handled as an error.",
-    fix: "Respond with 2xx to a copy of what is done.",
+    cause: "The receiver responds with an error to a delivery that it has already handled.",
+    fix: "Respond with 2xx to a copy of a delivery that is done.",
   },
   duplicate_ran: {
     cause:
-      "The receiver ran the same delivery twice. Most often it is created for each request, or two processes have a memory store each.",
+      "The receiver ran the same delivery twice. Usually it is created for each request, or each process has its own memory store.",
     fix: `Create the receiver once, and share a store between processes: ${pages}/stores.md`,
   },
   stops_serving: {
-    cause: "After a sender hung up in the middle of a body, the receiver no longer serves.",
-    fix: "Handle the error of an aborted request, so that it does not end the process.",
+    cause: "The receiver stops serving after a sender hangs up in the middle of a body.",
+    fix: "Handle the error of an aborted request, so that it does not crash the process.",
   },
 } as const satisfies Readonly<Record<string, { readonly cause: string; readonly fix: string }>>;
 

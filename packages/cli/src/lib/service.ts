@@ -91,7 +91,7 @@ async function readApiKey({ options, env }: ServiceContext, isHere: boolean): Pr
   if (key !== undefined && key !== "") return key;
   // A sandbox accepts any key.
   if (isHere) return "svc_test";
-  throw new UsageError("There is no API key.", "Set the environment variable SVC_API_KEY.");
+  throw new UsageError("No API key.", "Set the environment variable SVC_API_KEY.");
 }
 
 const checkUrl = "Check SVC_BASE_URL or --base-url.";

@@ -25,7 +25,7 @@ export interface ReceiverContractOptions {
  * `receiverContract({ describe, it }, "my receiver", mount)`. Each failure states what happened and the
  * fix. If the first case fails, a genuine delivery, the others fail with "See the first case.". Cases
  * after which the receiver refuses genuine deliveries or leaves them without a response, as a lock does
- * after wrong signatures, fail with "Not judged". Vitest, Jest, `node:test`, Bun and Mocha have the
+ * after wrong signatures, fail with "Not checked". Vitest, Jest, `node:test`, Bun and Mocha have the
  * functions. At most 1 MiB of a response is read.
  *
  * With the URL of a running receiver in place of `mount`, the cases that need its handler are skipped,

@@ -69,7 +69,7 @@ export class ReceiverProbe extends HttpSender {
     const reaction = await this.lockOf();
     if (reaction === undefined) return;
     throw new PreconditionError(
-      `Not judged: after the wrong signatures of the contract the receiver ${reaction}. Switch off its lock or rate limit while the contract runs.`,
+      `Not checked: after the wrong signatures of the contract the receiver ${reaction}. Turn off its lock or rate limit while the contract runs.`,
     );
   }
 
