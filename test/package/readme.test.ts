@@ -25,6 +25,11 @@ test("the files around the blocks compile", () => {
   expect(otherErrors).toEqual([]);
 });
 
+test("the first block of README.md is the app of the quick start", () => {
+  const [first] = codeBlocks("README.md");
+  expect(first?.code).toBe(textOf("examples/quick-start/app.mjs"));
+});
+
 // The pattern would miss a block that is indented or fenced differently.
 test("every block of TypeScript or JavaScript is found", () => {
   const fences = pagesAndSources.flatMap((file) =>

@@ -17,11 +17,13 @@ export interface Arguments {
  */
 export function readArguments(name: string, args: readonly string[], command: Command): Arguments {
   const hint = `svc-webhooks ${name} --help lists what it takes.`;
-  refuseSecrets(args);
+  const end = args.indexOf("--");
+  refuseSecrets(end < 0 ? args : args.slice(0, end));
   const specs: OptionSpecs = { ...command.options, ...commonOptions };
   const { values, positionals, tokens } = parse(args, specs, hint);
   const { json, help, ...given } = values;
-  const wanted = command.args ?? [];
+  const { rest } = command;
+  const wanted = [...(command.args ?? []), ...(rest === undefined ? [] : [rest])];
   const result = {
     args: positionals,
     options: withDefaults(command.options, given) as ValuesOf<OptionSpecs>,
@@ -40,7 +42,7 @@ export function readArguments(name: string, args: readonly string[], command: Co
   if (missing) throw new UsageError(`--${missing[0]} is missing.`, hint);
   const absent = wanted[positionals.length];
   if (absent !== undefined) throw new UsageError(`The argument <${absent}> is missing.`, hint);
-  if (positionals.length > wanted.length) {
+  if (positionals.length > wanted.length && rest === undefined) {
     const surplus = positionals.length - wanted.length;
     const text = surplus === 1 ? "is 1 argument" : `are ${surplus} arguments`;
     throw new UsageError(`There ${text} too many.`, hint);

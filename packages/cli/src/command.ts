@@ -60,6 +60,8 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
   readonly usage: string;
   /** The names of the command's arguments. All are required. */
   readonly args?: readonly string[];
+  /** The name of any number of further arguments, at least one, which may follow `--`. */
+  readonly rest?: string;
   /** The paragraphs of the command's help. */
   readonly details: readonly string[];
   /** The command lines in the command's help. */

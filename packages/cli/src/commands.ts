@@ -11,6 +11,11 @@ export interface CommandEntry {
 /** All commands, in the order of `--help`. */
 export const commands: readonly CommandEntry[] = [
   {
+    name: "dev",
+    summary: "Run your app with a sandbox",
+    load: async () => (await import("./commands/dev.js")).dev,
+  },
+  {
     name: "sandbox",
     summary: "Serve the whole service on this machine",
     load: async () => (await import("./commands/sandbox.js")).sandbox,

@@ -1,4 +1,5 @@
 import { createReceiver } from "@svc-webhooks/core";
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { listen } from "@svc-webhooks/kit/servers";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
 import { until } from "@svc-webhooks/kit/until";
@@ -77,6 +78,18 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   await run("endpoints rotate-secret", id);
   await run("endpoints archive", id);
 
+  const app = [
+    process.execPath,
+    "-e",
+    "require('node:http').createServer((_, r) => r.end()).listen(process.env.PORT)",
+  ];
+  const to = `http://127.0.0.1:${await freePort()}/`;
+  const developing = start(["dev", "--json", "--to", to, "--", ...app], {
+    SVC_BASE_URL,
+    PORT: undefined,
+  });
+  await developing.shows(/"result"/);
+  add("dev", developing.output.stdout);
   const { shows, output } = start(["sandbox", "--port=0", "--json"]);
   await shows(/\n/);
   add("sandbox", output.stdout);
@@ -84,13 +97,13 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   await run("verify", "--secret-env=SECRET", "--signature=x");
   const file = newFile();
   const receiver = createReceiver({ secret, on: { "*": () => {} }, log: () => {} });
-  const to = `http://127.0.0.1:${await listen(webhooks(receiver))}/`;
-  const listener = await listening(["--save", file, "--forward-to", to]);
+  const receiverUrl = `http://127.0.0.1:${await listen(webhooks(receiver))}/`;
+  const listener = await listening(["--save", file, "--forward-to", receiverUrl]);
   await deliver(listener.url, '{"type":"email.sent"}');
   await until(() => listener.received().length === 1, "the delivery is shown");
   add("listen", listener.output.stdout);
-  await run("replay", file, "--to", to);
-  await run("doctor", to, "--secret-env=SECRET");
+  await run("replay", file, "--to", receiverUrl);
+  await run("doctor", receiverUrl, "--secret-env=SECRET");
 
   expect(new Set(written.map(([name]) => name)).size).toBe(commands.length);
   const shapesOf = (name: string) => rows.find(({ names }) => names.includes(name))?.shapes ?? [];

@@ -33,8 +33,12 @@ export interface Ended {
 }
 
 /** Starts the command; it is killed when the test ends. */
-export function start(args: readonly string[], env: Environment = {}): Started {
-  const child = spawn(process.execPath, [main, ...args], { env: environment(env) });
+export function start(
+  args: readonly string[],
+  env: Environment = {},
+  program: string = main,
+): Started {
+  const child = spawn(process.execPath, [program, ...args], { env: environment(env) });
   onTestFinished(() => void child.kill("SIGKILL"));
   const output = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
@@ -44,8 +48,14 @@ export function start(args: readonly string[], env: Environment = {}): Started {
     child,
     output,
     ended: closed.then((code) => ({ code, ...output })),
-    shows: (wanted, stream = "stdout") =>
-      until(() => wanted.test(output[stream]), `${stream} shows ${String(wanted)}`),
+    async shows(wanted, stream = "stdout") {
+      let isEnded = false;
+      void closed.then(() => (isEnded = true));
+      const isShown = () => wanted.test(output[stream]);
+      await until(() => isShown() || isEnded, `${stream} shows ${String(wanted)}`);
+      if (!isShown())
+        throw new Error(`It ended without ${String(wanted)}: ${JSON.stringify(output)}`);
+    },
     interrupt() {
       child.kill("SIGINT");
       return closed;
@@ -58,7 +68,7 @@ export interface Started {
   /** The output that the command has written so far. */
   readonly output: Readonly<Record<"stdout" | "stderr", string>>;
   readonly ended: Promise<Ended>;
-  /** Resolves when the output matches. */
+  /** Resolves when the output matches. Rejects if the command ends before. */
   readonly shows: (wanted: RegExp, stream?: "stdout" | "stderr") => Promise<void>;
   /** Sends Ctrl-C. Resolves to the exit code. */
   readonly interrupt: () => Promise<number | null>;

@@ -1,5 +1,7 @@
 import { isSvcError, type Client } from "@svc-webhooks/client";
+import type { OutcomeCode } from "@svc-webhooks/core";
 import { Failure } from "../errors.js";
+import { isOutcome } from "./outcome.js";
 import { textOf } from "./terminal/table.js";
 
 /**
@@ -32,6 +34,9 @@ export interface Attempt {
   readonly started_at: unknown;
   /** The status and the receiver's code, such as `200 processed`, or the error of the connection. */
   readonly result: string;
+  readonly status?: number;
+  /** The outcome, if the receiver is one of svc-webhooks. */
+  readonly code?: OutcomeCode;
   /** The duration in milliseconds. */
   readonly ms: unknown;
 }
@@ -53,7 +58,14 @@ export async function attemptsFromSandbox(
     const { attempts } = await request<{ readonly attempts: unknown }>("GET", path, {}, { signal });
     return itemsOf(attempts)?.map(({ n, started_at, status, code, error, ms }) => {
       const parts = status === undefined ? [error] : [status, code];
-      return { n, started_at, result: parts.filter(Boolean).map(textOf).join(" "), ms };
+      return {
+        n,
+        started_at,
+        result: parts.filter(Boolean).map(textOf).join(" "),
+        ...(typeof status === "number" ? { status } : {}),
+        ...(isOutcome(code) ? { code } : {}),
+        ms,
+      };
     });
   } catch (error) {
     signal.throwIfAborted();

@@ -14,10 +14,29 @@ export function outcomeIn(caching: string | undefined, body: string): OutcomeCod
       readonly error?: { readonly code?: unknown };
     };
     const code = error?.code ?? status;
-    return typeof code === "string" && Object.hasOwn(outcomeTexts, code)
-      ? (code as OutcomeCode)
-      : undefined;
+    return isOutcome(code) ? code : undefined;
   } catch {
     return undefined;
   }
+}
+
+export const isOutcome = (code: unknown): code is OutcomeCode =>
+  typeof code === "string" && Object.hasOwn(outcomeTexts, code);
+
+/** Returns whether the outcome needs no attention. A receiver of another kind has no outcome. */
+export const isHandled = (code: OutcomeCode | undefined): boolean =>
+  code === undefined || code === "processed";
+
+/** Returns why a receiver refused a genuine delivery: the cause, and the fix if it is known. */
+export function refusalOf(
+  status: number | undefined,
+  code: OutcomeCode | undefined,
+): readonly string[] {
+  if (code === "signature_mismatch" || (code === undefined && status === 401))
+    return [
+      "The signature and the bytes are right, so the receiver has another secret, or something in front of it changes the body.",
+    ];
+  if (code === undefined) return [];
+  const { happened, cause, fix } = outcomeTexts[code];
+  return [`${happened} ${cause}`, fix];
 }

@@ -1,12 +1,12 @@
-import { headerNames, type OutcomeCode } from "@svc-webhooks/core";
-import { outcomeTexts } from "@svc-webhooks/core/outcomes";
+import { headerNames } from "@svc-webhooks/core";
 import type { Context } from "../command.js";
 import { headerOf } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
+import { isHandled, refusalOf } from "../lib/outcome.js";
 import { paint } from "../paint.js";
 import { excerpt } from "../lib/terminal/text.js";
 import type { Explainer } from "./explainer.js";
-import type { Received, TargetReply } from "./server.js";
+import type { Received } from "./server.js";
 
 export type Show = (received: Received) => Promise<void>;
 
@@ -16,20 +16,6 @@ export interface ShowOptions {
   readonly endpoint: string | undefined;
   /** The URL to which genuine deliveries are forwarded. */
   readonly forwardTo: URL | undefined;
-}
-
-const isHandled = (code: OutcomeCode | undefined) => code === undefined || code === "processed";
-
-/** Returns why a target refused a genuine delivery. */
-function refusalOf({ status, code, text }: TargetReply): readonly string[] {
-  if (code === "signature_mismatch" || (code === undefined && status === 401))
-    return [
-      excerpt(text, 200),
-      "The signature and the bytes are right, so the receiver has another secret, or something in front of it changes the body.",
-    ];
-  if (code === undefined) return [excerpt(text, 200)];
-  const { happened, cause, fix } = outcomeTexts[code];
-  return [`${happened} ${cause}`, fix];
 }
 
 /** Returns a function that writes the result of a request: a line, or JSON. */
@@ -58,6 +44,8 @@ export function createShow(
       return;
     }
     const isRefused = target !== undefined && target.status >= 300;
+    // The texts of the other outcomes say more than their responses.
+    const isOwn = code === undefined || code === "signature_mismatch";
     const genuine = secretId === "previous" ? "genuine, previous secret" : verdict;
     const parts = [
       paint("dim", new Date(at).toTimeString().slice(0, 8)),
@@ -71,7 +59,8 @@ export function createShow(
     ];
     const more = [
       error,
-      ...(isRefused ? refusalOf(target) : []),
+      isRefused && isOwn ? excerpt(target.text, 200) : undefined,
+      ...(isRefused ? refusalOf(target.status, code) : []),
       mistake?.text,
       mistake?.remedy,
       explanation?.verdict === "unknown" ? unexplained : undefined,

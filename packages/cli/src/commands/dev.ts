@@ -1,0 +1,165 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { openInBrowser } from "@svc-webhooks/sandbox/command";
+import { command, type Context } from "../command.js";
+import { isOpen, portOf, startApp } from "../dev/app.js";
+import { useSandbox } from "../dev/service.js";
+import { createTimeline } from "../dev/timeline.js";
+import { Failure } from "../errors.js";
+import { conceal } from "../lib/mask.js";
+import { idOf, newSecret } from "../lib/new-secret.js";
+import { wholeNumber } from "../lib/number.js";
+import { callService, type ServiceContext } from "../lib/service.js";
+import { resolveTarget } from "../lib/target-rule.js";
+import { fields } from "../lib/terminal/table.js";
+import { archive, register } from "../listen/registration.js";
+
+/** The time between two looks at the deliveries, in milliseconds. */
+const lookMs = 500;
+
+const options = {
+  to: {
+    type: "string",
+    default: "http://localhost:3000/webhooks",
+    value: "url",
+    text: "URL of the receiver in your app",
+  },
+  wait: {
+    type: "string",
+    default: "30",
+    value: "seconds",
+    text: "time that your app has to listen on the port",
+  },
+  open: { type: "boolean", text: "open the sandbox's page in the default browser" },
+  "base-url": {
+    type: "string",
+    value: "url",
+    text: "sandbox on this machine; else SVC_BASE_URL, else a new one",
+  },
+} as const;
+
+export const dev = command({
+  usage: "[--to <url>] [--open] -- <program> [arguments]",
+  rest: "program",
+  details: [
+    "Runs your app with a sandbox: starts the sandbox, or uses one that runs on this machine, starts your app, registers its receiver as an endpoint, sends a test email, and prints each delivery with its outcome. Ctrl-C, and the end of your app, end both and archive the endpoint.",
+    "Your app gets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY, and PORT from --to unless it is set. With --json, its output goes to stderr.",
+  ],
+  examples: [
+    "svc-webhooks dev -- node app.mjs",
+    "svc-webhooks dev --to http://localhost:8080/hooks --open -- npm start",
+  ],
+  options,
+  async run(context) {
+    const { options: given, env } = context;
+    const waitMs = wholeNumber("--wait", given.wait, 1, 3_600) * 1_000;
+    const { url: to } = await resolveTarget("--to", given.to, false);
+    if (await isOpen(to)) {
+      throw new Failure(
+        "port_in_use",
+        `Another program listens on port ${portOf(to)}.`,
+        "Stop it, or pass --to with another port.",
+      );
+    }
+    const isOption = given["base-url"] !== undefined;
+    const sandbox = await useSandbox(
+      isOption ? "--base-url" : "SVC_BASE_URL",
+      given["base-url"] ?? env["SVC_BASE_URL"],
+    );
+    try {
+      return await runWith(context, sandbox.url, to, waitMs);
+    } finally {
+      await sandbox.close();
+    }
+  },
+});
+
+/** Runs the app until it ends or Ctrl-C. Resolves with 1 if the app has failed. */
+async function runWith(
+  context: Context<typeof options>,
+  baseUrl: string,
+  to: URL,
+  waitMs: number,
+): Promise<0 | 1> {
+  const { args, env, signal, stdout, stderr, json, note } = context;
+  const service: ServiceContext & Pick<Context, "note"> = {
+    env: { ...env, SVC_BASE_URL: baseUrl },
+    options: {
+      "base-url": undefined,
+      "api-key-env": undefined,
+      "api-key-file": undefined,
+      "allow-external": false,
+    },
+    signal,
+    note,
+  };
+  const registered = await register(service, to.href);
+  const endpoint = idOf(registered) ?? "we_…";
+  const secret = conceal(newSecret(registered, `The endpoint ${endpoint} was registered.`, ""));
+  try {
+    const app = await startApp({
+      command: args,
+      env: {
+        ...env,
+        PORT: env["PORT"] ?? String(portOf(to)),
+        SVC_WEBHOOK_SECRET: secret,
+        SVC_BASE_URL: baseUrl,
+        SVC_API_KEY: env["SVC_API_KEY"] ?? "svc_test",
+      },
+      stdout: json ? stderr : stdout,
+      stderr,
+    });
+    try {
+      showStart(context, { baseUrl, endpoint, to });
+      await app.listens(to, waitMs, signal);
+      return await follow(context, service, endpoint, app.ended);
+    } finally {
+      await app.stop();
+    }
+  } finally {
+    await archive(service, endpoint).then(
+      () => note(`${endpoint} was archived.`),
+      () => note(`${endpoint} is still registered at ${baseUrl}.`),
+    );
+  }
+}
+
+interface Started {
+  readonly baseUrl: string;
+  readonly endpoint: string;
+  readonly to: URL;
+}
+
+function showStart(
+  { show, note, options: { open } }: Context<typeof options>,
+  { baseUrl, endpoint, to }: Started,
+): void {
+  const page = `${baseUrl}/`;
+  show({ url: baseUrl, webhook_endpoint_id: endpoint, to: to.href }, [
+    ...fields({ sandbox: page, endpoint: `${endpoint} at ${to.href}` }),
+  ]);
+  note(`Waiting until your app listens on port ${portOf(to)}.`);
+  if (open) openInBrowser(page, note);
+}
+
+/** Sends a test email and prints the deliveries, until the app ends. */
+async function follow(
+  context: Context<typeof options>,
+  service: ServiceContext,
+  endpoint: string,
+  ended: Promise<string>,
+): Promise<0 | 1> {
+  const { signal, note } = context;
+  const print = createTimeline(context, endpoint);
+  return callService(service, async (client) => {
+    // This email needs no verified domain.
+    await client.request("POST", "/_sandbox/test-email", { body: {} }, { signal });
+    note("Sent a test email. Ctrl-C ends this command and your app.");
+    let end: string | undefined;
+    do {
+      end = await Promise.race([ended, pause(lookMs, undefined, { signal })]);
+      await print(client, signal);
+    } while (end === undefined);
+    note(`Your app ended with ${end}.`);
+    return end === "exit code 0" ? 0 : 1;
+  });
+}

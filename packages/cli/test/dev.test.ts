@@ -1,0 +1,190 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "@svc-webhooks/kit/free-port";
+import { root } from "@svc-webhooks/kit/programs";
+import { openSandbox } from "@svc-webhooks/kit/sandboxes";
+import { listen } from "@svc-webhooks/kit/servers";
+import { until } from "@svc-webhooks/kit/until";
+import { describe, expect, test } from "vitest";
+import { newFile, start } from "./support.js";
+
+const readmeApp = join(root, "examples/quick-start/app.mjs");
+
+/** Returns an Express app with a receiver, as a program. */
+const appWith = (secret: string, before = "") => [
+  process.execPath,
+  "--input-type=module",
+  "-e",
+  `
+  import { createRequire } from "node:module";
+  const require = createRequire(${JSON.stringify(readmeApp)});
+  const express = require("express");
+  const { createReceiver } = require("@svc-webhooks/core");
+  const { webhooks } = require("@svc-webhooks/express");
+  const receiver = createReceiver({ secret: ${secret}, on: { "*": () => {} } });
+  const app = express();
+  ${before}
+  app.post("/webhooks", webhooks(receiver));
+  app.listen(process.env.PORT);`,
+];
+
+const nodeApp = (code: string) => [process.execPath, "-e", code];
+
+const serving = `const http = require("node:http");
+  const server = http.createServer((request, response) => request.resume().on("end", () => response.end()));`;
+
+/** Runs an app with a sandbox of this test, on a free port. */
+async function develop(app: readonly string[], options: readonly string[] = [], env = {}) {
+  const { url: service } = await openSandbox({ clock: "real" });
+  const port = await freePort();
+  const to = `http://localhost:${port}/webhooks`;
+  const words = ["dev", "--to", to, ...options, "--", ...app];
+  const started = start(words, { SVC_BASE_URL: service, PORT: undefined, ...env });
+  const endpoints = async () => {
+    const response = await fetch(`${service}/_sandbox/endpoints`);
+    const { data } = (await response.json()) as {
+      readonly data: readonly { readonly status: string; readonly url: string }[];
+    };
+    return data.map(({ status, url }) => [status, url]);
+  };
+  return { ...started, to, port, endpoints };
+}
+
+test("the README's app handles a test email, and Ctrl-C ends it and archives the endpoint", async () => {
+  const { shows, interrupt, output, to, endpoints } = await develop([process.execPath, readmeApp]);
+  await shows(/200 processed {2}email\.delivered {2}dlv_\w+ {2}attempt 1 {2}\d+ ms\n/);
+  expect(await endpoints()).toEqual([["active", to]]);
+  expect(output.stdout).toMatch(/200 ignored {2}email\.sent .+\n {2}No handler is registered/);
+  expect(output.stdout).toContain("delivered: msg_");
+  expect(output.stdout + output.stderr).not.toMatch(/whsec_\w/);
+  expect(await interrupt()).toBe(130);
+  expect(output.stderr).toMatch(/\bwe_\w+ was archived\.\n$/);
+  expect(await endpoints()).toEqual([["archived", to]]);
+  await expect(fetch(to)).rejects.toThrow("fetch failed");
+});
+
+test("without a sandbox it starts one, on the usual port if that is free", async () => {
+  const port = await freePort();
+  const words = ["dev", "--json", "--to", `http://127.0.0.1:${port}/`, "--"];
+  const app = nodeApp(`${serving} server.listen(process.env.PORT, "127.0.0.1")`);
+  const { shows, interrupt, output } = start([...words, ...app]);
+  await shows(/"result":"200"/);
+  expect(await interrupt()).toBe(130);
+  const [first, second] = output.stdout.split("\n");
+  expect(JSON.parse(first ?? "")).toEqual({
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    webhook_endpoint_id: expect.stringMatching(/^we_/),
+    to: `http://127.0.0.1:${port}/`,
+  });
+  expect(JSON.parse(second ?? "")).toMatchObject({ type: "email.sent", attempt: 1, result: "200" });
+});
+
+test.each([
+  [
+    "another secret",
+    appWith('"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"'),
+    /401 signature_mismatch .+\n {2}Read the secret from SVC_WEBHOOK_SECRET.+\n {2}The signature and the bytes are right/,
+  ],
+  [
+    "a parser before the receiver",
+    appWith("process.env.SVC_WEBHOOK_SECRET", "app.use(express.json());"),
+    /500 body_unavailable .+\n {2}\S.+\n/,
+  ],
+  [
+    "no route at the path",
+    nodeApp(`${serving.replace("response.end()", "response.writeHead(404).end()")}
+      server.listen(process.env.PORT)`),
+    /404 .+\n {2}Your app has no route for POST requests at this path\./,
+  ],
+])("the cause is printed under the attempt of an app with %s", async (_what, app, text) => {
+  const { shows, interrupt } = await develop(app);
+  await shows(text);
+  expect(await interrupt()).toBe(130);
+});
+
+describe("an app that does not run ends the command with 1, and the endpoint is archived:", () => {
+  test.each([
+    [
+      "it crashes at its start",
+      nodeApp("throw new Error('no database')"),
+      /no database[^]+we_\w+ was archived\.\nsvc-webhooks dev: The app ended with exit code 1 before it listened on port \d+\./,
+    ],
+    [
+      "it crashes later",
+      nodeApp(`${serving} server.listen(process.env.PORT);
+        server.on("request", () => process.exit(3))`),
+      /Your app ended with exit code 3\.\nwe_\w+ was archived\.\n$/,
+    ],
+    [
+      "there is no such program",
+      ["no-such-program"],
+      /no-such-program could not be started: .*ENOENT/,
+    ],
+    [
+      "it never listens",
+      nodeApp("setInterval(() => {}, 1000)"),
+      /does not listen on port \d+ after 1 s\. Let it listen on process\.env\.PORT\.\n$/,
+    ],
+  ])("%s", async (_what, app, text) => {
+    const { ended, endpoints } = await develop(app, ["--wait", "1"]);
+    const { code, stderr } = await ended;
+    expect(stderr).toMatch(text);
+    expect(code).toBe(1);
+    expect(await endpoints()).toEqual([["archived", expect.any(String)]]);
+  });
+
+  test.runIf(process.platform === "linux")("it listens elsewhere, in a child", async () => {
+    const port = await freePort();
+    const app = ["sh", "-c", `node -e '${serving} server.listen(${port})' & wait`];
+    const { ended, to } = await develop(app, ["--wait", "2"]);
+    const { code, stderr } = await ended;
+    expect(stderr).toContain(
+      `It listens on port ${port}. Let it listen on process.env.PORT, or pass --to http://localhost:${port}/webhooks.`,
+    );
+    expect(code).toBe(1);
+    // The child has ended with it.
+    await until(
+      () =>
+        fetch(to.replace(/:\d+/, `:${port}`)).then(
+          () => false,
+          () => true,
+        ),
+      "the port is free again",
+    );
+  });
+});
+
+test.each([
+  [
+    "the environment",
+    [],
+    { SVC_BASE_URL: "https://192.0.2.1/" },
+    "SVC_BASE_URL is https://192.0.2.1/",
+  ],
+  ["the option", ["--base-url=https://192.0.2.1/"], {}, "--base-url is https://192.0.2.1/"],
+  [
+    "a name without an address",
+    ["--base-url=https://x.invalid"],
+    {},
+    "--base-url is https://x.invalid",
+  ],
+])(
+  "a service on another machine is refused before the app starts: %s",
+  async (_what, options, env, text) => {
+    const file = newFile();
+    const app = nodeApp(`require("node:fs").writeFileSync(${JSON.stringify(file)}, "")`);
+    const { ended } = await develop(app, options, env);
+    const { code, stdout, stderr } = await ended;
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(`${text}, which is not on this machine.`);
+    expect(existsSync(file)).toBe(false);
+  },
+);
+
+test("a port that another program uses is named", async () => {
+  const port = await listen((_request, response) => response.end());
+  const words = ["dev", `--to=http://127.0.0.1:${port}/`, "--", "node"];
+  const { code, stdout, stderr } = await start(words).ended;
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain(`Another program listens on port ${port}. Stop it, or pass --to`);
+});
