@@ -31,10 +31,12 @@ let lines: string[] = [];
 
 beforeEach(() => {
   lines = [];
-  vi.stubGlobal("secret", exampleSecret);
-  vi.stubGlobal("on", { "*": () => {} });
+  vi.stubEnv("SVC_WEBHOOK_SECRET", exampleSecret);
   vi.stubGlobal("log", (line: string) => lines.push(line));
-  onTestFinished(() => void vi.unstubAllGlobals());
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    vi.unstubAllGlobals();
+  });
 });
 
 const importModule = (file: string) => import(/* @vite-ignore */ file) as Promise<unknown>;
@@ -99,7 +101,7 @@ async function nestController(
   create: (module: new () => object) => Promise<INestApplication>,
   changed = (code: string) => code,
 ): Promise<string> {
-  const code = changed(codeOf("NestJS", 2)).replace("secret, on", "secret, on, log");
+  const code = changed(codeOf("NestJS", 2)).replace("on: {", "log, on: {");
   const module = `import { Module } from "@nestjs/common";
     @Module({ controllers: [WebhooksController] })
     export class AppModule {}`;

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
-import { exampleSecret } from "@svc-webhooks/kit/examples";
 import { rolldown } from "rolldown";
 import { textOf } from "../package/readme.js";
 
@@ -44,12 +43,11 @@ export async function moduleOf(name: string, code: string): Promise<string> {
 }
 
 /**
- * The source of a module that runs before the code of the page: it defines the reader's own values, and makes
- * every server listen on a free local port, which it prints.
+ * The source of a module that runs before the code of the page: it makes every server listen on a free local
+ * port, which it prints.
  */
 export const preload = `
 import { Server } from "node:net";
-Object.assign(globalThis, { secret: ${JSON.stringify(exampleSecret)}, on: { "*": () => {} } });
 const { listen } = Server.prototype;
 Server.prototype.listen = function (...args) {
   this.once("listening", () => console.log(this.address().port));

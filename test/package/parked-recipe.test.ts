@@ -24,14 +24,16 @@ const { receiverOn, runParkedAgain } = (await import(
   pathToFileURL(modulePath(block)).href
 )) as Recipe;
 
-const key = "whsec_…";
+const key = "whsec_parked";
 const deleted = eventBody("email.sent", { account: "deleted" });
 
 /** Runs the recipe on a database that stores JSON columns as objects, and fails the operations in `failing`. */
 function recipe() {
   const printed = vi.spyOn(console, "error").mockReturnValue();
   const logged = vi.spyOn(console, "log").mockReturnValue();
+  vi.stubEnv("SVC_WEBHOOK_SECRET", key);
   onTestFinished(() => {
+    vi.unstubAllEnvs();
     printed.mockRestore();
     logged.mockRestore();
   });

@@ -41,6 +41,11 @@ test("every block of TypeScript or JavaScript is found", () => {
   expect(blocks).toHaveLength(fences.length);
 });
 
+test.each(codeBlocks("docs/frameworks.md"))("$name reads the secret itself", ({ code }) => {
+  expect(code).toMatch(/secret: .*(?:SVC_WEBHOOK_SECRET|signingSecret)/);
+  expect(code).toContain("on: {");
+});
+
 /** The public functions as `[package, entry, function]`. Unlike classes, their names start in lower case. */
 const functions = await Promise.all(
   publicPackages.flatMap(({ folder, entries }) =>

@@ -73,7 +73,7 @@ const mostSecrets = 10;
  * import { createClient } from "@svc-webhooks/client";
  * import { rotatingSecrets } from "@svc-webhooks/client/rotation";
  *
- * const stored = [{ id: "first", key: "whsec_…" }];
+ * const stored = [{ id: "first", key: process.env.SVC_WEBHOOK_SECRET ?? "" }];
  * const secrets = rotatingSecrets({ secrets: stored, save: () => {} });
  * // createReceiver({ secret: secrets.current, on: … })
  *

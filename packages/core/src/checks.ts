@@ -35,7 +35,7 @@ export function assertValid(ok: unknown, option: string, text: string): asserts 
  * import assert from "node:assert/strict";
  * import { assertReceiver, createReceiver } from "@svc-webhooks/core";
  *
- * assertReceiver(createReceiver({ secret: "whsec_…", on: { "*": () => {} } }));
+ * assertReceiver(createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } }));
  * assert.throws(() => assertReceiver(undefined), { code: "invalid_option", option: "receiver" });
  * ```
  */

@@ -89,7 +89,7 @@ export const storedHeaders = (header: HeaderLookup): StoredDelivery["headers"] =
  * const parked = new Map<string, string>();
  *
  * export const receiver = createReceiver({
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   onParked: (_error, { idempotencyKey, delivery }) =>
  *     parked.set(idempotencyKey, serializeDelivery(delivery)),
  *   on: {
@@ -123,7 +123,7 @@ const sliceBytes = 8_190;
  * ```ts
  * import { createReceiver, parseDelivery } from "@svc-webhooks/core";
  *
- * const receiver = createReceiver({ secret: "whsec_…", on: { "*": () => {} } });
+ * const receiver = createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } });
  *
  * // Runs a stored delivery; returns whether it can be removed.
  * export async function runAgain(stored: string): Promise<boolean> {

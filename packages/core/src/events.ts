@@ -106,7 +106,7 @@ export type ListedIn<Events> = OutputOf<Events[TypeOf<Events>]>;
  * import { emailEvents } from "@svc-webhooks/events";
  *
  * export const receiver = createReceiver({
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   events: emailEvents,
  *   on: {
  *     "*": (event) => {
@@ -138,7 +138,7 @@ type OfType<Event, Type> = [Extract<Event, { readonly type: Type }>] extends [ne
  * import { emailEvents } from "@svc-webhooks/events";
  *
  * export const receiver = createReceiver({
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   events: emailEvents,
  *   on: { "email.delivered": (event) => console.log(fieldsOf(event.data)["campaign"]) },
  * });
@@ -159,7 +159,7 @@ export const fieldsOf = (object: object | null | undefined): Fields => (object ?
  * }
  *
  * export const receiver = createReceiver({
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   events: { "email.bounced": typed<Bounced>() },
  *   on: { "email.bounced": ({ data }) => console.log(data.reason) },
  * });

@@ -82,7 +82,7 @@ const isLeased = (owner: Owner | undefined, now: number): owner is Owner =>
  * import { createReceiver, memoryStore } from "@svc-webhooks/core";
  *
  * export const receiver = createReceiver({
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   store: memoryStore({ maxRecords: 10_000 }),
  *   on: { "*": (event) => console.log(event.type) },
  * });

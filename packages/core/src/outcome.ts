@@ -132,7 +132,7 @@ export interface Answer {
  * import { answer, createReceiver } from "@svc-webhooks/core";
  * import { readRawBody } from "@svc-webhooks/node";
  *
- * const receiver = createReceiver({ secret: "whsec_…", on: { "*": () => {} } });
+ * const receiver = createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } });
  *
  * createServer(async (request, response) => {
  *   const outcome = await receiver.receive({

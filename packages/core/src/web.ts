@@ -16,7 +16,7 @@ import type { DeadlineCall } from "./store.js";
  * import assert from "node:assert/strict";
  * import { answer, createReceiver, toDelivery, toResponse } from "@svc-webhooks/core";
  *
- * const receiver = createReceiver({ secret: "whsec_…", on: { "*": () => {} } });
+ * const receiver = createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } });
  *
  * // The same as `receiver.fetch`.
  * async function handle(request: Request): Promise<Response> {
@@ -44,7 +44,7 @@ export const toDelivery = (request: Request): Delivery => ({
  * import assert from "node:assert/strict";
  * import { answer, createReceiver, toDelivery, toResponse } from "@svc-webhooks/core";
  *
- * const receiver = createReceiver({ secret: "whsec_…", on: { "*": () => {} } });
+ * const receiver = createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } });
  *
  * const request = new Request("https://example.org/webhooks", { method: "GET" });
  * const outcome = await receiver.receive(toDelivery(request));

@@ -123,9 +123,9 @@ describe.each(platforms)("sign and verify on #hmac/%s", (platform, load) => {
         fc.string({ unit: "binary" }),
         fc.string({ maxLength: 200 }),
         async (body, end) => {
-          // The prefix avoids keys that are refused, such as text in quotes.
-          const key = `k${end}`;
-          fc.pre(body.isWellFormed() && key.trim() === key);
+          // The ends avoid keys that are refused: those with a quote or white space around them.
+          const key = `k${end}k`;
+          fc.pre(body.isWellFormed());
           expect(await lib.sign(body, key)).toBe(await lib.sign(text(body), text(key)));
         },
       ),

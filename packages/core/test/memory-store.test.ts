@@ -119,6 +119,6 @@ test("the fence never decreases, even if the wall clock is set back", async () =
 });
 
 test("rejects options that are unknown or out of range", () => {
-  expect(() => memoryStore({ maxRecords: 0 })).toThrow("`maxRecords` is 0.");
+  expect(() => memoryStore({ maxRecords: 0 })).toThrow("`maxRecords` is 0,");
   expect(() => memoryStore({ maxRecord: 5 } as object)).toThrow("maxRecord");
 });

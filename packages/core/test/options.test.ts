@@ -31,12 +31,13 @@ const create = createReceiver as (options?: unknown) => unknown;
 const refusal = (options: object) => errorOf(() => create({ secret, on, ...options }));
 
 const unset =
-  'The environment variable is not set where the app runs. Set it. If only the build lacks it, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
-const inQuotes = "is in quotes, which belong to the file or command that set it.";
+  'The environment variable is not set in this process. Set it. If it is missing only at build time, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
+const inQuotes = "has a quote around it, which probably comes from an env file.";
+const placeholder = "is a placeholder or an abbreviated secret.";
 const isText = 'is the text of a missing value, such as "undefined".';
 const space = "has a line break or white space around it.";
 const schema = "Pass a Standard Schema";
-const whole = "It must be a whole number from";
+const whole = "but must be an integer from";
 const handlers = 'Add at least one handler, such as on: { "*": ';
 const kinds = 'Pass "delivery", "event" or "body".';
 const ways = 'Pass "refuse" or "process".';
@@ -68,6 +69,11 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ['"', { secret: '"whsec_a"' }, `\`secret\` ${inQuotes}`],
     ["'", { secret: "'whsec_a'" }, `\`secret\` ${inQuotes}`],
     ["`", { secret: "`a`" }, `\`secret\` ${inQuotes}`],
+    ["a quote before it", { secret: '"whsec_a' }, `\`secret\` ${inQuotes}`],
+    ["a quote after it", { secret: "whsec_a'" }, `\`secret\` ${inQuotes}`],
+    ...["whsec_…", "whsec_...", "whsec_…PmrW", "…", "whsec_xxxx", "xxx", "your-webhook-secret"]
+      .concat("whsec_your_secret", "<secret>", "whsec_<secret>", "$SECRET", "${SVC_WEBHOOK_SECRET}")
+      .map((text) => [text, { secret: text }, `\`secret\` ${placeholder}`] as const),
     ["undefined as text", { secret: "undefined" }, `\`secret\` ${isText}`],
     ["null as text", { secret: "null" }, `\`secret\` ${isText}`],
     ["NaN as text", { secret: "NaN" }, `\`secret\` ${isText}`],
@@ -146,11 +152,11 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["an observer object", { observe: {} }, "`observe` is an object without"],
     ["onParked as text", { onParked: "queue" }, "`onParked` is a string. Pass a function."],
     ["true as log", { log: true }, "`log` is a boolean. Pass a function."],
-    ["maxRuns of 0", { maxRuns: 0, onParked }, `\`maxRuns\` is 0. ${whole} 1 to 1000000.`],
-    ["half a run", { maxRuns: 1.5, onParked }, `\`maxRuns\` is 1.5. ${whole}`],
-    ["a million runs", { maxRuns: 1_000_001, onParked }, `\`maxRuns\` is 1000001. ${whole}`],
-    ["runs as text", { maxRuns: "3", onParked }, `\`maxRuns\` is a string. ${whole}`],
-    ["NaN runs", { maxRuns: Number.NaN, onParked }, `\`maxRuns\` is NaN. ${whole}`],
+    ["maxRuns of 0", { maxRuns: 0, onParked }, `\`maxRuns\` is 0, ${whole} 1 to 1000000.`],
+    ["half a run", { maxRuns: 1.5, onParked }, `\`maxRuns\` is 1.5, ${whole}`],
+    ["a million runs", { maxRuns: 1_000_001, onParked }, `\`maxRuns\` is 1000001, ${whole}`],
+    ["runs as text", { maxRuns: "3", onParked }, `\`maxRuns\` is a string, ${whole}`],
+    ["NaN runs", { maxRuns: Number.NaN, onParked }, `\`maxRuns\` is NaN, ${whole}`],
     ["an unknown onStoreError", { onStoreError: "ignore" }, `is a string. ${ways}`],
     ["true as onStoreError", { onStoreError: true }, `\`onStoreError\` is a boolean. ${ways}`],
     ["half an onStoreError", { onStoreError: "proces" }, ways],
@@ -165,23 +171,27 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["null as schema", { events: { a: null } }, `\`events["a"]\` is null. ${schema}`],
     ["a schema that cannot validate", { events: { a: broken } }, schema],
     ["null as events", { events: null }, "`events` is null. Pass an object of schemas"],
-    ["a body limit of 0", { maxBodyBytes: 0 }, `\`maxBodyBytes\` is 0. ${whole} 1 to 104857600.`],
+    ["a body limit of 0", { maxBodyBytes: 0 }, `\`maxBodyBytes\` is 0, ${whole} 1 to 104857600.`],
     ["a body limit over 100 MiB", { maxBodyBytes: 104_857_601 }, whole],
-    ["half a millisecond", { leaseMs: 10_000.5 }, `\`leaseMs\` is 10000.5. ${whole}`],
-    ["a duration as text", { leaseMs: "30s" }, `\`leaseMs\` is a string. ${whole}`],
-    ["NaN", { leaseMs: Number.NaN }, `\`leaseMs\` is NaN. ${whole}`],
-    ["null as lease", { leaseMs: null }, `\`leaseMs\` is null. ${whole}`],
+    ["half a millisecond", { leaseMs: 10_000.5 }, `\`leaseMs\` is 10000.5, ${whole}`],
+    ["a duration as text", { leaseMs: "30s" }, `\`leaseMs\` is a string, ${whole}`],
+    ["NaN", { leaseMs: Number.NaN }, `\`leaseMs\` is NaN, ${whole}`],
+    ["null as lease", { leaseMs: null }, `\`leaseMs\` is null, ${whole}`],
     ["a lease below its floor", { leaseMs: 9_999 }, `${whole} 10000 to 3600000.`],
     ["a lease over an hour", { leaseMs: 3_600_001 }, `${whole} 10000 to 3600000.`],
-    ["a handler timeout of 0", { handlerTimeoutMs: 0 }, `is 0. ${whole} 1 to 25000. https:`],
-    ["a handler of 25 s", { handlerTimeoutMs: 25_001 }, "1 to 25000. It needs leaseMs: 30001."],
+    ["a handler timeout of 0", { handlerTimeoutMs: 0 }, `is 0, ${whole} 1 to 25000. https:`],
+    [
+      "a handler of 25 s",
+      { handlerTimeoutMs: 25_001 },
+      "1 to 25000. For 25001, raise `leaseMs` to 30001.",
+    ],
     ["a handler of a day", { handlerTimeoutMs: 86_400_000 }, "1 to 25000. https:"],
     ["runs shorter than the lease", { maxRunMs: 29_999 }, `${whole} 30000 to 2147483647.`],
     ["runs longer than timers reach", { maxRunMs: 2 ** 31 }, `${whole} 30000 to 2147483647.`],
     ["a retention within a run", { retainMs: 929_999 }, `${whole} 930000 to`],
     ["null as timeouts", { storeTimeouts: null }, "`storeTimeouts` is null. Pass an object"],
-    ["a timeout of 0", { storeTimeouts: { claim: 0 } }, "`storeTimeouts.claim` is 0."],
-    ["11 s", { storeTimeouts: { complete: 10_001 } }, `.complete\` is 10001. ${whole} 1 to 10000`],
+    ["a timeout of 0", { storeTimeouts: { claim: 0 } }, "`storeTimeouts.claim` is 0,"],
+    ["11 s", { storeTimeouts: { complete: 10_001 } }, `.complete\` is 10001, ${whole} 1 to 10000`],
   ],
 };
 

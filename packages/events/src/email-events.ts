@@ -18,7 +18,7 @@ import {
  * import { emailEvents } from "@svc-webhooks/events";
  *
  * export const receiver = createReceiver({
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   events: emailEvents,
  *   on: {
  *     "email.delivered": (event) => console.log(event.data?.recipients?.to),

@@ -19,7 +19,7 @@ const fix =
  * import express from "express";
  *
  * const receiver = createReceiver({
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   on: { "*": (event) => console.log(event.type) },
  * });
  *

@@ -28,7 +28,7 @@ const fix =
  * import { Hono } from "hono";
  *
  * const receiver = createReceiver({
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   on: { "*": (event) => console.log(event.type) },
  * });
  *

@@ -41,7 +41,7 @@ export interface NodeOptions {
  * import { webhooks } from "@svc-webhooks/node";
  *
  * const receiver = createReceiver({
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   on: { "*": (event) => console.log(event.type) },
  * });
  *

@@ -102,7 +102,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
  *
  * export const receiver = createReceiver({
  *   name: "billing",
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   store,
  *   events: emailEvents,
  *   on: {

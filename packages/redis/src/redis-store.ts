@@ -52,7 +52,7 @@ export interface RedisStore extends DeliveryStore {
  *
  * export const receiver = createReceiver({
  *   name: "billing",
- *   secret: "whsec_…",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   store: redisStore(redis),
  *   on: { "*": (event) => console.log(event.type) },
  * });

@@ -145,9 +145,10 @@ export function matchingSecret(
 const hmacOf = (secret: KnownSecret) =>
   secret.hmac ?? andThen(importKey(secret.bytes), (hmac) => (secret.hmac = hmac));
 
-// Rejects the result of a missing variable, a wrong cast or a copied configuration line.
+// Rejects the result of a missing variable, a wrong cast or a copied configuration line, and placeholders. Base64
+// contains no dots, so a secret with a dot after its prefix is masked or abbreviated.
 const plausibleSecret =
-  /^(?!(whsec_)?(undefined|null|NaN|\[object \w+\])?$)(?!(["'`]).*\3$)\S(.*\S)?$/;
+  /^(?!["'`]|(whsec_)?(undefined|null|NaN|\[object \w+\]|x{3,}|<.*>|\$\{?[A-Z][A-Z\d_]*}?|your[-_].*|[.\u2026].*)?$)\S(.*[^\s"'`])?$/;
 
 /** @throws ReceiverConfigError `invalid_secret` */
 export function keyBytes(key: SecretKey, path = "secret"): Uint8Array {

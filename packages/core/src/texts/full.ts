@@ -8,9 +8,9 @@ import type { Secret } from "../options.js";
 import { lineTexts } from "./outcome-texts.js";
 import type { Advise, Explain, Suggest } from "./texts.js";
 
-const unset = "The environment variable is not set where the app runs. Set it.";
+const unset = "The environment variable is not set in this process. Set it.";
 const absentInBuild =
-  ' If only the build lacks it, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
+  ' If it is missing only at build time, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
 
 /** The fixes by code or option; `events[]` is any member of `events`. */
 const fixes: Readonly<Record<string, string>> = {
@@ -57,10 +57,10 @@ export const explain: Explain = (code, option, found, min, max) => {
     const lease = Number(found) + 5_000;
     const fix =
       option === "handlerTimeoutMs" && lease > max && lease <= 3_600_000
-        ? ` It needs leaseMs: ${lease}.`
+        ? ` For ${String(found)}, raise \`leaseMs\` to ${lease}.`
         : "";
     const value = typeof found === "number" ? found : kindOf(found);
-    return `${named} is ${value}. It must be a whole number from ${min} to ${max}.${fix}`;
+    return `${named} is ${value}, but must be an integer from ${min} to ${max}.${fix}`;
   }
   if (option.startsWith("on[") && typeof found === "function") {
     const prefix = option.slice(4, -2).replace(/\.?\*.*/, "");
@@ -99,10 +99,17 @@ function kindOf(value: unknown): string {
 /** The problems of a key given as text; the first pattern that matches applies. */
 const keyProblems: readonly (readonly [RegExp, string])[] = [
   [/^\s|\s$/, "has a line break or white space around it. Remove it, for example with trim()."],
-  [/^(["'`]).*\1$/, "is in quotes, which belong to the file or command that set it. Remove them."],
+  [
+    /^["'`]|["'`]$/,
+    "has a quote around it, which probably comes from an env file. Remove it there.",
+  ],
   [
     /^(whsec_)?(undefined|null|NaN|\[object \w+\])$/,
     `is the text of a missing value, such as "undefined". ${unset}`,
+  ],
+  [
+    /^(whsec_)?([.\u2026<$]|x{3}|your)/,
+    "is a placeholder or an abbreviated secret. Copy the whole secret that the service returned.",
   ],
   [/^whsec_$/, "is the prefix `whsec_` alone. Copy the whole secret."],
   [/[\n\r\u2028\u2029]/, "contains a line break. Copy one secret."],
