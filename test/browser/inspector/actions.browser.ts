@@ -149,7 +149,7 @@ const cases: readonly Case[] = [
     item: "succeeded",
     steps: [
       unfold("tamper"),
-      (page, hand) => hand.choose(page.getByLabel("What to spoil"), "no_prefix"),
+      (page, hand) => hand.choose(page.getByLabel("Choose what to break"), "no_prefix"),
       press("Send it tampered"),
     ],
     fields: { do: "send", tamper: "no_prefix" },
@@ -158,7 +158,7 @@ const cases: readonly Case[] = [
     what: "Explain",
     item: "succeeded",
     steps: [
-      (page, hand) => hand.fill(page.getByLabel("What did your code compute?"), "sha256=00"),
+      (page, hand) => hand.fill(page.getByLabel("Paste the signature"), "sha256=00"),
       press("Explain"),
     ],
     fields: { do: "explain", n: "1", value: "sha256=00" },

@@ -45,7 +45,7 @@ async function explain(page: Page, value: string) {
     (selector) => document.querySelector(selector)?.setAttribute("data-seen", ""),
     verdict,
   );
-  await page.getByLabel("What did your code compute?").fill(value);
+  await page.getByLabel("Paste the signature").fill(value);
   await page.getByRole("button", { name: "Explain" }).click();
   const shown = page.locator(`${verdict}:not([data-seen])`);
   await shown.waitFor();
@@ -83,13 +83,13 @@ describeWithBrowser("the explanation of a signature", () => {
         expect({ text, ...right }).toEqual({
           text,
           id: null,
-          words: expect.stringMatching(/^It is the right signature\./),
+          words: expect.stringMatching(/^This is the right signature\./),
         });
         const random = await explain(page, signed(Buffer.from("random"), "random"));
         expect({ text, ...random }).toEqual({
           text,
           id: "unknown",
-          words: expect.stringMatching(/^The mistake is unknown\. None of \d+ known ones /),
+          words: expect.stringMatching(/^No match: none of \d+ known mistakes /),
         });
       }
     },
@@ -132,7 +132,7 @@ describeWithBrowser("the explanation of a signature", () => {
     const opened = await rotated();
     const page = await openInspector(opened, `/?item=${opened.id}`);
     await page.locator("#tamper summary").click();
-    await page.getByLabel("What to spoil").selectOption(tamper);
+    await page.getByLabel("Choose what to break").selectOption(tamper);
     await page.getByRole("button", { name: "Send it tampered" }).click();
     await page.locator("#notice", { hasText: "It was sent." }).waitFor();
     await opened.sandbox.clock.advance(0);
@@ -150,6 +150,6 @@ describeWithBrowser("the explanation of a signature", () => {
     await page.getByRole("heading", { name: "Signature of attempt 2" }).waitFor();
     // The code computes the right value of what arrived.
     const right = await explain(page, signed(opened.arrived[1] ?? Buffer.of(), opened.secret));
-    expect(right.words).toMatch(/^It is the right signature\./);
+    expect(right.words).toMatch(/^This is the right signature\./);
   });
 });

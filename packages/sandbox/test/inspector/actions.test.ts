@@ -335,14 +335,14 @@ describe("a form of the page", () => {
     };
     const same = await explain(` ${signature} `);
     expect(same.body.verdict).toBe("same");
-    expect(textOf(same.shown)).toContain("It is the right signature.");
+    expect(textOf(same.shown)).toContain("This is the right signature.");
     const known = await explain(present(signature).slice("sha256=".length));
     expect(known.body.verdict).toBe("known_mistake");
     expect(textOf(known.shown)).toContain(known.body.mistake.text);
     expect(textOf(known.shown)).toContain(known.body.mistake.remedy);
     const unknown = await explain("sha256=0");
     expect(unknown.body.verdict).toBe("unknown");
-    expect(textOf(unknown.shown)).toContain("The mistake is unknown.");
+    expect(textOf(unknown.shown)).toContain("No match:");
     expect(textOf(unknown.shown)).toContain(unknown.body.next_step);
   });
 });

@@ -204,7 +204,7 @@ describe("pages of the timeline", () => {
     await opened.clock.advance(1);
     await opened.send();
     const page = await opened.get(`/?before=${cursor}`);
-    expect(textOf(the(page.dom, "#empty"))).toBe("There are no older calls. Newest calls");
+    expect(textOf(the(page.dom, "#empty"))).toBe("No older calls. Newest calls");
   });
 });
 

@@ -29,7 +29,7 @@ export const Actions = ({ view, delivery, attempt }: ActionsProps) => {
         {isWhole ? (
           <Action view={view} name="send" with={edit} class="fields" label="Edit and send">
             <label>
-              Body, signed again as a delivery of its own
+              Edited body (signed again and sent as a new delivery)
               <textarea name="body" rows={8} spellcheck={false} required>
                 {/* Parsers remove a first line break. */}
                 {`\n${typed(view, "send", edit, "body", text)}`}
@@ -76,7 +76,7 @@ export const Actions = ({ view, delivery, attempt }: ActionsProps) => {
         <summary>Tamper…</summary>
         <Action view={view} name="send" with={tamper} class="fields" label="Tamper">
           <label>
-            What to spoil{" "}
+            Choose what to break{" "}
             <Select
               name="tamper"
               options={Object.entries(tamperTexts)}

@@ -48,7 +48,7 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
       </dl>
       <Action view={view} name="explain" with={shown} class="paste" label="Explain a signature">
         <label for="mine">
-          What did your code compute? Paste it here, and the mistake is named if it is a known one.
+          Paste the signature that your code computed to find out what went wrong.
         </label>
         <input
           id="mine"
@@ -79,8 +79,8 @@ const Explained = ({ explanation, bytes }: ExplainedProps) => {
   if (verdict === "same") {
     return (
       <Verdict of="ok" role="status">
-        <b>It is the right signature.</b> Your code computes what was sent. If it still refuses the
-        request, look at how it compares the two.
+        <b>This is the right signature.</b> If your code still refuses the request, check how it
+        compares the two.
       </Verdict>
     );
   }
@@ -97,7 +97,7 @@ const Explained = ({ explanation, bytes }: ExplainedProps) => {
           </>
         ) : (
           <>
-            <b>The mistake is unknown.</b> None of {checked.length} known ones computes this value.{" "}
+            <b>No match:</b> none of {checked.length} known mistakes produces this signature.{" "}
             <Text of={nextStep ?? ""} />
           </>
         )}

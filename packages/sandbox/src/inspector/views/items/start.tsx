@@ -14,11 +14,10 @@ export const Start = ({ view }: { view: View }) => {
   if (!shown) return <FirstSteps view={view} />;
   return (
     <Piece id="about" class="about" data={[shown.id, shown.state]}>
-      <h2 id="h-detail">Nothing is selected</h2>
+      <h2 id="h-detail">Select a delivery to see its details</h2>
       <p>
         {hasFailed(shown) ? "The newest failure: " : "The newest delivery: "}
-        <ItemLink view={view} id={shown.id} of={shown.type} />. Each line of the timeline opens
-        here.
+        <ItemLink view={view} id={shown.id} of={shown.type} />.
       </p>
     </Piece>
   );

@@ -12,6 +12,11 @@ interface AssumptionsProps {
 
 const isChanged = (one: AssumptionState) => one.value !== one.default;
 
+function noteOf(all: readonly AssumptionState[]): string {
+  const changed = all.filter(isChanged).length;
+  return `${all.length}, ${changed === 0 ? "all at their defaults" : `${changed} changed`}`;
+}
+
 /** The assumptions: first those behind the shown item, then the changed ones, then the rest. */
 export const Assumptions = ({ view, behind }: AssumptionsProps) => {
   const all = view.service.ledger.list();
@@ -19,17 +24,12 @@ export const Assumptions = ({ view, behind }: AssumptionsProps) => {
   const changed = all.filter((one) => isChanged(one) && !isBehind(one));
   const others = all.filter((one) => !isChanged(one) && !isBehind(one));
   return (
-    <Panel
-      id="assumptions"
-      data={[all, behind]}
-      title="Assumptions"
-      note={`${all.length}, of which ${all.filter(isChanged).length} changed`}
-    >
+    <Panel id="assumptions" data={[all, behind]} title="Assumptions" note={noteOf(all)}>
       <p class="sub">
-        The interface document is silent here. These are choices of the sandbox, not facts about the
-        service.
+        The interface document does not specify these. They are choices of the sandbox, not facts
+        about the service.
       </p>
-      <Group view={view} title="Behind what is shown" rows={all.filter(isBehind)} />
+      <Group view={view} title="Assumptions behind this item" rows={all.filter(isBehind)} />
       <Group view={view} title="Changed" rows={changed} />
       <details
         id="all-assumptions"

@@ -57,7 +57,7 @@ export const Faults = ({ view }: { view: View }) => {
       id="faults"
       data={[all, endpoints.map(([id]) => id)]}
       title="Faults"
-      note="in order, then normal again"
+      note="applied in order, then cleared"
     >
       {[...waiting, ...used].map((fault) => (
         <FaultItem view={view} fault={fault} />

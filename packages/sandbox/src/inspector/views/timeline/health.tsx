@@ -31,7 +31,7 @@ export const Health = ({ view: { state, overview }, isFiltered }: HealthProps) =
       hidden={all.length === 0}
       aria-labelledby="h-health"
     >
-      <h2 id="h-health">Why did nothing arrive?</h2>
+      <h2 id="h-health">Needs attention</h2>
       <ul>
         {all.map(({ code, severity, text, remedy }) => (
           <li data-finding={code}>

@@ -24,7 +24,7 @@ export const Timeline = ({ view, page, calls }: TimelineProps) => {
       <div class="filter">
         <div class="head">
           <h2 id="h-timeline">Timeline</h2>
-          <span class="note">newest call first, cause above effect</span>
+          <span class="note">newest first</span>
           <TestEmail view={view} />
         </div>
         <Filter view={view} />
@@ -86,7 +86,7 @@ const Empty = ({ state, counts }: { state: PageState; counts: Counts }) => {
   return (
     <p class="empty" id="empty" data-rev={revision([filters, counts.calls])}>
       {filters.length === 0 ? (
-        "There are no older calls."
+        "No older calls."
       ) : (
         <>
           No call has <Text of={filters.join(", ")} />.{" "}
