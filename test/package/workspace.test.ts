@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
+import { satisfies } from "semver";
 import { describe, expect, test } from "vitest";
 import { root, scope } from "@svc-webhooks/kit/programs";
 import { packagesOfKind, publicPackages, type WorkspacePackage } from "@svc-webhooks/kit/workspace";
@@ -28,6 +29,28 @@ describe.each(publicPackages)("$name", ({ folder, manifest }) => {
     const needed = { ...dependencies, ...optionalDependencies, ...peerDependencies };
     expect(Object.keys(needed)).not.toContain(`${scope}/testing`);
   });
+});
+
+/** A package as package-lock.json describes it. */
+interface Locked {
+  readonly engines?: { readonly node?: string };
+  readonly hasInstallScript?: boolean;
+}
+
+test("npm ci prints no warning on Node 20.20: its engines are met, and its scripts are reviewed", () => {
+  const { packages } = JSON.parse(read("package-lock.json")) as {
+    readonly packages: Readonly<Record<string, Locked>>;
+  };
+  const { allowScripts } = JSON.parse(read("package.json")) as {
+    readonly allowScripts: Readonly<Record<string, boolean>>;
+  };
+  const all = Object.entries(packages);
+  const newer = all.filter(([, { engines }]) => !satisfies("20.20.0", engines?.node ?? "*"));
+  expect(newer.map(([path]) => path)).toEqual([]);
+  const scripts = all.flatMap(([path, { hasInstallScript }]) =>
+    hasInstallScript === true ? [path.replace(/^.*node_modules\//, "")] : [],
+  );
+  expect(scripts.toSorted()).toEqual(Object.keys(allowScripts).toSorted());
 });
 
 test("one changeset names all unreleased packages", () => {
