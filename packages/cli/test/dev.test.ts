@@ -63,13 +63,16 @@ test("the README's app handles a test email, and Ctrl-C ends it and archives the
   await expect(fetch(to)).rejects.toThrow("fetch failed");
 });
 
-test("without a sandbox it starts one, on the usual port if that is free", async () => {
+test("without a sandbox it starts one, and the app gets a test key in place of the real one", async () => {
   const port = await freePort();
   const words = ["dev", "--json", "--to", `http://127.0.0.1:${port}/`, "--"];
-  const app = nodeApp(`${serving} server.listen(process.env.PORT, "127.0.0.1")`);
-  const { shows, interrupt, output } = start([...words, ...app]);
+  const app = nodeApp(`${serving} server.listen(process.env.PORT, "127.0.0.1");
+    console.log("key:", process.env.SVC_API_KEY)`);
+  const env = { SVC_API_KEY: "svc_live_key", PORT: undefined };
+  const { shows, interrupt, output } = start([...words, ...app], env);
   await shows(/"result":"200"/);
   expect(await interrupt()).toBe(130);
+  expect(output.stderr).toContain("key: svc_test\n");
   const [first, second] = output.stdout.split("\n");
   expect(JSON.parse(first ?? "")).toEqual({
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),

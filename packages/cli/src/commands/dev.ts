@@ -81,8 +81,10 @@ async function runWith(
   waitMs: number,
 ): Promise<0 | 1> {
   const { args, env, signal, stdout, stderr, json, note } = context;
+  // A sandbox needs no other key, and the real one stays here.
+  const access = { SVC_BASE_URL: baseUrl, SVC_API_KEY: "svc_test" };
   const service: ServiceContext & Pick<Context, "note"> = {
-    env: { ...env, SVC_BASE_URL: baseUrl },
+    env: { ...env, ...access },
     options: {
       "base-url": undefined,
       "api-key-env": undefined,
@@ -102,8 +104,7 @@ async function runWith(
         ...env,
         PORT: env["PORT"] ?? String(portOf(to)),
         SVC_WEBHOOK_SECRET: secret,
-        SVC_BASE_URL: baseUrl,
-        SVC_API_KEY: env["SVC_API_KEY"] ?? "svc_test",
+        ...access,
       },
       stdout: json ? stderr : stdout,
       stderr,
