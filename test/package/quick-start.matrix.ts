@@ -26,7 +26,15 @@ test("npm run pack, the line it prints, and dev lead to a processed event in an 
   copyFileSync(join(root, "examples/quick-start/app.mjs"), join(app, "app.mjs"));
   const to = `http://localhost:${await freePort()}/webhooks`;
   const program = join(app, "node_modules/svc-webhooks/bin/svc-webhooks.js");
-  const words = ["dev", "--to", to, "--", process.execPath, join(app, "app.mjs")];
+  const words = [
+    "dev",
+    "--sandbox-port=0",
+    "--to",
+    to,
+    "--",
+    process.execPath,
+    join(app, "app.mjs"),
+  ];
   const { shows, interrupt } = start(words, { PORT: undefined }, program);
   await shows(/200 processed {2}email\.delivered/);
   expect(await interrupt()).toBe(130);

@@ -65,7 +65,8 @@ test("the README's app handles a test email, and Ctrl-C ends it and archives the
 
 test("without a sandbox it starts one, and the app gets a test key in place of the real one", async () => {
   const port = await freePort();
-  const words = ["dev", "--json", "--to", `http://127.0.0.1:${port}/`, "--"];
+  const to = `http://127.0.0.1:${port}/`;
+  const words = ["dev", "--json", "--sandbox-port=0", "--to", to, "--"];
   const app = nodeApp(`${serving} server.listen(process.env.PORT, "127.0.0.1");
     console.log("key:", process.env.SVC_API_KEY)`);
   const env = { SVC_API_KEY: "svc_live_key", PORT: undefined };
@@ -77,10 +78,29 @@ test("without a sandbox it starts one, and the app gets a test key in place of t
   expect(JSON.parse(first ?? "")).toEqual({
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
     webhook_endpoint_id: expect.stringMatching(/^we_/),
-    to: `http://127.0.0.1:${port}/`,
+    to,
   });
   expect(JSON.parse(second ?? "")).toMatchObject({ type: "email.sent", attempt: 1, result: "200" });
 });
+
+test.each(["real", "manual"] as const)(
+  "a sandbox on a %s clock is used if its time passes",
+  async (mode) => {
+    const running = await openSandbox({ clock: mode });
+    const { port } = new URL(running.url);
+    const to = `http://127.0.0.1:${await freePort()}/`;
+    const app = nodeApp(`${serving} server.listen(process.env.PORT, "127.0.0.1")`);
+    const words = ["dev", "--json", "--sandbox-port", port, "--to", to, "--", ...app];
+    const { shows, interrupt, output } = start(words, { PORT: undefined });
+    await shows(/"result":"200"/);
+    const [first = ""] = output.stdout.split("\n");
+    // On the manual clock nothing would be delivered.
+    expect((JSON.parse(first) as { readonly url: string }).url === running.url).toBe(
+      mode === "real",
+    );
+    expect(await interrupt()).toBe(130);
+  },
+);
 
 test.each([
   [

@@ -779,7 +779,7 @@ test.each([
   ],
   ["no URL", ["doctor", "--secret-env=SECRET"], /<url> is missing/],
   ["no secret", ["doctor", "http://localhost:1"], /secret is missing/],
-  ["a secret in quotes", ["doctor", "localhost:1", "--secret-env=QUOTED"], /quotes/],
+  ["a secret in quotes", ["doctor", "localhost:1", "--secret-env=QUOTED"], /has a quote around it/],
 ])("refuses %s", async (_what, args, text) => {
   const { code, stdout, stderr } = await cli(args, { env: { QUOTED: `"${secret}"` } });
   expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(text)]);

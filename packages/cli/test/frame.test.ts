@@ -39,7 +39,7 @@ describe("wrong usage prints one line with the fix, and exits with 2", () => {
     ["an empty variable", ["sign", "--secret-env", "EMPTY"], /EMPTY is empty/],
     ["a file that does not exist", ["sign", "--secret-file", "/no/file"], /ENOENT/],
     ["a secret and a body on stdin", ["sign", "--secret-stdin"], /--body/],
-    ["a secret in quotes", ["sign", "--secret-env", "QUOTED"], /quotes/],
+    ["a secret in quotes", ["sign", "--secret-env", "QUOTED"], /has a quote around it/],
   ])("%s", async (_what, args, text) => {
     const { code, stdout, stderr } = await cli(args, {
       env: { EMPTY: "", QUOTED: `"${secret}"` },

@@ -313,7 +313,7 @@ describeWithPostgres("the records on a server", () => {
   });
 });
 
-const count = sized(2_000, 20_000);
+const count = sized(8_000, 20_000);
 
 describeWithPostgres(`${count} records`, () => {
   const server = useServer({ fsync: "off", autovacuum: "off" });

@@ -33,7 +33,13 @@ const options = {
   "base-url": {
     type: "string",
     value: "url",
-    text: "sandbox on this machine; else SVC_BASE_URL, else a new one",
+    text: "sandbox on this machine; else SVC_BASE_URL, else the one at --sandbox-port",
+  },
+  "sandbox-port": {
+    type: "string",
+    default: "4010",
+    value: "number",
+    text: "port of the sandbox, which is started unless one runs there; 0 for a free one",
   },
 } as const;
 
@@ -52,6 +58,7 @@ export const dev = command({
   async run(context) {
     const { options: given, env } = context;
     const waitMs = wholeNumber("--wait", given.wait, 1, 3_600) * 1_000;
+    const sandboxPort = wholeNumber("--sandbox-port", given["sandbox-port"], 0, 65_535);
     const { url: to } = await resolveTarget("--to", given.to, false);
     if (await isOpen(to)) {
       throw new Failure(
@@ -64,6 +71,7 @@ export const dev = command({
     const sandbox = await useSandbox(
       isOption ? "--base-url" : "SVC_BASE_URL",
       given["base-url"] ?? env["SVC_BASE_URL"],
+      sandboxPort,
     );
     try {
       return await runWith(context, sandbox.url, to, waitMs);

@@ -9,26 +9,29 @@ export interface UsedSandbox {
   readonly close: () => Promise<void>;
 }
 
-const usualPort = 4010;
-
 /** Leaves a sandbox open that the command has not started. */
 const leave = async () => {};
 
 /**
- * Returns the sandbox at `given`, else the one at its usual address, else a new one in this process.
+ * Returns the sandbox at `given`, else the one that already listens on the port, else a new one in this process.
  *
  * @param flag the name of the option or variable that `given` comes from
+ * @param port the port of the sandbox; if it is 0 or another program has it, a new one gets a free port
  * @throws UsageError (as a rejection) if `given` is not on this machine
  */
-export async function useSandbox(flag: string, given: string | undefined): Promise<UsedSandbox> {
+export async function useSandbox(
+  flag: string,
+  given: string | undefined,
+  port: number,
+): Promise<UsedSandbox> {
   if (given !== undefined && given !== "") {
     await assertHere(flag, given);
     return { url: given.replace(/\/+$/, ""), close: leave };
   }
-  const usual = `http://127.0.0.1:${usualPort}`;
-  if (await isSandbox(usual)) return { url: usual, close: leave };
+  const running = `http://127.0.0.1:${port}`;
+  if (port > 0 && (await isUsable(running))) return { url: running, close: leave };
   const sandbox = createSandbox();
-  const { url } = await sandbox.listen(usualPort).catch(() => sandbox.listen(0));
+  const { url } = await sandbox.listen(port).catch(() => sandbox.listen(0));
   return { url, close: () => sandbox.close() };
 }
 
@@ -42,10 +45,12 @@ async function assertHere(flag: string, given: string): Promise<void> {
   );
 }
 
-async function isSandbox(url: string): Promise<boolean> {
+/** Returns whether a sandbox listens at the URL whose time passes by itself. */
+async function isUsable(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/_sandbox/clock`, { signal: AbortSignal.timeout(2_000) });
-    return response.ok && "now" in ((await response.json()) as object);
+    const { mode } = (await response.json()) as { readonly mode?: unknown };
+    return mode === "real" || mode === "accelerated";
   } catch {
     return false;
   }
