@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { command } from "../command.js";
 import { attemptsFromSandbox } from "../lib/control.js";
 import { wholeNumber } from "../lib/number.js";
-import { serviceOptions, withService } from "../lib/service.js";
+import { endpointOption, serviceOptions, withService } from "../lib/service.js";
 import { shortTime } from "../lib/terminal/time.js";
 import { table } from "../lib/terminal/table.js";
 import type { Colour, Line } from "../paint.js";
@@ -14,12 +14,6 @@ const longestPage = 100;
 /** The time between two looks with `--follow`, in milliseconds. */
 const followMs = 2_000;
 
-export const endpoint = {
-  type: "string",
-  value: "id",
-  text: "only the deliveries of this endpoint (we_…)",
-} as const;
-
 export const eventsList = command({
   usage: "[--endpoint <id>] [--status <status>] [--limit <number>] [--follow]",
   details: [
@@ -28,7 +22,7 @@ export const eventsList = command({
   ],
   examples: ["svc-webhooks events list --status failed", "svc-webhooks events list --follow"],
   options: {
-    endpoint,
+    endpoint: endpointOption,
     status: { type: "string", value: "status", text: "only those, such as failed or pending" },
     limit: {
       type: "string",

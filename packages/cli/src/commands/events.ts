@@ -4,10 +4,9 @@ import { Failure } from "../errors.js";
 import { attemptsFromSandbox } from "../lib/control.js";
 import { wholeNumber } from "../lib/number.js";
 import { createProgress } from "../lib/terminal/progress.js";
-import { serviceOptions, withService } from "../lib/service.js";
+import { endpointOption, serviceOptions, withService } from "../lib/service.js";
 import { fields, table, textOf } from "../lib/terminal/table.js";
 import { shortTime } from "../lib/terminal/time.js";
-import { endpoint } from "./events-list.js";
 
 export const eventsGet = command({
   usage: "<event_id>",
@@ -16,7 +15,7 @@ export const eventsGet = command({
     "Prints a delivery. The attempts and the responses come from the sandbox, because the service's interface does not show them. With --json: the delivery, with { results } of the sandbox.",
   ],
   examples: ["svc-webhooks events get evt_…"],
-  options: { endpoint, ...serviceOptions },
+  options: { endpoint: endpointOption, ...serviceOptions },
   run: (context) =>
     withService(context, async (client) => {
       const { args, options, show, signal } = context;
@@ -56,7 +55,7 @@ export const eventsRedeliver = command({
   args: ["event_id"],
   details: ["Requests another attempt of a failed delivery."],
   examples: ["svc-webhooks events redeliver evt_…"],
-  options: { endpoint, ...serviceOptions },
+  options: { endpoint: endpointOption, ...serviceOptions },
   run: (context) =>
     withService(context, async ({ webhookEvents }) => {
       const { args, options, show, signal } = context;

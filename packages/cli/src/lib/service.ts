@@ -26,6 +26,13 @@ export const serviceOptions = {
   },
 } as const;
 
+/** The option of commands about deliveries that selects those of one endpoint. */
+export const endpointOption = {
+  type: "string",
+  value: "id",
+  text: "only the deliveries of this endpoint (we_…)",
+} as const;
+
 export type ServiceContext = Pick<Context<typeof serviceOptions>, "env" | "options" | "signal">;
 
 const baseUrlOf = ({ options, env }: ServiceContext): string =>
