@@ -54,7 +54,7 @@ end $$;
 
 -- Every parameter and result is a text, so that no driver's types matter. With a lock_timeout, a process that
 -- is frozen in a transaction does not hold the connections of the others. Returns
--- c<fence> <run> claimed | b<milliseconds of the lease that are left> busy | d<lineage> done | p<lineage> parked.
+-- c<fence> <run> claimed, followed by " t" if a run without a result was taken over | b<milliseconds of the lease that are left> busy | d<lineage> done | p<lineage> parked.
 create or replace function svc_webhooks.claim_1(
   id pg_catalog.text, owner pg_catalog.text, lease_ms pg_catalog.text, retain_ms pg_catalog.text,
   by_lineage pg_catalog.text, take_parked pg_catalog.text, durable pg_catalog.text
@@ -65,6 +65,7 @@ declare
   retention interval := retain_ms::float8 * interval '1 millisecond';
   at timestamptz;
   locked boolean := false;
+  taken_over text := '';
   r svc_webhooks.deliveries%rowtype;
 begin
   loop
@@ -101,7 +102,7 @@ begin
     end if;
     -- It may be taken. Look again under its lock.
     if not locked then locked := true; continue; end if;
-    if r.expires_at <= at or r.state = 'p' then r.run := 0; end if;
+    if r.expires_at <= at or r.state = 'p' then r.run := 0; elsif r.state = 'r' then taken_over := ' t'; end if;
     update svc_webhooks.deliveries d set
       state = 'r', token = owner, lineage = nullif(by_lineage, ''), run = coalesce(r.run, 0) + 1,
       fence = greatest(coalesce(r.fence, 0) + 1, floor(extract(epoch from at) * 1000)::bigint),
@@ -113,7 +114,7 @@ begin
   if durable = '' then perform set_config('synchronous_commit', 'off', true); end if;
   -- Two records per claim on average. Last, because it waits for no lock and must not make others wait.
   if random() < 0.02 then perform svc_webhooks.purge_1('100'::text); end if;
-  return format('c%s %s', r.fence, r.run);
+  return format('c%s %s%s', r.fence, r.run, taken_over);
 end $$;
 
 -- Returns owner, late, restored or already: which record it found.

@@ -310,6 +310,14 @@ export const brokenStores: readonly BrokenStore[] = [
     succeeding((result) => ({ ...result, fence: result.run })),
   ),
   broken(
+    "reports every second run as taken over",
+    succeeding((result) => ({ ...result, takenOver: result.run > 1 })),
+  ),
+  broken(
+    "reports no run as taken over",
+    succeeding((result) => ({ ...result, takenOver: false })),
+  ),
+  broken(
     "takes fences only from the clock",
     succeeding((result, { correct }) => ({ ...result, fence: correct.now() })),
   ),

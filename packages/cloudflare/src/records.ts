@@ -68,7 +68,7 @@ export class DeliveryRecords extends DurableObject {
       fence,
       run,
     });
-    return { status: "claimed", fence, run };
+    return { status: "claimed", fence, run, takenOver: row?.state === "running" };
   }
 
   complete(key: string, { token, retainMs, lineage = "" }: ClaimRequest): CompleteResult {

@@ -154,7 +154,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
         return { status: state, lineage: record.lineage };
       }
       let { owner } = record;
+      let takenOver = false;
       if (!isLeased(owner, now)) {
+        takenOver = state === "running";
         const { fence = 0, run = 0 } = owner ?? {};
         owner = {
           fence: Math.max(fence + 1, Math.floor(clock.now())),
@@ -168,7 +170,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       // Otherwise a clock that was set back would keep a dead lease alive.
       owner.leaseEndsAt = Math.min(owner.leaseEndsAt, now + leaseMs);
       return owner.token === token
-        ? { status: "claimed", fence: owner.fence, run: owner.run, evictedEarly }
+        ? { status: "claimed", fence: owner.fence, run: owner.run, takenOver, evictedEarly }
         : { status: "busy", leaseLeftMs: owner.leaseEndsAt - now };
     },
 

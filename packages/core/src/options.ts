@@ -188,10 +188,16 @@ export interface CommonOptions {
 
   /**
    * Receives a line for each condition that an operator should know about, with a text and fields: why a
-   * request was refused, what failed, which types have no handler. `processed` and `duplicate` log nothing.
+   * request was refused, what failed, which types have no handler. `duplicate` logs nothing.
    * `onHandlerError`, `onInternalError` and `log` take precedence. Default `console`. Errors: `invalid_option`.
    */
   readonly logger?: Logger | undefined;
+
+  /**
+   * Whether each processed delivery has a line. Default: on Node, Bun and Deno, if stdout is a terminal and
+   * `NODE_ENV` is not `production`; otherwise false. Errors: `invalid_option`.
+   */
+  readonly logProcessed?: boolean | undefined;
 
   /** The time source, for tests. Default: the system's clock. Errors: `invalid_option`. */
   readonly clock?: Clock | undefined;

@@ -43,6 +43,10 @@ export type Warning =
   | "complete_failed"
   /** The handler outlived its lease; another run may have started. */
   | "lease_lost"
+  /** The lease of the event's previous run ended without a result: its process may have crashed. */
+  | "taken_over"
+  /** The handler has run for 60 s, for 5 min, or until its lease is renewed no more (`maxRunMs`). */
+  | "long_run"
   /** The signature matched a key other than the first active one. */
   | "old_secret"
   /** The memory store evicted a record before `retainMs` had passed. */

@@ -51,6 +51,8 @@ export type ClaimResult =
       readonly fence: number;
       /** The number of this handler run: 1 for the first run of this record, 2 for the second, … */
       readonly run: number;
+      /** Whether the record was `running` with a dead lease: its previous run has left no result. */
+      readonly takenOver?: boolean | undefined;
       /** Another record was evicted before its retention ended, to make room for this one. */
       readonly evictedEarly?: boolean | undefined;
     }

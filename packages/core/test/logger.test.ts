@@ -1,4 +1,4 @@
-import { eventBody, forgedSignature, secret, unsigned } from "@svc-webhooks/kit/deliveries";
+import { eventBody, forgedSignature, secret, signed, unsigned } from "@svc-webhooks/kit/deliveries";
 import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
@@ -378,6 +378,68 @@ describe("a logger", () => {
     ]);
     expect(lines).toEqual([]);
   });
+});
+
+describe("the line of a processed delivery", () => {
+  const processed = (logProcessed?: boolean) => {
+    const { receiver, lines } = logging({ logProcessed });
+    return { send: () => send(receiver), lines };
+  };
+
+  test.for([
+    ["in a terminal", true, undefined, 1],
+    ["in a terminal in production", true, "production", 0],
+    ["in a pipe", false, undefined, 0],
+  ] as const)("is printed in development only: %s", async ([, isTTY, environment, count]) => {
+    const before = Object.getOwnPropertyDescriptor(process.stdout, "isTTY");
+    Object.defineProperty(process.stdout, "isTTY", { value: isTTY, configurable: true });
+    vi.stubEnv("NODE_ENV", environment);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      if (before) Object.defineProperty(process.stdout, "isTTY", before);
+      else Reflect.deleteProperty(process.stdout, "isTTY");
+    });
+    const one = processed();
+    await one.send();
+    expect(one.lines).toHaveLength(count);
+  });
+
+  test("is printed for each with logProcessed, and not for its duplicates", async () => {
+    const { lines, ...one } = processed(true);
+    await one.send();
+    await one.send();
+    expect(lines).toEqual([
+      {
+        level: "info",
+        text: 'svc-webhooks billing: processed: {"deliveryId":"dlv_1","type":"email.sent","run":1}',
+        fields: expect.objectContaining({ code: "processed", deliveryId: "dlv_1" }) as unknown,
+      },
+    ]);
+  });
+
+  test("is refused an option that is not a boolean", () => {
+    expect(() => logging({ logProcessed: "no" as unknown as boolean })).toThrow(
+      expect.objectContaining({
+        option: "logProcessed",
+        message: expect.stringContaining("is a string. Pass true or false.") as unknown,
+      }),
+    );
+  });
+});
+
+test("a copy under another delivery id names both subscriptions, if they differ", async () => {
+  const by = (deliveryId: string, subscription: string) =>
+    signed(eventBody(), { "x-svc-delivery-id": deliveryId, "x-svc-subscription-id": subscription });
+  const { receiver, clock, lines } = logging({ dedupeBy: "body" });
+  await receiver.receive(await by("dlv_1", "sub_1"));
+  await receiver.receive(await by("dlv_2", "sub_1"));
+  await clock.advance(minute);
+  await receiver.receive(await by("dlv_3", "sub_2"));
+  expect(lines.map(({ text }) => text)).toEqual([
+    expect.not.stringContaining("subscriptions"),
+    expect.stringContaining("other_delivery_id: {") as string,
+  ]);
+  expect(lines[1]?.text).toContain("subscriptions sub_1 and sub_2.");
 });
 
 test("the table in docs/logging.md states the level of each outcome", () => {

@@ -286,7 +286,10 @@ describe("a lease that is lost", () => {
     expect(contexts.map(reasonOf)).toEqual(["lease_lost"]);
     expect((await send(receiver)).code).toBe("in_flight");
     await finish();
-    expect(reports.at(-1)).toMatchObject({ code: "processed", warnings: ["lease_lost"] });
+    expect(reports.at(-1)).toMatchObject({
+      code: "processed",
+      warnings: ["lease_lost", "long_run"],
+    });
     expect(contexts).toHaveLength(1);
   });
 
@@ -320,6 +323,64 @@ test("after maxRunMs the lease is not renewed, and the next copy takes over with
   await settled();
   expect(contexts).toHaveLength(2);
   expect(contexts[1]?.fence).toBeGreaterThan(Number(contexts[0]?.fence));
+});
+
+describe("a run", () => {
+  /** Advances in steps of a renewal, and returns the lines with the second after which each was printed. */
+  async function linesOf(run: ReturnType<typeof gated>, seconds: number): Promise<string[]> {
+    const { clock, lines } = run;
+    const at: string[] = [];
+    for (let passed = 10; passed <= seconds; passed += 10) {
+      await clock.advance(10 * second);
+      at.push(...lines.splice(0).map((line) => `${passed} s: ${line.slice(0, 120)}`));
+    }
+    return at.filter((line) => line.includes("long_run"));
+  }
+
+  test("of more than a minute has a line at 60 s, at 5 min and at its last renewal", async () => {
+    const run = gated();
+    void send(run.receiver);
+    const facts = '{"deliveryId":"dlv_1","type":"email.sent","run":1}';
+    expect(await linesOf(run, 1_200)).toEqual(
+      ["60 s: 60 s so far.", "300 s: 300 s so far.", "900 s: 900 s so far; maxRunMs ends"].map(
+        (line) => {
+          const [at, message] = line.split(": ");
+          return expect.stringMatching(
+            `^${at}: svc-webhooks test: long_run: ${facts} ${message}`,
+          ) as string;
+        },
+      ),
+    );
+    await run.finish();
+    expect(run.reports.at(-1)?.warnings).toEqual(["long_run", "lease_lost"]);
+  });
+
+  test("that settles within a minute has none", async () => {
+    const run = gated();
+    void send(run.receiver);
+    expect(await linesOf(run, 50)).toEqual([]);
+    await run.finish();
+    expect(run.reports.at(-1)).toMatchObject({ code: "processed", warnings: [] });
+  });
+
+  test("has a line if the lease of the previous run ended without a result", async () => {
+    const { receiver, clock, lines } = timed({
+      on: { "*": (_, { run }) => (run === 1 ? never() : undefined) },
+    });
+    void send(receiver);
+    await clock.advance(0);
+    clock.jump(30 * second);
+    expect(await send(receiver)).toMatchObject({ code: "processed", warnings: ["taken_over"] });
+    expect(lines.filter((line) => line.includes("taken_over"))).toEqual([
+      expect.stringContaining('"run":2} The lease of this event'),
+    ]);
+  });
+
+  test("after a failed one has none", async () => {
+    const { receiver } = timed({ on: { "*": failsUnlessRun(2) } });
+    expect((await send(receiver)).code).toBe("handler_failed");
+    expect(await send(receiver)).toMatchObject({ code: "processed", run: 2, warnings: [] });
+  });
 });
 
 describe("a complete that fails", () => {

@@ -106,8 +106,8 @@ function claimResult(reply: unknown): ClaimResult {
   const rest = text.slice(1);
   switch (text.charAt(0)) {
     case "c": {
-      const [fence, run] = rest.split(" ");
-      return { status: "claimed", fence: Number(fence), run: Number(run) };
+      const [fence, run, mark] = rest.split(" ");
+      return { status: "claimed", fence: Number(fence), run: Number(run), takenOver: mark === "t" };
     }
     case "b":
       return { status: "busy", leaseLeftMs: Number(rest) };

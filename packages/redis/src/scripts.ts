@@ -52,9 +52,10 @@ const bare = (source: string): Script => ({
 
 const script = (body: string): Script => bare(`${read}${body}`);
 
-/** Returns `c<fence> <run>`, `b<milliseconds left>`, or a done or parked record. */
+/** Returns `c<fence> <run>`, followed by ` t` if a run without a result was taken over; `b<milliseconds left>`, or a done or parked record. */
 export const claim: Script = script(`
 local takeParked = ARGV[4]
+local takenOver = ''
 if state == 'd' then return record end
 if parkedBy and takeParked ~= '1' then return 'p' .. parkedBy end
 if state == 'r' and now < leaseEndsAt then
@@ -67,8 +68,9 @@ if state == 'r' and now < leaseEndsAt then
 else
   fence, run = math.max(fence + 1, now), run + 1
   running(token, 'PX', retainMs)
+  if state == 'r' then takenOver = ' t' end
 end
-return string.format('c%d %d', fence, run)
+return string.format('c%d %d', fence, run) .. takenOver
 `);
 
 /** Returns how the record became done. */

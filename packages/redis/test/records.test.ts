@@ -150,7 +150,12 @@ describeWithRedis("a record", () => {
     await new Promise<void>((resolve) => client.once("ready", () => resolve()));
     const store = redisStore(client);
     const [fence, leaseLeftMs] = [expect.any(Number) as number, expect.any(Number) as number];
-    expect(await store.claim("1", claim, call)).toEqual({ status: "claimed", run: 1, fence });
+    expect(await store.claim("1", claim, call)).toEqual({
+      status: "claimed",
+      run: 1,
+      fence,
+      takenOver: false,
+    });
     expect(await store.claim("1", claimBy("b"), call)).toEqual({ status: "busy", leaseLeftMs });
     expect(await store.extend("1", claim, call)).toBe(true);
     expect(await store.extend("1", claimBy("b"), call)).toBe(false);

@@ -97,7 +97,12 @@ test("a user's Connection receives each script with its keys and arguments as st
     return "c1795000000000 1";
   };
   const store = redisStore({ run, setting: async () => undefined }, { prefix: "a:" });
-  const granted = { status: "claimed", fence: 1_795_000_000_000, run: 1 };
+  const granted = {
+    status: "claimed",
+    fence: 1_795_000_000_000,
+    run: 1,
+    takenOver: false,
+  };
   expect(await store.claim("1", claimBy("token"), call)).toEqual(granted);
   const script = {
     sha1: expect.stringMatching(/^[0-9a-f]{40}$/),

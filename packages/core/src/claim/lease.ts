@@ -3,7 +3,7 @@ import { callStore, type Claim } from "./store-call.js";
 
 /**
  * Keeps the lease of a running handler alive, with one timer for three deadlines: the next extension,
- * the end of the lease and the handler's timeout. A lease that has ended is still extended: unless
+ * the end of the lease and the handler's timeout. A renewal also reports a long run to `onLong`. A lease that has ended is still extended: unless
  * another receiver has claimed the record, this regains the lease, so that no other run can start. The
  * caller records the loss in `onLost`, and calls the returned function when the handler has settled.
  */
@@ -13,12 +13,14 @@ export function keepLease(
   onLost: () => void,
   timeoutAt: number,
   onTimeout: () => void,
+  onLong: (message: string) => void,
 ): () => void {
   const { clock, leaseMs, maxRunMs, onInternalError } = config;
   const pauseMs = leaseMs / 3;
   const claimedAt = claim.leaseEndsAt - leaseMs;
   // A run without a claim (`onStoreError: "process"`) has no lease to extend.
   let extendAt = claim.held ? claimedAt + pauseMs : Infinity;
+  let longAtMs = 60_000;
   let cancel: (() => void) | undefined;
 
   const extend = async () => {
@@ -39,7 +41,15 @@ export function keepLease(
       onTimeout();
     }
     if (now >= extendAt) {
-      extendAt = now + pauseMs > claimedAt + maxRunMs ? Infinity : now + pauseMs;
+      const runMs = now - claimedAt;
+      const isLast = runMs + pauseMs > maxRunMs;
+      extendAt = isLast ? Infinity : now + pauseMs;
+      if (isLast || runMs >= longAtMs) {
+        longAtMs = runMs < 300_000 ? 300_000 : Infinity;
+        onLong(
+          `${Math.floor(runMs / 1000)} s so far${isLast ? "; maxRunMs ends with this lease" : ""}`,
+        );
+      }
       extend().catch((error) => onInternalError(error, "extend"));
     }
     schedule();

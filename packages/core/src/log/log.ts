@@ -45,8 +45,8 @@ type SomeFacts = Partial<DeliveryFacts>;
 
 /** The lines of one receiver. The only part of a delivery that is kept is the type of an ignored event. */
 export interface Log {
-  /** Records that a delivery was verified. */
-  readonly verified: () => void;
+  /** Records that a delivery of this subscription was verified. */
+  readonly verified: (subscriptionId: string | undefined) => void;
   /** Prints the line of an outcome. `hint` is the problem and its fix in this case. */
   readonly outcome: (code: OutcomeCode, hint: string | undefined, facts: SomeFacts) => void;
   /** Prints the line of a warning. */
@@ -59,10 +59,17 @@ export interface Log {
   readonly internalError: (error: unknown, operation?: string) => void;
 }
 
-export function createLog(clock: Clock, write: Write, handlerKeys: readonly string[]): Log {
+/** @param hasProcessed whether processed deliveries have lines too */
+export function createLog(
+  clock: Clock,
+  write: Write,
+  handlerKeys: readonly string[],
+  hasProcessed: boolean,
+): Log {
   const print: Print = linePrinter(clock, write);
   const ignoredTypes = new Set<string>();
   let hasVerified = false;
+  let firstSubscription: string | undefined;
 
   function ignored(type: string, facts: SomeFacts): void {
     if (ignoredTypes.has(type)) return;
@@ -75,11 +82,15 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
   }
 
   return {
-    verified() {
+    verified(subscriptionId) {
       hasVerified = true;
+      firstSubscription ??= subscriptionId;
     },
 
     outcome(code, hint, facts) {
+      if (code === "processed" && hasProcessed) {
+        print(code, undefined, () => ({ level: "info", facts }));
+      }
       const level = levels[code];
       if (!level) return;
       const { type = "" } = facts;
@@ -102,7 +113,11 @@ export function createLog(clock: Clock, write: Write, handlerKeys: readonly stri
 
     warning(code, facts, error) {
       print(code, code, () => {
-        const message = error === undefined ? "" : describe(error);
+        const { subscriptionId } = facts;
+        const isOther =
+          code === "other_delivery_id" && subscriptionId && subscriptionId !== firstSubscription;
+        const subscriptions = `subscriptions ${firstSubscription} and ${subscriptionId}`;
+        const message = isOther ? subscriptions : error === undefined ? "" : describe(error);
         return { level: "warn", message, advice: advise(code), facts };
       });
     },

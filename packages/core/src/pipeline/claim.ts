@@ -57,6 +57,7 @@ function requestClaim(state: DeliveryState, requested: Claim): MaybePromise<Endi
         context.dedupe = "verified";
         context.run = result.run;
         context.fence = result.fence;
+        if (result.takenOver) state.warn("taken_over");
         if (result.evictedEarly) state.warn("evicted_early");
         return undefined;
       case "busy":

@@ -95,7 +95,7 @@ export class DeliveryState {
   }
 
   warn(warning: Warning, error?: unknown): void {
-    this.#warnings.push(warning);
+    if (!this.#warnings.includes(warning)) this.#warnings.push(warning);
     this.config.log.warning(warning, this.context, error);
   }
 

@@ -44,7 +44,14 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
   /** Keeps the lease and limits the time of the response while the user's code is pending. */
   function underLease(work: MaybePromise<unknown>): MaybePromise<unknown> {
     if (isPromise(work)) {
-      stopLease ??= keepLease(config, claim, () => state.loseLease(), timeoutAt, onTimeout);
+      stopLease ??= keepLease(
+        config,
+        claim,
+        () => state.loseLease(),
+        timeoutAt,
+        onTimeout,
+        (message) => state.warn("long_run", message),
+      );
     }
     return work;
   }

@@ -16,9 +16,9 @@ export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefine
     (secrets) =>
       andThen(matchingSecret(secrets, state.bytes, state.signature), (secret) => {
         if (!secret) return endWith("signature_mismatch");
-        state.config.log.verified();
         state.context.secretId = secret.id;
         const ending = accept(state);
+        state.config.log.verified(state.context.subscriptionId);
         if (secret !== secrets[0]) state.warn("old_secret");
         return ending;
       }),

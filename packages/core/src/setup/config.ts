@@ -1,3 +1,4 @@
+import { isDevelopment } from "#texts";
 import { systemClock } from "../clock.js";
 import { secretReader, type SecretReader } from "../crypto/keys.js";
 import type { EventSchemas } from "../events.js";
@@ -90,6 +91,7 @@ const optionTable: OptionTable<Given> = {
   storeTimeouts: () => [{}, isObject],
   logger: () => [console, hasMethods("info", "warn", "error")],
   log: optionalHook,
+  logProcessed: () => [isDevelopment(), (value) => typeof value === "boolean"],
   onHandlerError: optionalHook,
   maxRuns: () => [
     Infinity,
@@ -131,7 +133,7 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
     neverThrows(onInternalError ?? unset, unset),
   );
   const handlerKeys = Object.keys(on).filter((key) => on[key]);
-  const lines = createLog(clock, write, handlerKeys);
+  const lines = createLog(clock, write, handlerKeys, given.logProcessed);
   const internalError = neverThrows(
     onInternalError ? (error: unknown) => onInternalError(error) : lines.internalError,
     unset,

@@ -6,7 +6,7 @@ import { isFilled } from "../lib/text.js";
 import { earliestExpiryMs } from "../lib/times.js";
 import type { Secret } from "../options.js";
 import { lineTexts } from "./outcome-texts.js";
-import type { Advise, Explain, Suggest } from "./texts.js";
+import type { Advise, Explain, IsDevelopment, Suggest } from "./texts.js";
 
 const unset = "The environment variable is not set in this process. Set it.";
 const absentInBuild =
@@ -28,6 +28,7 @@ const fixes: Readonly<Record<string, string>> = {
   clock: "Omit it, or pass an object with now, monotonic and after.",
   events: "Pass an object of schemas by event type.",
   "events[]": "Pass a Standard Schema: one of zod, valibot, arktype or another library.",
+  logProcessed: "Pass true or false.",
   name: "Pass 1 to 256 characters.",
   dedupeBy: 'Pass "delivery", "event" or "body".',
   onStoreError: 'Pass "refuse" or "process".',
@@ -83,6 +84,16 @@ export const suggest: Suggest = (type, keys) => {
   // Types share prefixes: changing a third of `email.opened` turns it into `email.sent`.
   const near = nearest(type, keys, 1 / 5);
   return near ? `Did you mean ${JSON.stringify(near)}?` : "";
+};
+
+export const isDevelopment: IsDevelopment = () => {
+  const { process } = globalThis as {
+    readonly process?: {
+      readonly stdout?: { readonly isTTY?: boolean };
+      readonly env?: Readonly<Record<string, string | undefined>>;
+    };
+  };
+  return process?.stdout?.isTTY === true && process.env?.["NODE_ENV"] !== "production";
 };
 
 function kindOf(value: unknown): string {

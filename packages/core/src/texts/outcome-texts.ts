@@ -108,6 +108,16 @@ export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
     "Code blocked the event loop, the process was paused, or the store was unavailable for longer than a lease.",
     "Stop the handler when `context.signal` aborts, look for code that blocks, or raise `leaseMs` or `maxRunMs`.",
   ],
+  taken_over: [
+    "The lease of this event's previous run ended without a result, so this run may repeat its effects.",
+    "Its process crashed, was killed or was paused for longer than the lease.",
+    "Look for a crash or a kill at the end of that lease. Make the handler idempotent with `idempotencyKey`, or use a store transaction.",
+  ],
+  long_run: [
+    "The handler is still running.",
+    "It waits for something slow, or it never settles.",
+    "Give its requests deadlines. If the work takes this long, put it in a queue. A lease that is renewed no more ends, and the next attempt then starts another run.",
+  ],
   old_secret: [
     "The delivery was signed with a secret that is not the first of the list.",
     "A rotation is in progress.",

@@ -23,5 +23,8 @@ export type Explain = (
  */
 export type Advise = (code: OutcomeCode | Warning | "never_verified") => string;
 
+/** Returns whether a developer reads the output of this process in a terminal. */
+export type IsDevelopment = () => boolean;
+
 /** Returns a question naming the handler key closest to the type, or nothing. */
 export type Suggest = (type: string, keys: readonly string[]) => string;

@@ -21,8 +21,8 @@ export function claimResult(reply: string): ClaimResult {
   const rest = reply.slice(1);
   switch (reply.charAt(0)) {
     case "c": {
-      const [fence, run] = rest.split(" ");
-      return { status: "claimed", fence: Number(fence), run: Number(run) };
+      const [fence, run, mark] = rest.split(" ");
+      return { status: "claimed", fence: Number(fence), run: Number(run), takenOver: mark === "t" };
     }
     case "b":
       return { status: "busy", leaseLeftMs: Number(rest) };

@@ -229,6 +229,28 @@ async function race(probe: StoreProbe, key: string, by = many): Promise<readonly
   return results.map(({ status }) => status);
 }
 
+const takeover: StoreCase = {
+  title: "a claim is reported as taken over only if the run before ended without a result",
+  async run(probe) {
+    const key = newKey();
+    const takenOver = async (by: Claimant) => {
+      const result = await probe.claim(key, by);
+      return result.status === "claimed" ? result.takenOver : result.status;
+    };
+    const first = await takenOver(me);
+    // The member is optional.
+    if (first === undefined) return;
+    equal(first, false);
+    await probe.release(key, me, "failed");
+    equal(await takenOver(me), false);
+    await probe.advance(leaseMs);
+    equal(await takenOver(other), true);
+    await probe.release(key, other, "parked");
+    await probe.advance(leaseMs);
+    equal(await takenOver({ ...me, takeParked: true }), false);
+  },
+};
+
 const concurrency: readonly StoreCase[] = [
   {
     title: "of 100 concurrent claims on a new record one succeeds and 99 are busy",
@@ -475,6 +497,7 @@ export const storeCases = (
   ...setBack,
   ...retentionCases,
   ...lateness,
+  takeover,
   ...concurrency,
   ...separation,
   ...setup,
