@@ -131,7 +131,7 @@ describe("a wrong value is rejected with each documented code", () => {
   const provoking: Readonly<Record<string, (option: string) => object>> = {
     invalid_secret: (option) => set(option, true),
     invalid_handler: (option) => set(option, true),
-    invalid_option: (option) => set(option, true),
+    invalid_option: (option) => set(option, option === "logProcessed" ? "yes" : true),
     unknown_option: (option) =>
       option === "secret"
         ? { secret: [{ id: "a", key: "whsec_test", expires: 5 }] }

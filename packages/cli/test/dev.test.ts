@@ -47,7 +47,7 @@ async function develop(app: readonly string[], options: readonly string[] = [], 
     };
     return data.map(({ status, url }) => [status, url]);
   };
-  return { ...started, to, port, endpoints };
+  return { ...started, service, to, port, endpoints };
 }
 
 test("the README's app handles a test email, and Ctrl-C ends it and archives the endpoint", async () => {
@@ -61,6 +61,36 @@ test("the README's app handles a test email, and Ctrl-C ends it and archives the
   expect(output.stderr).toMatch(/\bwe_\w+ was archived\.\n$/);
   expect(await endpoints()).toEqual([["archived", to]]);
   await expect(fetch(to)).rejects.toThrow("fetch failed");
+});
+
+test("the app's lines about a delivery, and the stacks below them, are next to its attempt", async () => {
+  const failing = appWith("process.env.SVC_WEBHOOK_SECRET").map((part) =>
+    part.replace(
+      '"*": () => {}',
+      '"*": () => { throw new Error("no room in " + process.env.SVC_WEBHOOK_SECRET) }',
+    ),
+  );
+  const { shows, service, interrupt, output } = await develop(failing);
+  await shows(/500 handler_failed .+dlv_\w+/);
+  const [, id = ""] = /500 handler_failed .+(dlv_\w+)/.exec(output.stdout) ?? [];
+  let lines: readonly string[] = [];
+  await until(async () => {
+    const response = await fetch(`${service}/_sandbox/deliveries/${id}/attempts/1`);
+    ({ log: lines = [] } = (await response.json()) as { readonly log?: readonly string[] });
+    return lines.length > 0;
+  }, "the attempt has lines");
+  expect(lines[0]).toMatch(
+    new RegExp(
+      String.raw`^svc-webhooks default: handler_failed: {"deliveryId":"${id}","type":"email\.`,
+    ),
+  );
+  expect(lines[0]).toMatch(/Error: no room in (?:whsec_)?…$/);
+  expect(lines[1]).toMatch(/^ +at /);
+  const page = await (
+    await fetch(`${service}/?item=${id}`, { headers: { accept: "text/html" } })
+  ).text();
+  expect(page).toMatch(/Your receiver(?:&#39;|')s log/);
+  expect(await interrupt()).toBe(130);
 });
 
 test("without a sandbox it starts one, and the app gets a test key in place of the real one", async () => {

@@ -154,9 +154,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
         return { status: state, lineage: record.lineage };
       }
       let { owner } = record;
-      let takenOver = false;
+      const takenOver = state === "running" && !isLeased(owner, now);
       if (!isLeased(owner, now)) {
-        takenOver = state === "running";
         const { fence = 0, run = 0 } = owner ?? {};
         owner = {
           fence: Math.max(fence + 1, Math.floor(clock.now())),

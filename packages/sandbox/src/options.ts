@@ -10,13 +10,14 @@ import { defaultLimits } from "./state/retention.js";
 
 export interface SandboxOptions {
   /**
-   * `"real"` (default), `"manual"`: stands still until `clock.advance()`, or `"accelerated"`: 60 times as
-   * fast as real time, or `speed` times (more than 0, at most 1,000,000). `start` is in epoch milliseconds, at
-   * most 253,402,214,400,000: the clock ends with the year 9999.
-   * `advance` waits `patienceMs` of real time for a receiver: 1 to 600,000, 1,000 by default.
+   * `"real"` (default), `"manual"`: stands still until `clock.advance()`, or `"accelerated"`: 60 times as fast as real
+   * time, or `speed` times (more than 0, at most 999,999). `start` is in epoch milliseconds, at most
+   * 253,402,214,400,000: the clock ends with the year 9999. `advance` waits `patienceMs` of real time for a receiver: 1
+   * to 600,000, 1,000 by default.
    *
-   * A data file keeps its clock, and time never goes back. Without this option its mode continues. `"real"`
-   * without `start` then begins at the machine's time, unless the file's time is later: that offset remains.
+   * A data file keeps its clock, and time never goes back. Without this option, the file's mode is kept. `"real"`
+   * without `start` then begins at the machine's time, unless the file's time is later, in which case that offset
+   * remains.
    */
   readonly clock?:
     | ClockMode
@@ -27,31 +28,36 @@ export interface SandboxOptions {
         readonly patienceMs?: number;
       }
     | undefined;
-  /** The SQLite file that keeps all state, with mode 0600. Default: none, state is in memory. */
+  /** The SQLite file that stores all state, with mode 0600. Default: none; state is kept in memory. */
   readonly data?: string | undefined;
   /**
-   * Values of assumptions by their id: `{ "A-06": "reject" }`. A-04 also takes a map from occasions to
-   * types, A-07 a function. All words: `sandbox.assumptions()`. They are not saved, and win over the values
-   * in the data file, which keeps those that were chosen over HTTP.
+   * Values of assumptions by their id: `{ "A-06": "reject" }`. A-04 also accepts a map from occasions to types, and
+   * A-07 a function. `sandbox.assumptions()` lists all words. The values are not saved. They override the values in the
+   * data file, which keeps those that were chosen over HTTP.
    */
   readonly assumptions?: Readonly<Partial<Record<AssumptionId, unknown>>> | undefined;
-  /** Makes ids and secrets repeatable; each start on one data file has its own. Default: random. */
+  /** Makes ids and secrets repeatable. Each start with the same data file has a different sequence. Default: random. */
   readonly seed?: number | undefined;
-  /** An SMTP server on loopback that also receives each email: `smtp://127.0.0.1:1025`. Default: none. */
+  /** An SMTP server on loopback to which each email is also relayed: `smtp://127.0.0.1:1025`. Default: none. */
   readonly smtp?: string | undefined;
-  /** Host names other than localhost under which `listen()` serves. Default: none. */
+  /** Host names, besides localhost, under which `listen()` serves requests. Default: none. */
   readonly allowHosts?: readonly string[] | undefined;
-  /** Deliveries and calls to keep, 1 or more. The oldest finished ones are dropped first. Default 10,000. */
+  /**
+   * The maximum number of deliveries, and of calls, to keep: 1 or more. The oldest finished ones are dropped first.
+   * Default 10,000.
+   */
   readonly maxDeliveries?: number | undefined;
-  /** Bytes of requests, responses and mails to keep. Default 64 MiB. */
+  /** The maximum number of bytes of requests, responses and emails to keep. Default 64 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Resolves the names of endpoints other than localhost, which is loopback. Default: the system's resolver. */
+  /**
+   * Resolves the host names of endpoints, except localhost, which is always loopback. Default: the system's resolver.
+   */
   readonly lookup?: Lookup | undefined;
-  /** Receives lines for the operator. Default: they are printed on stderr. */
+  /** Receives lines for the operator. Default: prints them on stderr. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** The options with their defaults. */
+/** The validated options, with their defaults. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
 export interface SmtpServer {
@@ -104,7 +110,7 @@ export function resolveOptions(options: SandboxOptions) {
     assertValid(isNumber, name, `\`${name}\` must be a whole number of ${min} or more.`);
   }
   return {
-    /** Undefined if nothing was chosen: a restart then continues in the mode of the data file. */
+    /** Undefined if not specified: a restart then continues in the mode of the data file. */
     clock: clockFrom(options.clock),
     data,
     seed,
@@ -113,13 +119,15 @@ export function resolveOptions(options: SandboxOptions) {
     limits: { maxDeliveries, maxBytes },
     lookup,
     log,
-    /** With the chosen assumptions. */
+    /** The ledger with the assumptions of the options. */
     ledger: ledgerWith(assumptions),
     assumptions: assumptions as Readonly<Record<string, unknown>>,
   };
 }
 
-/** One function for all sandboxes of a process: what is reported once per log is then printed once. */
+/**
+ * Shared by all sandboxes of a process, so that lines that are reported once per `log` function are printed only once.
+ */
 const toStderr = (line: string) => void process.stderr.write(`svc-webhooks sandbox: ${line}\n`);
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
@@ -135,9 +143,9 @@ function clockFrom(clock: SandboxOptions["clock"]): ClockOptions | undefined {
   );
   const { speed = 1, start = 0, patienceMs = 1 } = options;
   assertValid(
-    speed > 0 && speed <= 1_000_000,
+    speed > 0 && speed <= 999_999,
     "clock.speed",
-    "`clock.speed` must be a number from 0 to 1,000,000, but not 0.",
+    "`clock.speed` must be a number more than 0, and at most 999,999.",
   );
   assertValid(
     start >= 0 && start <= lastTime,
@@ -152,7 +160,7 @@ function clockFrom(clock: SandboxOptions["clock"]): ClockOptions | undefined {
   return options;
 }
 
-/** Emails must not leave this machine, so only loopback addresses are accepted. */
+/** Parses `smtp`. Emails must not leave this machine, so only loopback addresses are accepted. */
 function smtpFrom(smtp: string | undefined): SmtpServer | undefined {
   if (smtp === undefined) return undefined;
   const [, host = "", port = ""] =

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { openInBrowser } from "@svc-webhooks/sandbox/command";
 import { command, type Context } from "../command.js";
 import { isOpen, portOf, startApp } from "../dev/app.js";
+import { collectLines } from "../dev/log-lines.js";
 import { useSandbox } from "../dev/service.js";
 import { createTimeline } from "../dev/timeline.js";
 import { Failure } from "../errors.js";
@@ -48,7 +49,7 @@ export const dev = command({
   rest: "program",
   details: [
     "Runs your app with a sandbox: starts the sandbox, or uses one that runs on this machine, starts your app, registers its receiver as an endpoint, sends a test email, and prints each delivery with its outcome. Ctrl-C, and the end of your app, end both and archive the endpoint.",
-    "Your app gets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY, and PORT from --to unless it is set. With --json, its output goes to stderr.",
+    "Your app gets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY, and PORT from --to unless it is set. With --json, its output goes to stderr. Lines of its output that name a delivery are shown in the sandbox's page, next to the attempt.",
   ],
   examples: [
     "svc-webhooks dev -- node app.mjs",
@@ -105,9 +106,11 @@ async function runWith(
   const registered = await register(service, to.href);
   const endpoint = idOf(registered) ?? "we_…";
   const secret = conceal(newSecret(registered, `The endpoint ${endpoint} was registered.`, ""));
+  const log = collectLines();
   try {
     const app = await startApp({
       command: args,
+      log,
       env: {
         ...env,
         PORT: env["PORT"] ?? String(portOf(to)),
@@ -120,7 +123,7 @@ async function runWith(
     try {
       showStart(context, { baseUrl, endpoint, to });
       await app.listens(to, waitMs, signal);
-      return await follow(context, service, endpoint, app.ended);
+      return await follow(context, service, createTimeline(context, endpoint, log), app.ended);
     } finally {
       await app.stop();
     }
@@ -154,11 +157,10 @@ function showStart(
 async function follow(
   context: Context<typeof options>,
   service: ServiceContext,
-  endpoint: string,
+  print: ReturnType<typeof createTimeline>,
   ended: Promise<string>,
 ): Promise<0 | 1> {
   const { signal, note } = context;
-  const print = createTimeline(context, endpoint);
   return callService(service, async (client) => {
     // This email needs no verified domain.
     await client.request("POST", "/_sandbox/test-email", { body: {} }, { signal });

@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { Failure, messageOf } from "../errors.js";
 import type { Output } from "../paint.js";
+import type { LogLines } from "./log-lines.js";
 import { portsOf, treeOf } from "./processes.js";
 
 /** The time between two looks at the port, in milliseconds. */
@@ -31,6 +32,7 @@ export interface AppOptions {
   /** The outputs to which the app's outputs are copied. */
   readonly stdout: Output;
   readonly stderr: Output;
+  readonly log: LogLines;
 }
 
 /**
@@ -38,11 +40,19 @@ export interface AppOptions {
  *
  * @throws Failure (as a rejection) `app_not_started` if there is no such program
  */
-export async function startApp({ command, env, stdout, stderr }: AppOptions): Promise<App> {
+export async function startApp({ command, env, stdout, stderr, log }: AppOptions): Promise<App> {
   const [program = "", ...args] = command;
   const child = spawn(program, args, { env, stdio: ["inherit", "pipe", "pipe"] });
-  child.stdout.setEncoding("utf8").on("data", (text: string) => stdout.write(text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr.write(text));
+  for (const [from, to] of [
+    [child.stdout, stdout],
+    [child.stderr, stderr],
+  ] as const) {
+    const read = log.reader();
+    from.setEncoding("utf8").on("data", (text: string) => {
+      to.write(text);
+      read(text);
+    });
+  }
   try {
     await once(child, "spawn");
   } catch (error) {

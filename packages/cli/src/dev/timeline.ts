@@ -1,37 +1,50 @@
 import type { Client, WebhookEvent } from "@svc-webhooks/client";
 import type { Context } from "../command.js";
-import { attemptsFromSandbox, type Attempt } from "../lib/control.js";
+import { addLogLines, attemptsFromSandbox, type Attempt } from "../lib/control.js";
 import { isHandled, refusalOf } from "../lib/outcome.js";
 import { excerpt } from "../lib/terminal/text.js";
 import { textOf } from "../lib/terminal/table.js";
 import { paint } from "../paint.js";
+import type { LogLines } from "./log-lines.js";
 
 /** The deliveries that are looked at: the newest ones of the endpoint. */
 const newest = 100;
 
 /**
- * Returns a function that prints the attempts that the sandbox has made since the last call, the oldest first.
+ * Returns a function that prints the attempts that the sandbox has made since the last call, the oldest first. It
+ * also passes the app's lines about a delivery on to the sandbox, which shows them next to the last attempt.
  *
  * @param endpoint the id of the endpoint
  */
 export function createTimeline(
   { show, json }: Pick<Context, "show" | "json">,
   endpoint: string,
+  log: LogLines,
 ): (client: Client, signal: AbortSignal) => Promise<void> {
-  /** The state of each delivery, and the number of its printed attempts. */
-  const known = new Map<string, { readonly state: string; readonly printed: number }>();
+  /** The state of each delivery, how many of its attempts were printed, and the number of the last one. */
+  const known = new Map<string, { state: string; printed: number; n: unknown }>();
   /** The results whose reasons have been printed. */
   const explained = new Set<string>();
 
   return async (client, signal) => {
+    // A line that is written from here on may belong to an attempt that the list does not have.
+    const position = log.position();
     for (const event of (await newestOf(client, endpoint, signal)).toReversed()) {
       const { delivery_id } = event;
       const state = `${event.status} ${event.attempts}`;
-      const { printed = 0, ...last } = known.get(delivery_id) ?? {};
-      if ("state" in last && last.state === state) continue;
-      const attempts = (await attemptsFromSandbox(client, delivery_id, signal)) ?? [];
-      for (const attempt of attempts.slice(printed)) print(event, attempt);
-      known.set(delivery_id, { state, printed: attempts.length });
+      const last = known.get(delivery_id) ?? { state: "", printed: 0, n: undefined };
+      if (last.state !== state) {
+        const attempts = (await attemptsFromSandbox(client, delivery_id, signal)) ?? [];
+        for (const attempt of attempts.slice(last.printed)) print(event, attempt);
+        last.printed = attempts.length;
+        last.n = attempts.at(-1)?.n;
+        last.state = state;
+        known.set(delivery_id, last);
+      }
+      // The lines of an attempt that is being made wait until the sandbox has it.
+      if (last.printed === 0 || event.status === "attempting") continue;
+      const lines = log.take(delivery_id, position);
+      if (lines.length > 0) await addLogLines(client, delivery_id, last.n, lines, signal);
     }
   };
 

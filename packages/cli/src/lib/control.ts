@@ -75,6 +75,20 @@ export async function attemptsFromSandbox(
   }
 }
 
+/**
+ * Adds lines of the receiver's log to an attempt in the sandbox. An error is ignored: the lines are printed too.
+ */
+export async function addLogLines(
+  { request }: Client,
+  delivery_id: string,
+  n: unknown,
+  lines: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `/_sandbox/deliveries/${delivery_id}/attempts/${String(n)}/log` as const;
+  await request("POST", path, { body: { lines } }, { signal }).catch(() => {});
+}
+
 /** Returns the objects of a list, or undefined if the value is not a list. */
 const itemsOf = (value: unknown) =>
   Array.isArray(value)

@@ -24,11 +24,11 @@ import { sendManually, sendTestEmail } from "./manual-send.js";
 import { recorded } from "./record-call.js";
 import * as requests from "./requests.js";
 
-/** The sandbox, as actions change it. */
+/** The parts of the sandbox that actions use. */
 export interface ControlContext {
   readonly service: Service;
   readonly saveClock: () => void;
-  /** Removes everything. Returns the epoch of the stream that begins. */
+  /** Deletes all data. Returns the new epoch of the stream. */
   readonly reset: () => string;
   readonly assertRoom: Retention["assertRoom"];
 }
@@ -37,17 +37,17 @@ interface ActionInput<Body> {
   /** The values of the route's `:name`s. */
   readonly params: Readonly<Record<string, string>>;
   readonly body: Body;
-  /** Creates the call as which the timeline shows the action. */
+  /** Creates the call that represents the action in the timeline. */
   readonly call: (account: AccountId) => CallRecord;
 }
 
 interface Action<Schema extends z.ZodType = z.ZodType, Result = unknown> {
-  /** Below `/_sandbox/`. `:name` stands for a segment. */
+  /** The path below `/_sandbox/`. `:name` stands for one segment. */
   readonly route: string;
   readonly status: number;
   /** The schema of the request's body. Without one, the body is not read. */
   readonly schema?: Schema;
-  /** Returns the response; undefined for 204. @throws ApiError */
+  /** Returns the response body, or undefined for a 204. @throws ApiError */
   readonly act: (context: ControlContext, input: ActionInput<z.output<Schema>>) => Result;
 }
 
@@ -55,7 +55,7 @@ const action = <Result, Schema extends z.ZodType = z.ZodUndefined>(
   definition: Action<Schema, Result>,
 ) => definition;
 
-/** The actions of the page and of tests. Each has a JSON route and a form of the page. */
+/** The actions available to the page and to tests. Each has a JSON route and a form on the page. */
 export const actions = {
   explain: action({
     route: "deliveries/:id/attempts/:n/explain",
@@ -185,23 +185,23 @@ export const actions = {
 
 export type ActionName = keyof typeof actions;
 
-/** The result of an action, as JSON shows it. */
+/** The result of an action, which its JSON route returns. */
 export type ResultOf<Name extends ActionName> = Awaited<ReturnType<(typeof actions)[Name]["act"]>>;
 
 export const actionNames = Object.keys(actions) as readonly ActionName[];
 
 export const isAction = (name: string): name is ActionName => Object.hasOwn(actions, name);
 
-/** The path of an action's route. */
+/** Returns the path of an action's route, with its parameters filled in. */
 export const pathOf = (name: ActionName, params: Readonly<Record<string, string>>): string =>
   `/_sandbox/${actions[name].route.replaceAll(/:(\w+)/g, (_, key: string) => encodeURIComponent(params[key] ?? ""))}`;
 
 export interface ActionRequest extends Omit<ActionInput<unknown>, "body"> {
-  /** The body as it was sent, before its schema. */
+  /** The request body as it was sent, before the schema parses it. */
   readonly given?: unknown;
 }
 
-/** Runs an action. Its changes have been written to the data file when the promise resolves. */
+/** Runs an action. Resolves once its changes have been written to the data file. */
 export type Perform = (
   name: ActionName,
   request: ActionRequest,
@@ -217,7 +217,7 @@ export const createPerform =
     return { status: result === undefined ? 204 : status, result };
   };
 
-/** An action of the engine on one delivery. */
+/** Defines an action that calls a method of the engine for one delivery. */
 function onDelivery(name: string, act: "runNow" | "skip" | "redeliver") {
   return action({
     route: `deliveries/:id/${name}`,
@@ -247,7 +247,7 @@ async function changeClock(
   return clockShape(service);
 }
 
-/** Faults that are remembered, used or not. */
+/** The most faults that are stored, including used ones. */
 const mostFaults = 1_000;
 
 function addFault(

@@ -9,7 +9,7 @@ import type { Service } from "../service/service.js";
 import type { AccountId, CallRecord, DeliveryRecord } from "../state/records.js";
 import type { sendRequest, testEmailRequest } from "./requests.js";
 
-/** Sends a delivery on request; an edited body is sent as a delivery of its own. */
+/** Sends a delivery on request. An edited body is sent as a new delivery. */
 export function sendManually(
   service: Service,
   delivery: DeliveryRecord,
@@ -49,7 +49,8 @@ function edited(
     eventId: ids.next("evt"),
     deliveryId: id,
     createdAt: clock.now(),
-    // This holds until its attempt succeeds: no attempt is scheduled, so a restart must not find it pending.
+    // The state stays `failed` until the attempt succeeds. No attempt is scheduled, so a restart must not find the
+    // delivery pending.
     state: "failed",
     trigger: "manual",
     nextAttemptAt: undefined,
@@ -69,7 +70,7 @@ function edited(
   return copy;
 }
 
-/** Accepts an email as the public operation does. */
+/** Accepts a test email in the same way as the public operation. */
 export function sendTestEmail(
   service: Service,
   account: AccountId,

@@ -4,7 +4,7 @@ import type { CallRecord } from "../state/records.js";
 import { whole } from "../read/body.js";
 import { realNow } from "../lib/timers.js";
 
-/** Runs an action that raises events as a call of the timeline, below which they appear. */
+/** Runs an action that raises events and records it as a call, so that the timeline shows the events below it. */
 export function recorded<Result>(
   { state }: Service,
   call: CallRecord,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { faultKinds, tampers } from "../state/records.js";
+import { faultKinds, mostLines, tampers } from "../state/records.js";
 
 /* The bodies of the control routes. A member that does not exist is refused: it is a typing error. */
 
@@ -11,6 +11,10 @@ const whole = (first: number, last: number) => {
 const tenYears = 10 * 365 * 86_400_000;
 
 export const explainRequest = z.strictObject({ value: z.string().max(10_000) });
+
+export const logRequest = z.strictObject({
+  lines: z.array(z.string().max(1_000, "must have at most 1,000 characters")).max(mostLines),
+});
 
 export const sendRequest = z.strictObject({
   times: whole(1, 100).default(1),

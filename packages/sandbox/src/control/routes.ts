@@ -10,6 +10,7 @@ import * as shapes from "../read/shapes.js";
 import { wholeList } from "../service/pages.js";
 import type { Service } from "../service/service.js";
 import { actionNames, actions, type Perform } from "./actions.js";
+import { logRequest } from "./requests.js";
 import type { Stream } from "./stream.js";
 
 export interface RouteContext {
@@ -19,20 +20,24 @@ export interface RouteContext {
   readonly surroundings: (request: Request) => queries.Surroundings;
 }
 
-/** A mail can run nothing, load nothing and go nowhere, even if it is opened outside a frame. */
+/**
+ * The policy for an email's HTML: it cannot run scripts, load anything, submit forms or open windows, even if it is
+ * opened outside a frame.
+ */
 const mailPolicy =
   "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
 
 /**
- * A browser connects to the host of a frame, and to that of a `<link rel="preconnect">`, before or without
- * asking the policy. A `<meta>` could add to the policy or to the headers.
+ * Renames frames, links and `<meta>` elements. A browser connects to the host of a frame or of a `<link
+ * rel="preconnect">` before applying the policy, or without doing so. A `<meta>` could add to the policy or to the
+ * headers.
  */
 const withoutConnections = (html: string) =>
   html.replaceAll(/<(\/?)(i?frame|link|meta)/gi, "<$1x-$2");
 
 /**
- * The largest body of an action, in bytes. A smaller limit (A-24) is that of the interface: here it would refuse
- * the request that undoes it.
+ * The largest body of an action, in bytes. A smaller A-24 limit applies to the interface only: here it would reject the
+ * request that raises it again.
  */
 export const bodyLimit = ({ ledger }: Service): number => Math.max(1_048_576, ledger.get("limits"));
 
@@ -67,7 +72,7 @@ export function controlRoutes(context: RouteContext): Hono {
   app.get("/_sandbox/sends/:id/html", (c) =>
     c.html(withoutConnections(queries.mailPart(service, param(c, "id"), "html")), 200, {
       "Content-Security-Policy": mailPolicy,
-      // Otherwise the names of its links are looked up while it is shown.
+      // Without this header, browsers look up the host names of the email's links while it is shown.
       "X-DNS-Prefetch-Control": "off",
     }),
   );
@@ -83,6 +88,15 @@ export function controlRoutes(context: RouteContext): Hono {
   get("domains", () => list(lists.domains(service)));
   get("faults", () => list(lists.faults(service)));
   get("assumptions", () => list(service.ledger.list()));
+
+  app.post("/_sandbox/deliveries/:id/attempts/:n/log", async (c) => {
+    const bytes = await readBody(c.req.raw, bodyLimit(service));
+    const { lines } = validate(logRequest, jsonOf(c.req.raw, bytes));
+    const { delivery, attempt } = queries.findAttempt(service, param(c, "id"), param(c, "n"));
+    service.state.transaction(() => service.state.addLines(delivery, attempt, lines));
+    service.state.commit();
+    return new Response(null, { status: 204 });
+  });
 
   for (const name of actionNames) {
     const { route, schema } = { schema: undefined, ...actions[name] };
@@ -104,12 +118,15 @@ export function controlRoutes(context: RouteContext): Hono {
 
 const isFull = (c: Context) => c.req.query("full") === "true";
 
-/** A list without pages. */
+/** Returns all items as a list without pagination. */
 const list = (items: readonly object[]) => wholeList(items, "cursor") as object;
 
 const param = (c: Context, name: string): string => c.req.param(name) ?? "";
 
-/** The JSON of a request; `{}` for an empty one, so that `curl -X POST` is enough where nothing is required. */
+/**
+ * Parses the JSON of a request. An empty body counts as `{}`, so that `curl -X POST` is enough where nothing is
+ * required.
+ */
 function jsonOf(request: Request, bytes: Uint8Array): unknown {
   if (bytes.length === 0) return {};
   assertJson(request);

@@ -13,40 +13,40 @@ export interface Position {
 
 export interface Stream {
   readonly position: () => Position;
-  /** Records that a record has changed. */
+  /** Notes that a record has changed. */
   readonly note: (kind: Kind, id: string) => void;
   /**
    * Returns the stream for a client that has seen everything up to `after`, an event id of this stream.
    * @throws ApiError 503 `too_many_streams`
    */
   readonly open: (after: string | undefined) => Response;
-  /** Starts a new epoch: all clients ask for everything again. */
+  /** Starts a new epoch, which makes all clients reload everything. */
   readonly restart: () => void;
   readonly close: () => void;
 }
 
 export interface StreamOptions {
-  /** The call that a record belongs to. */
+  /** Returns the call that a record belongs to. */
   readonly callOf: (kind: Kind, id: string) => string | undefined;
   readonly counts: () => object;
   /** How often a comment is sent, in real milliseconds. A client that reads nothing for two intervals is disconnected. Default 15,000. */
   readonly commentMs?: number;
 }
 
-/** Changed records that are kept for clients that reconnect. */
+/** The most changed records that are kept for clients that reconnect. */
 const keptNotices = 2_000;
 
-/** Streams that are served at the same time: each costs a message for each change, and its connection. */
+/** The most streams that are served at the same time. Each costs a connection, and a message for each change. */
 const mostStreams = 100;
 
-/** Real milliseconds between two messages to a client: at most ten in a second. */
+/** The minimum real time between two messages to a client, in milliseconds: at most ten messages a second. */
 const betweenMs = 100;
 
 interface Client {
   position: Position;
   /** Whether the client has read everything that was sent. */
   isReady: boolean;
-  /** Whether the client had read nothing by the last comment. */
+  /** Whether the client had a message left to read at the last comment. */
   isStalled: boolean;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
 }
@@ -57,9 +57,9 @@ interface Notice {
   readonly id: string;
 }
 
-/** The changes of an epoch, the newest {@link keptNotices} of them. */
+/** Keeps the last change of each record in an epoch, at most {@link keptNotices} of them. */
 function createNotices() {
-  /** The last change of each record, the longest unchanged first. */
+  /** The last change of each record, oldest first. */
   const notices = new Map<string, Notice>();
   let epoch = newEpoch();
   let seq = 0;
@@ -67,7 +67,7 @@ function createNotices() {
   return {
     newest: (): Position => ({ epoch, seq }),
     isNewest: (position: Position): boolean => position.epoch === epoch && position.seq === seq,
-    /** The changes after a position; undefined if they are not known. */
+    /** Returns the changes after a position, or undefined if they are not available. */
     since(position: Position): readonly Notice[] | undefined {
       const isLost = position.epoch !== epoch || position.seq < lastForgotten || position.seq > seq;
       return isLost
@@ -97,7 +97,7 @@ function createNotices() {
 
 type Notices = ReturnType<typeof createNotices>;
 
-/** Server-sent events: which records have changed, never their content. */
+/** Serves server-sent events that name the changed records but never contain their data. */
 export function createStream(options: StreamOptions): Stream {
   const { commentMs = 15_000 } = options;
   const clients = new Set<Client>();
@@ -121,7 +121,7 @@ export function createStream(options: StreamOptions): Stream {
   const flush = () => {
     flushing = undefined;
     lastFlush = realNow();
-    /** Messages by the position of the clients that receive them. */
+    /** Messages, keyed by the position of the clients that receive them. */
     const messages = new Map<string, Uint8Array>();
     for (const client of clients) {
       const { position } = client;
@@ -159,7 +159,7 @@ export function createStream(options: StreamOptions): Stream {
   return {
     position: notices.newest,
     note(kind, id) {
-      // Keys of requests are not shown.
+      // Idempotency records are not shown anywhere, so their changes are not reported.
       if (kind === "idempotency") return;
       notices.note(kind, id);
       schedule();
@@ -177,7 +177,7 @@ export function createStream(options: StreamOptions): Stream {
       let client: Client | undefined;
       const body = new ReadableStream<Uint8Array>(
         {
-          // This is called when the client has read everything, so at most one message waits for it.
+          // Called once the client has read everything, so that at most one message is queued.
           pull(controller) {
             if (isClosed) controller.close();
             else if (!client) {
@@ -214,7 +214,10 @@ export function createStream(options: StreamOptions): Stream {
   };
 }
 
-/** The message with the changes since a position, or with the position to continue from if they are not known. */
+/**
+ * Returns the message with the changes since a position. If those are not available, the message contains the position
+ * to continue from.
+ */
 function messageSince(
   position: Position,
   notices: Notices,
@@ -241,10 +244,10 @@ const encoder = new TextEncoder();
 
 const encoded = (text: string) => encoder.encode(text);
 
-/** Random even if ids are repeatable: after a restart, an old position must not seem to be a new one. */
+/** Random even if ids are repeatable: after a restart, a position of the old epoch must not look valid. */
 const newEpoch = () => randomBytes(6).toString("hex");
 
-/** A text that is not an id of a stream belongs to no epoch. */
+/** Parses an event id of the stream. Any other text gives a position that belongs to no epoch. */
 function parsePosition(text: string): Position {
   const [, epoch = "", seq = "0"] = /^([0-9a-f]{12})-(\d{1,15})$/.exec(text) ?? [];
   return { epoch, seq: Number(seq) };

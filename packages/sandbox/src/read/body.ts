@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import type { Captured } from "../state/records.js";
 
-/** Bytes that are shown unless all are asked for. */
+/** The number of bytes that are shown unless all are requested. */
 const shownBytes = 16_384;
 
 export interface BodyShape {
-  /** The full length; a lower bound if the receiver's response was cut. */
+  /** The full length, or a lower bound if the receiver's response was truncated. */
   readonly bytes: number;
   /** Absent if not all bytes were kept. */
   readonly sha256?: string;
-  /** Present if the shown bytes are UTF-8. */
+  /** Present if the shown bytes are valid UTF-8. */
   readonly text?: string;
   readonly base64?: string;
-  /** The bytes that `text` or `base64` has. */
+  /** The number of bytes in `text` or `base64`. */
   readonly shown: number;
   readonly truncated: boolean;
 }
@@ -30,14 +30,16 @@ export function bodyShape({ content, bytes, truncated }: Captured, full: boolean
   };
 }
 
-/** Everything of bytes that were never cut. */
+/** Returns a capture of bytes that are stored in full. */
 export const whole = (content: Uint8Array): Captured => ({
   content,
   bytes: content.length,
   truncated: false,
 });
 
-/** The text of bytes in UTF-8; undefined for others. A character that was cut at the end is left out. */
+/**
+ * Decodes bytes as UTF-8. Returns undefined if they are not valid. A character that was cut off at the end is left out.
+ */
 export function strictText(bytes: Uint8Array, isCut = false): string | undefined {
   try {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

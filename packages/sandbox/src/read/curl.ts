@@ -8,16 +8,19 @@ export interface CurlRequest {
   readonly body: Uint8Array;
 }
 
-/** Linux limits one argument to 128 KiB (`MAX_ARG_STRLEN`); `printf` is part of the shell. */
+/**
+ * The longest body, in bytes, that is passed as an argument. Linux limits one argument to 128 KiB (`MAX_ARG_STRLEN`).
+ * The limit does not apply to `printf`, which is built into the shell.
+ */
 const longestArgument = 100_000;
 
 /**
- * A command that sends exactly these bytes and headers, quoted for a POSIX shell.
+ * Returns a curl command that sends exactly these bytes and headers, quoted for a POSIX shell.
  *
  * @throws ApiError 409 for a header with a line break, which curl would send as two
  */
 export function curlCommand({ url, headers, body }: CurlRequest): string {
-  // curl would add these two by itself.
+  // Without these two options, curl would add these headers by itself.
   const options = headers.map(([name, value]) => header(name, value)).concat("Accept:", "Expect:");
   const text = strictText(body);
   const isPlain =
@@ -32,7 +35,10 @@ export function curlCommand({ url, headers, body }: CurlRequest): string {
   return `${isPlain ? "" : base64}${lines.join(" \\\n  ")}\n`;
 }
 
-/** curl removes a header that ends in a colon, and sends an empty one that ends in a semicolon. */
+/**
+ * Formats a header for curl, which removes a header that ends in a colon, and sends an empty one that ends in a
+ * semicolon.
+ */
 function header(name: string, value: string): string {
   if (/[\r\n\0]/.test(name + value)) {
     throw conflict("A header contains a line break, so there is no curl command for this attempt.");

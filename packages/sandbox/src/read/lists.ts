@@ -16,6 +16,6 @@ export const domains = ({ state }: World) =>
 
 export const faults = ({ state }: World) => Array.from(state.faults.all(), faultShape).toReversed();
 
-/** The number of faults that have uses left. */
+/** Returns the number of faults that have uses left. */
 export const waitingFaults = ({ state }: World): number =>
   state.faults.list().filter((fault) => slotsLeft(fault) > 0).length;

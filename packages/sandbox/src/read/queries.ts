@@ -21,7 +21,7 @@ import {
   maybe,
 } from "./shapes.js";
 
-/** The data of the control routes and the page. Both use these functions. */
+/** The data of the control routes and the page, which both use these functions. */
 
 export function countsOf({ calls, deliveries, tally }: State) {
   const { pending, attempting, succeeded, failed } = tally.deliveries;
@@ -40,15 +40,15 @@ export function countsOf({ calls, deliveries, tally }: State) {
 export type Counts = ReturnType<typeof countsOf>;
 
 export interface Surroundings {
-  /** The current position of the stream of changes. */
+  /** The current position in the change stream. */
   readonly position: { readonly epoch: string; readonly seq: number };
   readonly baseUrl: string;
   readonly dropped: number;
   readonly stray: Stray | undefined;
-  /** The times of this process's start, and of the last reset. */
+  /** The times at which this process started and the sandbox was last reset. */
   readonly startedAt: number;
   readonly resetAt: number | undefined;
-  /** Whether the state is in a file, from which a restart continues. */
+  /** Whether the state is kept in a file, so that it survives a restart. */
   readonly isKept: boolean;
 }
 
@@ -118,7 +118,7 @@ export function sendDetail({ state }: World, id: string, full: boolean) {
   };
 }
 
-/** The mail itself. @throws ApiError 404 */
+/** Returns the HTML or text part of an email. @throws ApiError 404 */
 export function mailPart({ state }: World, id: string, part: "html" | "text"): string {
   const send: SendRecord = find(state.sends, id, "send");
   const content = send[part];
@@ -126,29 +126,29 @@ export function mailPart({ state }: World, id: string, part: "html" | "text"): s
   return content;
 }
 
-/** The events that a send has raised, as far as they are stored. */
+/** Returns the events that a send raised and that are still stored. */
 export const eventsOfSend = ({ state }: World, id: string, callId: string) =>
   (state.calls.get(callId)?.events ?? [])
     .flatMap((event) => state.events.get(event) ?? [])
     .filter(({ sendId }) => sendId === id);
 
-/** The call and the send that caused an item, as far as they are stored. */
+/** Returns the call and the send that caused an item, if they are still stored. */
 export const causesOf = ({ state }: World, callId: string, sendId: string | undefined) => ({
   call: state.calls.get(callId),
   send: sendId === undefined ? undefined : state.sends.get(sendId),
 });
 
-/** The newest delivery that has not succeeded after an attempt, or else the newest one. */
+/** Returns the newest delivery that has failed (`hasFailed`), or the newest delivery if none has. */
 export function noteworthyDelivery({ state }: World): DeliveryRecord | undefined {
   const deliveries = state.deliveries.list();
   return deliveries.findLast(hasFailed) ?? deliveries.at(-1);
 }
 
-/** Whether the last attempt failed, and none has succeeded. */
+/** Whether the last attempt failed and the delivery's state is not `succeeded`. */
 export const hasFailed = ({ attempts, state }: DeliveryRecord): boolean =>
   attempts.at(-1)?.ok === false && state !== "succeeded";
 
-/** A title for an item, and the result of a delivery's last attempt. */
+/** Returns a title for an item and, for a delivery, the result of its last attempt. */
 export function titleOf({ state }: World, id: string) {
   const delivery = state.deliveries.get(id);
   if (delivery) {
@@ -170,7 +170,7 @@ export function eventDetail(world: World, id: string) {
 }
 
 /**
- * The delivery of an id: its own, the delivery id that it has now, or the event id of one delivery.
+ * Finds a delivery by its own id, by its current delivery id, or by an event id that only it has.
  *
  * @throws ApiError 404, or 400 if several deliveries share the event id (A-27)
  */
@@ -241,15 +241,16 @@ export async function attemptDetail(world: World, id: string, n: string, full: b
       },
     ),
     ...maybe("error", error),
+    ...maybe("log", attempt.log),
     signature: await signatureShape(world, delivery, attempt),
     assumptions: assumptionsBehind(attempt),
   };
 }
 
 /**
- * The assumptions behind an item of the timeline. None if it is not stored.
+ * Returns the assumptions behind a timeline item, or none if the item is not stored.
  *
- * @param shownAttempt returns the number of the attempt of a delivery that is shown
+ * @param shownAttempt returns the number of the delivery's attempt that is shown
  */
 export function assumptionsOfItem(
   world: World,

@@ -4,10 +4,10 @@ import type { World } from "../world.js";
 import type { CallRecord, DeliveryRecord } from "../state/records.js";
 import { deliveriesOf, eventsOf, receiverCode } from "./shapes.js";
 
-/** The states of deliveries in the words of the page, and events that went to no endpoint. */
+/** The page's words for the states of deliveries, and `not_sent` for events that went to no endpoint. */
 const states = ["waiting", "failed", "succeeded", "sending", "not_sent"] as const;
 
-/** The page's words for the states of A-08. */
+/** The page's words for the delivery states of A-08. */
 export const stateWords = {
   pending: "waiting",
   attempting: "sending",
@@ -32,7 +32,7 @@ export const timelineQuery = z.object({
 
 export type TimelineQuery = z.output<typeof timelineQuery>;
 
-/** Returns at most `limit` calls that match, newest first, from the cursor on. */
+/** Returns at most `limit` matching calls, newest first, starting after the cursor. */
 export function findCalls(world: World, query: TimelineQuery, limit: number): CallRecord[] {
   const calls = world.state.calls.list();
   const text = query.q?.trim().toLowerCase() ?? "";
@@ -46,7 +46,7 @@ export function findCalls(world: World, query: TimelineQuery, limit: number): Ca
   }
 }
 
-/** The cursor of {@link findCalls} that continues after a call. */
+/** Returns the {@link findCalls} cursor that continues after a call. */
 export const cursorOf = ({ at, id }: Pick<CallRecord, "at" | "id">): string =>
   Buffer.from(`${at} ${id}`).toString("base64url");
 
@@ -55,7 +55,7 @@ const partsOf = (cursor: string) =>
 
 export const isCursor = (text: string): boolean => partsOf(text) !== null;
 
-/** The place of the call of a cursor, which may have been dropped meanwhile: those before it are older. */
+/** Returns the index at which the calls older than the cursor end. The cursor's own call may have been dropped. */
 function endBefore(calls: readonly CallRecord[], cursor: string): number {
   const [, at, id] = partsOf(cursor) ?? [];
   if (at === undefined) throw invalid("before", "before must be the next_cursor of a page.");
@@ -63,7 +63,7 @@ function endBefore(calls: readonly CallRecord[], cursor: string): number {
   return known >= 0 ? known : calls.findLastIndex((call) => call.at < Number(at)) + 1;
 }
 
-/** All conditions on one delivery, or on an event that went nowhere. */
+/** Whether one delivery of the call, or one event that went to no endpoint, meets all conditions. */
 function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): boolean {
   const { state, type, endpoint_id: endpointId } = query;
   if (state === undefined && type === undefined && endpointId === undefined) return true;
@@ -78,10 +78,10 @@ function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): bo
   });
 }
 
-/** Shorter texts would be found in many random ids and keys. */
+/** The shortest text that is searched for in ids and keys. Shorter texts would match many random ones. */
 const shortestIdPart = 5;
 
-/** The texts that a search compares, in lower case. */
+/** The lower-case texts that a search matches against. */
 interface Words {
   readonly revision: number;
   readonly ids: string;
@@ -89,7 +89,7 @@ interface Words {
   readonly statuses: ReadonlySet<string>;
 }
 
-/** Collected once for each revision of a call: a search looks at all calls. */
+/** The texts of each call, collected once per revision because a search scans all calls. */
 const words = new WeakMap<CallRecord, Words>();
 
 function wordsOf(world: World, call: CallRecord): Words {
@@ -133,7 +133,7 @@ function wordsOf(world: World, call: CallRecord): Words {
   return made;
 }
 
-/** A separator that no search has keeps one text from running into the next. */
+/** Joins texts in lower case. No search contains the separator, so no match spans two texts. */
 const joined = (parts: readonly (string | undefined)[]): string =>
   parts
     .filter((part) => part !== undefined)

@@ -20,7 +20,7 @@ import { strictText } from "./body.js";
 
 export const hint = (secret: string): string => `…${secret.slice(-4)}`;
 
-/** `{ [name]: value }`, or nothing if there is no value. */
+/** Returns `{ [name]: value }`, or an empty object if `value` is undefined. */
 export const maybe = <Name extends string, Value>(name: Name, value: Value | undefined) =>
   (value === undefined ? {} : { [name]: value }) as { readonly [Key in Name]?: Value };
 
@@ -92,21 +92,21 @@ export const attemptSummary = (attempt: AttemptRecord) => ({
   ...maybe("tamper", attempt.tamper),
 });
 
-/** The attempt that is waiting: its `X-SVC-Attempt`, and that of the schedule's last one (A-09). */
+/** Returns the pending attempt: its `X-SVC-Attempt`, that of the schedule's last attempt (A-09), and its time. */
 function nextAttempt({ ledger }: World, delivery: DeliveryRecord) {
   if (delivery.nextAttemptAt === undefined) return undefined;
   const n = delivery.attempt + 1;
   const retries = Math.max(0, ledger.get("delivery.retry").length - delivery.retries);
   const isRedelivery = delivery.trigger === "redeliver";
-  // A redelivery that fails continues the schedule that it has interrupted, or ends the delivery.
+  // A failed redelivery resumes the schedule that it interrupted, or ends the delivery if there is none.
   const resumed = delivery.resumeAt === undefined ? 0 : retries + 1;
   return { n, of: n + (isRedelivery ? resumed : retries), at: iso(delivery.nextAttemptAt) };
 }
 
-/** Parsed once: a search asks for it again and again. */
+/** The codes parsed so far. They are cached because searches need them repeatedly. */
 const codes = new WeakMap<AttemptRecord, { readonly code: string | undefined }>();
 
-/** The code of a receiver's response of the form `{"error":{"code":…}}`. */
+/** Returns the code in a receiver's response, such as `{"error":{"code":…}}`. */
 export function receiverCode(attempt: AttemptRecord): string | undefined {
   const known = codes.get(attempt);
   if (known) return known.code;
@@ -122,7 +122,7 @@ function codeIn(content: Uint8Array | undefined): string | undefined {
       readonly status?: unknown;
     } | null;
     const { error, status } = parsed ?? {};
-    // Any receiver may have a code for its errors; that of a success is one of svc-webhooks.
+    // Any receiver may send an error code. The code of a success counts only if it is an svc-webhooks outcome.
     const code = error?.code ?? (outcomeText(String(status)) && status);
     return typeof code === "string" ? code.slice(0, 100) : undefined;
   } catch {

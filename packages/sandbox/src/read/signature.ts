@@ -5,11 +5,11 @@ import type { World } from "../world.js";
 import type { AttemptRecord, DeliveryRecord } from "../state/records.js";
 import { hint, maybe } from "./shapes.js";
 
-/** The secret that signed an attempt, and the other ones that its endpoint has had. */
+/** The secret that signed an attempt, and the endpoint's other secrets. */
 interface Signer {
-  /** Undefined if that secret has been replaced more than once since. */
+  /** Undefined if the secret has been rotated more than once since. */
   readonly secret: string | undefined;
-  /** The keys that a receiver may use now, first the one that signed. */
+  /** The keys that a receiver may use now, starting with the one that signed the attempt. */
   readonly keys: readonly [SecretKey, ...SecretKey[]];
   readonly previous: readonly SecretKey[];
 }
@@ -31,11 +31,11 @@ async function signerOf(
   const others = Array.from(new Set(older));
   const [sent = ""] = signatureHeaders(attempt);
   for (const secret of [current, ...others]) {
-    // A-20 may have been changed since.
+    // A-20 may have changed since the attempt.
     for (const form of [rule, rule === "text" ? "base64" : "text"] as const) {
       const key = keyOf(secret, form);
       const genuine = await sign(delivery.body, key);
-      // A tampered value may have no prefix.
+      // A tampered signature may lack its prefix.
       if (sent === "" || !genuine.endsWith(sent)) continue;
       const valid = secret === current ? [] : [keyOf(current, rule)];
       const previous = others.filter((other) => other !== secret);
@@ -53,7 +53,7 @@ async function signerOf(
   };
 }
 
-/** The signature of an attempt, next to the one that its bytes should have. */
+/** Returns an attempt's signature, next to the signature that its bytes should have. */
 export async function signatureShape(
   world: World,
   delivery: DeliveryRecord,
@@ -71,7 +71,7 @@ export async function signatureShape(
   } as const;
 }
 
-/** Why the signature that a receiver computed differs from the one of an attempt. */
+/** Explains why the signature that a receiver computed differs from the attempt's. */
 export async function explainAttempt(
   world: World,
   delivery: DeliveryRecord,

@@ -3,29 +3,29 @@ import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "../lib/t
 import type { Change, Journal } from "./journal.js";
 import type { DeliveryRecord } from "./records.js";
 
-/** A change that is not written yet. */
+/** A change that has not been written yet. */
 export interface Unwritten extends Change {
-  /** The file has no such record. */
+  /** Whether the file does not contain the record yet. */
   readonly isNew: boolean;
 }
 
 export interface CommitsOptions {
   readonly journal: Journal;
-  /** Receives what each commit has written. */
+  /** Receives the changes that each commit has written. */
   readonly afterCommit: (written: readonly Change[]) => void;
-  /** Receives the error of the first commit that fails, until one succeeds. */
+  /** Receives the error of a failed commit. Further errors are not reported until a commit succeeds. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Real milliseconds until a commit is tried again that nothing waits for. */
+/** The delay before a failed commit is retried if nothing waits for it, in real milliseconds. */
 const betweenTriesMs = 1_000;
 
-/** The changes that the journal has not seen, and their commits. */
+/** Collects changes and commits them to the journal. */
 export function createCommits({ journal, afterCommit, onError }: CommitsOptions) {
   const changes = new Map<string, Unwritten>();
   let cancelSoon: (() => void) | undefined;
   let isClosed = false;
-  /** Whether a commit has failed since the last one that succeeded. */
+  /** Whether a commit has failed since the last successful one. */
   let isFailing = false;
   let isBehind = false;
 
@@ -37,13 +37,13 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
     cancelSoon?.();
     cancelSoon = undefined;
     isBehind = false;
-    // A request may end after the sandbox has been closed.
+    // A request may finish after the sandbox has been closed.
     if (changes.size === 0 || isClosed) return;
     const written = Array.from(changes.values());
     try {
       journal.write(stored(written));
     } catch (error) {
-      // This is reported once, not for each request on a full disk.
+      // The error is reported once, not for every request while the disk is full.
       if (!isFailing) onError(error);
       isFailing = true;
       isBehind = true;
@@ -55,19 +55,22 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
   };
 
   return {
-    /** Notes a change; an undefined value removes the record. */
+    /** Records a change. An undefined value removes the record. */
     change: (kind: string, id: string, value: unknown, isAdded = false): void => {
       const key = `${kind} ${id}`;
       const isNew = changes.get(key)?.isNew ?? isAdded;
       if (value === undefined && isNew) changes.delete(key);
       else changes.set(key, { kind, id, value, isNew });
     },
-    /** Drops the pending change of a record that equals what was written. */
+    /** Drops a record's pending change, because the record equals what was last written. */
     forget: (kind: string, id: string) => void changes.delete(`${kind} ${id}`),
-    /** Whether changes are waiting that the last commit could not write. */
+    /** Whether the last commit failed, so that its changes are still waiting. */
     isBehind: () => isBehind,
     commit,
-    /** Commits in the next turn, with whatever else has changed by then. After a failure, a second later. */
+    /**
+     * Commits on the next turn of the event loop, together with any changes made by then. After a failure, waits for a
+     * second.
+     */
     commitSoon: (): void => {
       cancelSoon ??= soon(isBehind ? betweenTriesMs : 0, () => {
         try {
@@ -78,12 +81,13 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       });
     },
     /**
-     * Runs and writes `work` as `State.transaction` does. If that fails, `takeBack` receives each change of `work`
-     * that adds or changes a record.
+     * Runs `work` and writes its changes, as `State.transaction` does. If that fails, `takeBack` receives each of those
+     * changes except removals.
      */
     transaction<Result>(work: () => Result, takeBack: (change: Unwritten) => void): Result {
-      // Waiting changes are not part of it. They are written first, because records are restored from the file.
-      // New ones are not restored, so that a request whose call is new costs one commit, not two.
+      // Changes that are already waiting are not part of the transaction. They are written first, because a rollback
+      // restores records from the file. New records are not restored, so they can wait: a request whose call is new
+      // costs one commit, not two.
       if (Array.from(changes.values()).some(({ isNew }) => !isNew)) commit();
       const waiting = new Set(changes.keys());
       isBehind = false;
@@ -98,7 +102,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       }
       return result;
     },
-    /** Writes all changes. No commit writes any after that. */
+    /** Writes all changes. Later commits write nothing. */
     close: (): void => {
       if (isClosed) return;
       try {
@@ -113,7 +117,10 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
 
 export type Commits = Readonly<ReturnType<typeof createCommits>>;
 
-/** Runs `work` in the next turn, or after `ms`, which keeps no process alive. Returns what cancels it. */
+/**
+ * Runs `work` on the next turn of the event loop, or after `ms` without keeping the process alive. Returns a function
+ * that cancels it.
+ */
 function soon(ms: number, work: () => void): () => void {
   if (ms === 0) {
     const turn = setImmediate(work);
@@ -123,7 +130,10 @@ function soon(ms: number, work: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** The changes as they are written: the parts of a delivery that grow or never change have records of their own. */
+/**
+ * Yields the changes as they are written. A delivery's body never changes and its attempts grow, so both have separate
+ * records.
+ */
 function* stored(changes: Iterable<Change>): Iterable<Change> {
   for (const change of changes) {
     if (change.kind !== "delivery" || change.value === undefined) yield change;

@@ -1,16 +1,16 @@
-/** One record of a kind, as plain data; undefined removes it. */
+/** A record of some kind, as plain data. An undefined value removes it. */
 export interface Change {
   readonly kind: string;
   readonly id: string;
   readonly value: unknown;
 }
 
-/** A place that keeps records when the process ends. */
+/** Storage for records that outlives the process. */
 export interface Journal {
   readonly load: () => Iterable<Change>;
-  /** The record as it was written last; undefined if it is not there. */
+  /** Returns the record as it was last written, or undefined if there is none. */
   readonly read: (kind: string, id: string) => unknown;
-  /** Writes all changes or none, before it returns. */
+  /** Writes all changes or none before it returns. */
   readonly write: (changes: Iterable<Change>) => void;
   readonly close: () => void;
 }

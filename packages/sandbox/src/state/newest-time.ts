@@ -1,6 +1,6 @@
 import type { Tables } from "./table.js";
 
-/** The time of the last thing that was recorded, in epoch milliseconds; 0 if there is nothing. */
+/** Returns the newest time in the records, in epoch milliseconds, or 0 if there is none. */
 export function newestTime({ calls, sends, events, deliveries }: Tables): number {
   let newest = 0;
   const note = (at = 0) => {

@@ -5,12 +5,12 @@ import type { HeaderList } from "../network/transport.js";
  * they are written to the file as JSON, with bytes as base64.
  */
 
-/** The owner of the data. All keys share one account unless A-23 separates them. */
+/** The account that owns the data. All API keys share one unless A-23 separates them. */
 export type AccountId = string;
 
 /**
- * Bytes that may have been cut. `bytes` is the number that was received: the full length of a request, and a
- * lower bound of a truncated response.
+ * Bytes that may have been truncated. `bytes` is the number received: the full length of a request, or a lower bound
+ * for a truncated response.
  */
 export interface Captured {
   readonly content: Uint8Array;
@@ -26,19 +26,19 @@ export interface CallRecord {
   readonly method: string;
   readonly path: string;
   readonly idempotencyKey: string | undefined;
-  /** Headers; API keys are masked, as in the path and the idempotency key. */
+  /** The headers, with API keys masked, as they are in the path and the idempotency key. */
   readonly headers: HeaderList;
   body?: Captured;
   status: number;
   code?: string;
   /** Real milliseconds from the request to its response. */
   ms: number;
-  /** An earlier response was returned for the same idempotency key. */
+  /** Whether an earlier response was returned for the same idempotency key. */
   replayed?: boolean;
-  /** A fault left it without a response. */
+  /** Set if a fault left the call without a response. */
   lost?: true;
   faultId?: string;
-  /** Facts that the developer should know although the call succeeded. */
+  /** Facts that the developer should know even though the call succeeded. */
   notes?: readonly string[];
   response?: { readonly headers: HeaderList; readonly body: Captured };
   sendId?: string;
@@ -64,7 +64,7 @@ export interface SendRecord {
   readonly createdAt: number;
   status: SendStatus;
   readonly history: { readonly status: SendStatus; readonly at: number; readonly note?: string }[];
-  /** The next statuses and their times, earliest first. */
+  /** The statuses to come and their times, earliest first. */
   next: readonly { readonly status: SendStatus; readonly at: number }[];
 }
 
@@ -85,7 +85,7 @@ export interface EndpointRecord {
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly createdAt: number;
-  /** `sub_…` by event type, and under `*` for the whole endpoint (A-26). */
+  /** `sub_…` ids by event type, and under `*` for the whole endpoint (A-26). */
   readonly subscriptions: Readonly<Record<string, string>>;
   status: "active" | "archived";
   secret: string;
@@ -97,7 +97,7 @@ export interface EndpointRecord {
 export type NotSent =
   "no_endpoint" | "type_not_subscribed" | "archived" | "url_refused" | "not_emitted";
 
-/** Something that happened, before it is delivered to anybody. */
+/** An event as it occurred, before it becomes deliveries. */
 export interface EventRecord {
   /** `src_…` */
   readonly id: string;
@@ -114,9 +114,9 @@ export type DeliveryState = "pending" | "attempting" | "succeeded" | "failed";
 
 /** An event on its way to one endpoint. Its bytes never change. */
 export interface DeliveryRecord {
-  /** The delivery id at creation, `dlv_…`. */
+  /** The initial delivery id, `dlv_…`. */
   readonly id: string;
-  /** Increases with each delivery; the cursor of lists. */
+  /** Increases with each delivery. Lists use it as their cursor. */
   readonly seq: number;
   readonly account: AccountId;
   readonly callId: string;
@@ -126,24 +126,27 @@ export interface DeliveryRecord {
   readonly subscriptionId: string;
   readonly type: string;
   readonly createdAt: number;
-  /** X-SVC-Delivery-Id: another one than `id` after a redelivery under A-18 `fresh`. */
+  /** The X-SVC-Delivery-Id. Differs from `id` after a redelivery under A-18 `fresh`. */
   deliveryId: string;
   state: DeliveryState;
   nextAttemptAt?: number | undefined;
-  /** Why the next attempt is made. */
+  /** The reason for the next attempt. */
   trigger: Trigger;
-  /** The scheduled retry that a redelivery interrupts, and continues when it fails. */
+  /**
+   * The time of the scheduled attempt that a redelivery interrupted. The schedule resumes there if the redelivery
+   * fails.
+   */
   resumeAt?: number | undefined;
-  /** The number of entries of the retry schedule that have been used. */
+  /** The number of retry-schedule entries used so far. */
   retries: number;
-  /** X-SVC-Attempt of the last attempt. */
+  /** The X-SVC-Attempt of the last attempt. */
   attempt: number;
   /** The secret of the first attempt, under A-19 `pinned`. */
   pinnedSecret?: string | undefined;
-  /** A person wrote its body. */
+  /** Whether a person wrote the body. */
   edited?: boolean | undefined;
   readonly body: Uint8Array;
-  /** The last {@link mostAttempts}, oldest first. */
+  /** The last {@link mostAttempts} attempts, oldest first. */
   readonly attempts: AttemptRecord[];
 }
 
@@ -161,20 +164,23 @@ export const tampers = [
 
 export type Tamper = (typeof tampers)[number];
 
-/** Attempts of one delivery that are kept: the last ones. */
+/** The maximum number of the receiver's lines kept per attempt. The oldest are dropped first. */
+export const mostLines = 20;
+
+/** The maximum number of attempts kept per delivery. The oldest are dropped first. */
 export const mostAttempts = 1_000;
 
-/** One request of a delivery, and its result. */
+/** One attempt of a delivery: the request and its result. */
 export interface AttemptRecord {
-  /** 1, 2, …: its place among all attempts that were made. */
+  /** The attempt's number among all attempts that were made, from 1. */
   readonly n: number;
-  /** X-SVC-Attempt. */
+  /** The value of X-SVC-Attempt. */
   readonly attempt: number;
   readonly trigger: Trigger;
   readonly startedAt: number;
   readonly url: string;
   readonly headers: HeaderList;
-  /** The bytes that were sent, if they are not those of the delivery (tampered). */
+  /** The bytes that were sent, if tampering made them differ from the delivery's. */
   readonly body?: Uint8Array | undefined;
   readonly tamper?: Tamper | undefined;
   readonly faultId?: string | undefined;
@@ -183,9 +189,11 @@ export interface AttemptRecord {
   readonly response?:
     { readonly status: number; readonly headers: HeaderList; readonly body: Captured } | undefined;
   readonly error?: { readonly kind: string; readonly text: string } | undefined;
+  /** The lines of the receiver's log about this attempt. */
+  log?: readonly string[] | undefined;
 }
 
-/** The response that an idempotency key returns. */
+/** The stored response for an idempotency key. */
 export interface IdempotencyRecord {
   /** A hash of the API key, the operation and the idempotency key. */
   readonly id: string;
@@ -216,7 +224,7 @@ export interface FaultRecord {
   readonly status?: number | undefined;
   readonly retryAfter?: number | undefined;
   readonly delayMs?: number | undefined;
-  /** One per use: the call or delivery that used it. */
+  /** One slot per use, with the id of the call or delivery that used it. */
   readonly slots: { usedBy?: string }[];
   cancelled?: boolean;
 }

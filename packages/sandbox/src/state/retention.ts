@@ -4,27 +4,27 @@ import type { AttemptRecord, CallRecord, DeliveryRecord, SendRecord } from "./re
 import type { State } from "./state.js";
 
 export interface RetentionLimits {
-  /** Deliveries, and calls, that are kept. Default 10,000. */
+  /** The maximum number of deliveries, and of calls, to keep. Default 10,000. */
   readonly maxDeliveries: number;
-  /** Bytes of requests, responses and mails that are kept. Default 64 MiB. */
+  /** The maximum number of bytes of requests, responses and emails to keep. Default 64 MiB. */
   readonly maxBytes: number;
 }
 
 export const defaultLimits: RetentionLimits = { maxDeliveries: 10_000, maxBytes: 64 * 1_048_576 };
 
-/** Changes between two looks: some forty sends of at most 1 MiB. */
+/** The number of changes between two scans: about forty sends of at most 1 MiB. */
 const changesBetween = 200;
 
-/** Records are dropped down to this share of the limits, because dropping looks at every record. */
+/** The share of the limits down to which records are dropped. It is below 1 because every drop scans all records. */
 const shrinkTo = 0.9;
 
-/** The limit of waiting records, as a multiple of the limit of kept ones. */
+/** The limit for pending records, as a multiple of the limit for kept ones. */
 const pendingFactor = 5;
 
 export function createRetention(state: State, { maxDeliveries, maxBytes }: RetentionLimits) {
   let dropped = 0;
   let changes = 0;
-  /** The bytes at the last look, and those written since. A record that was written twice counts twice. */
+  /** The bytes counted by the last scan, plus those written since. A record written twice since then counts twice. */
   let bytes = 0;
 
   const hasTooManyCalls = (share: number) =>
@@ -48,7 +48,7 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
     if (!isOver(1)) return;
     for (const call of state.calls.all()) {
       if (!hasTooManyCalls(shrinkTo)) break;
-      // A flood of reads and refused requests must not cost an accepted send.
+      // Reads and rejected requests are dropped first, so that a flood of them does not displace an accepted send.
       if (call.events.length === 0 && call.sendId === undefined) dropFinished(call);
     }
     for (const call of state.calls.all()) {
@@ -62,7 +62,7 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
     get dropped(): number {
       return dropped;
     },
-    /** Pending work is never dropped, so it is limited here. @throws ApiError 503 `too_many_pending` */
+    /** Limits pending work, because it is never dropped. @throws ApiError 503 `too_many_pending` */
     assertRoom: (): void => {
       if (isOver(pendingFactor)) look();
       if (!isOver(pendingFactor)) return;
@@ -73,11 +73,11 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
         { headers: { "Retry-After": "5" } },
       );
     },
-    /** Counts what was written; drops the oldest finished calls with all that they caused. */
+    /** Counts the written changes. Over a limit, drops the oldest finished calls with everything that they caused. */
     committed(written: readonly Change[]): void {
       changes += written.length;
       for (const change of written) bytes += bytesOf(change);
-      // As long as nothing can be dropped, a look at everything must stay rare.
+      // While nothing can be dropped, full scans must stay rare.
       const wait = changesBetween + (isOver(1) ? state.deliveries.size / 10 : 0);
       if (changes >= wait && isOver(1)) look();
     },
@@ -109,14 +109,14 @@ function bytesOfCall({ path, headers, body, response }: CallRecord): number {
   return bytes;
 }
 
-/** A short string and its place in an array, in V8. */
+/** The size of a short string and its array slot in V8, in bytes. */
 const bytesOfAddress = 50;
 
 const bytesOfSend = ({ html, text, to }: SendRecord) =>
   (html?.length ?? 0) + (text?.length ?? 0) + to.length * bytesOfAddress;
 
-const bytesOfAttempt = ({ response, body }: AttemptRecord) =>
-  (response?.body.content.length ?? 0) + (body?.length ?? 0);
+const bytesOfAttempt = ({ response, body, log }: AttemptRecord) =>
+  (response?.body.content.length ?? 0) + (body?.length ?? 0) + (log?.join("").length ?? 0);
 
 function bytesOfDelivery({ body, attempts }: DeliveryRecord): number {
   let bytes = body.length;
@@ -137,7 +137,7 @@ function isFinished(state: State, call: CallRecord): boolean {
   });
 }
 
-/** Returns the bytes that are free now. */
+/** Drops a call with everything that it caused. Returns the number of bytes freed. */
 function drop(state: State, call: CallRecord): number {
   let bytes = bytesOfCall(call);
   for (const id of deliveriesOf(state, call)) {
@@ -146,7 +146,7 @@ function drop(state: State, call: CallRecord): number {
     state.deliveries.drop(id);
   }
   for (const id of call.events) state.events.drop(id);
-  // The call of an idempotent replay refers to the send of an earlier call, which must not be dropped with it.
+  // The call of an idempotent replay refers to an earlier call's send, which must not be dropped with the replay.
   const send = state.sends.get(call.sendId ?? "");
   if (send?.callId === call.id) {
     bytes += bytesOfSend(send);

@@ -15,16 +15,16 @@ import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite"
 import { messageOf } from "../errors.js";
 import type { Journal } from "./journal.js";
 
-/** Marks a SQLite file as one of ours ("svcw"), so that no other program's database is changed. */
+/** Marks a SQLite file as the sandbox's ("svcw"), so that another program's database is never changed. */
 const applicationId = 0x73_76_63_77;
 
-/** The version of the files that this sandbox writes. A file of another version is refused. */
+/** The file version that this sandbox writes. Files of other versions are rejected. */
 const version = 2;
 
 /**
- * Opens the journal in a SQLite file of mode 0600: it holds signing secrets. A file that is refused keeps
- * its mode. `synchronous=NORMAL` with a write-ahead log survives the death of the process at any moment; the
- * death of the machine may take the last transactions with it.
+ * Opens the journal in a SQLite file. The file holds signing secrets, so its mode becomes 0600; a rejected file keeps
+ * its mode. With `synchronous=NORMAL` and a write-ahead log, the data survives a crash of the process at any moment; a
+ * crash of the machine may lose the last transactions.
  *
  * @throws Error with the path and the cause, also if another process has the file open
  */
@@ -32,13 +32,13 @@ export function sqliteJournal(path: string): Journal {
   let database: DatabaseSyncInstance | undefined;
   let restoreModes: (() => void) | undefined;
   try {
-    // A file is opened only if it is missing: opening a FIFO would block, and closing a file releases the locks that
-    // another sandbox of this process has on it.
+    // The file is opened here only if it does not exist: opening a FIFO would block, and closing an existing file would
+    // release the locks that another sandbox in this process holds on it.
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) closeSync(openSync(path, "a", 0o600));
     else assertUsable(path, found);
-    // SQLite keeps its other files next to the target of a link. Without a folder, it reads names such as
-    // `:memory:` in its own way.
+    // SQLite keeps its other files next to the target of a symbolic link. It gives names such as `:memory:` a special
+    // meaning unless they include a directory.
     const file = realpathSync(path);
     restoreModes = makePrivate(file);
     database = new DatabaseSync(file);
@@ -59,8 +59,8 @@ function assertUsable(path: string, found: Stats): void {
 }
 
 /**
- * Before SQLite opens them: it gives a write-ahead log the mode that the database has at that moment.
- * Returns a function that restores the modes.
+ * Makes the database's files private. Called before SQLite opens them, because SQLite gives a write-ahead log the mode
+ * that the database has at that moment. Returns a function that restores the modes.
  *
  * @throws Error before any mode is changed, if one of its other files is not a regular file
  */
@@ -68,7 +68,7 @@ function makePrivate(file: string): () => void {
   const files = [file];
   for (const suffix of ["-wal", "-shm", "-journal"]) {
     const one = file + suffix;
-    // Through a link, the mode and the content of another file would be changed.
+    // Following a link would change the mode and the content of another file.
     const found = lstatSync(one, { throwIfNoEntry: false });
     if (found && !found.isFile()) throw new Error(`its file ${one} ${notRegular}`);
     if (found) files.push(one);
@@ -81,7 +81,7 @@ function makePrivate(file: string): () => void {
 }
 
 function journalIn(database: DatabaseSyncInstance, path: string): Journal {
-  // This is checked before anything is written, because it may be another program's file.
+  // This is checked before anything is written, because the file may belong to another program.
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
   if (!isEmpty) {
     const numberOf = (pragma: string) =>
@@ -90,11 +90,11 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
       throw new Error("it is the database of another program");
     if (numberOf("user_version") !== version)
       throw new Error("it was written by another version of the sandbox");
-    // Without this check, damage would be found only at the first write that touches it.
+    // Without this check, damage would be found only by the first write that touches it.
     const [damage] = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {});
     if (damage !== "ok") throw new Error(`it is damaged: ${String(damage)}`);
   }
-  // Two sandboxes on one file would each deliver its retries.
+  // The lock is exclusive, because two sandboxes on one file would each deliver its retries.
   database.exec(
     `PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
     PRAGMA secure_delete=ON;
@@ -138,7 +138,7 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
         }
         database.exec("COMMIT");
       } catch (error) {
-        // SQLite itself ends the transaction when the disk is full (lang_transaction.html, section 3.1).
+        // SQLite may roll the transaction back by itself when the disk is full (lang_transaction.html, section 3.1).
         if (database.isTransaction) database.exec("ROLLBACK");
         throw error;
       }
@@ -148,8 +148,9 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
 }
 
 /**
- * `close` alone would release the file only when its statements have been collected as garbage, and leave
- * records in the write-ahead log, which a file that is moved would lose.
+ * Closes the database and leaves all records in its main file. `close` alone would release the file only when its
+ * statements have been garbage-collected, and would leave records in the write-ahead log, where they are lost if the
+ * file is moved.
  */
 function close(database: DatabaseSyncInstance): void {
   try {
@@ -159,19 +160,19 @@ function close(database: DatabaseSyncInstance): void {
   }
 }
 
-/** The error of a data file that cannot be used. */
+/** Returns the error for a data file that cannot be used. */
 export function unusable(path: string, error: unknown): Error {
   const [reason, advice] = explained(path, error);
   return new Error(`The data file ${path} cannot be used: ${reason}. ${advice}`, { cause: error });
 }
 
-/** The reason, and the fix. */
+/** Returns the reason for an error, and its fix. */
 function explained(path: string, error: unknown): readonly [string, string] {
   const mayNotWrite = [
     "this process has no permission to write it",
     "Permit its user to write the file and its directory, or use another path.",
   ] as const;
-  // The errors of `openSync` have the code of the system.
+  // Errors from `openSync` have the operating system's error code.
   const { code = "" } = error as NodeJS.ErrnoException;
   switch (code) {
     case "EISDIR":
@@ -194,7 +195,7 @@ function explained(path: string, error: unknown): readonly [string, string] {
     : [reason, "Use another path, or remove the file to start empty."];
 }
 
-/** The member that marks bytes. No record has a member of this name. */
+/** The property that marks bytes. No record has a property of this name. */
 const mark = "$base64";
 
 const encode = (value: unknown) =>
@@ -202,7 +203,7 @@ const encode = (value: unknown) =>
     member instanceof Uint8Array ? { [mark]: Buffer.from(member).toString("base64") } : member,
   );
 
-// A reviver would be called for each member, which takes twice as long.
+// A reviver would be called for each property, which takes twice as long.
 const decode = (text: string): unknown => withBytes(JSON.parse(text));
 
 function withBytes(value: unknown): unknown {

@@ -2,6 +2,7 @@ import { createCommits, type Commits, type CommitsOptions, type Unwritten } from
 import { noJournal, type Journal } from "./journal.js";
 import {
   mostAttempts,
+  mostLines,
   type AttemptRecord,
   type CallRecord,
   type DeliveryRecord,
@@ -12,21 +13,27 @@ import { createTally, type Tally } from "./tally.js";
 export type ChangeListener = (kind: Kind, id: string) => void;
 
 /**
- * All records, in memory, and the changes that the journal has not seen. Everything reads and writes
- * records synchronously; `commit` then makes them survive the process.
+ * All records in memory, and the changes that the journal does not have yet. Records are read and written
+ * synchronously; `commit` then makes the changes durable.
  */
 export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "close"> {
   readonly tally: Tally;
   readonly addAttempt: (delivery: DeliveryRecord, attempt: AttemptRecord) => void;
+  /** Adds lines of the receiver's log to an attempt. The last {@link mostLines} are kept. */
+  readonly addLines: (
+    delivery: DeliveryRecord,
+    attempt: AttemptRecord,
+    lines: readonly string[],
+  ) => void;
   readonly nextSeq: () => number;
   /**
-   * Runs `work`, which must be synchronous, and writes what it changed before it returns. If that cannot be
-   * written, the changes are rolled back, in memory too, except that removed records stay removed. `work` does not run if earlier
-   * changes of records in the file cannot be written.
+   * Runs `work`, which must be synchronous, and writes its changes before returning. If they cannot be written, they
+   * are rolled back, in memory too, except that removed records stay removed. `work` does not run if earlier changes to
+   * records in the file cannot be written.
    * @throws ApiError 500 if the file cannot be written; and any error of `work`, whose changes until then remain
    */
   readonly transaction: <Result>(work: () => Result) => Result;
-  /** Records a call. While the file cannot be written, calls leave no trace: memory has a limit. */
+  /** Records a call. While the file cannot be written, calls are dropped instead, because memory is limited. */
   readonly noteCall: (call: CallRecord) => void;
   /** Removes everything but the number of starts. */
   readonly clear: () => void;
@@ -34,7 +41,7 @@ export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "
 
 export interface StateOptions extends Partial<CommitsOptions> {
   readonly onChange?: ChangeListener | undefined;
-  /** Receives each record whose changes were taken back. It may be gone. */
+  /** Receives each record whose changes were rolled back. The record may no longer exist. */
   readonly onTakenBack?: ChangeListener | undefined;
 }
 
@@ -72,7 +79,7 @@ export function createState({
   const deliveries = table("delivery");
   const tally = createTally({ calls, sends, events, deliveries });
 
-  /** Restores a record as a kill would leave it. The object stays the same, because running work holds it. */
+  /** Restores a record from the file, as after a kill. The object stays the same, because running work refers to it. */
   const restore = (kind: Kind, id: string) => {
     const record = maps[kind].get(id) as unknown as Record<string, unknown>;
     const { body, attempts } = record;
@@ -129,6 +136,11 @@ export function createState({
       change("attempt", `${delivery.id} ${attempt.n}`, attempt, true);
       trim(delivery);
     },
+    addLines(delivery, attempt, lines) {
+      attempt.log = [...(attempt.log ?? []), ...lines].slice(-mostLines);
+      change("attempt", `${delivery.id} ${attempt.n}`, attempt);
+      deliveries.put(delivery);
+    },
     nextSeq: () => (seq += 1),
     commit,
     commitSoon,
@@ -139,7 +151,7 @@ export function createState({
     },
     clear() {
       for (const records of Object.values(tables)) {
-        // Ids never repeat, not even after a reset.
+        // The number of starts is kept, so that ids never repeat, even after a reset.
         for (const { id } of records.all()) if (id !== "starts") records.drop(id);
       }
     },
@@ -147,7 +159,7 @@ export function createState({
   };
 }
 
-/** The table of deliveries with the parts of each that have records of their own: its body and its attempts. */
+/** Extends the delivery table with the parts of a delivery that have separate records: its body and its attempts. */
 const withParts = (
   deliveries: Table<DeliveryRecord>,
   change: Commits["change"],
@@ -157,7 +169,7 @@ const withParts = (
     return deliveries.size;
   },
   put(delivery) {
-    // Bytes never change: they are written once.
+    // The bytes never change, so they are written only once.
     if (!deliveries.get(delivery.id)) change("body", delivery.id, delivery.body, true);
     return deliveries.put(delivery);
   },

@@ -20,9 +20,9 @@ export interface Table<Item> {
   readonly size: number;
   readonly get: (id: string) => Item | undefined;
   readonly all: () => Iterable<Item>;
-  /** The same as an array, which is valid until the next change. */
+  /** Like `all`, but returns an array, which is valid until the next change. */
   readonly list: () => readonly Item[];
-  /** Adds a record, or states that it has changed. */
+  /** Adds a record, or reports that it has changed. */
   readonly put: (item: Item) => Item;
   readonly drop: (id: string) => void;
 }
@@ -41,7 +41,7 @@ export function createTable<Item extends { readonly id: string }>(
   map: Map<string, Item>,
   changed: (id: string, value: Item | undefined, isAdded: boolean) => void,
 ): Table<Item> {
-  /** Kept while records are only added: most of what is shown is the newest. */
+  /** The cached result of `list`. Adding a record keeps it, because most reads show the newest records. */
   let list: Item[] | undefined;
   return {
     get size() {

@@ -1,13 +1,13 @@
 import type { AttemptRecord, DeliveryState } from "./records.js";
 import type { Kind, Tables } from "./table.js";
 
-/** Whether the attempt is neither tampered with nor under a fault, so that it shows what the receiver does. */
+/** Whether the attempt was neither tampered with nor affected by a fault, so that it shows what the receiver does. */
 export const isGenuine = ({ tamper, faultId }: AttemptRecord): boolean =>
   tamper === undefined && faultId === undefined;
 
 type Records = Pick<Tables, "calls" | "sends" | "events" | "deliveries">;
 
-/** Facts that would otherwise need a look at every record, kept up to date with each change. */
+/** Maintains facts that would otherwise require a scan of all records, and updates them with each change. */
 export function createTally(records: Records) {
   const states = new Map<string, DeliveryState>();
   const deliveries = { pending: 0, attempting: 0, succeeded: 0, failed: 0 };
@@ -38,9 +38,9 @@ export function createTally(records: Records) {
     get notSent() {
       return unsent.size;
     },
-    /** The delivery with the newest genuine attempt of each endpoint, and the time of that attempt. */
+    /** The delivery with each endpoint's newest genuine attempt, and the time of that attempt. */
     newest: newest as ReadonlyMap<string, { readonly id: string; readonly at: number }>,
-    /** Increases when a call, or something that it caused, changes. */
+    /** Returns a number that increases when a call, or something that it caused, changes. */
     revisionOf: (callId: string): number => revisions.get(callId) ?? 0,
     note(kind: Kind, id: string): void {
       if (kind === "delivery") noteDelivery(id);
@@ -58,7 +58,7 @@ export function createTally(records: Records) {
 
 export type Tally = Omit<ReturnType<typeof createTally>, "note">;
 
-/** The call of the timeline that a record belongs to. */
+/** Returns the id of the timeline call that a record belongs to. */
 export function callOf(records: Records, kind: Kind, id: string): string | undefined {
   switch (kind) {
     case "call":

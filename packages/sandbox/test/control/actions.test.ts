@@ -5,7 +5,7 @@ import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import { describe, expect, test } from "vitest";
 import { hmac, newFile, open, receiver, type Opened, type Respond } from "../support.js";
 
-/** A sandbox with one delivery, whose first attempt met `statuses`. */
+/** Opens a sandbox with one delivery, whose receiver responds with `statuses`, and makes the first attempt. */
 async function delivered(statuses: Respond, options: SandboxOptions = {}) {
   const sandbox = await open({
     assumptions: { "A-04": { "send.sent": "email.sent" } },
@@ -402,7 +402,7 @@ describe("POST faults", () => {
   test("keeps at most 1,000 faults, and forgets the oldest finished one first", async () => {
     const { control, sandbox } = await open();
     const fault = { target: "POST /v1/emails", kind: "reset" };
-    // In process: a thousand requests take seconds over HTTP.
+    // This runs in process, because a thousand requests take seconds over HTTP.
     const add = async () => {
       const headers = { "content-type": "application/json" };
       const init = { method: "POST", headers, body: JSON.stringify(fault) };
@@ -518,7 +518,7 @@ describe("every action", () => {
     const [file, copy] = [newFile(), newFile()];
     const first = await open({ data: file });
     expect((await first.control(route, body)).status).toBeLessThan(300);
-    // What a killed process leaves.
+    // These copies are what a killed process would leave.
     copyFileSync(file, copy);
     copyFileSync(`${file}-wal`, `${copy}-wal`);
     const second = await open({ data: copy, clock: undefined });

@@ -5,7 +5,7 @@ import { email, hmac, open, receiver, type Opened } from "../support.js";
 
 const ids = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
 
-/** A sandbox whose receiver fails once, and one email whose events have arrived. */
+/** Opens a sandbox whose receiver fails once, and sends one email. */
 async function story(options: Parameters<typeof open>[0] = {}) {
   const sandbox = await open(options);
   const { url, got } = await receiver([503, 200], { text: '{"error": {"code": "busy"}}' });
@@ -51,7 +51,7 @@ describe("GET /_sandbox/", () => {
     for (const route of data as string[]) {
       if (route === "GET /_sandbox/stream") continue;
       const { status, body } = await call(route);
-      // Of an id that does not exist, not of the path.
+      // The error may be about an id that does not exist, but not about the path.
       expect([route, body?.error?.param]).not.toEqual([route, "path"]);
       expect([200, 202, 400, 404]).toContain(status);
     }
@@ -445,6 +445,21 @@ describe("the items", () => {
     const { control, failed } = await story();
     const { status, body } = await control(`GET ${path.replace("{delivery}", failed.id)}`);
     expect([status, body.error.code]).toEqual([404, "not_found"]);
+  });
+});
+
+describe("the lines of the receiver's log", () => {
+  test("are kept with the attempt, the last 20 of them, and refused if they are too long", async () => {
+    const { control, failed } = await story();
+    const route = `POST deliveries/${failed.id}/attempts/1/log` as const;
+    const lines = Array.from({ length: 15 }, (_, n) => `line ${n}`);
+    for (const _ of [1, 2]) expect((await control(route, { lines })).status).toBe(204);
+    const attempt = await control(`GET deliveries/${failed.id}/attempts/1`);
+    expect(attempt.body.log).toEqual([...lines.slice(10), ...lines]);
+    for (const refused of [{ lines: ["x".repeat(1_001)] }, { lines: Array(21).fill("x") }, {}])
+      expect((await control(route, refused)).status).toBe(400);
+    const other = `POST deliveries/${failed.id}/attempts/9/log` as const;
+    expect((await control(other, { lines })).status).toBe(404);
   });
 });
 

@@ -11,7 +11,7 @@ interface Message {
   readonly at: number;
 }
 
-/** Reads server-sent events as a browser does, until `stop`. */
+/** Reads server-sent events as a browser does, until `stop` is called. */
 async function listenTo(url: string, headers: Readonly<Record<string, string>> = {}) {
   const controller = new AbortController();
   const response = await fetch(`${url}/_sandbox/stream`, { headers, signal: controller.signal });
@@ -117,7 +117,7 @@ describe("the stream", () => {
       first
         .changed()
         .map(({ id }) => id)
-        // Each call of `advance` moves it.
+        // The clock changes with each call of `advance`.
         .filter((id) => id !== "clock"),
     );
     expect(second.changed().filter(({ id }) => known.has(id))).toEqual([]);
@@ -230,7 +230,7 @@ describe("many streams", () => {
     const [first, ...others] = await read();
     expect(Buffer.from(first ?? []).toString()).toContain('"made":1');
     expect(others).toEqual(Array(19).fill(first));
-    // The same bytes, not equal ones.
+    // The chunks are one shared object, not equal copies.
     expect(new Set(others).add(first).size).toBe(1);
     stream.close();
   });
@@ -283,7 +283,7 @@ describe("a client that does not read", () => {
       expect(await fast.read()).toBe(": \n\n");
       slow.stream.note("call", `call_${n}`);
     }
-    // The message that was enqueued before is lost; the client resumes.
+    // The message that was already enqueued is lost; the client resumes.
     await expect(Promise.all([slow.read(), slow.read()])).rejects.toThrow("does not read");
     fast.stream.close();
     slow.stream.close();

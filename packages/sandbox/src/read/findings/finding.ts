@@ -18,19 +18,19 @@ export type FindingCode =
   | "call_rejected"
   | "wrong_base_url";
 
-/** @param body replace each `…` in it */
+/** @param body the body of the request to the route, in which each `…` is a placeholder */
 export const remedy = (text: string, route: string, body?: object): Finding["remedy"] => ({
   text,
   route,
   ...(body && { body }),
 });
 
-/** A reason why nothing arrived, or why it was refused. */
+/** A reason why nothing arrived, or why it was rejected. */
 export interface Finding {
   readonly code: FindingCode;
   readonly severity: "error" | "warning" | "info";
   readonly text: string;
-  /** The item that shows it. */
+  /** The id of the item that shows the problem. */
   readonly item?: string;
   /** The fix, and the control route that applies it. */
   readonly remedy: { readonly text: string; readonly route: string; readonly body?: object };

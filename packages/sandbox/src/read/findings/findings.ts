@@ -17,12 +17,12 @@ export interface Stray {
 
 const mostFindings = 5;
 
-/** Newest records that are looked at. */
+/** The number of newest records that are checked. */
 const recent = 200;
 
 const order = ["error", "warning", "info"];
 
-/** Codes whose findings have one cause: the worst of them is enough. */
+/** Codes that appear only once, with their worst finding, because all their findings have one cause. */
 const single: ReadonlySet<FindingCode> = new Set([
   "no_endpoint",
   "type_not_subscribed",
@@ -31,7 +31,10 @@ const single: ReadonlySet<FindingCode> = new Set([
   "wrong_base_url",
 ]);
 
-/** The reasons why nothing arrived: at most five that still hold, worst first, receivers before others. */
+/**
+ * Returns the reasons why nothing arrived: at most five that still apply, the worst first. Among equally bad ones,
+ * receivers come first.
+ */
 export function findings(world: World, stray: Stray | undefined): readonly Finding[] {
   const seen = new Set<FindingCode>();
   return [
@@ -78,7 +81,7 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
   }
 }
 
-/** The newest event of each type, if it went to no endpoint and would not now either. */
+/** Yields a finding for the newest event of each type, if it went to no endpoint and still would not. */
 function* unsentEvents(world: World): Iterable<Finding> {
   const seen = new Set<string>();
   for (const event of newest(world.state.events)) {
@@ -93,8 +96,8 @@ function* unsentEvents(world: World): Iterable<Finding> {
 }
 
 /**
- * An endpoint for emails needs no events of domains. Where another event of the same call was delivered,
- * it probably wants no more than that.
+ * Returns `info` for events that are probably unwanted: domain events without a subscriber, because an endpoint for
+ * emails does not need them, and events of a call that had another event delivered. Returns `error` for all others.
  */
 function severityOf({ state }: World, { callId, sendId }: EventRecord, code: FindingCode) {
   const others = state.calls.get(callId)?.events ?? [];
@@ -112,7 +115,7 @@ function unsent(
   { type, account, notSent }: EventRecord,
 ): Omit<Finding, "severity"> | undefined {
   if (notSent === "not_emitted") {
-    // The occasion stands for the type that it does not have.
+    // If no type was raised, `type` contains the occasion.
     if (ledger.get("event.emits")[type as Occasion] !== undefined) return undefined;
     const named = { value: "named" };
     return {
@@ -139,7 +142,7 @@ function unsent(
   return undefined;
 }
 
-/** The newest email that was passed on or failed to be. */
+/** Yields a finding if the newest relayed email could not be passed on. */
 function* relay({ state }: World): Iterable<Finding> {
   for (const { id, history } of newest(state.sends)) {
     const note = history.findLast((entry) => entry.note?.startsWith("relay"))?.note;

@@ -6,13 +6,13 @@ import { isGenuine } from "../../state/tally.js";
 import { remedy, type Finding } from "./finding.js";
 import { receiverCode } from "../shapes.js";
 
-/** A slower response comes near the usual time limits of senders. */
+/** Responses slower than this, in milliseconds, come close to the usual time limits of senders. */
 const slowMs = 5_000;
 
-/** A rotation is mentioned for this long, in milliseconds of the sandbox's clock. */
+/** How long a rotation is mentioned, in milliseconds of the sandbox's clock. */
 const rotationShownMs = 86_400_000;
 
-/** Characters of a URL that a text has. */
+/** The most characters of a URL that a text contains. */
 const shownUrl = 200;
 
 interface Last {
@@ -21,7 +21,7 @@ interface Last {
   readonly attempt: AttemptRecord;
 }
 
-/** Yields a finding for the newest genuine attempt of each active endpoint, the newest first. */
+/** Yields a finding for each active endpoint whose newest genuine attempt has a problem, newest attempt first. */
 export function* receivers(world: World): Iterable<Finding> {
   const { endpoints, deliveries, tally } = world.state;
   const last = Array.from(tally.newest).flatMap(([endpointId, { id }]): readonly Last[] => {
@@ -142,7 +142,7 @@ function refusal(
   return { code: "receiver_fails", severity, text: counted, remedy: read };
 }
 
-/** A sentence about a recent rotation, which often is why a signature is refused. */
+/** Returns a sentence about a recent rotation, which is often the reason for a rejected signature. */
 function rotation({ clock, ledger }: World, { previous }: EndpointRecord): string {
   const now = clock.now();
   if (!previous || now - previous.until > rotationShownMs) return "";

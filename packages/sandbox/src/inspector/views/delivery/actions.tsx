@@ -7,7 +7,7 @@ interface ActionsProps extends DeliveryProps {
   readonly attempt: AttemptProps["attempt"] | undefined;
 }
 
-/** The buttons of a delivery. */
+/** The action buttons of a delivery. */
 export const Actions = ({ view, delivery, attempt }: ActionsProps) => {
   const { id } = delivery;
   const edit = { id, place: "edit" };

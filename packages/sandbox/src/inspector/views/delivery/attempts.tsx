@@ -14,14 +14,14 @@ import { Piece } from "../parts/piece.js";
 import { Countdown, type Attempt } from "../parts/track.js";
 import type { DeliveryProps } from "./props.js";
 
-/** Attempts that one page of the table has. */
+/** The number of attempts on one page of the table. */
 const perPage = 50;
 
 interface AttemptsProps extends DeliveryProps {
   readonly current: number;
 }
 
-/** The attempts, oldest first, and the one that comes next. */
+/** The table of attempts, oldest first, followed by the next attempt. */
 export const Attempts = ({ view, delivery, current }: AttemptsProps) => {
   const { attempts, next, state } = delivery;
   const { first, last } = attemptRange(attempts);

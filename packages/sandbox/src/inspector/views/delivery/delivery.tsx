@@ -14,9 +14,9 @@ import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
 import type { DeliveryProps } from "./props.js";
 import { Actions } from "./actions.js";
 import { Attempts } from "./attempts.js";
-import { ReceivedResponse, Request } from "./exchange.js";
+import { ReceivedResponse, ReceiverLog, Request } from "./exchange.js";
 
-/** An event on its way to one endpoint, and one of its attempts. */
+/** The details of a delivery, with its selected attempt. */
 export const DeliveryDetail = async ({ view, delivery }: DeliveryProps) => {
   const { service, state } = view;
   const full = state.full === "true";
@@ -33,6 +33,7 @@ export const DeliveryDetail = async ({ view, delivery }: DeliveryProps) => {
         <>
           <Signature view={view} delivery={delivery} attempt={attempt} />
           <ReceivedResponse view={view} attempt={attempt} />
+          <ReceiverLog attempt={attempt} />
           <Request view={view} delivery={delivery} attempt={attempt} />
         </>
       )}
@@ -103,7 +104,7 @@ const About = ({ view, delivery }: DeliveryProps) => {
   );
 };
 
-/** The time between the last attempt and the next one: the script continues it. */
+/** A progress bar from the last attempt to the next one, which the script updates. */
 const Bar = ({ view, delivery, at }: DeliveryProps & { readonly at: string }) => {
   const from = Date.parse(delivery.attempts.at(-1)?.started_at ?? delivery.created_at);
   const to = Date.parse(at);
@@ -116,7 +117,7 @@ const Bar = ({ view, delivery, at }: DeliveryProps & { readonly at: string }) =>
   );
 };
 
-/** The text that a screen reader reports when it changes. */
+/** Returns the text that a screen reader announces when it changes. */
 function announcement({ type, attempts, state, next }: DeliveryProps["delivery"]): string {
   const last = attempts.at(-1);
   if (!last) return `${type}: no attempt has been made.`;

@@ -43,6 +43,16 @@ export const ReceivedResponse = ({ view, attempt }: Omit<AttemptProps, "delivery
   );
 };
 
+/** The lines of the receiver's log about an attempt, which `svc-webhooks dev` passes on. */
+export const ReceiverLog = ({ attempt: { log, n } }: Pick<AttemptProps, "attempt">) =>
+  log && (
+    <Part id="log" data={[n, log]} title="Your receiver's log" note={amount(log.length)}>
+      <pre class="body" tabindex={0} role="region" aria-label="Lines of your receiver's log">
+        <Text of={log.join("\n")} lines />
+      </pre>
+    </Part>
+  );
+
 /** The exact request of an attempt. */
 export const Request = ({ view, delivery, attempt }: AttemptProps) => {
   const { request, n, tamper } = attempt;

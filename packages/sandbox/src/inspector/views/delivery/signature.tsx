@@ -120,7 +120,7 @@ const Explained = ({ explanation, bytes }: ExplainedProps) => {
   );
 };
 
-/** Bytes on one line, with the first that differs marked. */
+/** Bytes on one line, with the first differing byte marked. */
 const Excerpt = ({ name, before, of }: { name: string; before: string; of: string }) => (
   <tr>
     <th scope="row">{name}</th>
