@@ -10,7 +10,7 @@ import { eventBody, forgedSignature, secret, signed, unsigned } from "@svc-webho
 import { observedReceiver, recordedStore } from "@svc-webhooks/kit/receivers";
 import { listen } from "@svc-webhooks/kit/servers";
 
-// The adapter contract covers changes of bytes and headers by an adapter, over HTTP.
+// The adapter contract covers adapters that change bytes or headers, over HTTP.
 
 const signature = await sign(eventBody(), secret);
 const digits = signature.slice("sha256=".length);
@@ -18,7 +18,7 @@ const nested = "[".repeat(50_000) + "]".repeat(50_000);
 const marked = `\uFEFF${eventBody()}`;
 const invalidUtf8 = Buffer.from(`{"type":"email.sent","subject":"\xc3\x28\xff"}`, "latin1");
 
-/** A delivery with this header instead of its own signature. */
+/** Builds a delivery with this signature header instead of a genuine one. */
 const carrying = (value: string | readonly string[], body: string | Uint8Array = eventBody()) =>
   Promise.resolve(unsigned<string | readonly string[]>(body, { "x-svc-signature": value }));
 
@@ -32,7 +32,7 @@ test("trap 1: a byte order mark is part of the signed bytes, but not of the even
 
 test("trap 1: bytes that are not UTF-8 match their signature and are rejected, not replaced", async () => {
   const { receiveAll } = observedReceiver();
-  // A lossy decoder would have verified this text.
+  // A receiver that decodes the body lossily would accept this signature.
   const lossy = await sign(invalidUtf8.toString(), secret);
   expect(await receiveAll(signed(invalidUtf8), carrying(lossy, invalidUtf8))).toEqual([
     "malformed_body",

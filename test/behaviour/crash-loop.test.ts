@@ -8,8 +8,8 @@ import { call, timedStore } from "@svc-webhooks/kit/receivers";
 const maxRuns = 3;
 
 /**
- * Returns the code of a worker whose store is in its parent. It receives one delivery, and its first runs kill
- * it.
+ * Returns the source code of a worker that calls a store in its parent process. It receives one delivery, whose first
+ * `deadlyRuns` runs kill the worker.
  */
 const worker = (deadlyRuns: number) => `
   import { createReceiver } from "@svc-webhooks/core";
@@ -20,7 +20,7 @@ const worker = (deadlyRuns: number) => `
       pending.set(pending.size, resolve);
       process.send({ id: pending.size - 1, operation, key, request });
     });
-  // The sending is awaited, because the process may be killed next.
+  // Awaited, because the process may be killed right afterwards.
   const report = (line) => new Promise((resolve) => process.send({ line }, resolve));
 
   const receiver = createReceiver({
@@ -64,7 +64,7 @@ interface Life {
   readonly endedBy: string;
 }
 
-/** Runs one process that receives the delivery, from its start to its exit. */
+/** Runs one worker process, from start to exit, and sends it the delivery. */
 async function live(store: DeliveryStore, deadlyRuns: number): Promise<Life> {
   // JSON would not preserve the body's bytes.
   const child = startModule(worker(deadlyRuns), { serialization: "advanced" });
@@ -79,7 +79,7 @@ async function live(store: DeliveryStore, deadlyRuns: number): Promise<Life> {
       );
     }
   });
-  // All messages have been read when the channel is closed.
+  // Once the channel is closed, all messages have been received.
   const ended = Promise.all([once(child, "exit"), once(child, "disconnect")]);
   const { method, headers, body } = await signed();
   child.send({ delivery: { method, headers, body } });
@@ -87,12 +87,12 @@ async function live(store: DeliveryStore, deadlyRuns: number): Promise<Life> {
   return { lines, endedBy: signal ?? `exit ${exitCode}` };
 }
 
-/** Starts processes on one store, one after the other. */
+/** Starts processes one after another on the same store. */
 function processes(deadlyRuns = Infinity) {
   const { clock, store } = timedStore();
   return {
     next: () => live(store, deadlyRuns),
-    /** Ends the lease of a dead process: only the store's clock determines when. */
+    /** Expires the lease of the killed process by advancing the store's clock. */
     endLease: () => clock.jump(30_000),
   };
 }

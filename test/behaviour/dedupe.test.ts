@@ -21,7 +21,7 @@ import {
 } from "@svc-webhooks/kit/receivers";
 import { settled } from "@svc-webhooks/kit/settled";
 
-/** Returns a delivery with this delivery id, whose body has this event id. */
+/** Returns a signed delivery with this delivery id and this event id in its body. */
 const event = (eventId: string, deliveryId = "dlv_1") =>
   signed(eventBody("email.sent", { id: eventId }), { "x-svc-delivery-id": deliveryId });
 
@@ -107,8 +107,8 @@ test("trap 23: an event without an id does not bypass deduplication by event", a
 });
 
 test("trap 24: a receiver whose name is a prefix of another's cannot reach that one's records", async () => {
-  // The hashed text has spaces between its parts, and names may contain spaces. Delivery ids may
-  // not, but `forget` accepts any string.
+  // The parts of the hashed text are separated by spaces, and names may contain spaces. Delivery ids may not, but
+  // `forget` accepts any string.
   const store = memoryStore();
   const short = observedReceiver({ store, name: "billing" }).receiver;
   const long = observedReceiver({ store, name: "billing eu" });
@@ -149,7 +149,7 @@ test("trap 25: a delivery that is not verified never reaches the store", async (
 test("trap 26: a process that dies with a claim blocks its delivery only until the lease ends", async () => {
   const { clock, store: shared } = timedStore();
   const { store, onlyKey } = recordedStore({}, shared);
-  // The clock of a dead process stands still.
+  // This receiver simulates a dead process, so its clock stands still.
   void observedReceiver({ clock: fakeClock(), store, on: heldHandler().on }).receive();
   await settled();
 
@@ -304,7 +304,7 @@ test("trap 33: a claim that is repeated with the same token is the same claim", 
 });
 
 describe("trap 34: a handler that blocks the event loop for longer than its lease", () => {
-  /** Runs a handler that blocks past its lease; `meanwhile` may take the delivery over. */
+  /** Runs a handler that blocks past its lease. `meanwhile` can take the delivery over in the meantime. */
   async function blocked(meanwhile: (store: DeliveryStore, key: string) => void = () => {}) {
     const { clock, store: working } = timedStore();
     const { store, onlyKey } = recordedStore({}, working);
@@ -363,7 +363,7 @@ describe("trap 34: a handler that blocks the event loop for longer than its leas
 });
 
 describe("trap 35: a store that lost its records during a run", () => {
-  /** A store that `flush` empties while claims are held, as FLUSHALL or a failover would. */
+  /** Creates a store that `flush` empties while claims are held, as FLUSHALL or a failover would. */
   function forgetful() {
     const clock = fakeClock();
     let inner = memoryStore({ clock });

@@ -18,9 +18,9 @@ import {
 } from "@svc-webhooks/kit/receivers";
 import { settled } from "@svc-webhooks/kit/settled";
 
-// The adapter contract checks, over HTTP, that each adapter copies the response and awaits the handler.
+// The adapter contract checks over HTTP that each adapter copies the response and awaits the handler.
 
-/** Returns the handlers that run for an event of this type. */
+/** Returns the keys of the handlers that run for an event of this type. */
 async function ran(keys: readonly string[], type: string): Promise<readonly string[]> {
   const runs: string[] = [];
   const on: Handlers = Object.fromEntries(keys.map((key) => [key, () => runs.push(key)]));
@@ -206,7 +206,7 @@ test("trap 45: a body that is rewritten for each attempt is the same delivery", 
 });
 
 describe("with maxRuns 2", () => {
-  /** A receiver that lists the numbers of its started and parked runs. */
+  /** Creates a receiver that records the run number of each started and each parked run. */
   function limited(
     store: DeliveryStore,
     clock: FakeClock,
@@ -290,8 +290,8 @@ describe("trap 50: strings from a request are printed on one line without termin
   const visible = /^[ -~]+$/;
 
   /**
-   * Returns the texts that the default hooks print when a receiver with these options receives an event of a
-   * hostile type.
+   * Returns the lines that the default hooks print when a receiver with these options receives an event with a hostile
+   * type.
    */
   async function printed(options: Partial<ReceiverOptions>): Promise<readonly string[]> {
     const print = vi.spyOn(console, "error").mockReturnValue();

@@ -7,14 +7,14 @@ import { serverKinds, serverProcess } from "@svc-webhooks/kit/server-process";
 const chunks = sized(300_000, 1_000_000);
 
 /**
- * The limit on memory. Keeping a million chunks in a list took 416 MiB on `node:http` and 1,173 MiB on Hono.
- * Reading and discarding them takes 4 to 7 MiB.
+ * The memory limit. Keeping a million chunks in a list took 416 MiB on `node:http` and 1,173 MiB on Hono. Reading and
+ * discarding them takes 4 to 7 MiB.
  */
 const mostMiB = 60;
 
 const chunked = { "transfer-encoding": "chunked" };
 
-// The body is below the limit of 1 MiB, and its forged signature is detected only at the end.
+// The body is smaller than the limit of 1 MiB, and its forged signature is detected only once it has been read.
 test.each(serverKinds)(`${chunks} chunks of one byte take less than 60 MiB on %s`, async (kind) => {
   const { port, peak } = await serverProcess(kind);
   const { headers, body } = await signed();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { node, root } from "@svc-webhooks/kit/programs";
 
-/** The code of a separate process, because Vitest formats the stacks of errors, which then hold nothing. */
+/** The source code of a separate process. Vitest formats error stacks, and formatted errors no longer retain memory. */
 const program = `
   import { createReceiver } from "@svc-webhooks/core";
   import { redisStore } from "@svc-webhooks/redis";
@@ -37,6 +37,6 @@ test("200 deliveries of 200 kB that a store refuses immediately take less than 1
   const args = ["--expose-gc", "--input-type=module", "--eval", program];
   const { exitCode, stdout, stderr } = await node(args, { cwd: root });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  // Keeping the error of the claim would need 77 MiB. 0.4 MiB is measured without it.
+  // Retaining the claim's error would take 77 MiB. Without it, 0.4 MiB was measured.
   expect(Number(stdout)).toBeLessThan(10);
 });

@@ -43,13 +43,13 @@ interface Mounted {
   readonly receiver: Receiver;
 }
 
-/** Mounts a receiver with these options. A case mounts one and sends all its deliveries to it. */
+/** Mounts a receiver with these options. Each case mounts one and sends all its deliveries to it. */
 type Mount = (options?: Partial<ReceiverOptions>, ...before: readonly Middleware[]) => Mounted;
 
 /** Produces the outcome and resolves with the response, if the sender gets one. */
 type Produce = (mount: Mount, express: Express) => Promise<Response | undefined>;
 
-/** An outcome, when it occurs, how to produce it, and the headers that only its response has. */
+/** An outcome code, when it occurs, how to produce it, and any headers specific to its response. */
 type Case = readonly [
   code: OutcomeCode,
   when: string,
@@ -72,13 +72,13 @@ async function post(
   );
 }
 
-/** Sends one delivery to a receiver with these options. */
+/** Produces an outcome by sending one delivery to a receiver with these options. */
 const sending =
   (delivery: Promise<TestDelivery> = signed(), options?: Partial<ReceiverOptions>): Produce =>
   (mount) =>
     post(mount(options).app, delivery);
 
-/** Sends copies of one delivery to a receiver with these options. */
+/** Produces an outcome by sending the default delivery to a receiver with these options. */
 const given = (options: Partial<ReceiverOptions>): Produce => sending(undefined, options);
 
 const unsignedWith = (signature: string | undefined) =>
@@ -95,14 +95,14 @@ const throws = () => {
 
 const idOf = (id: string | undefined) => signedWith({ "x-svc-delivery-id": id });
 
-/** The issues of a schema. They are for the operator and must not appear in the response. */
+/** A failed validation. The issues are for the operator and must not appear in the response. */
 const refusal = { issues: [{ message: "confidential", path: ["customer"] }] };
 
 const schemaBy = (validate: StandardSchemaV1["~standard"]["validate"]): StandardSchemaV1 => ({
   "~standard": { version: 1, vendor: "test", validate },
 });
 
-/** Sends two copies of a delivery, one after the other. */
+/** Sends a delivery twice, one copy after the other. */
 const twice =
   (options?: Partial<ReceiverOptions>): Produce =>
   async (mount) => {
@@ -111,7 +111,7 @@ const twice =
     return post(app);
   };
 
-/** Sends a copy of a delivery `afterMs` after the first one has started. */
+/** Sends a copy of a delivery while the first is still being handled, `afterMs` later. */
 const whileInFlight =
   (afterMs: number): Produce =>
   async (mount) => {
@@ -293,7 +293,7 @@ const responseStatuses: Readonly<Record<OutcomeCode, number | undefined>> = {
   aborted: undefined,
 };
 
-/** Headers that HTTP, Node and Express add to every response. */
+/** Headers that Node and Express add to every response. */
 const foreignHeaders = new Set(["connection", "date", "keep-alive", "x-powered-by"]);
 
 const ownHeaders = (response: Response) =>
@@ -315,7 +315,7 @@ describe.each(expresses)("$name", ({ express }) => {
     const mount: Mount = (options, ...before) => {
       observed = observedReceiver(options);
       const { receiver } = observed;
-      // Express types its apps with its own request class.
+      // The cast is needed because Express types its apps with its own request class.
       return { receiver, app: expressApp(express, receiver, ...before) as RequestListener };
     };
     const response = await produce(mount, express);
@@ -354,7 +354,7 @@ test("the outcomes table lists all codes, statuses and headers", () => {
     const [first = {}, ...others] = cases
       .filter(([one]) => one === code)
       .map(([, , , headers = {}]) => headers);
-    // Only some responses of an outcome carry an error's own `Retry-After`.
+    // An error's own `Retry-After` appears in only some responses of an outcome.
     const headers = Object.keys(first).filter((name) => others.every((other) => name in other));
     return { code, status, headers };
   });

@@ -7,7 +7,7 @@ const script = `
   import { createReceiver, sign } from "@svc-webhooks/core";
   import { webhooks } from "@svc-webhooks/node";
 
-  // A handler that exceeds its timeout leaves a lease timer, which must not keep the process alive.
+  // A handler that exceeds its timeout leaves a lease timer running, which must not keep the process alive.
   const receiver = createReceiver({
     secret: "whsec_test",
     handlerTimeoutMs: 1,
@@ -27,7 +27,7 @@ const script = `
     console.log(response.status, await response.text());
     server.close(() => {
       console.log("closed");
-      // This runs only if something else keeps the process alive.
+      // This line is printed only if something else keeps the process alive.
       setTimeout(() => console.log("still running"), 2_000).unref();
     });
   });

@@ -18,7 +18,7 @@ const emptied: Middleware = (request, _response, next) => {
 };
 
 describe.each(platforms)("on $name", ({ name, mount, parsers }) => {
-  /** Serves a receiver behind the middleware. */
+  /** Serves a receiver mounted behind the given middleware. */
   async function served(...before: readonly Middleware[]) {
     const { receiver, lines } = observedReceiver();
     const port = await listen(mount(receiver, ...before));

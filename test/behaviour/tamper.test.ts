@@ -16,7 +16,7 @@ type Tampered = SignedDelivery | Promise<SignedDelivery>;
 
 const idHeader = "x-svc-delivery-id";
 
-/** The result of each way to tamper with a delivery, over HTTP. */
+/** The expected response to each kind of tampered delivery, over HTTP. */
 const rows: readonly (readonly [string, (delivery: SignedDelivery) => Tampered, number, string])[] =
   [
     ["wrongSecret", tamper.wrongSecret, 401, "signature_mismatch"],
@@ -84,7 +84,7 @@ test.each([
   ["a string", "{}"],
 ])("every way to tamper refuses %s in place of a delivery", async (kind, delivery) => {
   for (const [, change] of rows) {
-    // The function is async, because some ways throw and some reject.
+    // `attempt` is async because some `tamper` functions throw and others reject.
     const attempt = async () => change(delivery as never);
     await expect(attempt()).rejects.toMatchObject({
       name: "ReceiverConfigError",

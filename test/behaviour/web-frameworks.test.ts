@@ -15,7 +15,7 @@ import { codeOf, hosts, initOf } from "@svc-webhooks/kit/web";
 const signedInit = async (...delivery: Parameters<typeof signed>) =>
   initOf(await signed(...delivery));
 
-// A parser would lose the mark, and a re-encoded body would have another signature.
+// Parsing drops the byte order mark, and the re-encoded body would not match the signature.
 const marked = `\uFEFF${eventBody()}`;
 
 describe.each(hosts)("Hono, $host", ({ serve }) => {
@@ -84,7 +84,7 @@ describe.each(hosts)("Hono, $host", ({ serve }) => {
 });
 
 describe("Hono on a Node server with insecureHTTPParser", () => {
-  // Node's default parser rejects such a request. This one accepts both headers.
+  // Node's default parser rejects a request with both headers. This parser accepts it.
   test("a Content-Length next to Transfer-Encoding does not lift maxBodyBytes", async () => {
     const { receiver, codes } = observedReceiver({ maxBodyBytes: 1_000 });
     const app = new Hono().post("/webhooks", webhooks(receiver));
@@ -94,7 +94,7 @@ describe("Hono on a Node server with insecureHTTPParser", () => {
       "transfer-encoding": "chunked",
     });
     const { write, response } = dial(port);
-    // The body never ends: only a reader that counts its bytes responds before `bodyTimeoutMs`.
+    // The body never ends, so only a reader that counts its bytes responds before `bodyTimeoutMs`.
     write(`${requestHead(headers)}400\r\n${" ".repeat(1_024)}\r\n`);
     expect(await response).toMatch(/^HTTP\/1\.1 413 /);
     expect(codes()).toEqual(["body_too_large"]);
@@ -149,7 +149,7 @@ describe("Next.js, App Router", () => {
 test("trap 17: in the Pages Router, a parser that was left on is reported with the line that the page needs", async () => {
   const { receiver, codes, lines } = observedReceiver();
   const page = pagesWebhooks(receiver);
-  // Like Express, Next.js parses JSON into `body` and discards the bytes.
+  // Express stands in for Next.js here: both parse JSON into `body` and discard the bytes.
   const app = expresses[1].express();
   app.use(expresses[1].express.json(), (request, response) => page(request, response));
   const reply = await send(await listen(app as Parameters<typeof listen>[0]), await signed());

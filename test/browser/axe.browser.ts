@@ -11,7 +11,7 @@ const policy = [
   "trusted-types inspector",
 ].join("; ");
 
-/** A script that breaks the policy's rules, and shows the errors. */
+/** A script that violates the policy and displays the resulting errors. */
 const script = `
   const errors = [];
   for (const attempt of [() => eval("1"), () => (document.body.innerHTML = "<p>")]) {
@@ -20,10 +20,10 @@ const script = `
   document.querySelector("#errors").textContent = errors.join();
 `;
 
-/** The lines in which Chromium reports the script's attempts. */
+/** The console lines in which Chromium reports the script's violations. */
 const allow = [/requires 'TrustedScript' assignment/, /requires 'TrustedHTML' assignment/];
 
-/** Serves a page under the policy, with this content of `main`. */
+/** Serves a page under the policy, with this content in `main`. */
 async function serve(main: string): Promise<string> {
   const files: Readonly<Record<string, readonly [type: string, text: string]>> = {
     "/": [

@@ -1,39 +1,37 @@
 import { sign } from "@svc-webhooks/core";
 import type { Sandbox, SandboxOptions } from "@svc-webhooks/sandbox";
 
-/**
- * The options of a sandbox in which `makeBusy` creates the same world, with the same ids and times, each time.
- */
+/** Options for a sandbox in which `makeBusy` always creates the same world, with the same ids and times. */
 export const busyOptions = {
   seed: 1,
   clock: { mode: "manual", start: Date.UTC(2026, 10, 21, 13, 58, 2) },
-  // The page shows what the sandbox logs.
+  // The page shows the sandbox's log lines, so they are not printed.
   log: () => {},
 } as const satisfies SandboxOptions;
 
 export interface BusyWorld {
   /** The id of the active endpoint: `we_…`. */
   readonly endpoint: string;
-  /** Its signing secret. */
+  /** The endpoint's signing secret. */
   readonly secret: string;
-  /** A delivery whose attempts were refused, 500 and 401; the fourth is due in 10.6 s. */
+  /** A delivery that has failed three times: connection refused, 500 and 401. Its fourth attempt is due in 10.6 s. */
   readonly failing: string;
-  /** A delivery that was fetched 20 more times at the same time. */
+  /** A delivery of which 20 copies were sent concurrently. */
   readonly copied: string;
-  /** The signature that a receiver computes for `failing` after it has parsed and serialised the body. */
+  /** The signature that a receiver computes for `failing` if it parses and reserialises the body. */
   readonly reserialised: string;
 }
 
 interface Answer {
   readonly status: number;
   readonly code: string;
-  /** The duration of the response in milliseconds. */
+  /** How long the response takes, in milliseconds. */
   readonly ms: number;
 }
 
 const processed: Answer = { status: 200, code: "processed", ms: 4 };
 
-/** The responses of the receiver, by `<subject> <type> <attempt>`. */
+/** The receiver's responses, by `<subject> <type> <attempt>`. */
 const plan: Readonly<Record<string, Answer>> = {
   "Your receipt for order 1042 email.delivered 2": { status: 500, code: "handler_failed", ms: 38 },
   "Your receipt for order 1042 email.delivered 3": {
@@ -49,9 +47,9 @@ interface Body {
 }
 
 /**
- * Returns a receiver that follows the plan.
+ * Returns a receiver that responds according to `plan`.
  *
- * @param takes is called with the milliseconds of each response
+ * @param takes is called with the duration of each response, in milliseconds
  */
 const planned = (takes: (ms: number) => void) => async (request: Request) => {
   const { type, data } = (await request.json()) as Body;
@@ -69,7 +67,7 @@ type Call = <Result>(
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Result>;
 
-/** Calls `"POST /v1/domains"` with an API key. Resolves to its JSON, whatever its status is. */
+/** Calls a route such as `"POST /v1/domains"` with an API key. Resolves to the parsed JSON, whatever the status. */
 const caller =
   ({ fetch }: Pick<Sandbox, "fetch">, origin: string): Call =>
   async <Result>(route: string, body?: object, headers?: Readonly<Record<string, string>>) => {
@@ -99,13 +97,14 @@ interface Timeline {
 }
 
 /**
- * Fills a sandbox that was created with `busyOptions`, through the interface and the control routes: an
- * archived endpoint, calls that were refused, faults that were used and one that waits, an event that went to
- * no endpoint, deliveries that succeeded after retries, and one that still fails. It takes 5.5 minutes of the
- * sandbox's time. The receiver is a function in this process; no port is used.
+ * Fills a sandbox that was created with `busyOptions`, through the interface and the control routes: an archived
+ * endpoint, rejected calls, used faults and one that is still pending, an event that no endpoint received, deliveries
+ * that succeeded after retries, and one that is still failing. This takes 5.5 minutes of sandbox time. The receiver is
+ * a function in this process; no port is used.
  *
  * @param origin the base URL
- * @param takes is called with the milliseconds that each response of the receiver is to take. Default: ignored
+ * @param takes is called with the duration of each of the receiver's responses, in milliseconds. Default: durations are
+ *   ignored
  */
 export async function makeBusy(
   sandbox: Pick<Sandbox, "fetch" | "deliverTo">,

@@ -3,10 +3,10 @@ import { watchPages } from "@svc-webhooks/kit/page-problems";
 import { listen } from "@svc-webhooks/kit/servers";
 import { describe, expect, test } from "vitest";
 
-/** An empty icon. Without it, Chromium requests `/favicon.ico`, and reports its 404. */
+/** An empty icon. Without it, Chromium requests `/favicon.ico` and logs the 404. */
 const icon = '<link rel="icon" href="data:,">';
 
-/** Serves an HTML page at `/` and nothing else, and returns its origin. */
+/** Serves an HTML page at `/`, responds with 404 to everything else, and returns the origin. */
 async function serve(html: string): Promise<string> {
   const port = await listen((request, response) => {
     response.setHeader("content-type", "text/html");
@@ -66,7 +66,7 @@ describeWithBrowser("a page under test", () => {
   });
 
   test("reports requests to other origins, which reach no other host", async () => {
-    // The address is this machine's, so that the test stays offline where the browser does not.
+    // The address belongs to this machine, so the test stays offline even if the browser sends the request.
     const origin = await serve("<img src='http://127.0.0.2:4010/pixel.png' alt=''>");
     const allow = [
       /other origin: http:\/\/127\.0\.0\.2:4010\/pixel\.png$/,

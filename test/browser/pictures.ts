@@ -12,11 +12,11 @@ import { takes, timedSandbox } from "./timed-sandbox.js";
 
 const folder = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
 
-/** The default address of the sandbox, whichever port it is served on here. */
+/** The sandbox's default address. The browser maps it to the actual port. */
 const address = "127.0.0.1:4010";
 const origin = `http://${address}`;
 
-/** The maximum size of a picture. Two of them are in the repository. */
+/** The maximum size of a picture, in bytes. Two of them are in the repository. */
 const mostBytes = 300_000;
 
 async function open(options: PageOptions): Promise<{ sandbox: Sandbox; page: Page }> {
@@ -29,13 +29,13 @@ async function open(options: PageOptions): Promise<{ sandbox: Sandbox; page: Pag
   return { sandbox, page };
 }
 
-/** Opens an address, and resolves when the page is connected to the stream. */
+/** Opens an address, and resolves when the page is connected to its stream of changes. */
 async function show(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await page.locator("#header [data-live=live]").waitFor();
 }
 
-/** Opens the page on the failed attempt of a busy world. */
+/** Opens the page on the failed attempt in a busy world. */
 async function openBusy(options: PageOptions): Promise<{ page: Page; world: BusyWorld }> {
   const { sandbox, page } = await open(options);
   const world = await makeBusy(sandbox, origin, takes);
@@ -43,9 +43,9 @@ async function openBusy(options: PageOptions): Promise<{ page: Page; world: Busy
   return { page, world };
 }
 
-/** Writes the viewport once it is stable, and returns the picture's size in bytes. */
+/** Takes a screenshot once the page has stopped changing, writes it to a file, and returns the file's size in bytes. */
 async function write(page: Page, name: string): Promise<number> {
-  // This moves the mouse away from the last click.
+  // Moves the mouse away from the last click.
   await page.mouse.move(0, 0);
   await page.evaluate(() => scrollTo(0, 0));
   const shot = () => page.screenshot({ animations: "disabled", caret: "hide" });
@@ -56,7 +56,7 @@ async function write(page: Page, name: string): Promise<number> {
     return picture.equals(last);
   };
   await until(isStill, "the page stands still");
-  // 256 colours suffice for a page without photographs, and need less than half of the bytes.
+  // 256 colours suffice for a page without photographs, and more than halve the file size.
   const file = await sharp(picture)
     .png({ palette: true, dither: 0, compressionLevel: 9 })
     .toBuffer();

@@ -2,13 +2,13 @@ import { defineConfig } from "vitest/config";
 import base from "../base.config.js";
 import { filesOf } from "../suites.js";
 
-/** The suites that run in a real browser, which is not on every machine. */
+/** Configures the suites that need a real browser, which not every machine has. */
 export default defineConfig({
   ...base,
   test: {
     ...base.test,
     include: filesOf("browser"),
-    // A browser uses all cores, and some tests measure time.
+    // A browser uses all cores, and some tests measure time, so files run one at a time.
     fileParallelism: false,
   },
 });

@@ -11,8 +11,8 @@ const casesFor = (mount: MountAdapter) =>
   casesOf((runner) => adapterContract(runner, "an adapter", mount));
 
 /**
- * Returns the titles of the cases that an adapter fails: of all, or of a sample around the one that it should
- * fail.
+ * Returns the titles of the cases that an adapter fails. If `expected` is given, runs only that case and a sample of
+ * the others.
  */
 async function failures(adapter: Adapter, expected?: string): Promise<readonly string[]> {
   let listener: RequestListener;

@@ -26,7 +26,7 @@ const isUnsigned: Matches = ({ headers }) => headers[headerNames.signature] === 
 
 const bad = (mistake: Partial<Adapter>): Adapter => ({ ...goodAdapter, ...mistake });
 
-/** Changes the bytes that were read. */
+/** Creates an adapter that changes the body bytes of matching requests. */
 const reading = (matches: Matches, change: (bytes: Buffer, limit: number) => Uint8Array): Adapter =>
   bad({
     async read(request, limit) {
@@ -35,11 +35,11 @@ const reading = (matches: Matches, change: (bytes: Buffer, limit: number) => Uin
     },
   });
 
-/** Changes the text of a body. Decoding as Latin-1 loses no bytes. */
+/** Creates an adapter that changes the text of streamed bodies. Decoding as Latin-1 preserves every byte. */
 const rewriting = (change: (text: string) => string): Adapter =>
   reading(isStreamed, (bytes) => Buffer.from(change(bytes.toString("latin1")), "latin1"));
 
-// The mark is removed only if all bytes are valid: replacement characters are a separate mistake.
+// The byte order mark is removed only from valid UTF-8, because replacement characters are a separate mistake.
 const withoutMark = (bytes: Buffer) =>
   isUtf8(bytes) ? Buffer.from(new TextDecoder().decode(bytes)) : bytes;
 const withReplacements = (bytes: Buffer) => Buffer.from(bytes.toString());
@@ -52,7 +52,7 @@ const notEmpty = (bytes: Buffer) => (bytes.length > 0 ? bytes : refusing("body_u
 const belowTheLimit = (bytes: Buffer, limit: number) =>
   bytes.length < limit ? bytes : refusing("body_too_large");
 
-/** Treats a disconnected client as the end of the body. */
+/** Creates an adapter that treats a client's disconnection as the end of the body. */
 const endingWithTheClient = (matches: Matches): Adapter =>
   bad({
     read: (request, limit) =>
@@ -62,7 +62,7 @@ const endingWithTheClient = (matches: Matches): Adapter =>
       }),
   });
 
-/** Makes an adapter that passes on a changed value of one header. */
+/** Creates an adapter that changes the value of one header. */
 const header = (
   changed: string,
   change: (value: string, request: TouchedRequest) => HeaderValue,
@@ -107,17 +107,17 @@ const setting =
   (name: string, value: string): AnswerChange =>
   ({ headers }) => ({ headers: { ...headers, [name]: value } });
 
-/** Returns, for each code, an adapter that changes the response to it, by the title of its case. */
+/** Returns adapters that each change the response for one outcome code, by the title of the case that they fail. */
 const changed = (changes: Partial<Record<OutcomeCode, AnswerChange>>) =>
   Object.fromEntries(
     Object.entries(changes).map(([code, change]) => [
       `sends the exact response for ${code}`,
-      // `code` is a key of the parameter.
+      // `Object.entries` widens the keys to strings, but `code` is a key of `changes`.
       to(code as OutcomeCode, change),
     ]),
   );
 
-/** Keeps only the latest request, for all pending deliveries. */
+/** Creates an adapter that keeps only the latest request and reads the headers of all pending deliveries from it. */
 function forgetful(): Adapter {
   let current: TouchedRequest;
   return bad({
@@ -128,14 +128,17 @@ function forgetful(): Adapter {
   });
 }
 
-/** Uses the first of several values if all lines spell the name in the same way. */
+/** Returns the first of several values if their header names are all spelled alike, and the joined value otherwise. */
 function firstOfAlike(value: string, { rawHeaders }: TouchedRequest): HeaderValue {
   const [first, ...others] = value.split(", ");
   const names = rawHeaders.filter((_name, at) => rawHeaders[at + 1] === first && at % 2 === 0);
   return new Set(names).size === 1 && others.length > 0 ? first : value;
 }
 
-/** Leaves the rest of a body on its connection, where it is treated as the next request. */
+/**
+ * Simulates an adapter that leaves the rest of an oversized body on the connection, where it is treated as the next
+ * request.
+ */
 function breakingConnections(): Adapter {
   const broken = new WeakSet<Socket>();
   return answering(
@@ -149,8 +152,8 @@ function breakingConnections(): Adapter {
 }
 
 /**
- * Adapters by the title of a case. Each fails only that case. A mistake that would fail more cases is limited
- * to the requests of that case.
+ * Bad adapters by the title of a case. Each fails only that case: a mistake that would fail more cases is limited to
+ * that case's requests.
  */
 export const badAdapters: Readonly<Record<string, Adapter>> = {
   "verifies a byte order mark as part of the body": reading(isStreamed, withoutMark),
@@ -240,7 +243,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
     read(request, limit) {
       let pieces = 0;
       return new Promise((resolve, reject) => {
-        // The listeners of raw-body also throw on unexpected data.
+        // Fails the read at the 1,000th piece.
         request.on("data", () => (pieces += 1) === 1_000 && reject(new Error("too many pieces")));
         readRawBody(request, limit).then(resolve, reject);
       });
@@ -249,7 +252,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   "accepts a body of exactly the limit": reading(isAnnounced, belowTheLimit),
   "accepts a chunked body of exactly the limit": reading(isChunked, belowTheLimit),
   "rejects a body of one byte more than the limit": bad({
-    // This rounds the length down to whole KiB.
+    // Rounds the content length down to whole KiB.
     header(request, name) {
       const value = request.headers[name];
       const length = Number(value);
@@ -346,7 +349,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
           const bytes = await delivery.body(...given);
           if (!Buffer.from(bytes).includes("takes_its_time")) return bytes;
           resolve({ code: "processed", status: 200, receivedAt: 0, warnings: [] });
-          // The platform freezes work that outlives the response.
+          // Simulates a platform that freezes work once the response is sent.
           return new Promise(() => {});
         }
         void receiver.receive({ ...delivery, body }).then(resolve);

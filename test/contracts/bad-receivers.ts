@@ -13,7 +13,7 @@ import {
 import { accepting, bad } from "./with-mistake.js";
 import { badAfterResponse, badToStrangers, isObserved } from "./bad-to-strangers.js";
 
-/** Verifies bytes other than those received. */
+/** Creates a receiver that verifies changed text instead of the bytes it received. */
 const verifying = (change: (text: string) => string): HandWrittenReceiver =>
   bad({
     isGenuine: (body, signature) =>
@@ -23,7 +23,7 @@ const verifying = (change: (text: string) => string): HandWrittenReceiver =>
 const refusing = (refusal: HandWrittenReceiver["refusal"]): HandWrittenReceiver =>
   bad({ refusal: (request) => goodReceiver.refusal(request) ?? refusal(request) });
 
-/** Parses and serialises the body again. Returns undefined if it is not JSON. */
+/** Reserialises a JSON body. Returns undefined if it is not JSON. */
 function reserialised(body: Buffer): string | undefined {
   try {
     return JSON.stringify(JSON.parse(new TextDecoder().decode(body)));
@@ -34,7 +34,7 @@ function reserialised(body: Buffer): string | undefined {
 
 const isChunked = ({ headers }: IncomingMessage) => headers["content-length"] === undefined;
 
-/** Keeps only the headers of the latest request. */
+/** Creates a receiver that keeps only the latest request and reads all signatures from it. */
 function withOneRequest(): HandWrittenReceiver {
   let latest: IncomingMessage;
   return bad({
@@ -46,7 +46,7 @@ function withOneRequest(): HandWrittenReceiver {
   });
 }
 
-/** Records ids before the body has arrived, and keeps those of clients that disconnect. */
+/** Creates a receiver that records ids before the body has arrived, and keeps them if the client disconnects. */
 function recordingEarly(): HandWrittenReceiver {
   const ids = new Set<unknown>();
   return bad({
@@ -61,7 +61,7 @@ function recordingEarly(): HandWrittenReceiver {
   });
 }
 
-/** Treats every delivery with a known delivery id as a copy of the first event with that id. */
+/** Creates a receiver that treats every delivery with a known delivery id as a copy of the first event with that id. */
 function keepingFirstOfId(): HandWrittenReceiver {
   const events = new Map<unknown, string>();
   return bad({
@@ -75,8 +75,9 @@ function keepingFirstOfId(): HandWrittenReceiver {
 }
 
 /**
- * Receivers by the title of a case. Each fails only that case. A mistake that would fail more cases is limited
- * to the requests of that case. Only the first one fails all: the others depend on its case.
+ * Bad receivers by the title of a case. Each fails only that case: a mistake that would fail more cases is limited to
+ * that case's requests. The exception is the first receiver. It fails every case, because the others depend on its
+ * case.
  */
 export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> = {
   "handles a genuine delivery and responds with 2xx": () => bad({ isGenuine: () => false }),

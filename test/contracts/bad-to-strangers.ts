@@ -5,7 +5,10 @@ import { accepting, bad } from "./with-mistake.js";
 
 const eventIdOf = (body: Buffer) => /"event_id":"(.+?)"/.exec(body.toString())?.[1];
 
-/** Remembers an id before the signature is verified, and treats the next delivery with it as a copy. */
+/**
+ * Creates a receiver that remembers the ids of forgeries, and treats a later genuine delivery with such an id as a
+ * copy.
+ */
 function rememberingForgeries(
   idOf: (request: IncomingMessage, body: Buffer) => unknown,
 ): HandWrittenReceiver {
@@ -13,7 +16,7 @@ function rememberingForgeries(
   let current: IncomingMessage;
   let isCopy = false;
   return bad({
-    // This is called together with `isGenuine` and `run` for each request.
+    // `signature`, `isGenuine` and `run` are called for one request with nothing awaited in between.
     signature(request) {
       current = request;
       return goodReceiver.signature(request);
@@ -28,7 +31,7 @@ function rememberingForgeries(
   });
 }
 
-/** Looks for a record before the signature is verified. */
+/** Creates a receiver that accepts any copy of a known event without a valid signature. */
 function trustingCopies(): HandWrittenReceiver {
   const done = new Set<string>();
   return bad({
@@ -42,7 +45,7 @@ function trustingCopies(): HandWrittenReceiver {
   });
 }
 
-/** Verifies POST only. */
+/** Creates a receiver that does not verify requests with this method. */
 const verifyingPost = (method: string) =>
   bad({
     refusal: (request) => (request.method === method ? undefined : goodReceiver.refusal(request)),
@@ -52,10 +55,10 @@ const verifyingPost = (method: string) =>
       signature === "not needed" || goodReceiver.isGenuine(body, signature),
   });
 
-/** Returns whether a body is one that cases send to observe a receiver after its response. */
+/** Returns whether the cases use this body to observe a receiver after its response. */
 export const isObserved = (body: Buffer): boolean => body.includes('"Observed"');
 
-/** Responds with 401 but does not return. */
+/** Creates a receiver that responds to some forgeries with 401 but runs the handler afterwards. */
 function runningRefused(isMistaken: (signature: string) => boolean): HandWrittenReceiver {
   let isRefused = false;
   return bad({
@@ -79,7 +82,7 @@ const plainHash = (body: Buffer) => createHash("sha256").update(body).digest("he
 
 const hasDigits = (signature: string) => /^sha256=[0-9a-f]{64}$/.test(signature);
 
-/** Does not verify some deliveries without a signature. */
+/** Returns a factory of receivers that accept unsigned requests for which `isTrusted` returns true. */
 const trusting = (isTrusted: (request: IncomingMessage) => boolean) => () =>
   bad({
     signature: (request) =>
@@ -98,7 +101,7 @@ const withKey = (key: string) => () =>
 const withHash = (hash: string) => () =>
   accepting((body, signature) => signature === hmac(hash, body));
 
-/** Receivers like `badReceivers`, with mistakes in handling strangers' requests. */
+/** Bad receivers like those in `badReceivers`, whose mistakes concern requests from strangers. */
 export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>> = {
   "handles a genuine delivery although a forgery with its ids arrived before it": () =>
     rememberingForgeries(({ headers }) => headers["x-svc-delivery-id"]),
@@ -125,7 +128,7 @@ export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>>
   "refuses forgeries by PUT, PATCH and DELETE": () => verifyingPost("PUT"),
 };
 
-/** Receivers like `badReceivers`, with mistakes after the response. */
+/** Bad receivers like those in `badReceivers`, whose mistakes happen after the response. */
 export const badAfterResponse: Readonly<Record<string, () => HandWrittenReceiver>> = {
   "does not run the handler after it has refused a delivery": () => runningRefused(() => true),
   "does not run the handler again after the response": () =>

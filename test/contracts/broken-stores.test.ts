@@ -8,7 +8,7 @@ import { storeThrough } from "@svc-webhooks/kit/store-through";
 import { brokenStores } from "./broken-stores.js";
 import { casesOf, failuresOf } from "./contract-cases.js";
 
-/** The table of the number of cases that each broken store fails, and the first of them. */
+/** The file of the table that lists how many cases each broken store fails, and the first of them. */
 const tableFile = fileURLToPath(new URL("../../docs/store-contract-table.md", import.meta.url));
 
 const casesFor = (makeStore: MakeStore, abandon?: () => void) =>
@@ -19,11 +19,11 @@ const correctStore = () => {
   return { store: memoryStore({ clock }), advance: clock.jump, exactClock: true };
 };
 
-/** The titles of the cases that each broken store fails. */
+/** The titles of the cases that each broken store fails, by its mistake. */
 const caught = new Map<string, readonly string[]>();
 
 beforeAll(async () => {
-  // The random case uses the same sequences in every run.
+  // The seed makes the random case use the same sequences in every run.
   fc.configureGlobal({ seed: 1 });
   for (const { mistake, make, abandon } of brokenStores) {
     caught.set(mistake, await failuresOf(casesFor(make, abandon)));
@@ -49,7 +49,10 @@ test("each case detects a mistake", () => {
 });
 
 describe("the case of connections that silently die", () => {
-  /** Returns the memory store over one connection. `leaves`: at a deadline, it opens another one. */
+  /**
+   * Returns the memory store over one connection. If `leaves` is true, a call on a dead connection fails with `error`,
+   * and the store opens another connection.
+   */
   function distant(leaves: boolean, error: () => Error, executes: boolean) {
     const store = memoryStore();
     let isDead = false;

@@ -17,17 +17,17 @@ import { storeThrough } from "@svc-webhooks/kit/store-through";
 export interface BrokenStore {
   /** The mistake, as the end of "a store that …". */
   readonly mistake: string;
-  /** The number in the list of traps. */
+  /** The trap's number, if the mistake is in the list of traps. */
   readonly trap?: number;
   readonly make: () => StoreUnderTest;
-  /** Silences the connection of the latest store. */
+  /** Silences the connection of the store that was made last. */
   readonly abandon?: () => void;
 }
 
 type LastClaim = ClaimRequest & Extract<ClaimResult, { status: "claimed" }>;
 
 /**
- * Returns the memory store as a base for mistakes: its calls are synchronous, and it records the last claim of
+ * Returns the memory store as a base for broken stores: its calls are synchronous, and it records the last claim on
  * each key.
  */
 function correctStore(clock: FakeClock) {
@@ -48,7 +48,7 @@ function correctStore(clock: FakeClock) {
     extend: (key: string, request: ClaimRequest) => store.extend(key, request, call) as boolean,
     forget: (key: string) => store.forget(key, call) as boolean,
     lastClaim: (key: string) => claims.get(key),
-    /** Forgets a record even if its lease is alive. */
+    /** Forgets a record even if its lease has not expired. */
     drop: (key: string) => {
       const last = claims.get(key);
       if (last) void store.release(key, { ...last, to: "failed" }, call);
@@ -60,8 +60,8 @@ function correctStore(clock: FakeClock) {
 }
 
 /**
- * Returns the memory store over a connection. While that is silent, calls are executed and get no reply; the
- * store waits for `pause`, reports them as not sent and opens another connection.
+ * Returns the memory store over a connection. While the connection is silent, calls are executed but get no reply. The
+ * store awaits `pause`, reports the call as not sent and opens another connection.
  */
 function reportingAsNotSent(
   when: string,
@@ -98,7 +98,7 @@ const broken = (mistake: string, make: Mistake): BrokenStore => ({
   },
 });
 
-/** Returns a broken store with a mistake in the list of traps. */
+/** Creates a broken store whose mistake is in the list of traps. */
 const trap = (number: number, mistake: string, make: Mistake): BrokenStore => ({
   ...broken(mistake, make),
   trap: number,
@@ -107,12 +107,12 @@ const trap = (number: number, mistake: string, make: Mistake): BrokenStore => ({
 interface Claiming {
   readonly key: string;
   readonly request: ClaimRequest;
-  /** The last claim on the key before this one. */
+  /** The last successful claim on the key before this one. */
   readonly last: LastClaim | undefined;
   readonly correct: CorrectStore;
 }
 
-/** Changes the results of claims. */
+/** Returns a mistake that changes the results of claims. */
 const claiming =
   (change: (result: ClaimResult, claiming: Claiming) => ClaimResult): Mistake =>
   (correct) => ({
@@ -122,13 +122,13 @@ const claiming =
     },
   });
 
-/** Changes the results of claims that succeed. */
+/** Returns a mistake that changes the results of successful claims. */
 const succeeding = (
   change: (result: Extract<ClaimResult, { status: "claimed" }>, claiming: Claiming) => ClaimResult,
 ): Mistake =>
   claiming((result, given) => (result.status === "claimed" ? change(result, given) : result));
 
-/** Changes the requests of claims and extensions. */
+/** Returns a mistake that changes the requests of claims and extensions. */
 const requesting =
   (change: (request: ClaimRequest) => ClaimRequest): Mistake =>
   ({ claim, extend }) => ({
@@ -136,19 +136,19 @@ const requesting =
     extend: (key, request) => extend(key, change(request)),
   });
 
-/** Changes the requests of releases. */
+/** Returns a mistake that changes the requests of releases. */
 const releasing =
   (change: (request: ReleaseRequest) => ReleaseRequest): Mistake =>
   ({ release }) => ({ release: (key, request) => release(key, change(request)) });
 
-/** Treats every caller as the last claimant. */
+/** Returns the request with the last claimant's token, so that every caller counts as the owner. */
 const asOwner = <Request extends ClaimRequest>(
   { lastClaim }: CorrectStore,
   key: string,
   request: Request,
 ): Request => ({ ...request, token: lastClaim(key)?.token ?? request.token });
 
-/** Changes the strings that the store receives. */
+/** Returns a mistake that changes the strings passed to the store. */
 const changing = (change: (text: string) => string): Mistake => {
   const changed = <Request extends ClaimRequest>(request: Request): Request => ({
     ...request,
@@ -166,7 +166,7 @@ const changing = (change: (text: string) => string): Mistake => {
 
 interface Moment {
   readonly now: number;
-  /** The expiry of the record before the call. */
+  /** The record's expiry before the call. */
   readonly until: number;
   readonly request: ClaimRequest;
 }
@@ -176,7 +176,7 @@ const asBefore = ({ until }: Moment) => until;
 const afterRetention = ({ now, request }: Moment) => now + request.retainMs;
 const withLease = ({ now, request }: Moment) => now + request.leaseMs;
 
-/** The expiry of a record after each kind of call. */
+/** The correct expiry of a record after each kind of call. */
 const correctTimes = {
   taken: afterRetention,
   takenOver: afterRetention,
@@ -186,7 +186,7 @@ const correctTimes = {
   extended: (moment: Moment) => Math.max(asBefore(moment), withLease(moment)),
 };
 
-/** Keeps records for the wrong time. */
+/** Returns a mistake that makes records expire at the wrong time. */
 const keeping =
   (mistake: Partial<typeof correctTimes>): Mistake =>
   ({ now, lastClaim, drop, ...correct }) => {
@@ -221,7 +221,10 @@ const keeping =
     };
   };
 
-/** Claims differently if a lease has more left than a claim may leave; `last.leaseMs` is the time left. */
+/**
+ * Returns a mistake in claims on a lease that has more time left than the claim's own `leaseMs`. `last.leaseMs` is the
+ * time left.
+ */
 const onProlonged =
   (
     claim: (
@@ -253,8 +256,8 @@ const onProlonged =
   };
 
 /**
- * Lets a call that arrives during another call act on the state that the other has read, and return the other's
- * result.
+ * Wraps an operation so that a call on a key that arrives during another one acts on the state that the other has read,
+ * and returns the other's result.
  */
 function stale<Given extends readonly unknown[], Result>(
   perform: (key: string, ...given: Given) => Result,

@@ -5,7 +5,7 @@ export interface ContractCase {
   readonly run: () => Promise<void>;
 }
 
-/** Returns the cases of a contract, which only a test runner receives. */
+/** Collects the cases that a contract registers, with a test runner that does not run them. */
 export function casesOf(contract: (runner: TestRunner) => void): readonly ContractCase[] {
   const cases: ContractCase[] = [];
   contract({
@@ -15,7 +15,7 @@ export function casesOf(contract: (runner: TestRunner) => void): readonly Contra
   return cases;
 }
 
-/** Returns the titles of the cases that fail. */
+/** Runs the cases one after another, and returns the titles of those that fail. */
 export async function failuresOf(cases: readonly ContractCase[]): Promise<readonly string[]> {
   const failed: string[] = [];
   for (const { title, run } of cases) await run().catch(() => failed.push(title));

@@ -13,7 +13,7 @@ import { readRawBody } from "@svc-webhooks/node";
 import type { BodyMiddleware } from "@svc-webhooks/testing/adapter";
 import type { TouchedRequest } from "@svc-webhooks/kit/servers";
 
-/** A delivery with an unread body. */
+/** A delivery whose body has not been read yet. */
 export type UnreadDelivery = Delivery & { readonly body: BodyReader };
 
 /** An adapter, split into the parts that bad adapters replace. */
@@ -28,7 +28,7 @@ export interface Adapter {
   readonly answer: (outcome: Outcome, request: TouchedRequest) => Answer;
 }
 
-/** An adapter for `node:http` without a mistake. */
+/** A correct adapter for `node:http`. */
 export const goodAdapter: Adapter = {
   header: ({ headers }, name) => headers[name],
   read: readRawBody,
@@ -36,7 +36,7 @@ export const goodAdapter: Adapter = {
   answer,
 };
 
-/** Mounts an adapter in `node:http`, behind middleware. */
+/** Mounts an adapter in `node:http`, behind body middleware. */
 export function mounted(
   adapter: Adapter,
   receiver: Receiver,
@@ -55,7 +55,7 @@ export function mounted(
       const { status, headers, body } = adapter.answer(outcome, request);
       response.writeHead(status, headers).end(body);
     } catch {
-      // Frameworks respond to an error like this; without a response, the case would only fail later.
+      // Frameworks respond to an error like this. Without a response, the case would fail as well, only later.
       response.writeHead(500).end();
     }
   };

@@ -8,12 +8,12 @@ export interface SvcEvent {
 
 type HandleEvent = (event: SvcEvent) => Promise<void>;
 
-/** The states of events. An event without a state is new or has failed. */
+/** The state of each event. An event without one is new or has failed. */
 type Records = Map<string, "running" | "done">;
 
 /** A hand-written receiver, split into the parts that bad receivers replace. */
 export interface HandWrittenReceiver {
-  /** Returns the status of a refusal that needs no body. */
+  /** Returns the status if the request is rejected without reading its body. */
   readonly refusal: (request: IncomingMessage) => number | undefined;
   /** Reads the body. Resolves to undefined if it is too large. */
   readonly read: (request: IncomingMessage) => Promise<Buffer | undefined>;
@@ -49,7 +49,7 @@ export async function collected(request: IncomingMessage): Promise<Buffer | unde
   return Buffer.concat(chunks);
 }
 
-/** A receiver for `node:http` without a mistake, and without this library. */
+/** A correct receiver for `node:http` that does not use this library. */
 export const goodReceiver: HandWrittenReceiver = {
   refusal: ({ method }) => (method === "POST" ? undefined : 405),
   read: collected,

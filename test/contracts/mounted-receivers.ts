@@ -14,7 +14,7 @@ type EventHandler = Parameters<MountReceiver>[0];
 
 export const secret = "whsec_test";
 
-/** Serves a listener on a free local port. */
+/** Returns a function that mounts a receiver by serving its listener on a free local port. */
 export const served =
   (listenerFor: (handler: EventHandler) => RequestListener): MountReceiver =>
   async (handler) => {
@@ -36,7 +36,7 @@ const options = (handler: EventHandler) => ({
   onHandlerError: () => {},
 });
 
-/** Mounts a receiver whose bodies carry a unique id. */
+/** Mounts a receiver that deduplicates by the event id in the body. */
 const mounting = (listenerFor: (receiver: Receiver) => RequestListener) =>
   served((handler) =>
     listenerFor(
@@ -51,13 +51,13 @@ const mounting = (listenerFor: (receiver: Receiver) => RequestListener) =>
 const fetched = (fetch: (request: Request) => Response | Promise<Response>) =>
   getRequestListener(fetch, { overrideGlobalObjects: false });
 
-/** The adapters of this project. */
+/** A receiver for each of this project's adapters. */
 export const ours: Readonly<Record<string, MountReceiver>> = {
   "node:http": mounting((receiver) => nodeWebhooks(receiver)),
   ...Object.fromEntries(
     expresses.map(({ name, express }) => [
       name,
-      // Express types its apps with its own request class.
+      // The cast is needed because Express types its apps with its own request class.
       mounting((receiver) => expressApp(express, receiver) as RequestListener),
     ]),
   ),
@@ -65,14 +65,14 @@ export const ours: Readonly<Record<string, MountReceiver>> = {
   "Next.js App Router": mounting((receiver) => {
     const { POST } = nextWebhooks(receiver);
     return fetched((request) =>
-      // Next.js responds like this to the methods that a route does not export.
+      // Next.js responds with 405 to methods that a route does not export.
       request.method === "POST" ? POST(request) : new Response(null, { status: 405 }),
     );
   }),
   "Next.js Pages Router": mounting((receiver) => pagesWebhooks(receiver)),
 };
 
-/** A receiver that recognises copies by the unsigned delivery id. */
+/** Mounts a receiver that recognises copies by their delivery id, which is not signed. */
 export const byDeliveryId: MountReceiver = served((handler) =>
   nodeWebhooks(createReceiver(options(handler))),
 );

@@ -18,7 +18,7 @@ import {
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
 
-/** Registers the contract for one client, which is opened before its first case. */
+/** Registers the contract for one client, which is opened before the first case. */
 function contractOver(name: string, open: () => TestStore | Promise<TestStore>): void {
   describe("the Postgres store", () => {
     let client: TestStore;

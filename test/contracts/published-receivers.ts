@@ -7,7 +7,7 @@ import express, { type RequestHandler } from "express";
 import { secret, served } from "./mounted-receivers.js";
 
 /**
- * Renames headers to GitHub's. Both libraries verify GitHub's deliveries, which differ from the service's only
+ * Copies the headers to GitHub's names. Both libraries verify GitHub's deliveries, which differ from the service's only
  * in these names.
  */
 function nameHeadersAsGitHub({ headers }: IncomingMessage): void {
@@ -19,7 +19,7 @@ function nameHeadersAsGitHub({ headers }: IncomingMessage): void {
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** The receivers that do not use this library, each as in its documentation. */
+/** Receivers that do not use this library, each written as its documentation recommends. */
 export const others: Readonly<Record<string, MountReceiver>> = {
   "@octokit/webhooks": served((handler) => {
     const webhooks = new Webhooks({ secret, log: silent });
@@ -46,7 +46,7 @@ export const others: Readonly<Record<string, MountReceiver>> = {
         response.json({ received: true });
       },
     );
-    // Express types its apps with its own request class.
+    // The cast is needed because Express types its apps with its own request class.
     return app as RequestListener;
   }),
 

@@ -42,7 +42,9 @@ const oneRun =
 
 const returning = (value: unknown) => (() => value) as MountReceiver;
 
-/** Rows of the receiver's problem, how it is mounted, and the message of the first case. */
+/**
+ * Each row: the receiver's problem, how it is mounted, the message of the first case, and any options of the contract.
+ */
 const rows: readonly (readonly [string, MountReceiver | string, string | RegExp, Options?])[] = [
   ["nothing listens", () => "http://127.0.0.1:1/webhooks", nothingListens],
   ["nothing listens at a URL with a password", () => "http://me:pass@127.0.0.1:1/", nothingListens],
@@ -125,7 +127,7 @@ const rows: readonly (readonly [string, MountReceiver | string, string | RegExp,
 
 test.each(rows)(
   "if %s, the first case states it, and the others refer to the first",
-  // Vitest's types have no tuples with optional members.
+  // Vitest's types do not support tuples with optional members.
   async (...row: readonly unknown[]) => {
     const [, mount, message, options] = row as unknown as (typeof rows)[number];
     const cases = casesFor(mount, options).filter(({ title }) => !title.includes("(skipped"));
@@ -177,7 +179,7 @@ test("a failure of what a case is about ends with its fix, unless it may be a lo
     silentMs,
   );
   for (const one of others) {
-    // A case that sends a genuine delivery first does not reach its forgery.
+    // A case that sends a genuine delivery first fails before it sends its forgery.
     const mayLock = /^refuses (?!a forged copy)|forgery|has refused/.test(one.title);
     expect(await messageOf(one)).toMatch(
       mayLock ? /^Not checked: / : /^No response arrived within 20 ms\. \S.*\.$/,

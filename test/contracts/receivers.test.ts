@@ -15,7 +15,7 @@ import { byDeliveryId, ours, served } from "./mounted-receivers.js";
 import { others } from "./published-receivers.js";
 import { sampled } from "./sampled.js";
 
-/** The limit is above the default, because several test files share the machine. */
+/** Above the default, because several test files share the machine. */
 const timeoutMs = 10_000;
 
 for (const [name, mount] of Object.entries(ours)) {
@@ -43,7 +43,7 @@ test("a hand-written receiver without a mistake passes every case", async () => 
 
 test("a receiver that refuses a byte order mark passes every case", async () => {
   const parse = (body: Buffer) => {
-    // Unlike TextDecoder, `toString` keeps the mark, which JSON.parse refuses.
+    // Unlike TextDecoder, `toString` keeps the byte order mark, which JSON.parse rejects.
     JSON.parse(body.toString());
     return goodReceiver.parse(body);
   };
@@ -62,7 +62,7 @@ test("a receiver whose responses have a header with the value confidential passe
 });
 
 describe("a receiver that locks after wrong signatures", () => {
-  /** Calls `refuse` instead of the good receiver after this many wrong signatures. */
+  /** Mounts the good receiver, and calls `refuse` instead of it after `most` wrong signatures. */
   const locking = (most: number, refuse: RequestListener) =>
     served((handler) => {
       const listener = serving(goodReceiver, handler);

@@ -8,7 +8,7 @@ import type { TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import { until } from "@svc-webhooks/kit/until";
 
 /**
- * A script that ages records by bringing the ends of their leases and retention nearer: a server's clock cannot
+ * A script that ages records by moving the ends of their leases and retention closer, because a server's clock cannot
  * be set. `ARGV`: milliseconds.
  */
 const age = `
@@ -21,20 +21,20 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
   redis.call('PEXPIRE', key, left)
 end`;
 
-/** Servers on which the contract runs. */
+/** The servers that the contract runs on, and how clients reach them. */
 export interface Topology {
   /** The servers that hold the records. */
   readonly servers: readonly RedisServer[];
-  /** The ports for clients. */
+  /** The ports that clients connect to. */
   readonly ports: readonly number[];
-  /** Proxies between clients and servers, to abandon connections. Without them, that case is not registered. */
+  /** Proxies between clients and servers, whose connections can be abandoned. Required if `abandons` is set. */
   readonly proxies?: readonly TcpProxy[];
   /** Called once the client is connected. */
   readonly disturb?: () => Promise<unknown>;
   readonly close: () => Promise<unknown>;
 }
 
-/** Runs the contract over each client, on servers of its own. */
+/** Runs the contract with each client, each on its own servers. */
 export function redisContract(
   kinds: readonly ClientKind[],
   start: () => Promise<Topology>,
@@ -53,7 +53,7 @@ export function redisContract(
         await until(isReady, "the client is connected");
         await topology.disturb?.();
         const store = redisStore(client.client);
-        // These keys cover all nodes.
+        // The keys are spread over all nodes.
         const forgetAll = async () => {
           for (let key = 0; key < 50; key += 1) {
             await store.forget(String(key), { signal: AbortSignal.timeout(1_000) });

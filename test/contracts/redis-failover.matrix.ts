@@ -10,7 +10,7 @@ import {
 import { until } from "@svc-webhooks/kit/until";
 import { redisContract } from "./redis-contract.js";
 
-/** Runs a command on a server. */
+/** Runs a Redis command on a server, and returns the reply as text. */
 async function command({ port }: RedisServer, ...words: readonly [string, ...string[]]) {
   const redis = new Redis(port, "127.0.0.1");
   const [name, ...args] = words;

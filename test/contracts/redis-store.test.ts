@@ -17,7 +17,7 @@ const behind = (servers: readonly RedisServer[], proxies: readonly TcpProxy[]): 
   close: () => Promise.all([...proxies, ...servers].map((one) => one.close())),
 });
 
-/** One version of each package. */
+/** One version of each client package. */
 const oneOfEach = clientKinds.filter(({ name }) => name !== "ioredis 5");
 
 describe("on one server", () => {

@@ -5,15 +5,15 @@ import type { Served } from "@svc-webhooks/kit/launch";
 import { tableOf } from "@svc-webhooks/kit/tables";
 import type { Platform } from "../runtimes/platforms.js";
 
-/** The file of the table: adapter × runtime, with the number of passed cases. */
+/** The file of the table that lists the number of passed cases by adapter and runtime. */
 export const tableFile = fileURLToPath(new URL("../../docs/contract-table.md", import.meta.url));
 
-// The linter treats every call of `it` as a test of this file.
+// Renamed, because the linter treats every call of `it` as a test in this file.
 const register = it;
 
 type Cells = Map<string, Map<string, number>>;
 
-/** Runs the contract on platforms. The returned map fills with the numbers of passed cases. */
+/** Registers the contract for each platform. As the cases pass, their numbers are added to the returned map. */
 export function runContract(platforms: readonly Platform[]): Cells {
   const cells: Cells = new Map();
   describe.each(platforms)("on $runtime", ({ runtime, adapters, checks, start }) => {
@@ -43,7 +43,7 @@ export function runContract(platforms: readonly Platform[]): Cells {
   return cells;
 }
 
-/** Returns the table of the documents. */
+/** Formats the cells as the table in the documentation. */
 export function printed(cells: Cells, platforms: readonly Platform[]): string {
   const runtimes = platforms.map(({ runtime }) => runtime);
   const rows = Array.from(cells, ([adapter, row]) => [
@@ -55,7 +55,7 @@ export function printed(cells: Cells, platforms: readonly Platform[]): string {
   return [head, head.map((_, index) => (index ? "--:" : "---")), ...rows].map(line).join("");
 }
 
-/** Returns the cells of the table in the documents: the number of cases by `adapter on runtime`. */
+/** Returns the cells of the documented table: the number of cases by `adapter on runtime`. */
 export const documented = (): ReadonlyMap<string, number> =>
   new Map(
     tableOf("docs/contract-table.md", "adapter").flatMap(({ adapter, ...row }) =>
@@ -65,6 +65,6 @@ export const documented = (): ReadonlyMap<string, number> =>
     ),
   );
 
-/** Returns the adapters of a platform, named as in {@link documented}. */
+/** Returns a platform's adapters, named as in {@link documented}. */
 export const servedBy = ({ runtime, adapters }: Platform): readonly string[] =>
   Object.keys(adapters).map((adapter) => `${adapter} on ${runtime}`);

@@ -10,7 +10,7 @@ import { casesOf } from "./contract-cases.js";
 const bun = createRequire(import.meta.url).resolve("bun/bin/bun.exe");
 const file = "./test/contracts/runners/receiver.test.mjs";
 
-/** Returns the environment variables with which receivers serve `https:` and their certificate is trusted. */
+/** Returns environment variables that make receivers serve `https:` with a certificate that the test runner trusts. */
 function tls(): NodeJS.ProcessEnv {
   const certificate = join(outsideDirectory(), "certificate.pem");
   writeFileSync(certificate, valid);
@@ -19,7 +19,7 @@ function tls(): NodeJS.ProcessEnv {
 
 const node = [process.execPath, "--test", file] as const;
 
-// The file registers the contract twice. By URL, the cases that need the handler are skipped.
+// The file registers the contract twice. Where it gives a URL, the cases that need the handler are skipped.
 const byUrl = casesOf((runner) => receiverContract(runner, "a receiver", "http://127.0.0.1:1"));
 const skipped = byUrl.filter(({ title }) => title.endsWith("(skipped: it needs mount)")).length;
 const passed = 2 * byUrl.length - skipped;

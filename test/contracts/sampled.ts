@@ -2,9 +2,9 @@ import { sized } from "@svc-webhooks/kit/sized";
 import type { ContractCase } from "./contract-cases.js";
 
 /**
- * Returns the cases that are run for a mistake: its own, and a sample of those that must not fail. Running each
- * of many mistakes in all cases takes minutes, so `npm test` runs a quarter of the others, a different one for
- * each mistake.
+ * Returns the cases to run for a mistake: its own, and a sample of the others, which it must pass. Running every case
+ * for every mistake takes minutes, so `npm test` runs a quarter of the others. The mistake's own case determines which
+ * quarter.
  */
 export function sampled(cases: readonly ContractCase[], own: string): readonly ContractCase[] {
   const step = sized(4, 1);

@@ -16,7 +16,7 @@ storeContract(
   { modelRuns: sized(100, 1_000) },
 );
 
-// This behaves like a store on a server: asynchronous, with a clock that advances by itself and cannot be set.
+// Simulates a store on a server: asynchronous, with a clock that advances by itself and cannot be set.
 storeContract({ describe, it }, "the memory store behind an asynchronous connection", () => {
   let ahead = 0;
   const monotonic = () => performance.now() + ahead;
@@ -31,7 +31,7 @@ storeContract({ describe, it }, "the memory store behind an asynchronous connect
   };
 });
 
-// This behaves like several connections: calls reach the store, and results their callers, in any order.
+// Simulates several connections: calls reach the store, and results reach their callers, in any order.
 storeContract({ describe, it }, "the memory store over an unordered network", () => {
   const clock = fakeClock();
   const { between } = seeded("2/network");
@@ -39,7 +39,7 @@ storeContract({ describe, it }, "the memory store over an unordered network", ()
   const travel = () =>
     new Promise<void>((arrive) => {
       travelling.push(arrive);
-      // One message arrives for each that was sent, but not in order.
+      // For each message that is sent, one arrives, but not necessarily the same one.
       setImmediate(() => travelling.splice(between(0, travelling.length - 1), 1)[0]?.());
     });
   return {

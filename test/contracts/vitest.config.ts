@@ -2,5 +2,5 @@ import { defineConfig } from "vitest/config";
 import base from "../base.config.js";
 import { filesOf } from "../suites.js";
 
-/** The suites that start an installation, a build, a benchmark or another Node. */
+/** Configures the suites that start an installation, a build, a benchmark or another Node. */
 export default defineConfig({ ...base, test: { ...base.test, include: filesOf("matrix") } });

@@ -7,8 +7,8 @@ import { createSandbox } from "./sandbox.js";
 export { openInBrowser };
 
 /**
- * The options of the command, as `parseArgs` of `node:util` reads them, with the text of their help.
- * `value` is the name of an option's value there.
+ * The command's options, in the format of `parseArgs` from `node:util`, with their help texts. `value` names the
+ * option's value in the help.
  */
 export const commandOptions = {
   port: {
@@ -41,7 +41,7 @@ export const commandOptions = {
   assumptions: { type: "boolean", text: "print all assumptions and their values, and exit" },
 } as const;
 
-/** The values of {@link commandOptions}. An absent one has its default. */
+/** The values of {@link commandOptions}. Absent options have their defaults. */
 export interface CommandValues {
   readonly port?: string | undefined;
   readonly data?: string | undefined;
@@ -58,18 +58,18 @@ export interface CommandValues {
 export interface CommandContext {
   /** Receives the base URL, or the assumptions. */
   readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };
-  /** Closes the sandbox when it is aborted. */
+  /** Closes the sandbox when aborted. */
   readonly signal: AbortSignal;
   /** Writes JSON: `{"url":"http://127.0.0.1:4010"}`, or the list of assumptions. Default false. */
   readonly json?: boolean | undefined;
 }
 
 /**
- * Runs the command: serves the interface and the page until `signal` is aborted, or prints the assumptions.
- * The first line on stdout has the base URL. If `open` is true and no browser can be opened, it writes one
- * line to stderr and continues.
+ * Runs the command: serves the interface and the page until `signal` is aborted, or prints the assumptions. The first
+ * line on stdout contains the base URL. If `open` is true and no browser can be opened, it writes one line to stderr
+ * and continues.
  *
- * @throws WebhookError (as a rejection) `wrong_usage` for a wrong value
+ * @throws WebhookError (as a rejection) `wrong_usage` for an invalid value
  * @throws ReceiverConfigError (as a rejection) `invalid_option`, `unknown_option`, as `createSandbox` does
  * @throws Error (as a rejection) if the port is taken or the data file cannot be used
  *

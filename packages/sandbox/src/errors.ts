@@ -1,4 +1,4 @@
-/** The codes of the interface document, then those that are assumed. */
+/** The error codes of the interface document, followed by the assumed ones. */
 export type ErrorCode =
   | "authentication_required"
   | "missing_idempotency_key"
@@ -23,7 +23,7 @@ export interface ErrorDetails {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A refusal: thrown anywhere below a route, and written as a response in one place. */
+/** An error response: thrown anywhere below a route, and written in one place. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -51,7 +51,7 @@ export const conflict = (message: string): ApiError => new ApiError(409, "confli
 export const notFound = (param: string, message: string): ApiError =>
   new ApiError(404, "not_found", message, { param });
 
-/** Returns the refusal that an error causes. An error that is not an ApiError is a failure of the sandbox, and is logged. */
+/** Returns the ApiError to respond with. Any other error is a failure of the sandbox, and is logged. */
 export function asRefusal(error: unknown, log: (line: string) => void): ApiError {
   if (error instanceof ApiError) return error;
   log(error instanceof Error ? (error.stack ?? error.message) : String(error));

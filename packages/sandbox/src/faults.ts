@@ -3,16 +3,16 @@ import type { Ids } from "./lib/ids.js";
 import type { FaultRecord } from "./state/records.js";
 import type { State } from "./state/state.js";
 
-/** The status of a fault of kind `status`. */
+/** Returns the status of a fault of kind `status`. */
 export const faultStatus = ({ status = 500 }: FaultRecord): number => status;
 
-/** The delay of a fault of kind `slow`. */
+/** Returns the delay of a fault of kind `slow`, in milliseconds. */
 export const faultDelayMs = ({ delayMs = 1_000 }: FaultRecord): number => delayMs;
 
 export const slotsLeft = ({ slots, cancelled }: FaultRecord): number =>
   cancelled ? 0 : slots.filter(({ usedBy }) => usedBy === undefined).length;
 
-/** Failures that the developer has ordered, for an endpoint (`we_…`) or a route (`POST /v1/emails`). */
+/** Manages the faults that the developer has set up for an endpoint (`we_…`) or a route (`POST /v1/emails`). */
 export function createFaults(state: State, ids: Ids) {
   return {
     add({
@@ -40,7 +40,7 @@ export function createFaults(state: State, ids: Ids) {
       fault.cancelled = true;
       return state.faults.put(fault);
     },
-    /** Uses the oldest fault that is left for `target`; `usedBy` is the call or delivery that it hits. */
+    /** Uses the oldest remaining fault for `target`. `usedBy` is the call or delivery that it affects. */
     take(target: string, usedBy: string): FaultRecord | undefined {
       for (const fault of state.faults.all()) {
         const slot =

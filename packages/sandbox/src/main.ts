@@ -51,7 +51,7 @@ const noticedMs = 500;
 
 const stopping = new AbortController();
 
-/** The first signal closes the sandbox; a second one ends the process immediately. */
+/** The first signal closes the sandbox. A second one exits immediately. */
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 0],

@@ -24,25 +24,25 @@ import { sqliteJournal, unusable } from "./state/sqlite-journal.js";
 import { createState, type ChangeListener } from "./state/state.js";
 import type { World } from "./world.js";
 
-/** The service, on this machine. */
+/** The service, simulated on this machine. */
 export interface Sandbox {
   /**
    * Serves a request to the interface, or to the control routes under `/_sandbox/`. Rejects with Error after
    * `close()`, and with TypeError if a fault closes the connection.
    */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Serves on 127.0.0.1; port 0 takes a free one. Rejects with Error if the port is taken, or after `close()`. */
+  /** Serves on 127.0.0.1. Port 0 selects a free port. Rejects with Error if the port is taken, or after `close()`. */
   readonly listen: (port?: number) => Promise<Listening>;
   /**
-   * Hands all deliveries to a function in this process, whatever the URL; undefined: over HTTP again.
+   * Passes all deliveries to a function in this process, whatever their URL. Undefined restores delivery over HTTP.
    * @throws ReceiverConfigError `invalid_option` if `handler` is something else
    */
   readonly deliverTo: (handler: Handler | undefined) => void;
   readonly clock: SandboxClock;
   readonly assumptions: () => readonly AssumptionState[];
-  /** Removes all data and faults, and restores the assumptions that it was created with. */
+  /** Removes all data and faults, and restores the assumptions that the sandbox was created with. */
   readonly reset: () => void;
-  /** Stops attempts, timers and servers. With `data`, what is waiting continues at the next start. */
+  /** Stops attempts, timers and servers. With `data`, pending work resumes at the next start. */
   readonly close: () => Promise<void>;
 }
 
@@ -92,7 +92,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     onError: (error) => log(`the data file could not be written: ${String(error)}`),
   });
   const retention = createRetention(state, limits);
-  // A seeded sequence differs after each start, or its ids would be those of older records.
+  // The number of starts is part of the seed. Otherwise, new ids would repeat those of older records.
   const starts = Number(state.settings.get("starts")?.value ?? 0);
   state.settings.put({ id: "starts", value: starts + 1 });
   const ids = createIds(resolved.seed === undefined ? undefined : `${resolved.seed} ${starts}`);
@@ -188,7 +188,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   };
 }
 
-/** Continues what the last process left: time, sends on their course, deliveries that wait. */
+/** Resumes what the last process left: the clock, unfinished sends and pending deliveries. */
 function resume(
   service: Service,
   { clock: chosen, data }: Pick<ResolvedOptions, "clock" | "data">,
@@ -208,9 +208,9 @@ function resume(
   for (const { id, value } of state.settings.all()) {
     if (!id.startsWith("A-")) continue;
     const choice = ledger.choose(id, value);
-    // Older versions kept API keys (A-23).
+    // Older versions saved API keys in the file (A-23).
     if (choice.saved !== value) state.settings.put({ id, value: choice.saved });
-    // The options of this start win.
+    // Options given at this start take precedence.
     if (assumptions[id] === undefined) choice.select();
   }
   for (const call of state.calls.all()) {
@@ -225,7 +225,7 @@ function resume(
   saveClock(service);
 }
 
-/** A mode that nobody chose at this start may be why no retry runs. */
+/** Logs a clock mode that comes from the data file, because it may be the reason that no retries run. */
 function noteClock({ clock, log }: Service, data = ""): void {
   if (clock.mode === "manual")
     log(`The clock of ${data} is manual and stands still: --clock real lets it run.`);
@@ -235,7 +235,7 @@ function noteClock({ clock, log }: Service, data = ""): void {
     );
 }
 
-/** The clock as users see it. Each move is saved. */
+/** Returns the clock that users see. Each move is saved. */
 const savedClock = (service: Service): SandboxClock => {
   const { clock, state } = service;
   const saved = async <Result>(move: Promise<Result>): Promise<Result> => {
@@ -265,7 +265,7 @@ function saveClock({ state, clock }: Service): void {
   state.commitSoon();
 }
 
-/** Fails as the global `fetch` does when the connection is lost. */
+/** Rejects as the global `fetch` does when the connection is lost. */
 async function failedFetch({ signal }: Request, lost: "closed" | "silent"): Promise<never> {
   if (lost === "silent") await aborted(signal);
   throw new TypeError("fetch failed", {

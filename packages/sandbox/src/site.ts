@@ -18,11 +18,11 @@ export interface SiteContext {
   readonly retention: Pick<Retention, "dropped" | "assertRoom">;
   readonly listeners: Set<ChangeListener>;
   readonly saveClock: () => void;
-  /** Whether the state is in a file. */
+  /** Whether the state is kept in a file. */
   readonly isKept: boolean;
 }
 
-/** On every response: the page and its data belong to this origin, and change with each request. */
+/** The headers of every response: the page and its data are for this origin only, and change with each request. */
 const headers = {
   "Cache-Control": "no-store",
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -32,7 +32,7 @@ const headers = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** Everything that is not the interface: for people, the page and tests. */
+/** Creates the handler for everything outside the interface: the inspector page and the control routes. */
 export function createSite(context: SiteContext) {
   const { service, listeners, retention, saveClock, isKept } = context;
   const { state, ledger, clock, engine, log } = service;
@@ -130,7 +130,7 @@ export function createSite(context: SiteContext) {
         if (!response.headers.has(name)) response.headers.set(name, value);
       return response;
     },
-    /** The response to a request that was refused before it came here. */
+    /** Returns the response to a request that was rejected before it reached the site. */
     refuse,
     reset,
     close: stream.close,

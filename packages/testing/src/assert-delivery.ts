@@ -14,8 +14,8 @@ export function assertDelivery(delivery: SignedDelivery): void {
 }
 
 /**
- * Returns the tag. The class is not checked: edge runtimes and test environments have several `Uint8Array`
- * classes.
+ * Returns a value's tag. Its class is not checked, because edge runtimes and test environments have several
+ * `Uint8Array` classes.
  */
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1);
 

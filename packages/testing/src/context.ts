@@ -36,6 +36,6 @@ export function context(facts: Partial<DeliveryContext> = {}): DeliveryContext {
     signal: new AbortController().signal,
     delivery: { method: "POST", headers: { "x-svc-delivery-id": deliveryId }, body },
   };
-  // The members of the union differ in `dedupe`, and a test chooses it together with `run` and `fence`.
+  // The members of the union differ in `dedupe`, which a test sets together with `run` and `fence`.
   return { ...defaults, ...facts } as DeliveryContext;
 }

@@ -6,7 +6,7 @@ export interface FakeClock extends Clock {
   readonly timers: number;
   /** Moves time and fires due timers in order. Each fires after the reactions to the previous one have run. */
   readonly advance: (ms: number) => Promise<void>;
-  /** Moves time and fires nothing, as in a blocked event loop or a dead process. */
+  /** Moves time without firing timers, as in a blocked event loop or a dead process. */
   readonly jump: (ms: number) => void;
 }
 
@@ -74,7 +74,7 @@ export function fakeClock(): FakeClock {
   };
 }
 
-/** Lets all reactions run that need neither time nor input. */
+/** Resolves once all reactions that need neither time nor input have run. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

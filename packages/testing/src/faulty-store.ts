@@ -7,22 +7,28 @@ import {
   type StoreCall,
 } from "@svc-webhooks/core";
 
-/** The fault in one call of a store. */
+/** A fault in one call to a store. */
 export interface Fault<Result> {
-  /** The time that the call takes to reach the store, in milliseconds of the clock, 0 … 2^31 − 1. */
+  /** The delay before the call reaches the store, in milliseconds of the clock, 0 … 2^31 − 1. */
   readonly lateMs?: number | undefined;
   /**
-   * When the call rejects: `"before"` it has reached the store, or `"after"` the store has executed it, as when
-   * the result is lost.
+   * When the call rejects: `"before"` it reaches the store, or `"after"` the store has executed it, as if the result
+   * had been lost.
    */
   readonly fails?: "before" | "after" | undefined;
-  /** The error of `fails`. Default an `Error` "connection reset". */
+  /** The error that `fails` rejects with. Default: an `Error` "connection reset". */
   readonly error?: unknown;
-  /** The result of the call, such as an old one, without reaching the store. Not with `fails`. */
+  /**
+   * The result that the call returns without reaching the store, such as an outdated one. Cannot be combined with
+   * `fails`.
+   */
   readonly lies?: Result | undefined;
 }
 
-/** The faults of one method, by the number of the call from 1; `"*"` for all calls without their own. */
+/**
+ * The faults of one method, by the number of the call, starting at 1. `"*"` applies to all calls without their own
+ * fault.
+ */
 export type Faults<Result> = Readonly<Partial<Record<number | "*", Fault<Result>>>>;
 
 type Method = "claim" | "complete" | "release" | "extend" | "forget" | "check";
@@ -34,18 +40,18 @@ export type FaultPlan = {
 };
 
 export interface FaultyStoreOptions {
-  /** The clock of `lateMs`. Default: real time. */
+  /** The clock that measures `lateMs`. Default: real time. */
   readonly clock?: Pick<Clock, "after"> | undefined;
 }
 
 const methods: readonly Method[] = ["claim", "complete", "release", "extend", "forget", "check"];
 
 /**
- * Wraps a store whose calls are late, fail or lie by `plan`. All other calls have the store's own results.
- * The calls of each method are counted from 1.
+ * Wraps a store so that its calls are late, fail or lie according to `plan`. All other calls return the store's own
+ * results. The calls of each method are counted from 1.
  *
- * @throws ReceiverConfigError `unknown_option` for an unknown method or member of a fault,
- *   `invalid_option` for a call that is not a number from 1 or `"*"`, or for an invalid fault
+ * @throws ReceiverConfigError `unknown_option` for an unknown method or member of a fault, `invalid_option` for a call
+ *   that is not a number from 1 or `"*"`, or for an invalid fault
  *
  * @example
  * ```ts

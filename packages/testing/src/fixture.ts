@@ -1,6 +1,9 @@
 import { assertValid } from "@svc-webhooks/core";
 
-/** The body of a delivery, as the sandbox sends it by default. An assumption: the interface document shows none. */
+/**
+ * The body of a delivery, as the sandbox sends it by default. This is an assumption: the interface document does not
+ * show one.
+ */
 interface Envelope<Type extends string, Data> {
   readonly event_id: string;
   readonly type: Type;
@@ -35,8 +38,8 @@ export interface Fixtures {
 }
 
 /**
- * Other values for some fields of `T`, at any depth, and fields that `T` does not have. A list replaces
- * the whole list; undefined removes a field.
+ * Overrides for fields of `T` at any depth, and additional fields. A list replaces the entire list; undefined removes a
+ * field.
  */
 export type FixtureOverrides<T> = T extends readonly unknown[] | string
   ? T

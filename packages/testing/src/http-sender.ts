@@ -8,7 +8,7 @@ export interface Reply {
   readonly body: string;
 }
 
-/** A header with a list of values is sent as several lines, as are names that differ in case. */
+/** A header with a list of values is sent as several lines, as are names that differ only in case. */
 export type SentHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface Sending {
@@ -16,10 +16,11 @@ export interface Sending {
   readonly headers?: SentHeaders;
   readonly body?: Uint8Array;
   /**
-   * The size of a chunk in bytes. The body is then sent without Content-Length. Default: in one piece, with it.
+   * The chunk size in bytes. A chunked body has no Content-Length. Default: the body is sent in one piece, with a
+   * Content-Length.
    */
   readonly chunkBytes?: number;
-  /** The agent, which reuses and keeps connections. Default: a connection for this request only. */
+  /** An agent that keeps and reuses connections. Default: a new connection for this request only. */
   readonly agent?: http.Agent;
 }
 
@@ -36,7 +37,7 @@ export interface Begun {
 /** The maximum number of bytes read from a response. */
 const mostResponseBytes = 1_048_576;
 
-/** The time that the rest of a body may take after its response, in milliseconds. */
+/** How long the rest of a body may take after the response has arrived, in milliseconds. */
 const uploadMs = 1_000;
 
 const tooLarge =

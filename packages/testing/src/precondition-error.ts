@@ -1,2 +1,2 @@
-/** The error of a case that could not be tested. The message states the fix, in place of the case's own. */
+/** An error for a case that could not be tested. Its message states the fix, which replaces the case's own. */
 export class PreconditionError extends Error {}

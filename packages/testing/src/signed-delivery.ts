@@ -3,11 +3,11 @@ import { assertOptions, assertValid, headerNames, sign, type SecretKey } from "@
 export interface SignedDeliveryOptions {
   /** The key that signs the delivery. Default `"whsec_test"`. */
   readonly secret?: SecretKey | undefined;
-  /** The value of `X-SVC-Delivery-Id` and `Idempotency-Key`. Default: a new one each time. */
+  /** The value of `X-SVC-Delivery-Id` and `Idempotency-Key`. Default: a new id each time. */
   readonly deliveryId?: string | undefined;
   /** The value of `X-SVC-Attempt`, 1 or more. Default 1. */
   readonly attempt?: number | undefined;
-  /** More headers, or other values for the headers above; undefined omits a header. */
+  /** Additional headers, or other values for the headers above. Undefined omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -99,7 +99,7 @@ const newDeliveryId = () => `dlv_${crypto.randomUUID()}`;
 
 function bytesOf(event: unknown): Uint8Array<ArrayBuffer> {
   if (event instanceof Uint8Array) return Uint8Array.from(event);
-  // The result is undefined for a value without JSON, whatever its type states.
+  // The result is undefined for a value that JSON cannot represent, whatever its type states.
   const text = typeof event === "string" ? event : (JSON.stringify(event) as string | undefined);
   const found = event === undefined ? "undefined" : `a ${typeof event}`;
   const fix = 'Pass an object, text or bytes; "" is an empty body.';

@@ -8,12 +8,12 @@ interface SigningOptions {
 }
 
 interface HugeOptions extends SigningOptions {
-  /** The size of the body in bytes. Default 2,097,152, twice the limit that a receiver has by default. */
+  /** The size of the body in bytes. Default 2,097,152, twice the default limit of a receiver. */
   readonly bytes?: number | undefined;
 }
 
 interface Change {
-  /** Headers in addition to the delivery's own, or in their place. */
+  /** Headers that are added to the delivery's own or replace them. */
   readonly headers?: object;
   readonly body?: string | Uint8Array;
 }
@@ -45,7 +45,7 @@ async function signed(
   return changed(delivery, () => ({ headers, body }));
 }
 
-/** Changes the signature, and adds one if there is none. */
+/** Changes the signature, or adds one if there is none. */
 const withSignature = (delivery: SignedDelivery, change: (signature: string) => string) =>
   changed(delivery, ({ headers }) => ({
     headers: { [headerNames.signature]: change(headers[headerNames.signature] ?? "") },
@@ -82,7 +82,7 @@ export const tamper = {
     secret: SecretKey = "whsec_wrong",
   ): Promise<SignedDelivery> => signed(delivery, (body) => body, secret),
 
-  /** Changes one bit in the middle of the body. An empty body receives a byte. */
+  /** Changes one bit in the middle of the body. If the body is empty, adds a byte. */
   flippedByte: (delivery: SignedDelivery): SignedDelivery =>
     changed(delivery, (given) => {
       const body = new Uint8Array(Math.max(1, given.body.length));
@@ -110,7 +110,7 @@ export const tamper = {
       return { body: compact === text ? `${JSON.stringify(value, null, 2)}\n` : compact };
     }),
 
-  /** Writes the signature's digits in upper case, which receivers of this project accept. */
+  /** Writes the signature's digits in upper case, which this project's receivers accept. */
   upperCaseHex: (delivery: SignedDelivery): SignedDelivery =>
     withSignature(delivery, (signature) => signature.toUpperCase().replace("SHA", "sha")),
 
@@ -129,8 +129,8 @@ export const tamper = {
   },
 
   /**
-   * Repeats a header, by its name in lower case, as `value, value`: `fetch` sends no other form, and
-   * Node and the `Headers` class read two lines as this one (RFC 9110, section 5.3). Default: the signature.
+   * Repeats a header, by its lower-case name, as `value, value`. `fetch` cannot send another form, and Node and the
+   * `Headers` class combine two lines into this one (RFC 9110, section 5.3). Default: the signature.
    */
   duplicateHeader: (
     delivery: SignedDelivery,

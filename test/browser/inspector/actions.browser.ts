@@ -4,7 +4,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { lineOf, open, openInspector } from "./support.js";
 
-/** The ways to use a control: with the mouse, or with keys alone. */
+/** A way to operate a control: with the mouse, or with the keyboard only. */
 interface Hand {
   readonly press: (control: Locator) => Promise<unknown>;
   readonly fill: (control: Locator, text: string) => Promise<unknown>;
@@ -17,10 +17,10 @@ const mouse: Hand = {
   choose: (control, value) => control.selectOption(value),
 };
 
-/** More controls than the page has. */
+/** A limit above the number of focusable controls on the page. */
 const mostStops = 300;
 
-/** Moves the focus to a control with the Tab key. */
+/** Moves the focus to a control by pressing Tab. */
 async function tabTo(control: Locator): Promise<void> {
   const page = control.page();
   for (let stop = 0; stop < mostStops; stop += 1) {
@@ -59,8 +59,8 @@ const ways = [
 ] as const;
 
 /**
- * A sandbox whose ids and times are those of every other one: a delivery that waits, one that succeeded,
- * a fault and a domain.
+ * Opens a sandbox with the same ids and times on every call. It has a pending delivery, one that succeeded, a fault and
+ * a domain.
  */
 async function story() {
   const start = Date.parse("2026-11-22T10:00:00Z");
@@ -110,7 +110,7 @@ interface Case {
   readonly what: string;
   readonly item?: "waiting" | "succeeded";
   readonly steps: readonly Step[];
-  /** The fields that the form sends, without ids and tokens. */
+  /** The fields that the form submits, without ids and tokens. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -262,16 +262,16 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Hidden fields that name what the form acts on. */
+/** Hidden fields that identify the form's target. */
 const fixed = new Set(["id", "place", "token"]);
 
-/** Acts on a page of its own, and returns what was sent and what the page shows afterwards. */
+/** Performs a case's steps on a new page. Returns what was submitted and what the page shows afterwards. */
 async function act({ item, steps }: Case, { hand, javaScriptEnabled }: (typeof ways)[number]) {
   const opened = await story();
   const address = item ? `/?item=${opened[item]}` : "/";
   const page = await openInspector(opened, address, { javaScriptEnabled });
   const posted = page.waitForRequest((request) => request.method() === "POST");
-  // A step that fails is the error to report.
+  // If a step fails, its error is the one to report.
   posted.catch(() => {});
   for (const step of steps) await step(page, hand);
   const sent = new URLSearchParams((await posted).postData() ?? "");
@@ -289,18 +289,18 @@ async function act({ item, steps }: Case, { hand, javaScriptEnabled }: (typeof w
   };
 }
 
-/** Everything that the actions change. */
+/** Returns all state that the actions can change. */
 async function stateOf({ call }: Story) {
   const lists = ["timeline", "endpoints", "domains", "faults"];
   const all = await Promise.all(lists.map((name) => call(`GET ${name}`)));
   const { data: assumptions } = await call("GET assumptions");
   const { mode, offset_ms: offset } = await call("GET clock");
-  // Real milliseconds and this client's keys differ between two runs.
+  // Real durations and this client's keys differ between runs.
   const text = JSON.stringify(all, (key, value: unknown) =>
     key === "ms" || key === "idempotency_key" ? undefined : value,
   );
   const chosen = assumptions.filter((one) => one.value !== one.default);
-  // The times of a clock that runs differ too.
+  // If the clock runs, its times differ too.
   return { lists: mode === "manual" ? JSON.parse(text) : undefined, mode, offset, chosen };
 }
 

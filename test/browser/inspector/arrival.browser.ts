@@ -11,7 +11,7 @@ interface Failure {
   readonly chip: string;
   readonly row: string;
   readonly words: string;
-  /** In place of `words`, where the receiver has responded. */
+  /** Shown instead of `words` if the receiver has responded. */
   readonly assumption?: string;
 }
 
@@ -71,7 +71,7 @@ describeWithBrowser("the timeline", () => {
         await block.locator(".tree > li:nth-child(2) .chip.bad").waitFor();
         took.push(performance.now() - startedAt);
       }
-      // The others may have been slowed down by other programs.
+      // Only the third of five times counts, because other programs may have slowed the slower ones down.
       expect(took.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
       expect(await page.locator("#calls > li").count()).toBe(5);
       const block = page.locator("#calls > li").first();

@@ -14,27 +14,27 @@ const connectionErrors = /^console error: Failed to load resource: net::ERR_/;
 
 const liveText = (page: Page) => page.locator("[data-live-text]");
 
-/** The subjects in the timeline, in its order. */
+/** Returns the subjects in the timeline, in display order. */
 const subjects = (page: Page) => linesOf(page.locator("#calls > li .tree > li:first-child .name"));
 
 const subjectIn = (page: Page, subject: string) =>
   page.locator("#calls .name", { hasText: subject });
 
-/** A browser that runs without a window never hides a tab, so the page is given the event. */
+/** Simulates hiding or showing the tab with a synthetic event, because a headless browser never hides one. */
 const setHidden = (page: Page, isHidden: boolean) =>
   page.evaluate((value) => {
     Object.defineProperty(document, "hidden", { value, configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));
   }, isHidden);
 
-/** A folder for data files, until the test ends. */
+/** Returns the path of a data file in a temporary folder, which is removed when the test ends. */
 function dataFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "inspector-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return join(folder, "data.sqlite");
 }
 
-/** A sandbox whose server counts the streams that are open. */
+/** Starts a sandbox whose server counts its open streams. */
 async function counted() {
   const sandbox = createSandbox({ clock: "manual", log: () => {} });
   onTestFinished(() => sandbox.close());
@@ -106,7 +106,7 @@ describeWithBrowser("the connection of the page", () => {
     await first.send({ subject: "after" });
     await subjectIn(page, "after").waitFor();
     expect(await subjects(page)).toEqual(kept ? ["after", "before"] : ["after"]);
-    // Both wait: the endpoint is kept too.
+    // Both deliveries are pending, because the endpoint was kept too.
     await expect.poll(() => page.locator("#calls .chip.wait").count()).toBe(kept ? 2 : 0);
   });
 

@@ -11,11 +11,11 @@ const target = "http://localhost:3000/webhooks";
 const signed = (body: Uint8Array, secret: string) =>
   `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 
-/** A delivery to an endpoint whose secret has been rotated, next to another endpoint. */
+/** Opens a sandbox with a delivery to an endpoint whose secret has been rotated, and with a second endpoint. */
 async function rotated() {
   const opened = await open();
   const { sandbox, call, register, send } = opened;
-  /** The bodies as they arrived. */
+  /** The request bodies as the receiver got them. */
   const arrived: Uint8Array[] = [];
   sandbox.deliverTo(async (request) => {
     arrived.push(new Uint8Array(await request.arrayBuffer()));
@@ -28,7 +28,7 @@ async function rotated() {
   await send();
   await sandbox.clock.advance(0);
   const { id } = present((await opened.deliveries())[0]);
-  /** Sends another body, and returns the id of its delivery. */
+  /** Sends the delivery with another body, and returns the id of the new delivery. */
   const deliver = async (body: Uint8Array): Promise<string> => {
     const base64 = Buffer.from(body).toString("base64");
     const { delivery } = await call(`POST deliveries/${id}/send`, { body: { base64 } });
@@ -38,7 +38,7 @@ async function rotated() {
   return { ...opened, id: id, secret, oldSecret, otherSecret, arrived, deliver };
 }
 
-/** Pastes a value, and returns the id of the mistake that is named, if any, with the words. */
+/** Pastes a signature. Returns the id of the mistake that is named, if any, and the displayed text. */
 async function explain(page: Page, value: string) {
   const verdict = "#signature .verdict[role=status]";
   await page.evaluate(
@@ -52,7 +52,10 @@ async function explain(page: Page, value: string) {
   return { id: await shown.getAttribute("data-mistake"), words: await lineOf(shown) };
 }
 
-/** The field has one line, and spaces around a value are not looked at: a copy often has them. */
+/**
+ * Returns whether the signature can be entered: the field has a single line and ignores surrounding spaces, which are
+ * common in copied values.
+ */
 const canBePasted = ({ signature = "", secrets }: Planted) =>
   signature !== "" &&
   secrets === undefined &&
@@ -66,7 +69,7 @@ describeWithBrowser("the explanation of a signature", () => {
       const opened = await rotated();
       const all = plantMistakes(opened);
       const planted = all.filter(canBePasted);
-      // A secret of the sandbox is not made of hex digits.
+      // This mistake cannot occur here, because the sandbox's secrets are not hexadecimal.
       const ids = new Set(all.map(({ id }) => id).filter((id) => id !== "secret_hex_decoded"));
       expect(new Set(planted.map(({ id }) => id))).toEqual(ids);
       const page = await openInspector(opened);
@@ -148,7 +151,7 @@ describeWithBrowser("the explanation of a signature", () => {
     await page.locator("#signature .verdict", { hasText: "Signed correctly." }).waitFor();
     await page.getByRole("link", { name: "Attempt 2", exact: true }).click();
     await page.getByRole("heading", { name: "Signature of attempt 2" }).waitFor();
-    // The code computes the right value of what arrived.
+    // This signature is correct for the body that arrived.
     const right = await explain(page, signed(opened.arrived[1] ?? Buffer.of(), opened.secret));
     expect(right.words).toMatch(/^This is the right signature\./);
   });

@@ -6,7 +6,10 @@ import { openInspector, visit } from "./service.js";
 
 const updates = 50;
 
-/** A delivery that waits for its second attempt; each copy that is sent of it changes all that shows it. */
+/**
+ * Opens a delivery that is waiting for its second attempt. Each `update` sends another copy of it and changes every
+ * view that shows it.
+ */
 async function openDelivery() {
   const opened = await openInspector();
   const { sandbox, register, send, deliveries, page, call } = opened;
@@ -25,7 +28,7 @@ async function openDelivery() {
   return { ...opened, update };
 }
 
-/** Describes the focused element in words that stay the same when it is replaced. */
+/** Describes the focused element by details that stay the same when the element is replaced. */
 const focused = (page: Page) =>
   page.evaluate(() => {
     const { activeElement: active } = document;

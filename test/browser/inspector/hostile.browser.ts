@@ -12,7 +12,7 @@ const attack = `<script>hacked=1</script>"><img src=/x onerror=hacked=1>'`;
 const hidden = "a\u202eb\u001bc\u0000d\u200be";
 const marks = ["RLO", "ESC", "NUL", "ZWSP"];
 
-/** Fails for an element that only foreign text can have made. */
+/** Fails if the page contains an element that only injected text can have created. */
 async function expectInert(page: Page): Promise<void> {
   const made = await page.evaluate(() => ({
     elements: document.querySelectorAll(
@@ -57,7 +57,7 @@ describeWithBrowser("hostile texts", () => {
       expect(await page.locator(place).first().innerText()).toContain("hacked=1");
     expect(await marksIn(page, "#calls")).toEqual(["RLO", "ZWSP"]);
     expect(await marksIn(page, "#response pre")).toEqual(marks);
-    // The same through the script's own rendering.
+    // Checks the same in the view that the script renders.
     await page.locator("#calls .tree a.name").first().click();
     await page.locator("#email").waitFor();
     expect(await marksIn(page, "#email pre")).toEqual(marks);
@@ -91,7 +91,10 @@ describeWithBrowser("hostile texts", () => {
   });
 });
 
-/** The address of a server, and how many connections it has had: a browser connects before it requests. */
+/**
+ * Starts a server that counts its connections, because a browser may connect before it sends a request. Returns its
+ * address and the count.
+ */
 async function connectionsTo() {
   let connections = 0;
   const port = await listen((_request, response) => response.end());
@@ -124,7 +127,7 @@ describeWithBrowser("a hostile email", () => {
       <form action="${to}/form" target="_blank"><input name="x" autofocus><button>Send</button></form></body></html>`;
     const service = await openService();
     const page = await openPage(service.url, {
-      // The browser reports each load that the policy of the mail blocks; the canary counts what is sent.
+      // The browser reports each load that the email's policy blocks. `connections` counts what actually got through.
       allow: [/content security policy/i, /sandboxed/, new RegExp(`^request to .*${to}/`)],
     });
     await service.send({ html });
@@ -140,7 +143,7 @@ describeWithBrowser("a hostile email", () => {
     const box = await frame.boundingBox();
     await page.mouse.click((box?.x ?? 0) + 40, (box?.y ?? 0) + 40);
     await page.keyboard.press("Enter");
-    // A later load of the page itself: what the mail has asked for would have been before it.
+    // The page loads another view: anything that the email requested would have been sent before that.
     await page.locator("#calls a.name").first().click();
     await expect.poll(() => page.locator("iframe").count()).toBe(0);
     await expectInert(page);
@@ -162,7 +165,7 @@ describeWithBrowser("a hostile email", () => {
     await expect.poll(() => page.frames().length).toBeGreaterThan(1);
     await page.frames()[1]?.waitForLoadState("load");
     await page.goto(`/_sandbox/sends/${id}/html`);
-    // Another origin, so that this one has a connection of its own, which is later than all others.
+    // The other origin forces a new connection, which is made after any that the email could have opened.
     await page.goto(to.replace("localhost", "127.0.0.1"));
     expect(connections()).toBe(1);
   });
@@ -183,7 +186,8 @@ describeWithBrowser("a hostile email", () => {
     await expect.poll(() => page.frames().length).toBeGreaterThan(1);
     await page.frames()[1]?.waitForLoadState("load");
     await page.goto(`${service.url}/_sandbox/sends/${id}/html`);
-    // A later connection; to the same server, a profile may open several.
+    // The email would have connected before this request. The request goes to another server, because a profile may
+    // open several connections to one.
     await page.goto((await connectionsTo()).to);
     expect(connections()).toBe(0);
   });

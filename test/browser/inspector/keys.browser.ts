@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { lineOf, linesOf, open, openInspector } from "./support.js";
 
-/** The deliveries of these emails wait after a failure. */
+/** Opens a sandbox in which these emails' deliveries have failed and are waiting for a retry. */
 async function busy(...subjects: readonly string[]) {
   const opened = await open();
   opened.sandbox.deliverTo(() => new Response(null, { status: 500 }));
@@ -63,7 +63,7 @@ describeWithBrowser("the keys of the page", () => {
       .toMatch(/X-SVC-Attempt: 3'/);
     await page.keyboard.press("e");
     await focused(page, "#edit textarea");
-    // In a field a key is a letter.
+    // In a text field, a key types its letter.
     await page.keyboard.press("n");
     await page.keyboard.press("Escape");
     await focused(page, "#edit summary");

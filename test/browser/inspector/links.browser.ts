@@ -17,9 +17,7 @@ interface Arrived {
   readonly body: Buffer;
 }
 
-/**
- * A delivery that has failed twice and is waiting for its next attempt, on a server that records every request.
- */
+/** Opens a delivery that has failed twice and is waiting for its next attempt. Its receiver records every request. */
 async function failing() {
   const opened = await open();
   const arrived: Arrived[] = [];
@@ -34,7 +32,7 @@ async function failing() {
   return { ...opened, arrived, delivery: present(deliveries[0]).id };
 }
 
-/** Everything that the page shows, without what a moment changes. */
+/** Returns everything that the page shows, except for details that depend on the moment. */
 const shownIn = async (page: Page): Promise<Readonly<Record<string, unknown>>> => ({
   title: await page.title(),
   url: page.url(),
@@ -70,7 +68,7 @@ describeWithBrowser("the address of the page", () => {
         await step();
         await page.waitForURL((url) => url.href !== before);
         const { searchParams } = new URL(page.url());
-        // The address changes before its view has come.
+        // The address changes before the view has loaded.
         const item = searchParams.get("item");
         await page.locator(`#detail[data-scope^="${item} "]`).waitFor();
         if (searchParams.get("q") === "no such text") await page.locator("#empty").waitFor();

@@ -8,7 +8,7 @@ type Service = Awaited<ReturnType<typeof openService>>;
 
 const target = "http://localhost:3000/webhooks";
 
-/** Sends emails in this process, and delivers them. */
+/** Sends emails to the sandbox without HTTP, and delivers them. */
 async function store({ sandbox }: Service, emails: number): Promise<void> {
   for (let n = 0; n < emails; n += 1) {
     const body = JSON.stringify({
@@ -30,7 +30,7 @@ async function store({ sandbox }: Service, emails: number): Promise<void> {
   await sandbox.clock.advance(0);
 }
 
-/** A page over `deliveries` stored ones, one for each call. */
+/** Opens a page on a sandbox with this many stored deliveries, one for each call. */
 async function openStored(deliveries: number) {
   const service = await openService({ maxDeliveries: 30_000 });
   service.sandbox.deliverTo(() => new Response("ok"));
@@ -44,7 +44,7 @@ async function openStored(deliveries: number) {
 
 type Stored = Awaited<ReturnType<typeof openStored>>;
 
-/** Resolves in the frame after one in which `selector` is there. */
+/** Resolves in the frame after one in which `selector` matches an element that contains `text`. */
 const painted = (page: Page, selector: string, text: string) =>
   page.evaluate(
     ([wanted, words]) =>
@@ -91,7 +91,7 @@ const change = ({ page, send }: Stored) => {
 };
 
 describeWithBrowser("the page over 10,000 deliveries", () => {
-  // Ratios vary on a busy machine. What is really slower fails each time.
+  // Ratios vary on a busy machine, but a real slowdown fails every retry.
   test(
     "loads, finds and follows as fast as over 100, and is no larger",
     { retry: 2, timeout: 300_000 },

@@ -4,7 +4,10 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { linesOf, open, openInspector } from "./support.js";
 
-/** All that there is to show: each state of a delivery, two endpoints, a domain, faults, a refused call. */
+/**
+ * Opens a sandbox with everything that the page can show: a delivery in each state, two endpoints, a domain, faults and
+ * a rejected call.
+ */
 async function full() {
   const opened = await open();
   const { sandbox, call, register, send } = opened;
@@ -29,7 +32,10 @@ async function full() {
 
 const places = ["#base-url", "#clock", "#health", "#timeline > *", "#detail > *", "#setup > *"];
 
-/** Returns the page's text with every disclosure open, without the keys and the button that they replace. */
+/**
+ * Returns the page's text with every disclosure open. The key hints, and the filter button that they replace, are left
+ * out.
+ */
 async function textOf(page: Page): Promise<readonly string[]> {
   await page.locator("details").evaluateAll((menus: HTMLDetailsElement[]) => {
     for (const menu of menus) menu.open = true;
@@ -56,7 +62,7 @@ describeWithBrowser("the page without JavaScript", () => {
       await scripted.goto(view);
       await plain.goto(view);
       await scripted.locator("body.scripted").waitFor();
-      // The script writes the time of the clock without tenths.
+      // Once the script runs, the clock is shown without tenths of a second.
       const normal = (lines: readonly string[]) =>
         lines.map((line) => line.replace(/(\d\d:\d\d:\d\d)\.\d /, "$1 "));
       const [text, expected] = [await textOf(plain), await textOf(scripted)];

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { openInspector, visit } from "./service.js";
 
-/** Responses that keep a delivery in each of its states. */
+/** Opens the page with a delivery in each state. */
 async function openStates(options: Parameters<typeof openInspector>[0] = {}) {
   const opened = await openInspector(options);
   const { sandbox, register, send } = opened;
@@ -19,13 +19,13 @@ async function openStates(options: Parameters<typeof openInspector>[0] = {}) {
   await send();
   status = 0;
   await visit(opened.page);
-  // Not awaited: its attempt does not end.
+  // Not awaited, because this attempt never ends.
   void send();
   await opened.page.locator(".chip.half").waitFor();
   return opened;
 }
 
-/** The drawing and the words of each element. */
+/** Returns each element's icon, and its text without numbers. */
 const shapes = (page: Page, selector: string): Promise<readonly (readonly [string, string])[]> =>
   page.locator(selector).evaluateAll((all) =>
     all.map((one) => {

@@ -7,7 +7,7 @@ import { lineOf, open, openInspector } from "./support.js";
 
 const whole = (page: Page) => page.locator("#secret .whole");
 
-/** A sandbox with a delivery that its receiver responded to with `status`. */
+/** Opens a sandbox with one delivery, to which its receiver responded with `status`. */
 async function delivered(status: number) {
   const opened = await open();
   opened.sandbox.deliverTo(() => new Response(null, { status }));
@@ -35,7 +35,7 @@ describeWithBrowser("the result of an action", () => {
     );
     const { data } = await opened.call("GET endpoints");
     expect((await lineOf(whole(page))).slice(-4)).toBe(data[0]?.secret_hint.slice(1));
-    // Another change leaves it.
+    // The secret stays when something else changes.
     await opened.register(`${refusing}/other`);
     await page.locator("#endpoints .stale").waitFor();
     expect(await whole(page).count()).toBe(1);

@@ -6,7 +6,7 @@ import { lineOf, linesOf, open, openInspector, type Opened } from "./support.js"
 
 const start = Date.parse("2026-11-22T10:00:00Z");
 
-/** A sandbox whose receiver responds with these statuses, then with 200, and one delivery of an email. */
+/** Opens a sandbox with one email delivery. Its receiver responds with these statuses, then with 200. */
 async function retrying(statuses: readonly number[]) {
   const opened = await open({ clock: { mode: "manual", start } });
   const left = [...statuses];
@@ -23,7 +23,7 @@ const openDelivery = (opened: Opened & { readonly id: string }) =>
 
 const chips = (page: Page) => page.locator("#calls ol.track .chip");
 
-/** Waits until the last chip of the delivery has this text. */
+/** Waits until the delivery's last chip has this text. */
 const untilLast = (page: Page, text: string) =>
   page.locator("#calls ol.track > li:last-child .chip", { hasText: text }).waitFor();
 

@@ -7,7 +7,7 @@ import { openService, refusing, visit } from "./service.js";
 
 type Service = Awaited<ReturnType<typeof openService>>;
 
-/** Responses by the subject of an email; one that has none is awaited until the test ends. */
+/** Responds according to the subject of the email. Never responds to a slow one. */
 async function respond(request: Request): Promise<Response> {
   const text = await request.text();
   if (text.includes("Refused"))
@@ -16,7 +16,7 @@ async function respond(request: Request): Promise<Response> {
   return new Response("thanks");
 }
 
-/** Deliveries that wait, are sent, succeeded, failed and were not sent, and a fault that waits. */
+/** Creates deliveries that succeeded, failed, are pending or were not sent, and a pending fault. */
 async function fill(service: Service): Promise<void> {
   const { sandbox, register, send } = service;
   sandbox.deliverTo(respond);
@@ -37,7 +37,7 @@ async function fill(service: Service): Promise<void> {
 const newest = async (service: Service, state: string): Promise<string> =>
   present((await service.deliveries()).find((one) => one.state === state)).id;
 
-/** Shows what is folded. */
+/** Opens all disclosures. */
 const unfold = (page: Page) =>
   page.evaluate(() => {
     for (const details of document.querySelectorAll("details")) details.open = true;
@@ -53,7 +53,7 @@ const states: readonly {
     async prepare(service, page) {
       await fill(service);
       await visit(page);
-      // It is not awaited: the clock moves on only when the attempt has ended.
+      // Not awaited, because the manual clock advances only once the attempt has ended.
       void service.send({ subject: "Slow" });
       await page.locator(".chip.half").first().waitFor();
       expect(
@@ -106,7 +106,10 @@ const states: readonly {
   },
 ];
 
-/** Texts that leave the window, or the box that they belong to, and scrolling where there must be none. */
+/**
+ * Describes each text that extends beyond the window or its box or is cut off in a select, and each box that scrolls
+ * sideways but should not.
+ */
 export const sticksOut = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const found: string[] = [];
@@ -118,7 +121,7 @@ export const sticksOut = (page: Page): Promise<readonly string[]> =>
     const range = document.createRange();
     for (let node = texts.nextNode(); node; node = texts.nextNode()) {
       const parent = node.parentElement;
-      // Boxes of bytes and tables scroll by themselves.
+      // Boxes of bytes and tables may scroll, so text in them is not checked.
       if (!node.nodeValue?.trim() || !parent?.checkVisibility()) continue;
       if (parent.closest(".vh, .skip, .scroll, .body, select, textarea, noscript, script"))
         continue;
@@ -143,7 +146,7 @@ export const sticksOut = (page: Page): Promise<readonly string[]> =>
 
 const widths = [1600, 960, 360, 320];
 
-/** A closed sandbox refuses the stream, which the browser reports. */
+/** A closed sandbox refuses the stream's connection, and the browser logs that. */
 const allow = [/ERR_(?:CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|CONNECTION_RESET)/];
 
 describeWithBrowser("the inspector", () => {

@@ -8,7 +8,10 @@ export const bothTypes = ["email.sent", "email.delivered"];
 
 let keys = 0;
 
-/** Calls `"POST /v1/emails"` or a control route (`"POST clock"`) of a sandbox, and returns the parsed response. */
+/**
+ * Returns a function that calls a route of a sandbox, such as `"POST /v1/emails"` or the control route `"POST clock"`,
+ * and returns the parsed response.
+ */
 export const caller =
   (url: string) =>
   async <Route extends string>(
@@ -31,14 +34,14 @@ export const caller =
     return (text === "" ? undefined : JSON.parse(text)) as BodyOf<Route>;
   };
 
-/** A sandbox of `openSandbox`, and the means to call it. */
+/** Opens a sandbox with `openSandbox`, and adds functions that call it. */
 export async function open(options: SandboxOptions = {}) {
   const opened = await openSandbox(options);
   const call = caller(opened.url);
   return {
     ...opened,
     call,
-    /** Registers a receiver for emails that were sent and delivered, or for `types`. */
+    /** Registers an endpoint for the types `email.sent` and `email.delivered`, or for `types`. */
     register: async (target: string, types: readonly string[] = bothTypes) => {
       const { webhook_endpoint: endpoint, secret } = await call("POST endpoints", {
         url: target,
@@ -46,7 +49,7 @@ export async function open(options: SandboxOptions = {}) {
       });
       return { id: endpoint.webhook_endpoint_id, secret };
     },
-    /** Sends an email through the public interface. */
+    /** Sends an email through the public API. */
     send: (changes: object = {}) =>
       call("POST /v1/emails", {
         from: "ada@mail.example.test",
@@ -56,7 +59,7 @@ export async function open(options: SandboxOptions = {}) {
         text: "Thank you.",
         ...changes,
       }),
-    /** All deliveries with the type of their event, oldest call first. */
+    /** Returns all deliveries, each with the type of its event. Those of the oldest call come first. */
     deliveries: async () => {
       const { data } = await call("GET timeline?limit=100");
       return data
@@ -70,7 +73,7 @@ export async function open(options: SandboxOptions = {}) {
 
 export type Opened = Awaited<ReturnType<typeof open>>;
 
-/** Opens the page at an address, and waits until it receives changes. */
+/** Opens the page at an address, and waits until its stream of changes is connected. */
 export async function openInspector(
   { url }: Pick<Opened, "url">,
   address = "/",
@@ -82,14 +85,14 @@ export async function openInspector(
   return page;
 }
 
-/** Resolves when the page receives changes. */
+/** Resolves when the page is connected to its stream of changes. */
 export const live = (page: Page): Promise<void> =>
   page.locator('.live[data-live="live"]').waitFor();
 
-/** The text of an element as one line. */
+/** Returns an element's text as one line. */
 export const lineOf = async (locator: Locator): Promise<string> =>
   (await locator.innerText()).replaceAll(/\s+/g, " ").trim();
 
-/** The texts of all elements, each as one line. */
+/** Returns the text of each element as one line. */
 export const linesOf = async (locator: Locator): Promise<string[]> =>
   (await locator.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " ").trim());

@@ -6,18 +6,18 @@ import { openInspector, refusing, visit } from "./service.js";
 const rows = (page: Page) => page.locator("#calls > li");
 const newer = (page: Page) => page.locator("#newer");
 
-/** Reads `count` times: each read is one call of the timeline. */
+/** Makes `count` read requests. Each one adds a call to the timeline. */
 async function read({ sandbox }: { sandbox: { fetch: (request: Request) => unknown } }, count = 1) {
   const headers = { authorization: "Bearer svc_test" };
   for (let n = 0; n < count; n += 1)
     await sandbox.fetch(new Request("http://sandbox.test/v1/domains", { headers }));
 }
 
-/** The row's vertical position in the window. */
+/** Returns the row's vertical position in the window. */
 const topOf = (page: Page, id: string) =>
   page.evaluate((row) => document.querySelector(`#${row}`)?.getBoundingClientRect().top, id);
 
-/** The first row that is in view. */
+/** Returns the id of the first row in view. */
 const rowInView = (page: Page) =>
   page.evaluate(() => {
     const all = [...document.querySelectorAll("#calls > li")];
@@ -176,7 +176,7 @@ describeWithBrowser("the timeline", () => {
     const last = (await rows(page).last().getAttribute("id")) ?? "";
     await page.evaluate(() => document.querySelector("#older")?.scrollIntoView({ block: "end" }));
     await expect.poll(() => newer(page).textContent()).toBe("50 newer calls");
-    // It was in view with the link below it; rows that come into view take their real height.
+    // The row was in view, above the link. Rows that scroll into view take their real height.
     const top = await topOf(page, last);
     expect(top).toBeGreaterThan(0);
     expect(top).toBeLessThan(900);

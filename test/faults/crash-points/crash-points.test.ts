@@ -5,7 +5,7 @@ import { playAll, type Story, type Verdict } from "./stories.js";
 
 const tableFile = fileURLToPath(new URL("../../../docs/guarantees-table.md", import.meta.url));
 
-// Retry delays have jitter, and the table must be the same on every run.
+// Retry delays have jitter, which is fixed here so that the table is the same on every run.
 vi.spyOn(Math, "random").mockReturnValue(0.5);
 
 const stories = await playAll();

@@ -28,19 +28,19 @@ export const points = [
 
 export type Point = (typeof points)[number];
 
-/** The duration of each handler run at the points that need one: longer than a lease, or than `maxRunMs`. */
+/** How long handlers run at the points that need a long run: longer than a lease, or than `maxRunMs`. */
 const longHandlers: { readonly [point in Point]?: number } = {
   "5 s into a handler of 90 s": 90_000,
   "5 s into a handler of 16 min": 16 * 60_000,
 };
 
-/** The state that processes share. */
+/** The state that the simulated processes share. */
 export class World {
   readonly point: Point;
   readonly handlerMs: number;
   readonly clock: FakeClock = fakeClock();
   readonly store: DeliveryStore = memoryStore({ clock: this.clock });
-  /** Whether the store is unavailable, for every process. */
+  /** Whether the store is unavailable to all processes. */
   storeIsUnavailable = false;
   /** The effects of handlers, in order. */
   readonly effects: { readonly fence: number; readonly idempotencyKey: string }[] = [];
@@ -51,7 +51,7 @@ export class World {
   }
 }
 
-/** A process whose work can be suspended: until `thaw`, or permanently if it is dead. */
+/** A simulated process whose work can be suspended: until `thaw`, or permanently if it is dead. */
 export class Process {
   #stop: Gate | undefined;
   readonly #overdue: (() => void)[] = [];
@@ -61,8 +61,8 @@ export class Process {
   }
 
   /**
-   * Continues the process. Overdue timers fire first, then replies in sockets are read, as observed in Node 20
-   * after SIGCONT.
+   * Resumes the process. Overdue timers fire first, then replies in sockets are read, as observed in Node 20 after
+   * SIGCONT.
    */
   thaw(): void {
     const stop = this.#stop;
@@ -96,10 +96,10 @@ export class Process {
   }
 }
 
-/** Receives a delivery and resolves with the response that its sender gets. */
+/** Receives a delivery, and resolves with the status and code of the response. */
 export type Receive = (delivery: TestDelivery) => Promise<string>;
 
-/** A receiver in its own process. `reached` is called at each point that a delivery reaches. */
+/** Starts a receiver in its own simulated process. `reached` is called at each point that a delivery reaches. */
 export function serve(
   world: World,
   reached: (point: Point, process: Process) => void = () => {},
@@ -117,9 +117,9 @@ export function serve(
     secret,
     store: distantStore(world, at),
     clock,
-    // A process that wakes up after its lease does not start its handler, and reports an error.
+    // Expected: a process that resumes after its lease has expired does not start its handler, and reports an error.
     onHandlerError: () => {},
-    // A schema is the only user code that runs between the claim and the handler.
+    // A schema is the only user code that runs between the claim and the handler, so it serves as this point.
     events: { "email.sent": schema(() => at("claimed, handler not started")) },
     on: {
       "email.sent": async (_event, { fence = 0, idempotencyKey }) => {
@@ -139,15 +139,15 @@ export function serve(
   return async (delivery) => {
     const { code, status } = await receiver.receive(delivery);
     await at("after complete, before the response");
-    // The response has been sent, so a fault no longer stops it.
+    // Not awaited: the response has already been sent, so a fault cannot stop it.
     void at("after the response");
     return `${status} ${code}`;
   };
 }
 
 /**
- * Returns the shared store over a network. A call in transit when the store becomes unavailable is lost without
- * a reply.
+ * Returns the shared store behind a simulated network. A call that is in transit when the store becomes unavailable is
+ * lost without a reply.
  */
 function distantStore(world: World, at: (point: Point) => Promise<void>): DeliveryStore {
   const { store } = world;

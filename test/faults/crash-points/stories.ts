@@ -6,7 +6,7 @@ interface Fault {
   readonly strike: (process: Process, world: World) => void;
 }
 
-/** The faults, for leases of 30 s. */
+/** The faults to simulate. Leases last 30 s. */
 export const faults: readonly Fault[] = [
   { name: "nothing fails", strike: () => {} },
   { name: "the process dies", strike: (process) => process.freeze() },
@@ -39,23 +39,23 @@ export interface Story {
   readonly point: Point;
   readonly fault: string;
   readonly verdict: Verdict;
-  /** The response to each attempt, up to the first 2xx. */
+  /** The response to each attempt, up to and including the first 2xx. */
   readonly seen: readonly string[];
-  /** The fence and the idempotency key of each effect, in the order of the effects. */
+  /** The fence and idempotency key of each effect, in order. */
   readonly effects: World["effects"];
-  /** The response to one more copy, sent after all other work has ended. */
+  /** The response to one more copy, sent after all other work has finished. */
   readonly redelivery: string;
 }
 
 const giveUpMs = 15_000;
 const retryMs = 5_000;
 
-/** The response to a copy of a running delivery. 200 is the mistake that loses events. */
+/** The response to a copy of a running delivery. Responding with 200 is the mistake that loses events. */
 export type InFlight = "503 in_flight" | "200 in_flight";
 
 /**
- * Sends a delivery to a process that a fault strikes at `point`, then to another process until it is
- * acknowledged, and finally one more copy.
+ * Sends a delivery to a process that a fault hits at `point`, then to another process until it is acknowledged. Finally
+ * sends one more copy.
  */
 async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Story> {
   const world = new World(point);
@@ -68,7 +68,7 @@ async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Sto
   });
   const second = serve(world);
 
-  /** Makes one attempt of the sender, which gives up after 15 s. */
+  /** Makes one attempt as the sender, which gives up after 15 s. */
   const attempt = async (receive: Receive, number: number): Promise<string> => {
     const delivery = await signed(eventBody(), { "x-svc-attempt": String(number) });
     const responses: string[] = [];
@@ -86,7 +86,7 @@ async function play(point: Point, fault: Fault, inFlight: InFlight): Promise<Sto
     await clock.advance(retryMs);
     seen.push(await attempt(second, seen.length + 1));
   }
-  // By then the frozen process has continued, the store is back, and every running handler has ended.
+  // By then, the frozen process has resumed, the store is back, and every running handler has finished.
   await clock.advance(300_000 + 2 * handlerMs);
 
   const before = [...effects];
@@ -101,7 +101,7 @@ function verdictOf(effects: number, redelivery: string): Verdict {
   return redelivery === "200 duplicate" ? "clean" : "clean until redelivered";
 }
 
-/** Plays every fault at every point. */
+/** Simulates every fault at every point. */
 export async function playAll(inFlight: InFlight = "503 in_flight"): Promise<readonly Story[]> {
   const stories: Story[] = [];
   for (const point of points) {

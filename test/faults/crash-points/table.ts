@@ -13,7 +13,7 @@ const row = (...cells: readonly (string | number)[]) => `| ${cells.join(" | ")} 
 
 const rule = (cells: number) => row(...Array<string>(cells).fill("---"));
 
-/** Returns text such as `12 × 503 store_unavailable, 200 processed`. */
+/** Summarises responses as text such as `12 × 503 store_unavailable, 200 processed`. */
 function summaryOf(responses: readonly string[]): string {
   const groups: { response: string; count: number }[] = [];
   for (const response of responses) {
@@ -26,7 +26,7 @@ function summaryOf(responses: readonly string[]): string {
     .join(", ");
 }
 
-/** Returns whether the last effect is that of an older run. */
+/** Returns whether an older run wrote the last effect. */
 export const endsLate = ({ effects }: Story): boolean =>
   effects.some(({ fence }) => fence > (effects.at(-1)?.fence ?? 0));
 
@@ -37,8 +37,8 @@ function effectsOf(story: Story): string {
 }
 
 /**
- * Returns the results of the PostgreSQL tests. Those tests do not write them: without a server, they do not
- * run.
+ * Returns the section with the results of the PostgreSQL tests. Those tests do not write it, because they do not run
+ * without a server.
  */
 const transactionSection = (): readonly string[] => {
   const heading = [
@@ -67,7 +67,7 @@ const transactionSection = (): readonly string[] => {
   ];
 };
 
-/** Returns the result of each fault at each point, as a summary table and in full. */
+/** Returns the document that lists the result of each fault at each point, as a summary table and in full. */
 export function tableOf(stories: readonly Story[]): string {
   const verdictAt = (point: string, fault: string) => {
     const story = stories.find((one) => one.point === point && one.fault === fault);

@@ -8,20 +8,20 @@ import { Pool } from "pg";
 import { now } from "./time.js";
 import type { Effect } from "./verdict.js";
 
-/** The place of the receivers' records and the handlers' effects. */
+/** The location of the receivers' records and the handlers' effects. */
 export type Site =
   | { readonly kind: "redis"; readonly port: number; readonly effectLog: string }
   | {
       readonly kind: "postgres";
       readonly connectionString: string;
-      /** Whether the effects are inside `store.transaction`. */
+      /** Whether effects are written inside `store.transaction`. */
       readonly inTransaction: boolean;
     };
 
 /** A receiver's connection to its site. */
 export interface Backend {
   readonly store: DeliveryStore;
-  /** Writes the effect of a run, and pauses before the run's last step. */
+  /** Writes a run's effect, and then pauses for `pauseMs` before the run's last step. */
   readonly apply: (context: DeliveryContext, pauseMs: number) => Promise<void>;
 }
 
@@ -39,13 +39,13 @@ const effectOf = ({ deliveryId, run = 0, fence = 0 }: DeliveryContext): Effect =
 const redisBackend = ({ port, effectLog }: Extract<Site, { kind: "redis" }>): Backend => ({
   store: redisStore(new Redis(port, "127.0.0.1")),
   async apply(context, pauseMs) {
-    // A single write with O_APPEND keeps lines of several processes from mixing.
+    // A single write with O_APPEND keeps the lines of different processes from interleaving.
     appendFileSync(effectLog, `${JSON.stringify(effectOf(context))}\n`);
     await pause(pauseMs);
   },
 });
 
-/** The statement spreads increments over many rows, because a frozen process keeps its own locked. */
+/** Spreads the increments over many rows, because a frozen process keeps its own row locked. */
 const increment = "update counters set count = count + 1 where id = abs(hashtext($1)) % 1000";
 
 function postgresBackend({

@@ -5,7 +5,7 @@ import { eachExactlyOnce, runChaos } from "./run.js";
 import { nothingWrong } from "./verdict.js";
 import { postgresWorld, redisWorld } from "./world.js";
 
-/** The seeds that each run repeats, and a new one. */
+/** The seeds: three that every run repeats, and a new one. `CHAOS_SEED` replaces them. */
 const seeds = process.env["CHAOS_SEED"]?.split(",") ?? [
   "1",
   "2",

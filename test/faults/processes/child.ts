@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { basename, dirname, join } from "node:path";
 import { rolldown } from "rolldown";
 
-/** Bundles a module of the tests for a process. Its packages stay outside. */
+/** Bundles a test module so that it can run in its own process. Packages stay external. */
 export async function bundled(input: string): Promise<string> {
   const bundle = await rolldown({ input, external: /^[^./]/ });
   const file = join(dirname(input), ".build", basename(input).replace(/ts$/, "mjs"));
@@ -16,7 +16,7 @@ export interface Child {
   readonly port: number;
 }
 
-/** Starts a process with its settings, which sends its port as its first message. */
+/** Starts a process with these settings, and awaits its first message, which is its port. */
 export async function startChild(script: string, settings: object): Promise<Child> {
   const process = spawn(globalThis.process.execPath, [script, JSON.stringify(settings)], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],

@@ -1,7 +1,7 @@
 import type { ClaimRequest, Clock, DeliveryStore } from "@svc-webhooks/core";
 import { speed } from "./time.js";
 
-/** A clock that runs `speed` times as fast as real time. */
+/** A clock whose timers and monotonic time run `speed` times as fast as real time. `now` returns the real time. */
 export const fastClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now() * speed,
@@ -11,7 +11,7 @@ export const fastClock: Clock = {
   },
 };
 
-/** Divides durations by `speed`, because servers measure leases by their own clock, in real time. */
+/** Divides lease and retention times by `speed`, because servers measure them by their own clock, in real time. */
 export function fastStore(store: DeliveryStore): DeliveryStore {
   const short = <Request extends ClaimRequest>(request: Request): Request => ({
     ...request,

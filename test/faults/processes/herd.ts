@@ -4,13 +4,13 @@ import { fileURLToPath } from "node:url";
 import { bundled, drained, startChild } from "./child.js";
 import type { ReceiverSettings } from "./receiver.js";
 
-/** A slot for a receiver's process, which another process may fill later. */
+/** A slot for a receiver process. Once that process is killed, another one can be started in the slot. */
 export interface Place {
   readonly process: ChildProcess;
   readonly port: number;
-  /** Ends the process with SIGKILL. */
+  /** Kills the process with SIGKILL, and resolves when it has exited. */
   readonly kill: () => Promise<void>;
-  /** Starts another process on this port, or on any if it is 0. */
+  /** Starts another process on this port, or on any free port if it is 0. */
   readonly start: (port: number) => Promise<void>;
 }
 

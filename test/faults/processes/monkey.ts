@@ -7,7 +7,7 @@ import type { World } from "./world.js";
 
 export interface Monkey {
   readonly strikes: readonly Strike[];
-  /** Stops striking, and resolves when all processes run again. */
+  /** Stops striking, and resolves when all processes are running again. */
   readonly stop: () => Promise<void>;
 }
 
@@ -24,7 +24,10 @@ export function unleash(herd: Herd, seed: string): Monkey {
     strikes.push({ kind, pid, from, to: now() });
   };
 
-  /** Draws all choices of one strike, even if it cannot be carried out, so that the seed repeats them. */
+  /**
+   * Makes all choices for one strike, even if it will not be carried out, so that the same seed always leads to the
+   * same choices.
+   */
   const choose = () => ({
     place: random.pick(herd.places),
     what: random.pick(["kill", "kill", "freeze", "freeze", "freeze and kill"]),
@@ -52,7 +55,7 @@ export function unleash(herd: Herd, seed: string): Monkey {
     while (!stopped.signal.aborted) {
       await pause(random.between(100, 500));
       const choice = choose();
-      // At least one of the three keeps running: while all are out, no mistake can happen.
+      // At least one of the three processes keeps running, because no mistake can happen while all of them are stopped.
       if (pending.has(choice.place) || pending.size > 1) continue;
       const work = carryOut(choice).finally(() => pending.delete(choice.place));
       pending.set(choice.place, work);
@@ -72,11 +75,11 @@ export function unleash(herd: Herd, seed: string): Monkey {
 
 export interface Crashes {
   readonly count: () => number;
-  /** Ends the crashes, and resolves when the server runs again. */
+  /** Stops crashing the server, and resolves once it is running again. */
   readonly stop: () => Promise<void>;
 }
 
-/** Crashes a world's server each time it has run for `everyMs`. */
+/** Crashes a world's server whenever it has run for `everyMs`. */
 export function crashRepeatedly({ crash }: World, everyMs: number): Crashes {
   let count = 0;
   const stopped = new AbortController();
@@ -101,18 +104,20 @@ export function crashRepeatedly({ crash }: World, everyMs: number): Crashes {
 
 export interface Silences {
   readonly strikes: readonly Strike[];
-  /** Resolves when silencing has stopped. Rejects if receivers still use silenced connections. */
+  /**
+   * Resolves when silencing has stopped. Rejects if receivers still use silenced connections after `longestSilenceMs`.
+   */
   readonly over: Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * The longest silence. Receivers leave a silenced connection within 10 s; a frozen one holds it for up to two
- * leases more.
+ * The longest permitted silence. Receivers leave a silenced connection within 10 s, and a frozen receiver keeps it for
+ * up to two more leases.
  */
 const longestSilenceMs = 30_000;
 
-/** Silences all connections of the receivers, each time they have worked again for a while. */
+/** Repeatedly silences all of the receivers' connections, each time after they have worked for a while. */
 export function silence({ network }: World, seed: string): Silences {
   const random = seeded(`${seed}/silence`);
   const strikes: Strike[] = [];

@@ -7,12 +7,12 @@ import { backendOf, type Site } from "./backend.js";
 import { fastClock, fastStore } from "./fast.js";
 import { leaseMs } from "./time.js";
 
-/** The settings from the parent, as JSON in the first argument. */
+/** The settings that the parent passes as JSON in the first argument. */
 export interface ReceiverSettings {
   readonly site: Site;
-  /** The port; 0 means any free one. */
+  /** The port to listen on, or 0 for any free port. */
   readonly port: number;
-  /** The status for copies of a running delivery. 200 is the mistake that loses events. */
+  /** The status of responses to copies of a running delivery. 200 is the mistake that loses events. */
   readonly inFlight: 200 | 503;
 }
 
@@ -30,15 +30,14 @@ const receiver = createReceiver({
   leaseMs,
   on: {
     "*": async ({ beforeMs, afterMs }, context) => {
-      // The handler works in steps, so that one that was frozen still has work when it wakes, and needs its
-      // lease.
+      // The handler works in steps, so that after a freeze it still has work left, for which it needs its lease.
       for (let leftMs = Number(beforeMs); leftMs > 0; leftMs -= stepMs) {
         await pause(Math.min(leftMs, stepMs));
       }
       await apply(context, Number(afterMs));
     },
   },
-  // Store timeouts after a freeze are expected.
+  // Not logged, because store timeouts are expected after a freeze.
   log: () => {},
 });
 
@@ -50,7 +49,7 @@ const receive: Receiver["receive"] = async (delivery, options) => {
 };
 
 const server = createServer(webhooks({ receive }));
-// Another process may have taken the port of a killed process.
+// Another process may have taken the port since its last owner was killed.
 server.once("error", () => server.listen(0, "127.0.0.1"));
 server.listen(settings.port, "127.0.0.1");
 server.on("listening", () => process.send?.((server.address() as AddressInfo).port));
@@ -60,5 +59,5 @@ process.once("SIGTERM", async () => {
   await receiver.drain({ deadlineMs: leaseMs * 2 });
   process.exit();
 });
-// The parent has exited, so this process ends too.
+// The parent has exited, so this process exits too.
 process.once("disconnect", () => process.exit());

@@ -9,30 +9,32 @@ import type { World } from "./world.js";
 export interface ChaosRun extends Load {
   readonly seed: string;
   readonly world: World;
-  /** The status for copies of a running delivery. Default 503; 200 is the mistake that loses events. */
+  /** The status of responses to copies of a running delivery. Default: 503. 200 is the mistake that loses events. */
   readonly inFlight?: 200 | 503;
-  /** The time for which the world's server runs between its crashes. Default: it does not crash. */
+  /** How long the world's server runs between crashes. Default: it does not crash. */
   readonly crashEveryMs?: number;
 }
 
 export interface ChaosResult {
   readonly verdict: Verdict;
-  /** The number of effects of all runs. */
+  /** The total number of effects. */
   readonly effects: number;
-  /** How often handlers have incremented the world's counter, if it has one. */
+  /** The number of times that handlers have incremented the world's counter, if it has one. */
   readonly counter: number | undefined;
-  /** The figures to print. */
+  /** The figures of the run, as text to print. */
   readonly summary: string;
 }
 
-/** Returns the result if effects and completions are in one transaction. */
+/** Returns the expected result if effects and completions share a transaction. */
 export const eachExactlyOnce = (events: number): Omit<ChaosResult, "summary"> => ({
   verdict: exactlyOnce,
   effects: events,
   counter: events,
 });
 
-/** Runs three receivers in one world with a sender, while they are killed and frozen and the network goes silent. */
+/**
+ * Sends events to three receivers in one world, while the receivers are killed and frozen and the network goes silent.
+ */
 export async function runChaos({
   seed,
   world,

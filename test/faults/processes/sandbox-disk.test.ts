@@ -9,13 +9,13 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { builtCommand, command } from "./sandbox/command.js";
 
-/** Sets, on Linux, a soft limit of the process's own files in bytes, as a shell's `ulimit -f` does. */
+/** Sets a soft limit on the size of a process's files, in bytes, as a shell's `ulimit -f` does. Works only on Linux. */
 const limitFiles = (pid = 0, bytes: number | "unlimited") =>
   execFileSync("prlimit", ["--pid", String(pid), `--fsize=${bytes}:`]);
 
 const hasLimits = process.platform === "linux";
 
-/** Starts a sandbox on a data file until the test ends. Returns functions to call it. */
+/** Starts a sandbox with a data file, and returns functions to call it. The sandbox runs until the test ends. */
 async function openCommand() {
   const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-sandbox-"));
   const file = join(folder, "data");
@@ -50,7 +50,7 @@ async function openCommand() {
         key,
         body: { from: "a@a.test", to: ["b@b.test"], subject: key, text: "x".repeat(2_000) },
       }),
-    /** Leaves this many bytes on the disk. */
+    /** Simulates a disk with this many bytes left. */
     fill: (bytes: number) => limitFiles(sandbox.pid, statSync(`${file}-wal`).size + bytes),
     free: () => limitFiles(sandbox.pid, "unlimited"),
   };
@@ -89,7 +89,7 @@ test.runIf(hasLimits)(
     fill(200_000);
     expect(await sendAll("again", 40)).toContain(500);
     free();
-    // The keys are the same: the clients cannot know whether their sends were accepted.
+    // The keys are the same, because clients have no way to determine whether their sends were accepted.
     expect(await sendAll("again", 40)).toEqual([202]);
     await until(async () => (await send("again-39")).status === 202, "the sandbox recovers");
     await restart();
@@ -159,7 +159,7 @@ test.runIf(hasLimits)(
     const again = await send("full-0");
     expect(again.status).toBe(202);
     expect(await send("full-0")).toEqual(again);
-    // The clock runs due work in its order, so the events of the refused requests would come first.
+    // The clock runs due work in order, so any events of the rejected requests would arrive first.
     await until(
       () => arrived.includes("email.delivered full-0"),
       "the repeated email is delivered",

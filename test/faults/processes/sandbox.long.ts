@@ -6,7 +6,7 @@ const seeds = process.env["CHAOS_SEED"]?.split(",") ?? ["1", String(Date.now() %
 
 test.for(seeds)(
   "a sandbox that is killed 200 times keeps each send and each delivery, seed %s",
-  // A kill with its restart takes two seconds on a busy machine.
+  // Killing and restarting the sandbox takes two seconds on a busy machine.
   { timeout: 900_000 },
   async (seed, { signal }) => {
     const { verdict, summary } = await runSandboxChaos({ seed, kills: 200, signal });

@@ -7,7 +7,7 @@ import type { Ack } from "./verdict.js";
 
 export interface Sender {
   readonly acks: readonly Ack[];
-  /** The number of requests with each outcome code, or `no response`. */
+  /** The number of requests by outcome code, or by `no response`. */
   readonly results: ReadonlyMap<string, number>;
   /** Resolves when every event has been acknowledged. */
   readonly done: Promise<unknown>;
@@ -15,17 +15,17 @@ export interface Sender {
 
 export interface Load {
   readonly events: number;
-  /** The maximum number of concurrent deliveries. */
+  /** The maximum number of events that are delivered concurrently. */
   readonly lanes: number;
-  /** Stops the sender early. */
+  /** Stops the sender early when it is aborted. */
   readonly signal: AbortSignal;
 }
 
 const giveUpMs = realLeaseMs * 0.6;
 
 /**
- * Sends as the service does: a delivery without a timely 2xx is retried with growing delays until it gets one.
- * 15 % of the attempts send copies to two receivers concurrently.
+ * Sends like the service does: retries a delivery with growing delays until it gets a 2xx in time. 15 % of the attempts
+ * send copies to two receivers concurrently.
  */
 export function send(places: readonly Place[], seed: string, load: Load): Sender {
   const acks: Ack[] = [];
@@ -42,7 +42,7 @@ export function send(places: readonly Place[], seed: string, load: Load): Sender
       count(status ?? error?.code ?? "nothing");
       return response.ok;
     } catch {
-      // The connection was refused or reset, or the response was late.
+      // The connection was refused or reset, or the response came too late.
       count("no response");
       return false;
     }

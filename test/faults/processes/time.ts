@@ -1,14 +1,14 @@
 /**
- * The factor by which the receivers' clocks are faster than real time. Leases last at least 10 s, and hundreds
- * of them should end in a chaos run, so the shortest lease takes 1 s.
+ * The factor by which the receivers' clocks are faster than real time. Hundreds of leases should expire in a chaos run,
+ * and the shortest possible lease is 10 s. At this speed, it lasts 1 s.
  */
 export const speed = 10;
 
-/** The lease in the receivers' time. */
+/** The duration of a lease in the receivers' time, in milliseconds. */
 export const leaseMs = 10_000;
 
-/** The lease in real time. */
+/** The duration of a lease in real time, in milliseconds. */
 export const realLeaseMs: number = leaseMs / speed;
 
-/** Returns milliseconds on a monotonic clock that all processes of one machine share. */
+/** Returns the time in milliseconds on a monotonic clock that all processes on this machine share. */
 export const now = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { exactlyOnce, judge, type Effect, type History, type Strike } from "./verdict.js";
 
-/** The wall clock at 0 ms of the shared clock. A lease takes 1,000 ms. */
+/** The wall-clock time at 0 ms of the shared clock. A lease lasts 1,000 ms. */
 const epoch = 100_000;
 const first: Effect = { deliveryId: "dlv_1", run: 1, fence: epoch + 50, pid: 11, at: 55 };
 const second: Effect = { deliveryId: "dlv_1", run: 2, fence: epoch + 1_200, pid: 12, at: 1_205 };
@@ -16,7 +16,7 @@ const silence = (from: number, to: number): Strike => ({ kind: "silence", pid: 0
 
 type Cause = "killed" | "frozen" | "silenced" | "unexplained";
 
-/** Returns the cause of the only second effect. */
+/** Returns the cause given for the only second effect. */
 function causeOf(strikes: readonly Strike[], effects: readonly Effect[]): Cause {
   const { killed, frozen, silenced, unexplained } = judged({ effects, strikes }).doubles;
   expect(killed + frozen + silenced + unexplained.length).toBe(1);

@@ -1,10 +1,10 @@
 import { realLeaseMs } from "./time.js";
 
-/** A line in the log of effects. `at` is a time of `now()`. */
+/** A line in the log of effects. `at` is a time from `now()`. */
 export interface Effect {
   readonly deliveryId: string;
   readonly run: number;
-  /** The time of the claim, in epoch milliseconds of the store's clock. */
+  /** The time of the claim according to the store's clock, in epoch milliseconds. */
   readonly fence: number;
   readonly pid: number;
   readonly at: number;
@@ -17,8 +17,9 @@ export interface Ack {
 }
 
 /**
- * A fault of a process: killed with SIGKILL, or stopped for a while with SIGSTOP. Or one of the network,
- * for all processes (`pid` 0): connections are silent from `from`, and the last one is left at `to`.
+ * A fault. Either a process is killed with SIGKILL or stopped for a while with SIGSTOP, or the network goes silent for
+ * all processes (`pid` 0). In a silence, connections are silent from `from`, and receivers have left the last one at
+ * `to`.
  */
 export interface Strike {
   readonly kind: "kill" | "freeze" | "silence";
@@ -31,18 +32,18 @@ export interface History {
   readonly effects: readonly Effect[];
   readonly acks: readonly Ack[];
   readonly strikes: readonly Strike[];
-  /** The wall clock's time when `now()` is 0. */
+  /** The wall-clock time at which `now()` is 0. */
   readonly epoch: number;
 }
 
 export interface Verdict {
-  /** The ids that were acknowledged and never applied. */
+  /** The ids of deliveries that were acknowledged but never applied. */
   readonly lost: readonly string[];
-  /** The ids that were acknowledged before they were applied. */
+  /** The ids of deliveries that were acknowledged before they were applied. */
   readonly early: readonly string[];
-  /** The ids of which a later run does not have a higher fence. */
+  /** The ids of deliveries for which a later run does not have a higher fence. */
   readonly fenceFell: readonly string[];
-  /** The second effects of a delivery, by their cause. */
+  /** The second effects of deliveries, by cause. */
   readonly doubles: {
     readonly killed: number;
     readonly frozen: number;
@@ -51,7 +52,7 @@ export interface Verdict {
   };
 }
 
-/** The verdict on a correct receiver. */
+/** The verdict expected for a correct receiver. */
 export const nothingWrong = {
   lost: [],
   early: [],
@@ -59,7 +60,7 @@ export const nothingWrong = {
   doubles: { unexplained: [] },
 } as const;
 
-/** The verdict if effects and completions are in one transaction: nothing excuses a second effect. */
+/** The verdict expected if effects and completions share a transaction: nothing excuses a second effect. */
 export const exactlyOnce: Verdict = {
   lost: [],
   early: [],
@@ -67,29 +68,29 @@ export const exactlyOnce: Verdict = {
   doubles: { killed: 0, frozen: 0, silenced: 0, unexplained: [] },
 };
 
-/** The tolerance in milliseconds: clocks are read in milliseconds, and a signal takes a moment to arrive. */
+/** The tolerance in milliseconds, because clocks are read in milliseconds and a signal takes a moment to arrive. */
 const slackMs = 10;
 
-/** The shortest freeze that can end a lease: leases are renewed every third of their length. */
+/** The shortest freeze that can let a lease expire, because leases are extended every third of their duration. */
 const longFreezeMs = (realLeaseMs * 2) / 3 - slackMs;
 
 /**
- * The time after which a process has extended its lease or completed its record, if it runs while no connection
- * is silent. The longest time measured was 96 ms, on a machine under load.
+ * The time within which a running process extends its lease or completes its record while no connection is silent. The
+ * longest time measured was 96 ms, on a machine under load.
  */
 const enoughMs = realLeaseMs / 4;
 
 export function judge({ effects, acks, strikes, epoch }: History): Verdict {
   /**
-   * Returns why a second run could start, if a strike explains it. It does only if the process did not run for
-   * `enoughMs` between its effect (or the strike, if that was earlier) and the second claim, outside of
-   * silences. If the process made the second claim itself, it was running: timers fire before sockets are read,
-   * so it should have extended its lease first. The exception is a process that froze again while reading the
-   * requests that had arrived during the first freeze. If a run in between had no effect, its claim came before
-   * the second one, at an unknown time, and refused every extension: only the strike itself can be checked.
+   * Returns why a second run could start, if a strike explains it. It does so only if, between the effect (or the
+   * strike, if that was earlier) and the second claim, the process never ran for `enoughMs` without a silence. If the
+   * process made the second claim itself, it was running: timers fire before sockets are read, so it should have
+   * extended its lease first. The exception is a process that froze again while reading the requests that had arrived
+   * during the first freeze. If a run in between had no effect, it claimed the record at an unknown time before the
+   * second claim, and every later extension was rejected. In that case, only the strike itself can be checked.
    *
-   * A silence explains a second run that was claimed during it or within a lease of its end, because calls that
-   * failed are retried for that long, after pauses.
+   * A silence explains a second run that was claimed during it or within a lease of its end, because failed calls are
+   * retried for that long, with pauses in between.
    */
   const why = (first: Effect, second: Effect): "killed" | "frozen" | "silenced" | undefined => {
     const claimedAt = first.fence - epoch;
@@ -134,7 +135,7 @@ export function judge({ effects, acks, strikes, epoch }: History): Verdict {
   };
 }
 
-/** Returns the longest uninterrupted time for which a process ran between two times, given its strikes. */
+/** Returns the longest uninterrupted time for which a process ran between `start` and `end`, outside these strikes. */
 function longestRun(strikes: readonly Strike[], start: number, end: number): number {
   let longest = 0;
   let runsFrom = start;

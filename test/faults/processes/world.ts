@@ -10,13 +10,13 @@ import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import type { Site } from "./backend.js";
 import type { Effect } from "./verdict.js";
 
-/** A server for receivers, which is closed when the test ends. */
+/** A server that the receivers use. It is closed when the test ends. */
 export interface World {
-  /** The site of the receivers, which reach the server through the network. */
+  /** The receivers' site. Its address leads to the server through `network`. */
   readonly site: Site;
   readonly network: TcpProxy;
   readonly effects: () => Promise<readonly Effect[]>;
-  /** Returns how often handlers have incremented a counter, which they do after the effect. */
+  /** Returns how often handlers have incremented a counter, which they do after writing the effect. */
   readonly counter?: () => Promise<number>;
   /** Crashes the server, and starts it again. */
   readonly crash?: () => Promise<void>;
@@ -45,10 +45,10 @@ export async function redisWorld(): Promise<World> {
 }
 
 interface PostgresWorldOptions {
-  /** Whether the effects are inside `store.transaction`. */
+  /** Whether effects are written inside `store.transaction`. */
   readonly inTransaction: boolean;
   readonly throughPgBouncer?: boolean;
-  /** Whether commits wait for the disk, as they must if the server is to be crashed. */
+  /** Whether commits are flushed to disk, which they must be if the server is to be crashed. */
   readonly fsync?: "on" | "off";
 }
 
@@ -66,7 +66,7 @@ export async function postgresWorld({
   const network = await tcpProxy(port);
   onTestFinished(network.close);
 
-  /** Runs `work` on a connection of its own, because the server may have crashed since the last one. */
+  /** Runs `work` on a new connection, because the server may have crashed since the last one was opened. */
   const connected = async <Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> => {
     const pool = new Pool({ connectionString: server.connectionString, max: 1 });
     try {

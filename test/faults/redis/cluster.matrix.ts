@@ -23,7 +23,7 @@ import { clusterKinds } from "@svc-webhooks/kit/redis-clients";
 
 const deadlineMs = 120;
 
-/** Returns the ids of the events whose records are on this server. */
+/** Returns the ids of the events whose records this server holds. */
 async function idsOn({ port }: RedisServer, { keys }: Rig): Promise<readonly string[]> {
   const redis = new Redis(port, "127.0.0.1");
   const found = await redis.keys("*");
@@ -31,7 +31,7 @@ async function idsOn({ port }: RedisServer, { keys }: Rig): Promise<readonly str
   return [...keys].filter(([, key]) => found.includes(key)).map(([id]) => id);
 }
 
-/** Returns the ids of the connections over which a server has last received a script. */
+/** Returns the ids of a server's connections whose last command was a script. */
 async function callers({ port }: RedisServer): Promise<readonly string[]> {
   const redis = new Redis(port, "127.0.0.1");
   const list = String(await redis.client("LIST"));
@@ -40,7 +40,7 @@ async function callers({ port }: RedisServer): Promise<readonly string[]> {
 }
 
 describeWithRedis("a cluster", () => {
-  // The suites run one after the other: a failover keeps both cores busy, and response times are measured.
+  // The suites run one after another, because a failover keeps both cores busy and response times are measured.
   describe.each(clusterKinds)("behind $name", (kind) => {
     test("serves all slots but those of an unavailable master, and all of them when it is back", async (context) => {
       const servers = await redisCluster();
@@ -88,7 +88,7 @@ describeWithRedis("a cluster", () => {
       doomed = await doomed.restart();
       await all.insistAll([...done, ...failed]);
       all.expectNothingLost([...done, ...failed]);
-      // The master came back empty.
+      // The master restarted empty, so the completed events that it had held ran again.
       const twice = [...lost].filter((id) => id.startsWith("done"));
       all.expectApplied([...done, ...failed, ...twice]);
     });
@@ -145,7 +145,7 @@ describeWithRedis("a cluster", () => {
       const used = await Promise.all(others.map(callers));
       expect(used.flat()).not.toEqual([]);
       proxies[0]?.abandon();
-      // Meanwhile, the other masters reply to all their calls.
+      // Meanwhile, the other masters reply to all calls.
       await unanswered(all, clock, first, () => all.deliverAll(healthy.flat()));
       await all.insist(first);
       expect(codesOf(await all.deliverAll(before))).toEqual({ duplicate: before.length });

@@ -20,10 +20,13 @@ import { clientKinds, type ClientKind } from "@svc-webhooks/kit/redis-clients";
 const deadlineMs = 100;
 const batch = idsOf(40);
 
-/** A batch in quarters, so that one pause of this machine does not affect all measured times. */
+/** The batch, split into quarters so that one pause of this machine does not affect all measured times. */
 const quarters = [0, 10, 20, 30].map((start) => batch.slice(start, start + 10));
 
-/** Breaks the network during first runs, then ends the runs. Times are measured from their end. */
+/**
+ * Breaks the network during the first runs, then lets their handlers finish or fail. Times are measured from that
+ * moment.
+ */
 async function brokenDuringRuns(
   context: TestContext,
   kind: ClientKind,
@@ -51,7 +54,7 @@ async function brokenDuringRuns(
 }
 
 describeWithRedis("between a receiver and its Redis", () => {
-  // The suites run one after the other, because so many deliveries would delay those of other tests.
+  // The suites run one after another, because this many deliveries would delay those of other tests.
   describe.each(clientKinds)("with $name", (kind) => {
     test("no server listens: every delivery is rejected immediately, nothing queues, and the client recovers", async (context) => {
       const all = await rig(context, { kind, ...oneRun });
@@ -146,11 +149,11 @@ describeWithRedis("between a receiver and its Redis", () => {
         const delivering = all.deliverAll(batch);
         await all.started(batch.length);
         await all.proxy.set("black hole");
-        // No time passes until all have responded.
+        // After this, the clock stands still until all have responded.
         await clock.advance(handlerTimeoutMs);
         expect(outcomesOf(await delivering)).toEqual(["handler_timeout 503"]);
         await clock.advance(leaseMs);
-        // Later extensions also fail because the client has left the connection.
+        // Later extensions fail too, because the client has left the connection.
         expect(String(all.internalErrors[0])).toBe("Error: store.extend took longer than 2000 ms");
         await all.heal();
         handlers.open();

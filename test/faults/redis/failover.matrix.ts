@@ -6,7 +6,7 @@ import { codesOf, idsOf, rig, test, unanswered, type RigOptions } from "./rig.js
 import { clientKinds, sentinelKinds } from "@svc-webhooks/kit/redis-clients";
 
 const options = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
-/** A privileged port with no listener. */
+/** A privileged port on which nothing listens. */
 const unusedPort = 1;
 
 describeWithRedis("a planned failover that keeps connections", () => {
@@ -18,7 +18,7 @@ describeWithRedis("a planned failover that keeps connections", () => {
       const successor = await redisServer([...options, ...source]);
       context.onTestFinished(() => successor.close());
       await until(
-        // The replica reports `master_link_status:up` earlier, when FAILOVER may still reject it.
+        // `master_link_status:up` is reported earlier, when FAILOVER may still reject the replica.
         async () => (await admin.info("replication")).includes("state=online"),
         "the replica is online",
       );
@@ -38,11 +38,11 @@ describeWithRedis("a planned failover that keeps connections", () => {
         await until(() => all.applied.length > enough, "events are processed");
       };
       await someMore();
-      // The address moves some time after the demotion.
+      // Simulates an address that moves to the new primary only some time after the demotion.
       proxy.divertTo(unusedPort);
       await admin.call("FAILOVER", "TO", "127.0.0.1", String(successor.port));
-      // The test uses the server's count: the receiver does not report an error after its call's deadline, and
-      // during the failover, the primary pauses writes for seconds if the machine is busy.
+      // Uses the server's error count, because the receiver does not report an error that arrives after its call's
+      // deadline. During the failover, the primary pauses writes for seconds if the machine is busy.
       await until(
         async () => (await admin.info("errorstats")).includes("errorstat_READONLY"),
         "a write is rejected",
@@ -63,7 +63,7 @@ describeWithRedis("a planned failover that keeps connections", () => {
 
 describeWithRedis("behind Sentinel", () => {
   describe.each(sentinelKinds)("with $name", (kind) => {
-    /** Returns a client of the Sentinel, in a rig whose `admin` is connected to the primary. */
+    /** Starts a rig whose client connects through a Sentinel and whose `admin` is connected to the primary. */
     async function sentinelRig(context: TestContext, rest: Partial<RigOptions> = {}) {
       const sentinel = await redisSentinel();
       context.onTestFinished(sentinel.close);

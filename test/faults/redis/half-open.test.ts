@@ -9,7 +9,7 @@ import { idsOf, oneRun, rig, test, ticking, unanswered, type Rig } from "./rig.j
 import { clientKinds } from "@svc-webhooks/kit/redis-clients";
 import { redisStore } from "@svc-webhooks/redis";
 
-/** Resolves when the client uses a connection that it opened after the others. */
+/** Resolves when the client is ready and the proxy has accepted more than `accepted` connections. */
 const reconnected = ({ client, proxy }: Rig, accepted: number) =>
   until(() => proxy.accepted() > accepted && client.isReady(), "the client has reconnected");
 
@@ -107,8 +107,7 @@ describeWithRedis("a connection that silently stops responding", () => {
     });
   });
 
-  // The suites run one after the other, because the time is mocked: that of the watch, and of the pause after
-  // it.
+  // The suites run one after another, because the timers of the watch and of the pause after it are mocked.
   describe.each(clientKinds)("of $name", (kind) => {
     test("is kept if a reply arrives before it was silent for 1.5 s twice", async (context) => {
       ticking(context);
@@ -162,7 +161,7 @@ describeWithRedis("a connection that silently stops responding", () => {
         subscribe?: (channel: string, listener: (message: string) => void) => Promise<unknown>;
       };
       const messages: string[] = [];
-      // ioredis refuses other commands on a connection with subscriptions.
+      // ioredis rejects other commands on a connection with subscriptions.
       const subscribes = !kind.resends;
       if (subscribes) await client.subscribe?.("news", (message) => messages.push(message));
       await all.admin.set("app", "value");

@@ -18,7 +18,7 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const second = 1_000;
-/** How many small deliveries, and how many of 200 kB, are rejected. */
+/** The numbers of small deliveries and of 200 kB deliveries that are rejected. */
 const [refusals, large] = [sized(200, 2_000), sized(200, 1_000)];
 /** The default of `storeTimeouts.claim`. */
 const claimMs = 1_500;
@@ -28,14 +28,17 @@ const mebibyte = 2 ** 20;
 async function heldBytes(): Promise<number> {
   await settled();
   collectGarbage();
-  // The second collection frees what the first one has finalized.
+  // The second collection frees the objects that the first one finalized.
   await settled();
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-/** Sends deliveries of 200 kB over HTTP. Each is rejected when its claim times out. */
+/**
+ * Sends deliveries of 200 kB over HTTP, which are rejected when their claims time out. Returns weak references to the
+ * deliveries.
+ */
 async function rejectLarge(
   { receiver, client }: Rig,
   clock: FakeClock,
@@ -66,7 +69,7 @@ async function commandsOf({ admin }: Rig): Promise<number> {
   return [...lines].reduce((sum, [, calls, rejected]) => sum + Number(calls) + Number(rejected), 0);
 }
 
-/** Sends deliveries that are rejected during 20 s of the receiver's time. */
+/** Sends deliveries over 20 s of the receiver's time, all of which are rejected. */
 async function reject(
   { deliver }: Rig,
   clock: FakeClock,
@@ -84,7 +87,7 @@ async function reject(
 
 interface Outage {
   readonly begin: (all: Rig) => unknown;
-  /** Called after 20 s and half of the deliveries; the other half follows. */
+  /** Called after the first half of the deliveries, which takes 20 s. The other half follows. */
   readonly worsen?: (all: Rig) => unknown;
   readonly end: (all: Rig) => unknown;
 }
@@ -109,13 +112,13 @@ const outages: readonly (readonly [string, Outage])[] = [
   ],
 ];
 
-// ioredis 5 queues and resends commands as 6 does.
+// ioredis 5 is left out, because it queues and resends commands as 6 does.
 const kinds = clientKinds.filter(({ name }) => name !== "ioredis 5");
 
 describeWithRedis("while Redis", () => {
   describe.each(kinds)("(with $name)", (kind) => {
     test(`hangs, no memory of ${large} rejected deliveries of 200 kB is held after their responses`, async (context) => {
-      // Otherwise the client would drop the connection, and node-redis would reject the calls.
+      // Without this, the client would drop the connection, and node-redis would reject the calls.
       ticking(context);
       const clock = fakeClock();
       const all = await rig(context, { kind, clock });
@@ -126,9 +129,10 @@ describeWithRedis("while Redis", () => {
       const heldMiB = ((await heldBytes()) - before) / mebibyte;
       expect(refs).toHaveLength(large);
       expect(refs.filter((ref) => ref.deref()).length).toBe(0);
-      // Each body needs 195 kiB. 25 kiB were measured, for reports, pending calls and spies.
+      // Each body needs 195 KiB. Without the bodies, 25 KiB per delivery were measured, for reports, pending calls and
+      // spies.
       expect(heldMiB * 1_024).toBeLessThan(large * 75);
-      // Each delivery has a claim and a release.
+      // A claim and a release are pending for each delivery.
       expect(all.client.pending()).toBe(2 * large);
     });
 
@@ -138,7 +142,7 @@ describeWithRedis("while Redis", () => {
         const clock = fakeClock();
         const all = await rig(context, { kind, clock });
         await all.insist("first");
-        // A restart also resets the statistics.
+        // A restart resets the statistics too.
         await all.admin.config("RESETSTAT");
         await begin(all);
         const ids = idsOf(refusals);
@@ -153,12 +157,12 @@ describeWithRedis("while Redis", () => {
         expect(codesOf(outcomes)).toEqual({ store_unavailable: ids.length });
 
         await end(all);
-        // All retries end within a lease.
+        // All retries finish within one lease.
         for (let ms = 0; ms <= 40 * second; ms += 500) {
           await until(() => all.client.pending() === 0, "nothing is pending");
           await clock.advance(500);
         }
-        // Each delivery has a claim and a release, and a second release if the server does not know its script.
+        // Each delivery makes a claim and a release, and a second release if the server does not have its script.
         expect(await commandsOf(all)).toBeLessThanOrEqual(3 * ids.length);
 
         // The server may execute a claim after the client has dropped the connection. Such a claim keeps its lease.
@@ -181,7 +185,7 @@ describeWithRedis("while Redis", () => {
 
       const left: number[] = [];
       void all.receiver.drain({ deadlineMs: 5 * second }).then((count) => left.push(count));
-      // The clock stands still, so a drain that waits would not resolve.
+      // The clock stands still, so a drain that waited would not resolve.
       await settled();
       expect(left).toEqual([0]);
       expect(all.client.pending()).toBe(200);

@@ -84,7 +84,8 @@ describeWithRedis("a receiver recovers when", () => {
       const lost = all.proxy.loseReply();
       const codes = await all.insist("evt");
       await lost;
-      // If the client resends the claim, its token matches. Otherwise, the claim is released.
+      // If the client resends the claim, its token matches. Otherwise, the first attempt fails and its claim is
+      // released.
       if (kind.resends) expect(codes).toEqual(["processed"]);
       else expect([codes[0], codes.at(-1)]).toEqual(["store_unavailable", "processed"]);
       expect(all.runs).toEqual(["first 1", "evt 1"]);
@@ -97,13 +98,13 @@ describeWithRedis("a receiver recovers when", () => {
       await all.insist("first");
       const lost = all.proxy.loseReply("refuse");
       const outcome = all.deliver("evt");
-      // A release that was sent at an earlier deadline would reach the server behind its claim.
+      // If the deadline passed earlier, the release would still reach the server, after its claim.
       await lost;
       await clock.advance(defaultDeadlineMs);
       expect(outcomesOf([await outcome])).toEqual(["store_unavailable 503"]);
       expect(await all.states()).toEqual({ d: 1, r: 1 });
       await all.heal();
-      // This is the longest pause before another release.
+      // The longest pause before the release is retried.
       await clock.advance(8_000);
       await all.insist("evt");
       expect(all.runs).toEqual(["first 1", "evt 1"]);
@@ -133,7 +134,7 @@ describeWithRedis("a receiver recovers when", () => {
       await clock.advance(8_000);
       await until(() => all.extensions.length > late.length, "the lease is extended");
       expect(all.extensions).toEqual([...late, true]);
-      // The first lease has ended by then.
+      // By the end of this, the original lease would have expired.
       await clock.advance(15_000);
       handler.open();
       const report = await all.reported("processed");
@@ -164,7 +165,7 @@ describeWithRedis("a receiver recovers when", () => {
           throw new Error("no");
         },
       });
-      // This loads the script, so that the lost reply is not the error for an unknown script.
+      // Loads the script, so that the lost reply is not the error for an unknown script.
       await all.insist("first");
       expect(outcomesOf([await all.deliver("evt")])).toEqual(["handler_failed 500"]);
       expect(all.internalErrors).toHaveLength(kind.resends ? 0 : 1);
@@ -221,7 +222,7 @@ describeWithRedis("a receiver recovers when", () => {
     });
   });
 
-  // The suites run one after the other, because the time of the watch is mocked.
+  // The suites run one after another, because the watch's timers are mocked.
   describe.each(clientKinds)("with $name", (kind) => {
     test("bytes arrive one at a time: behaves as usual, but slowly", async (context) => {
       ticking(context);

@@ -17,12 +17,12 @@ export interface Received {
   readonly status: number;
   readonly warnings: Outcome["warnings"];
   readonly ms: number;
-  /** A time of `ownTime()`. */
+  /** A time from `ownTime()`. */
   readonly at: number;
 }
 
 /**
- * Stops the store's watch for silence for the rest of the test, except when the test calls
+ * Mocks interval timers for the rest of the test, so that the store's watch for silence runs only when the test calls
  * `vi.advanceTimersByTime`. Not for concurrent suites.
  */
 export function ticking({ onTestFinished }: TestContext): void {
@@ -30,66 +30,69 @@ export function ticking({ onTestFinished }: TestContext): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** A receiver with a Redis, a proxy between them, and a sender in front of it. */
+/** A receiver, its Redis server, a proxy between them, and functions that act as the sender. */
 export interface Rig extends ObservedReceiver {
   readonly server: RedisServer;
-  /** Kills the server if it still runs, and starts it again. */
+  /** Kills the server if it is still running, and starts it again. */
   readonly restart: () => Promise<void>;
   readonly proxy: TcpProxy;
   readonly client: TestClient;
-  /** Resolves when the client has noticed that its connection is gone. */
+  /** Resolves when the client has noticed that it lost its connection. */
   readonly disconnected: () => Promise<void>;
   /** Ends a fault that broke the client's connection, and resolves when the client has reconnected. */
   readonly heal: () => Promise<void>;
   /** The event id of each applied effect. */
   readonly applied: readonly string[];
-  /** `<id> <run>` for each start of a handler. */
+  /** An entry `<id> <run>` for each start of a handler. */
   readonly runs: readonly string[];
-  /** Resolves when handlers have started this often. */
+  /** Resolves when handlers have been started at least this many times. */
   readonly started: (count: number) => Promise<void>;
   /** The record keys of all events that ran, by event id. */
   readonly keys: ReadonlyMap<string, string>;
-  /** The store's replies, including those after their deadline. */
+  /** The store's replies to `complete`, including those that arrive after their deadline. */
   readonly completions: readonly CompleteResult[];
   readonly extensions: readonly boolean[];
-  /** Makes one attempt. */
+  /** Makes one attempt to deliver an event. */
   readonly deliver: (id: string) => Promise<Received>;
-  /** Makes one concurrent attempt for each id. */
+  /** Makes one attempt for each id, all of them concurrently. */
   readonly deliverAll: (ids: readonly string[]) => Promise<readonly Received[]>;
-  /** Retries until a 2xx as the service does, but sooner. Resolves with the codes of all attempts. */
+  /** Retries like the service, but sooner, until it gets a 2xx. Resolves with the codes of all attempts. */
   readonly insist: (id: string) => Promise<readonly OutcomeCode[]>;
   readonly insistAll: (ids: readonly string[]) => Promise<unknown>;
   /** A connection to the server that bypasses the proxy. */
   readonly admin: Redis;
-  /** Returns the number of records in each state, by the state's first letter. */
+  /** Returns the number of records in each state, keyed by the state's first letter. */
   readonly states: () => Promise<Readonly<Record<string, number>>>;
-  /** Resolves when this number of records is in the state, given by its first letter. */
+  /** Resolves when this many records are in the state, which is given by its first letter. */
   readonly recorded: (state: "d" | "f", count: number) => Promise<void>;
   /** Checks that all acknowledged events were applied, and that these events were acknowledged. */
   readonly expectNothingLost: (ids: readonly string[]) => void;
-  /** Checks that the handlers' effects were those of these events, each as often as it is listed. */
+  /** Checks that the effects are exactly those of these events, each as often as it is listed. */
   readonly expectApplied: (ids: readonly string[]) => void;
 }
 
 export interface RigOptions extends Partial<ReceiverOptions> {
   readonly kind: ClientKind;
-  /** Command-line options of the server. */
+  /** Command-line options for the server. */
   readonly redis?: readonly string[];
-  /** Existing servers to use instead: one, or the nodes of a cluster, which are used without the proxy. */
+  /**
+   * Existing servers to use instead: one server, or the nodes of a cluster. The client connects to a cluster without
+   * the proxy.
+   */
   readonly servers?: readonly RedisServer[];
   /** Called in each run before its effect is applied. */
   readonly during?: (id: string, run: number) => unknown;
-  /** The network fault before the client is created. */
+  /** The network fault that is active while the client is created. */
   readonly faultAtStart?: Fault;
 }
 
-/** The options that park an event instead of running it twice. */
+/** Options that park an event instead of running it a second time. */
 export const oneRun = { maxRuns: 1, onParked: () => {} };
 
-/** A `test` whose tests are sequential even in a concurrent suite: only the suites are concurrent. */
+/** A `test` that runs sequentially even in a concurrent suite: suites run concurrently, but their tests do not. */
 export const test = plainTest.sequential;
 
-/** Starts a rig that is closed when the test ends. */
+/** Starts a rig. It is closed when the test ends. */
 export async function rig(
   { onTestFinished }: TestContext,
   { kind, redis, servers = [], during, faultAtStart = "none", ...options }: RigOptions,
@@ -145,7 +148,7 @@ export async function rig(
     ...options,
   });
 
-  /** Makes an attempt. The delivery is signed first, so that only the receiver's time is measured. */
+  /** Signs a delivery, and returns a function that makes the attempt, so that only the receiver's time is measured. */
   const attempt = async (id: string) => {
     const delivery = await signed(eventBody("email.sent", { id }), { "x-svc-delivery-id": id });
     return async (): Promise<Received> => {
@@ -210,12 +213,12 @@ export async function rig(
   };
 }
 
-/** The default of `storeTimeouts.claim` and `storeTimeouts.release`. */
+/** The default value of `storeTimeouts.claim` and `storeTimeouts.release`. */
 export const defaultDeadlineMs = 1_500;
 
 /**
- * Sends a delivery whose calls get no reply, and lets the deadlines of its claim and its release pass. The
- * clock leaps over them, so only `between` takes real time.
+ * Sends a delivery whose store calls get no reply, and advances the clock past the deadlines of its claim and its
+ * release. Only `between` takes real time.
  */
 export async function unanswered(
   { client, deliver }: Rig,
@@ -233,7 +236,7 @@ export async function unanswered(
   await clock.advance(defaultDeadlineMs);
 }
 
-/** Returns the records on a server. */
+/** Returns all records on a server. */
 export async function recordsOf(redis: Redis): Promise<readonly string[]> {
   const keys = await redis.keys("svc-webhooks:*");
   return keys.length > 0 ? (await redis.mget(keys)).map(String) : [];

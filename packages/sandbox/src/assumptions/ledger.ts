@@ -7,7 +7,7 @@ import {
 } from "./table.js";
 import { invalid, notFound } from "../errors.js";
 
-/** An assumption as it is set now. */
+/** An assumption and its current value. */
 export interface AssumptionState {
   readonly id: AssumptionId;
   readonly setting: Setting;
@@ -19,31 +19,31 @@ export interface AssumptionState {
   readonly used_by: readonly string[];
 }
 
-/** A value of an assumption that exists, but is not selected yet. */
+/** A valid value of an assumption that has not been selected yet. */
 export interface Choice {
   /** `A-06` */
   readonly id: AssumptionId;
-  /** The value in a data file. `choose` accepts it too. It contains no API key. */
+  /** The value as stored in a data file. `choose` also accepts it. It contains no API keys. */
   readonly saved: unknown;
   readonly select: () => AssumptionState;
 }
 
-/** The assumptions as they are set in one sandbox. */
+/** The current assumptions of one sandbox. */
 export interface Ledger {
   readonly get: <Name extends Setting>(setting: Name) => Settings[Name];
   /**
-   * Selects another value: a word of the table, or in process also what its `parse` accepts.
-   * @throws ApiError 404 for an unknown id, 400 for a value that it does not have
+   * Selects another value: a word of the table, or, in process, any value that its `parse` accepts.
+   * @throws ApiError 404 for an unknown id, 400 for a value that the assumption does not accept
    */
   readonly set: (id: string, value: unknown) => AssumptionState;
-  /** The same in two steps: what is chosen may have to be kept first. @throws as `set` does */
+  /** Like `set`, but in two steps, so that the choice can be stored before it takes effect. @throws as `set` does */
   readonly choose: (id: string, value: unknown) => Choice;
   readonly list: () => readonly AssumptionState[];
 }
 
 const duration = "is a number with ms, s, m or h: 500ms, 1s, 5m";
 
-/** The form of each placeholder that an alternative may have. */
+/** The format of each placeholder that an alternative may contain, as a sentence. */
 const forms: Readonly<Record<string, string>> = {
   "<delay>": `A delay ${duration}.`,
   "<duration>": `A duration ${duration}.`,
@@ -54,7 +54,7 @@ const forms: Readonly<Record<string, string>> = {
   "<key>": "A key has letters, digits, dots, underscores and hyphens: keys:svc_one,svc_two.",
 };
 
-/** A row of the table, whichever its setting. */
+/** A row of the table, for any setting. */
 type Row = Assumption<Setting, AssumptionId>;
 
 const rows: readonly Row[] = Object.values(assumptions);
@@ -109,6 +109,6 @@ export function createLedger(): Ledger {
   };
 }
 
-/** The word of a value that is shown in place of the one that selected it, which has API keys (A-23). */
+/** Returns the word to show for a value whose own word contains API keys (A-23), or undefined for other values. */
 const shownOf = (value: Settings[Setting]) =>
   typeof value === "object" && "shown" in value ? value.shown : undefined;

@@ -6,7 +6,7 @@ import { parseDuration, parseSize } from "../lib/units.js";
  * assumed, and which words select something else. `docs/` and `/_sandbox/assumptions` show this table.
  */
 
-/** An event as the body of its delivery describes it. */
+/** The details of an event that the body of a delivery contains. */
 export interface EventFacts {
   readonly event_id: string;
   readonly type: string;
@@ -15,7 +15,7 @@ export interface EventFacts {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** An occurrence in the service that an event type may be raised for. */
+/** An occurrence in the service for which an event may be raised. */
 export type Occasion =
   | "send.sent"
   | "send.delivered"
@@ -30,7 +30,7 @@ export type EmitMap = Readonly<Partial<Record<Occasion, string>>>;
 
 export interface SuccessRule {
   readonly only200: boolean;
-  /** Statuses after which no retry follows. */
+  /** Response statuses that end a delivery without further retries. */
   readonly stopCodes: readonly number[];
   readonly honorRetryAfter: boolean;
   readonly timeoutMs: number;
@@ -50,13 +50,13 @@ export type AccountRule =
   | { readonly mode: "shared" | "per-key" }
   | {
       readonly mode: "keys";
-      /** Their hashes. */
+      /** Hashes of the accepted API keys. */
       readonly keys: readonly string[];
-      /** The word that selects them, with the keys masked. */
+      /** The word that selected this rule, with its keys masked. */
       readonly shown: string;
     };
 
-/** The value that each assumption has, by its setting. */
+/** The values of the assumptions, by setting. */
 export interface Settings {
   readonly "send.statuses": "delivered" | "bounced" | "failed" | "delayed";
   readonly "send.resource": "full" | "minimal";
@@ -101,17 +101,20 @@ export interface Assumption<Name extends Setting = Setting, Id extends string = 
   readonly alternatives: readonly string[];
   /** The places that it affects: operations such as `POST /v1/emails`, or `deliveries`. */
   readonly usedBy: readonly string[];
-  /** The value that `word` selects; undefined if it selects none. In process it may be an object or a function. */
+  /**
+   * Returns the value that `word` selects, or undefined if it selects none. In process, `word` may be an object or a
+   * function.
+   */
   readonly parse: (word: unknown) => Settings[Name] | undefined;
 }
 
-/** The words of an assumption, and what each selects. */
+/** Returns a parser that maps each word to its value. */
 const words =
   <Value>(values: Readonly<Record<string, Value>>) =>
   (word: unknown): Value | undefined =>
     typeof word === "string" && Object.hasOwn(values, word) ? values[word] : undefined;
 
-/** Words that select themselves. */
+/** Returns a parser for words that are their own values. */
 const oneOf =
   <const Word extends string>(...list: readonly Word[]) =>
   (word: unknown): Word | undefined =>
@@ -143,7 +146,7 @@ const bodies = words<(event: EventFacts) => unknown>({
   bare: ({ data }) => data,
 });
 
-/** The part of `word` after `prefix`, if it starts with it. */
+/** Returns the part of `word` after `prefix`, or undefined if it does not start with `prefix`. */
 const after = (word: unknown, prefix: string): string | undefined =>
   typeof word === "string" && word.startsWith(prefix) ? word.slice(prefix.length) : undefined;
 
@@ -216,7 +219,10 @@ function parseAccounts(word: unknown): AccountRule | undefined {
   );
 }
 
-/** A data file keeps the rule in place of its word, which has the keys. */
+/**
+ * Whether `value` is a rule from a data file, which stores the rule instead of its word because the word contains API
+ * keys.
+ */
 function isSavedRule(value: unknown): value is AccountRule {
   const { mode, keys, shown } = (value ?? {}) as Readonly<Record<string, unknown>>;
   return (
@@ -237,7 +243,7 @@ const isEmitMap = (value: unknown): value is EmitMap =>
 const everyOperation = ["every operation"];
 const deliveries = ["deliveries"];
 
-/** One row of the table, typed by its setting. */
+/** Creates one row of the table, typed by its setting. */
 const assume = <const Id extends string, Name extends Setting>(
   id: Id,
   setting: Name,

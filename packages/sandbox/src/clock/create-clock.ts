@@ -21,7 +21,7 @@ export function createClock(options: ClockOptions = {}): Scheduler {
     runner.arm();
   };
 
-  /** Moves of the clock run one after the other. */
+  /** The most recent move. Moves of the clock run one after another. */
   let moving: Promise<unknown> = Promise.resolve();
   const afterOthers = <Result>(move: () => Promise<Result>): Promise<Result> => {
     const result = moving.then(move);

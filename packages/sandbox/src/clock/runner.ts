@@ -10,26 +10,29 @@ interface Entry {
   readonly run: () => unknown;
 }
 
-/** Work that is started in one turn of the event loop, so that ten thousand due items do not block it. */
+/** The most entries that one turn of the event loop starts, so that ten thousand due items do not block it. */
 const batch = 25;
 
-/** Milliseconds after which a turn starts nothing more: one event may go to a hundred endpoints. */
+/**
+ * Milliseconds after which a turn starts no more entries. Entries vary in cost: one event may go to a hundred
+ * endpoints.
+ */
 const longestTurn = 5;
 
 /**
  * Runs entries when they are due. It is in one of four states:
  *
- * - **idle**: nothing is due. A timer waits for the earliest entry, unless time stands still.
- *   `arm` finds an entry due → firing.
- * - **firing**: a turn of the event loop is scheduled. It starts at most `batch` entries, for at most
- *   `longestTurn`, then calls `arm`, which leads to the next turn or to idle.
- * - **awaiting**: `waitUntilQuiet` was called, and the entries in `running` have not ended. Each end schedules a
- *   check in the next turn, because what has ended may have something to start. A check that finds nothing due
+ * - **idle**: nothing is due. A timer waits for the earliest entry, unless time stands still. `arm` finds an entry due
+ *   → firing.
+ * - **firing**: a turn of the event loop is scheduled. It starts at most `batch` entries, for at most `longestTurn`,
+ *   then calls `arm`, which leads to the next turn or to idle.
+ * - **awaiting**: `waitUntilQuiet` was called, and the entries in `running` have not finished. Each one that finishes
+ *   schedules a check in the next turn, because finished work may have scheduled more. A check that finds nothing due
  *   or running → idle, and the promise resolves; otherwise → patient.
- * - **patient**: awaiting, with a timer of `patienceMs`. An entry ends → awaiting. The timer ends → the entries in
+ * - **patient**: awaiting, with a timer of `patienceMs`. An entry finishes → awaiting. The timer fires → the entries in
  *   `running` become `leftRunning`, the promise resolves → idle.
  *
- * Firing happens in the last two states as well: they concern only what a moved clock waits for.
+ * Firing also happens in the last two states, which only describe what a moved clock is waiting for.
  */
 export function createRunner(time: Time, patienceMs = 1_000) {
   const heap = createHeap<Entry>((a, b) => a.time - b.time);
@@ -37,13 +40,13 @@ export function createRunner(time: Time, patienceMs = 1_000) {
   let turn: NodeJS.Immediate | undefined;
   const running = new Set<Entry>();
   const leftRunning = new Set<Entry>();
-  /** Schedules a check, while somebody waits until it is quiet. */
+  /** Schedules a check. Defined only while a `waitUntilQuiet` call is pending. */
   let scheduleCheck: (() => void) | undefined;
   let closed = false;
 
   const isDue = () => (heap.peek()?.time ?? Infinity) <= time.now();
 
-  /** Starts what is due, or waits for the next entry. Call it whenever time or its rate has changed. */
+  /** Starts due entries, or sets the timer for the next one. Call it whenever the time or its rate has changed. */
   const arm = () => {
     clearTimeout(timer);
     const next = heap.peek()?.time;
@@ -51,7 +54,7 @@ export function createRunner(time: Time, patienceMs = 1_000) {
     if (isDue()) turn ??= setImmediate(fire);
     else if (time.rate > 0) {
       timer = setTimeout(arm, Math.min(Math.ceil((next - time.exact()) / time.rate), longestTimer));
-      // A test that forgets to close its sandbox must be able to end.
+      // A test that forgets to close its sandbox must still be able to exit.
       timer.unref();
     }
   };
@@ -69,19 +72,19 @@ export function createRunner(time: Time, patienceMs = 1_000) {
 
   const start = (entry: Entry) => {
     running.add(entry);
-    // An attempt that waited for this delay works again.
+    // The attempt that waited for this delay continues, so it counts as running again.
     if (entry.item.kind === "delay")
       for (const left of leftRunning) if (left.item.id === entry.item.id) running.add(left);
     const end = () => {
       leftRunning.delete(entry);
       if (running.delete(entry)) scheduleCheck?.();
     };
-    // Due work reports its own failures. None of them may end the process or stop the clock.
+    // Due work reports its own failures. None of them may stop the process or the clock.
     const work = async () => entry.run();
     work().then(end, end);
   };
 
-  /** Resolves when nothing is due or running, or when nothing has ended for `patienceMs`. */
+  /** Resolves when nothing is due or running, or when nothing has finished for `patienceMs`. */
   const waitUntilQuiet = () =>
     new Promise<void>((resolve) => {
       let patience: NodeJS.Timeout | undefined;

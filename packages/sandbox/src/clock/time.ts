@@ -2,7 +2,7 @@ import type { ClockMode, ClockOptions, ClockState } from "../clock.js";
 import { lastTime } from "../lib/iso.js";
 import { realNow, realOrigin } from "../lib/timers.js";
 
-/** Real time that is never set back. */
+/** Returns real time in epoch milliseconds. It never goes back, even if the machine's clock is set back. */
 export const wall = () => realOrigin + realNow();
 
 function rateOf(mode: ClockMode, speed = 60): number {
@@ -20,7 +20,7 @@ export function createTime({ mode = "real", speed, start }: ClockOptions) {
   let wallBase = wall();
   let base = start ?? (mode === "manual" ? Math.floor(wallBase) : wallBase);
 
-  /** Epoch milliseconds, with a fraction. */
+  /** Epoch milliseconds, including a fraction. */
   const exact = () => Math.min(base + (wall() - wallBase) * rate, lastTime);
   const now = () => Math.floor(exact());
 
@@ -36,7 +36,7 @@ export function createTime({ mode = "real", speed, start }: ClockOptions) {
     get mode() {
       return mode;
     },
-    /** Its speed: 1 in real time, 0 if it stands still. */
+    /** The clock's speed: 1 in real time, 0 if it stands still. */
     get rate() {
       return rate;
     },
@@ -53,7 +53,7 @@ export function createTime({ mode = "real", speed, start }: ClockOptions) {
     restore(state: ClockState, newest: number) {
       setMode(state.mode, state.speed);
       base = state.now;
-      // The machine's clock may have been set back. A killed process did not save its time.
+      // The machine's clock may have been set back. A killed process did not save its latest time.
       wallBase = Math.min(state.wall, wall());
       base += Math.max(0, newest - exact());
     },

@@ -23,7 +23,7 @@ import {
 import { deliveryHeaders, signature, signingSecret } from "./signing.js";
 import { tampered } from "./tamper.js";
 
-/** Makes single attempts: signs, sends within the time limit, and records. It knows no schedule. */
+/** Makes single attempts: signs, sends within the time limit, and records the result. It does not schedule them. */
 export function createAttempts(world: World, transport: Transport) {
   const { state, ledger, clock, faults } = world;
   let isClosed = false;
@@ -33,7 +33,10 @@ export function createAttempts(world: World, transport: Transport) {
   const isGone = (delivery: DeliveryRecord) =>
     isClosed || state.deliveries.get(delivery.id) !== delivery;
 
-  /** Makes one attempt and records it; undefined if the sandbox was closed or reset meanwhile. Never rejects. */
+  /**
+   * Makes one attempt and records it. Resolves to undefined if the sandbox was closed or reset meanwhile. Never
+   * rejects.
+   */
   const make = async (
     delivery: DeliveryRecord,
     trigger: Trigger,
@@ -85,11 +88,11 @@ export function createAttempts(world: World, transport: Transport) {
       return record;
     });
     state.deliveries.put(delivery);
-    // One of two copies may be refused because the receiver is working on the other one.
+    // A receiver may reject one of two copies because it is still processing the other.
     return records.find(({ ok }) => ok) ?? records[0];
   };
 
-  /** Runs `send` until its time is over: on the manual clock if that is selected, else in real time. */
+  /** Runs `send` with a time limit. It is measured on the clock in manual mode, otherwise in real time. */
   const within = async (
     id: string,
     timeoutMs: number,
@@ -109,7 +112,7 @@ export function createAttempts(world: World, transport: Transport) {
         const timer = setTimeout(expire, timeoutMs);
         cancel = () => clearTimeout(timer);
       }
-      // Each attempt that is running listens to it.
+      // Every running attempt adds a listener to this signal.
       setMaxListeners(0, stopping.signal);
       stopping.signal.addEventListener("abort", expire, { signal: controller.signal });
     });
@@ -117,12 +120,12 @@ export function createAttempts(world: World, transport: Transport) {
       return await Promise.race([send(controller.signal), deadline]);
     } finally {
       cancel?.();
-      // Without a reason, Node would create an exception with its stack for each attempt.
+      // Without a reason, Node would create an exception with a stack trace for each attempt.
       controller.abort(ended);
     }
   };
 
-  /** Ends all attempts that are running. */
+  /** Aborts all running attempts. */
   const stop = () => {
     stopping.abort();
     stopping = new AbortController();
@@ -132,7 +135,7 @@ export function createAttempts(world: World, transport: Transport) {
     make,
     isGone,
     stop,
-    /** Ends all attempts that are running; they count as not made. */
+    /** Aborts all running attempts, which then count as not made. */
     close() {
       isClosed = true;
       stop();
@@ -140,7 +143,7 @@ export function createAttempts(world: World, transport: Transport) {
   };
 }
 
-/** Sends a request, or does what the fault does to it. */
+/** Sends a request, or applies the fault to it. */
 async function sendUnder(
   transport: Transport,
   clock: World["clock"],

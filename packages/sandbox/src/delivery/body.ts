@@ -1,6 +1,6 @@
 import type { EventFacts, Settings } from "../assumptions/table.js";
 
-/** Serialises the body of a delivery, once: all its attempts send these bytes. */
+/** Serialises the body of a delivery once. All its attempts send the same bytes. */
 export function eventBytes(
   event: EventFacts,
   shape: Settings["event.body"],

@@ -6,7 +6,7 @@ import { createAttempts } from "./attempts.js";
 import { createLanes } from "./lanes.js";
 import { createSchedule, lastResult } from "./schedule.js";
 
-/** Attempts of one endpoint that run at the same time. */
+/** The most attempts to one endpoint that run at the same time. */
 export const attemptsPerEndpoint = 10;
 
 export interface ManualOrder {
@@ -15,7 +15,7 @@ export interface ManualOrder {
   readonly tamper?: Tamper | undefined;
 }
 
-/** Makes the attempts of deliveries: when they are due, by their schedule, or on request. */
+/** Makes delivery attempts, on schedule or on request. */
 export function createEngine(world: World, transport: Transport) {
   const { state, ledger, clock, log } = world;
   const inLane = createLanes(attemptsPerEndpoint);
@@ -25,7 +25,7 @@ export function createEngine(world: World, transport: Transport) {
   );
   const { arm, finish, afterRedelivery } = schedule;
 
-  /** A failure of the sandbox itself is reported, and the delivery stays usable. */
+  /** Runs work on a delivery. Logs a failure of the sandbox itself, and leaves the delivery usable. */
   const run = async (delivery: DeliveryRecord, work: () => Promise<void>) => {
     try {
       await work();
@@ -37,7 +37,7 @@ export function createEngine(world: World, transport: Transport) {
   };
 
   const runScheduled = async (delivery: DeliveryRecord) => {
-    // The delivery waited for its place. Meanwhile another attempt may have ended it.
+    // The delivery waited for its turn. Another attempt may have finished it meanwhile.
     const isDue = delivery.state === "pending" && (delivery.nextAttemptAt ?? 0) <= clock.now();
     if (!isDue || attempts.isGone(delivery)) return;
     if (isArchived(state, delivery)) return finish(delivery);
@@ -69,7 +69,7 @@ export function createEngine(world: World, transport: Transport) {
     });
 
   return {
-    /** Starts a delivery that was created or loaded: its attempt is due at `nextAttemptAt`. */
+    /** Schedules the attempt of a delivery that was created or loaded, at its `nextAttemptAt`. */
     start: (delivery: DeliveryRecord): void =>
       schedule.set(delivery, delivery.nextAttemptAt ?? clock.now(), delivery.trigger),
     /** Makes one more attempt now. @throws ApiError 409 unless A-17 allows it */
@@ -79,7 +79,7 @@ export function createEngine(world: World, transport: Transport) {
         delivery.deliveryId = world.ids.next("dlv");
         delivery.attempt = 0;
       }
-      // The scheduled attempt stays, in case this one fails.
+      // The scheduled attempt is kept in case this one fails.
       if (delivery.state === "pending" && delivery.trigger !== "redeliver")
         delivery.resumeAt = delivery.nextAttemptAt;
       schedule.set(delivery, clock.now(), "redeliver");
@@ -98,7 +98,10 @@ export function createEngine(world: World, transport: Transport) {
       delivery.retries += 1;
       schedule.set(delivery, at + delay, "retry");
     },
-    /** Sends `times` extra attempts, in turn or concurrently; they change no schedule. */
+    /**
+     * Makes `times` extra attempts, one after another or concurrently. A failed one does not affect the schedule. A
+     * successful one with the genuine body and signature finishes the delivery, unless a scheduled attempt is running.
+     */
     sendManually(delivery: DeliveryRecord, { times, concurrent, tamper }: ManualOrder): void {
       const item = { kind: "attempt", id: delivery.id } as const;
       const send = () => sendOne(delivery, tamper);
@@ -110,20 +113,20 @@ export function createEngine(world: World, transport: Transport) {
         });
       }
     },
-    /** Waits for the attempt that a delivery waited for before its changes were taken back. */
+    /** Schedules the next attempt of a delivery whose changes have been rolled back. */
     takenBack: arm,
-    /** Cancels what is waiting for an endpoint. */
+    /** Cancels the pending deliveries of an endpoint. */
     cancel({ id }: EndpointRecord): void {
       for (const delivery of state.deliveries.all()) {
         if (delivery.endpointId === id && delivery.state === "pending") finish(delivery);
       }
     },
-    /** Forgets what is scheduled and ends what is running, for a reset. */
+    /** Cancels scheduled attempts and aborts running ones, for a reset. */
     clear(): void {
       schedule.clear();
       attempts.stop();
     },
-    /** Stops all attempts. Those that are running count as not made. */
+    /** Stops all attempts. Running ones count as not made. */
     close: (): void => attempts.close(),
   };
 }
@@ -148,14 +151,14 @@ function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): vo
   }
 }
 
-/** The time of the attempt that is waiting. @throws ApiError 409 if there is none */
+/** Returns the time of the pending attempt. @throws ApiError 409 if there is none */
 const waiting = (delivery: DeliveryRecord): number => {
   if (delivery.state === "pending" && delivery.nextAttemptAt !== undefined)
     return delivery.nextAttemptAt;
   throw conflict(`No attempt is waiting: the delivery is ${delivery.state}.`);
 };
 
-/** RFC 9110, section 10.2.3: seconds, or a date. */
+/** Returns the delay that a Retry-After header requests, in seconds or as a date (RFC 9110, section 10.2.3), or 0. */
 function retryAfterMs(headers: HeaderList | undefined, now: number): number {
   const value = headers?.find(([name]) => name.toLowerCase() === "retry-after")?.[1]?.trim() ?? "";
   const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now;

@@ -11,7 +11,7 @@ const named: readonly EventType[] = [
   { type: "domain.updated", description: "The status of a sending domain changed." },
 ];
 
-/** The event types that exist: the named ones, and those that A-03 adds. */
+/** Returns all event types: the named ones, and those that A-03 adds. */
 export const eventTypes = (ledger: Ledger): readonly EventType[] => [
   ...named,
   ...ledger

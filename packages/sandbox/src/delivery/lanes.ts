@@ -1,4 +1,4 @@
-/** Runs work of each key at most `width` at a time, in its order; keys do not wait for one another. */
+/** Runs at most `width` jobs per key at a time, in order. Keys do not wait for each other. */
 export function createLanes(
   width: number,
 ): (key: string, work: () => Promise<void>) => Promise<void> {
@@ -11,7 +11,7 @@ export function createLanes(
     try {
       await work();
     } finally {
-      // The place passes to the next in line.
+      // The slot passes to the next in line.
       const next = lane.waiting.shift();
       if (next) next();
       else {

@@ -2,14 +2,16 @@ import { lastTime } from "../lib/iso.js";
 import type { DeliveryRecord, Trigger } from "../state/records.js";
 import type { World } from "../world.js";
 
-/** Determines the next attempt of each delivery, or its end. @param attempt makes the attempt that is due */
+/**
+ * Schedules the next attempt of each delivery, or finishes the delivery. @param attempt makes the attempt that is due
+ */
 export function createSchedule(
   { state, clock }: World,
   attempt: (delivery: DeliveryRecord) => Promise<void>,
 ) {
   const scheduled = new Map<string, () => void>();
 
-  /** Lets the clock make the attempt that the delivery waits for, and no other. */
+  /** Schedules the delivery's next attempt on the clock, in place of any earlier one. */
   const arm = (delivery: DeliveryRecord) => {
     const { id, nextAttemptAt } = delivery;
     scheduled.get(id)?.();
@@ -22,7 +24,7 @@ export function createSchedule(
     scheduled.set(id, cancel);
   };
 
-  /** Makes the next attempt due at `at`. */
+  /** Schedules the next attempt for `at`. */
   const set = (delivery: DeliveryRecord, at: number, trigger: Trigger) => {
     delivery.state = "pending";
     delivery.nextAttemptAt = Math.min(at, lastTime);
@@ -31,7 +33,7 @@ export function createSchedule(
     arm(delivery);
   };
 
-  /** Ends the delivery, by default with the result of its last attempt. */
+  /** Finishes the delivery, by default with the result of its last attempt. */
   const finish = (delivery: DeliveryRecord, result = lastResult(delivery)) => {
     delivery.state = result;
     delivery.nextAttemptAt = undefined;
@@ -40,7 +42,7 @@ export function createSchedule(
     arm(delivery);
   };
 
-  /** Continues the schedule that a redelivery has interrupted, if there is one. */
+  /** Resumes the schedule that a redelivery interrupted. Finishes the delivery if there is none. */
   const afterRedelivery = (delivery: DeliveryRecord) => {
     const { resumeAt } = delivery;
     delivery.resumeAt = undefined;
@@ -60,7 +62,10 @@ export function createSchedule(
   };
 }
 
-/** The result of the last attempt for its delivery. One attempt has two records if it was duplicated. */
+/**
+ * Returns the result of a delivery's last attempt. A duplicated attempt has two records, one of which must have
+ * succeeded.
+ */
 export const lastResult = ({ attempts }: DeliveryRecord): "succeeded" | "failed" => {
   const last = attempts.at(-1)?.attempt;
   return attempts.some(({ attempt, ok }) => attempt === last && ok) ? "succeeded" : "failed";

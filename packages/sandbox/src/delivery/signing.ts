@@ -3,7 +3,7 @@ import type { RotationRule, Settings } from "../assumptions/table.js";
 import type { HeaderList } from "../network/transport.js";
 import type { DeliveryRecord, EndpointRecord } from "../state/records.js";
 
-/** The secret that signs an attempt which starts at `now` (A-19). */
+/** Returns the secret that signs an attempt starting at `now` (A-19). */
 export function signingSecret(
   { secret, previous }: EndpointRecord,
   pinned: string | undefined,
@@ -20,7 +20,7 @@ export function signingSecret(
   }
 }
 
-/** The bytes that a secret stands for (A-20). */
+/** Returns the signing key that a secret stands for (A-20). */
 export const keyOf = (secret: string, rule: Settings["secret.key"]): string | Uint8Array =>
   rule === "text" ? secret : new Uint8Array(Buffer.from(secret.replace(/^whsec_/, ""), "base64"));
 
@@ -30,7 +30,10 @@ export const signature = (
   rule: Settings["secret.key"],
 ): Promise<string> => sign(body, keyOf(secret, rule));
 
-/** The headers of an attempt, as the interface document lists them; several signatures or none if tampered. */
+/**
+ * Returns the headers of an attempt, as the interface document lists them. A tampered attempt may have several
+ * signatures or none.
+ */
 export function deliveryHeaders(
   delivery: DeliveryRecord,
   attempt: number,

@@ -3,8 +3,8 @@ import type { EndpointRecord, Tamper } from "../state/records.js";
 import { signature } from "./signing.js";
 
 /**
- * Returns a request that a receiver must refuse; `previous_secret` is refused after a rotation.
- * Rejects if a body that is not JSON has to be re-serialised.
+ * Returns a request that a receiver must reject (`previous_secret`: only after a rotation). The promise rejects if a
+ * body that is not JSON has to be re-serialised.
  */
 export async function tampered(
   tamper: Tamper,

@@ -16,13 +16,13 @@ import { matchRoute, type Route } from "./route.js";
 import { validate } from "./validate.js";
 import { realNow } from "../lib/timers.js";
 
-/** A response, or what happens to the connection instead. */
+/** A response, or how the connection is lost instead. */
 export type Reply = { readonly response: Response } | { readonly lost: "closed" | "silent" };
 
-/** Bytes of a request, and of its response, that are kept. */
+/** The most bytes that are kept of a request body, and of a response body. */
 const keptBytes = 16_384;
 
-/** Serves the interface document's operations: every check in its order, in one place. */
+/** Serves the interface document's operations, with all checks in order and in one place. */
 export function createApi(
   service: Service,
   retention: Pick<Retention, "assertRoom">,
@@ -114,9 +114,9 @@ export function createApi(
       return outcome;
     };
     try {
-      // Requests with the same key find it taken while this one is slow.
+      // While this request is delayed, requests with the same key find it in use.
       await pause(clock, fault);
-      // A-04: it raises events.
+      // Operations listed under A-04 raise events.
       if (operation.assumptions.includes("A-04")) retention.assertRoom();
       await operation.check?.(service, input);
       // The call is part of the transaction, so that a call with a response is never stored unfinished.
@@ -139,7 +139,7 @@ async function readRequest(
   return validate(schema, parseJson(bytes), ledger.get("errors.messageClass"));
 }
 
-/** Lets a `slow` fault pass. */
+/** Waits for the delay of a `slow` fault. */
 async function pause(clock: Service["clock"], fault: FaultRecord | undefined): Promise<void> {
   if (fault?.kind !== "slow") return;
   await new Promise<void>((resolve) => {
@@ -175,7 +175,7 @@ function applyFault(fault: FaultRecord | undefined, now: number): "closed" | "si
       const seconds = fault.retryAfter ?? (status === 429 ? 1 : undefined);
       const headers = {
         ...(seconds === undefined ? {} : { "Retry-After": String(seconds) }),
-        // The interface has these on every 429.
+        // The interface sends these headers with every 429.
         ...(status === 429 ? usedUp(now, seconds ?? 1) : {}),
       };
       throw new ApiError(status, code, "This response is a fault of the sandbox.", { headers });
@@ -199,6 +199,6 @@ const capture = (content: Uint8Array): Captured => ({
   truncated: content.length > keptBytes,
 });
 
-/** A response as it is kept: a secret is shown once, in the response itself. */
+/** Masks the secret in a stored response. The secret is shown only once, in the response itself. */
 const withoutSecret = (text: string): Uint8Array =>
   new TextEncoder().encode(text.replace(/"whsec_\w+(\w{4})"/g, '"whsec_…$1"'));

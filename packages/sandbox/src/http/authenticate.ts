@@ -3,12 +3,12 @@ import { ApiError } from "../errors.js";
 import { hashedKey } from "../lib/mask.js";
 import type { AccountId } from "../state/records.js";
 
-/** The account that all keys share, and the one of the sandbox's own page. */
+/** The account that all keys share, and that the sandbox's own page uses. */
 export const sharedAccount: AccountId = "default";
 
 export interface Identity {
   readonly id: AccountId;
-  /** A hash of the API key, which itself is not stored. */
+  /** A hash of the API key. The key itself is not stored. */
   readonly key: string;
 }
 

@@ -1,8 +1,8 @@
 import { ApiError } from "../errors.js";
 
 /**
- * Refuses a request for another host name. A page of another site whose name resolves to 127.0.0.1 (DNS
- * rebinding) sends its own name in `Host`, and no `Origin` when it reads; so every request is checked.
+ * Rejects requests for any other host name. A page of another site whose name resolves to 127.0.0.1 (DNS rebinding)
+ * sends its own name in `Host` and, for reads, no `Origin`. Every request is therefore checked.
  *
  * @param hosts all values of the request's `Host`
  * @throws ApiError 403
@@ -14,7 +14,7 @@ export function assertHost(
 ): void {
   const names = ["127.0.0.1", "localhost", "[::1]", ...allowHosts];
   const allowed = names.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]);
-  // An allowed name may belong to a proxy, whose port is its own.
+  // An allowed name may be that of a proxy, which has its own port.
   allowed.push(...allowHosts);
   const [host, ...others] = hosts.map((value) => value.toLowerCase());
   const isAllowed = allowed.some((name) => name.toLowerCase() === host);
@@ -26,8 +26,8 @@ export function assertHost(
 }
 
 /**
- * Refuses a control request that another site's page sent, or that a delivery brought: a receiver at the
- * sandbox's own address would otherwise control it.
+ * Rejects control requests from another site's page, and deliveries: if an endpoint has the sandbox's own address, they
+ * would otherwise control it.
  *
  * @throws ApiError 403
  */
@@ -53,8 +53,8 @@ export function assertOwnRequest({ method, url, headers }: Request): void {
 }
 
 /**
- * Refuses reads by a page of another site, which may only link here: it could not see the response, but its
- * duration reveals what is stored.
+ * Rejects reads by a page of another site, except for links. Such a page cannot see the response, but its timing would
+ * reveal which data is stored.
  */
 function assertOwnRead(headers: Headers): void {
   const site = headers.get("sec-fetch-site") ?? "none";

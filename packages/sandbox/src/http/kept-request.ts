@@ -4,17 +4,17 @@ import type { AccountId, CallRecord } from "../state/records.js";
 import type { World } from "../world.js";
 import { decoded } from "./route.js";
 
-/** Headers and parameters whose value is an API key or the like, whatever it is. */
+/** The names of headers and parameters whose values are always treated as secrets. */
 const secretName = /authorization|cookie|token|secret|password|api[-_]?key/i;
 
-/** A shorter key could be part of another text by chance. */
+/** The shortest key that is masked everywhere. A shorter one could be part of other text by chance. */
 const shortest = 8;
 
 const word = /[^\s,;&?/=:"'<>()]+/g;
 
 type Head = Pick<Request, "method" | "url" | "headers">;
 
-/** The record of a request that has just come in. */
+/** Creates the record of an incoming request. */
 export const newCall = (
   { ids, clock, ledger }: World,
   request: Head,
@@ -30,8 +30,8 @@ export const newCall = (
 });
 
 /**
- * Returns the recorded parts of a request besides its body, without the API keys that the rule accepts or the request
- * presents, wherever else in it they are.
+ * Returns the stored parts of a request, except its body. API keys that the rule accepts or the request presents are
+ * masked wherever they occur.
  */
 function keptRequest(
   request: Head,
@@ -75,13 +75,13 @@ function keptRequest(
   };
 }
 
-/** Recognises a key by its hash, since accepted keys are not stored, or by its format. */
+/** Recognises an API key by its hash, because accepted keys are not stored, or by its format. */
 const isKey = (text: string, rule: AccountRule) =>
   text.length >= shortest &&
   (/^svc_(?:live|test)_/.test(text) ||
     (rule.mode === "keys" && rule.keys.includes(hashedKey(text))));
 
-/** Some clients send the API key without its scheme. */
+/** Masks the API key in a header. Some clients send it without a scheme. */
 function maskedCredential(value: string): string {
   const [, scheme = "", key = ""] = /^(Bearer |Basic )? *(.*)$/is.exec(value) ?? [];
   return scheme === "" ? "…" : `${scheme}${maskedKey(key)}`;

@@ -6,7 +6,7 @@ export const tooLarge = (limit: number) =>
 /** Reads a request body of at most `limit` bytes. @throws ApiError 413, 400 */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
-  // The body grows in one buffer: a list of chunks of one byte takes a hundred times their size.
+  // The body grows in one buffer: a list of one-byte chunks would take a hundred times their size.
   let body = new Uint8Array(1_024);
   let length = 0;
   try {

@@ -12,7 +12,10 @@ export interface Route<Item extends Target> {
 
 const patterns = new Map<string, RegExp>();
 
-/** `/v1/domains/{domain_id}:verify` as an expression: an id ends at `/` or at its `:verb`. */
+/**
+ * Compiles a path such as `/v1/domains/{domain_id}:verify` to a regular expression. An id ends at `/` or at its
+ * `:verb`.
+ */
 function patternOf(path: string): RegExp {
   const known =
     patterns.get(path) ?? new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/:]+)")}$`);
@@ -46,7 +49,7 @@ export function matchRoute<Item extends Target>(
   });
 }
 
-/** Percent-encoded text as it is read; other text unchanged. */
+/** Decodes percent-encoded text. Returns the text unchanged if it cannot be decoded. */
 export const decoded = (text: string): string => {
   if (!text.includes("%")) return text;
   try {

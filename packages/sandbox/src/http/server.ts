@@ -19,7 +19,10 @@ interface ServerContext {
   readonly refuse: (error: ApiError) => Response;
 }
 
-/** All hosts that a request names. One in its first line is the host of its URL, and so of its origin. */
+/**
+ * Returns all hosts that a request names. A host in its request line becomes the host of its URL, and therefore of its
+ * origin.
+ */
 function hostsOf({ url = "", headersDistinct }: IncomingMessage): readonly string[] {
   const hosts = headersDistinct["host"] ?? [];
   const [, target] = /^[a-z]+:\/\/([^/?#]*)/i.exec(url) ?? [];
@@ -28,7 +31,7 @@ function hostsOf({ url = "", headersDistinct }: IncomingMessage): readonly strin
     : [...hosts, target];
 }
 
-/** Serves on 127.0.0.1. Rejects with Error if the port is taken. */
+/** Listens on 127.0.0.1. Rejects with Error if the port is taken. */
 async function listen(
   { handle, allowHosts, refuse }: ServerContext,
   port: number,
@@ -53,7 +56,7 @@ async function listen(
       else await new Promise((resolve) => outgoing.once("close", resolve));
       return RESPONSE_ALREADY_SENT;
     },
-    // A request without Host reaches the guard, which refuses it.
+    // A request without Host reaches the guard, which rejects it.
     { overrideGlobalObjects: false, hostname: "none" },
   );
   const server = createServer(
@@ -84,7 +87,7 @@ async function listen(
   };
 }
 
-/** @param ports those on which servers listen, kept up to date */
+/** @param ports the ports that servers listen on, kept up to date here */
 export function createServers(context: ServerContext, ports: Set<number>) {
   const servers = new Set<Listening>();
   return {

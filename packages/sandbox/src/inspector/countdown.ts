@@ -1,7 +1,7 @@
 /**
- * `9.2 s`, `12 s`, `5 min 3 s`: the server writes it and the script counts it down.
+ * Formats a countdown as `9.2 s`, `12 s` or `5 min 3 s`. The server renders it and the script updates it.
  *
- * @param isStill whether the last ten seconds have no tenths. Default: false
+ * @param isStill whether to omit tenths in the last ten seconds. Default: false
  */
 export function countdownText(ms: number, isStill = false): string {
   if (ms <= 0) return "0 s";
@@ -12,6 +12,6 @@ export function countdownText(ms: number, isStill = false): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${s % 60} s`;
 }
 
-/** The part of the time from `from` to `to` that has passed, from 0 to 100. */
+/** Returns how much of the time from `from` to `to` has passed, from 0 to 100. */
 export const passedPercent = (now: number, from: number, to: number): number =>
   to <= from ? 100 : Math.min(100, Math.max(0, (100 * (now - from)) / (to - from)));

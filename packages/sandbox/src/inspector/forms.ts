@@ -1,28 +1,30 @@
 import type { ActionName, ResultOf } from "../control/actions.js";
 import type { PageState } from "./page-state.js";
 
-/** The fields of a form that was sent. */
+/** The fields of a submitted form. */
 export type Fields = Readonly<Record<string, readonly string[]>>;
 
 export const field = (fields: Fields, name: string): string => fields[name]?.[0] ?? "";
 
-/** The form of an action. Its fields also name the item of the action's route. */
+/** The form of an action. Its fields also contain the parameters of the action's route. */
 interface Form<Result> {
-  /** The body of the action, before its schema. Default: `{}`. */
+  /** Returns the body of the action, before the schema parses it. Default: `{}`. */
   readonly body?: (fields: Fields) => object;
-  /** The page's notice after it. */
+  /** The notice that the page shows after the action. */
   readonly done: string;
-  /** The item that the page shows after it. Default: the same. */
+  /** Returns the item that the page shows after the action. Default: the current item. */
   readonly follow?: (result: Result) => string | undefined;
-  /** Shows its result in the page instead: it is too secret, or too foreign, for a URL. */
+  /** Shows the result in the page instead of redirecting, because a secret or foreign text must not be in a URL. */
   readonly shows?: "secret" | "explanation";
-  /** Clears the item and the filters: afterwards nothing is left to show. */
+  /** Clears the item and the filters, because nothing is left to show. */
   readonly clears?: true;
   /** The id to which the page scrolls. Default: `detail`. */
   readonly anchor?: string;
 }
 
-/** Actions that show a secret take effect once, however often their response is loaded again. */
+/**
+ * Whether the form needs a token. An action that shows a secret runs only once, however often its response is reloaded.
+ */
 export const needsToken = ({ shows }: Form<unknown>): boolean => shows === "secret";
 
 export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
@@ -34,7 +36,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
       ...numbers(fields, "times"),
       ...(field(fields, "concurrent") === "" ? {} : { concurrent: true }),
       ...given(fields, "tamper"),
-      // Browsers send the lines of a text area with CRLF.
+      // Browsers submit the line breaks of a text area as CRLF.
       ...(fields["body"] ? { body: field(fields, "body").replaceAll("\r\n", "\n") } : {}),
     }),
     done: "It was sent.",
@@ -91,10 +93,13 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
   reset: { done: "Everything was removed.", clears: true, anchor: "header" },
 };
 
-/** The form of an action whose name is known at run time only. */
+/** Returns the form of an action whose name is only available at run time. */
 export const formOf = (name: ActionName): Form<unknown> => forms[name] as Form<unknown>;
 
-/** The address after an action whose result the page does not show: that of the item that it concerned. */
+/**
+ * Returns the page's state after an action whose result the page does not show. It selects the item that the action
+ * concerned.
+ */
 export function stateAfter(
   current: PageState,
   { follow, clears }: Form<unknown>,
@@ -112,7 +117,7 @@ const given = (fields: Fields, ...names: readonly string[]) =>
     names.map((name) => [name, field(fields, name)]).filter(([, value]) => value !== ""),
   );
 
-/** Fields that are numbers; a text that is not one is refused by the route. */
+/** Returns fields as numbers. Text that is not a number is left as it is, and rejected by the route. */
 const numbers = (fields: Fields, ...names: readonly string[]) =>
   Object.fromEntries(
     names

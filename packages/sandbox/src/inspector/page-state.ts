@@ -10,29 +10,29 @@ const fields = z
   .object({
     /** `dlv_…`, `evt_…`, `send_…`, `src_…` or `call_…`. */
     item: z.string().regex(/^(?:dlv|evt|send|src|call)_\w{1,60}$/),
-    /** The number of an attempt of a delivery. Default: the newest. */
+    /** The number of the selected attempt. Default: the newest. */
     attempt: number,
-    /** The first attempt of the table's page. Default: that of the newest page. */
+    /** The first attempt on the current page of the attempts table. Default: the start of the newest page. */
     from: number,
-    /** Shows all bytes that are kept. */
+    /** Shows all stored bytes of a body. */
     full: z.literal("true"),
     state,
     type,
     endpoint_id,
     q,
     before: z.string().refine(isCursor),
-    /** Seconds after which the page loads itself again, for browsers without JavaScript. */
+    /** Seconds between reloads of the page, for browsers without JavaScript. */
     refresh: z.enum(["5", "30"]),
   })
   .partial();
 
-/** The page's content, as its URL states it. */
+/** The state of the page, as its URL describes it. */
 export type PageState = Readonly<z.output<typeof fields>>;
 
 /** The parameters that filter the timeline. */
 export const filterNames = ["state", "type", "endpoint_id", "q"] as const;
 
-/** Reads a URL. It ignores an invalid parameter, because people edit addresses. */
+/** Parses the parameters of a URL. Invalid ones are ignored, because people edit URLs. */
 export function readState(params: URLSearchParams): PageState {
   const entries = Object.entries(fields.shape).map(([name, schema]) => {
     const { data } = schema.safeParse(params.get(name) || undefined);
@@ -41,7 +41,7 @@ export function readState(params: URLSearchParams): PageState {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** The address of the page with other parameters; undefined removes one. */
+/** Returns the page's URL with some parameters changed. A value of undefined removes a parameter. */
 export function href(current: PageState, changes: Partial<PageState> = {}, anchor = ""): string {
   const entries = Object.entries({ ...current, ...changes }).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string",
@@ -50,11 +50,11 @@ export function href(current: PageState, changes: Partial<PageState> = {}, ancho
   return `/${query === "" ? "" : `?${query}`}${anchor === "" ? "" : `#${anchor}`}`;
 }
 
-/** The address that shows an item, with the filters that are set. */
+/** Returns the URL that shows an item and keeps the current filters. */
 export const itemHref = (current: PageState, item: string, attempt?: number): string =>
   href(current, { item, attempt: attempt?.toString(), from: undefined, full: undefined }, "detail");
 
-/** The number of the attempt that is shown, 0 if there is none. */
+/** Returns the number of the attempt that is shown, or 0 if there is none. */
 export function shownAttempt(
   { attempt }: PageState,
   attempts: Parameters<typeof attemptRange>[0],
@@ -66,7 +66,7 @@ export function shownAttempt(
 export const hasFilter = (current: PageState): boolean =>
   filterNames.some((name) => current[name] !== undefined);
 
-/** The address of the newest calls without filters. */
+/** Returns the URL that shows the newest calls without filters. */
 export const clearHref = (current: PageState): string =>
   href(
     current,

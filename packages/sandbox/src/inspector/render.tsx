@@ -9,7 +9,7 @@ import { Setup } from "./views/setup/setup.js";
 import { Timeline, type TimelineProps } from "./views/timeline/timeline.js";
 import { resultWord } from "./words.js";
 
-/** The parts of the page. Each can be requested alone. */
+/** The parts of the page. Each can be requested separately. */
 const parts = {
   header: Header,
   health: ({ view, page }: TimelineProps) => (
@@ -24,7 +24,7 @@ type PartName = keyof typeof parts;
 
 export const isPart = (name: string): name is PartName => Object.hasOwn(parts, name);
 
-/** The whole document. */
+/** Renders the whole document. */
 export async function renderPage(view: View): Promise<string> {
   const props = { view, page: pageOf(view) };
   const document = (
@@ -47,7 +47,9 @@ export async function renderPage(view: View): Promise<string> {
   return `<!doctype html>${await htmlOf(document)}`;
 }
 
-/** Some parts. @param calls limits the rows of the timeline to calls that have changed. Default: all */
+/**
+ * Renders some parts of the page. @param calls limits the rows of the timeline to calls that have changed. Default: all
+ */
 export async function renderParts(
   view: View,
   names: readonly PartName[],
@@ -65,11 +67,11 @@ export async function renderParts(
   return (await Promise.all(rendered)).join("");
 }
 
-/** The text of an element: a promise of it if one of its components is asynchronous. */
+/** Renders an element as HTML. `toString` returns a promise if one of its components is asynchronous. */
 const htmlOf = async (element: unknown): Promise<string> =>
   (element as { readonly toString: () => string | Promise<string> }).toString();
 
-/** The timeline that the address asks for. */
+/** Returns the page of the timeline that the URL selects. */
 function pageOf({ service, state }: View): TimelineProps["page"] {
   const { before, endpoint_id, q, type } = state;
   return timeline(service, { before, endpoint_id, q, type, state: state.state });
@@ -82,7 +84,7 @@ function hidesNewest({ service, state }: View, { data }: TimelineProps["page"]):
   return newest !== undefined && newest.id !== data[0]?.id;
 }
 
-/** `401 · email.delivered · svc-webhooks sandbox` */
+/** Returns a title such as `401 · email.delivered · svc-webhooks sandbox`. */
 function documentTitle({ service, state: { item = "" } }: View): string {
   const shown = titleOf(service, item);
   const result = shown?.result && resultWord(shown.result);

@@ -15,18 +15,18 @@ import { createTokens } from "./tokens.js";
 import type { Outcome, View } from "./view.js";
 
 export interface InspectorContext extends Omit<RouteContext, "stream"> {
-  /** Returns the refusal that an error causes, after logging it where it is a failure of the sandbox. */
+  /** Returns the ApiError to respond with, after logging the error if it is a failure of the sandbox. */
   readonly refusalOf: (error: unknown) => ApiError;
 }
 
-/** Allows only this origin and its script, and no frame around the page. */
+/** Allows content from this origin only, except for `data:` images, and no frame around the page. */
 const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types inspector";
 
-/** An edited body of 1 MiB, percent-encoded. */
+/** The largest form, in bytes. It has room for an edited body of 1 MiB, percent-encoded. */
 const longestForm = 4_194_304;
 
-/** Adds the page to the control routes. It reads with the functions that they use, and runs the same actions. */
+/** Adds the page to the control routes. It uses the same queries and actions as they do. */
 export function addInspector(app: Hono, context: InspectorContext): void {
   const { service, perform, surroundings, refusalOf } = context;
   const tokens = createTokens();
@@ -54,7 +54,7 @@ export function addInspector(app: Hono, context: InspectorContext): void {
     return show(view);
   });
 
-  /** Runs the action that a form asks for. */
+  /** Runs the action that a form selects. */
   const submit = async (c: Context, name: ActionName, fields: Fields, state: PageState) => {
     const form = formOf(name);
     if (needsToken(form) && !tokens.use(field(fields, "token")))
@@ -110,7 +110,9 @@ const show = async (view: View, status = 200) => {
   return document(html, status);
 };
 
-/** The policy applies to parts too: they have forms, which no other page may frame. */
+/**
+ * Returns an HTML response. The policy applies to parts too, because they contain forms, which no other page may frame.
+ */
 const document = (html: string, status = 200) =>
   new Response(html, {
     status,
@@ -123,7 +125,7 @@ const document = (html: string, status = 200) =>
 
 const wantsPage = (c: Context) => (c.req.header("accept") ?? "").includes("text/html");
 
-/** The text for clients that are not browsers. */
+/** Returns the text for clients that are not browsers. */
 function directions(c: Context): string {
   const { origin } = new URL(c.req.url);
   return `The sandbox serves the interface at ${origin}\nOpen ${origin}/ in a browser: it shows what happened and why.\nIts description: ${origin}/openapi.json\nThe control routes: ${origin}/_sandbox/\n`;
@@ -146,7 +148,7 @@ function fieldsOf(request: Request, bytes: Uint8Array): Fields {
 
 const lengthOf = (fields: Fields) => Buffer.byteLength(Object.values(fields).flat().join(""));
 
-/** The result that the page shows itself, because no address may contain it. */
+/** Returns the result that the page shows itself, because no URL may contain it. Otherwise returns undefined. */
 function outcomeOf(action: ActionName, fields: Fields, result: unknown): Outcome | undefined {
   const { shows } = formOf(action);
   if (shows === "explanation")

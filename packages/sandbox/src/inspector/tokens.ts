@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 
-/** Used tokens that are remembered. */
+/** The most used tokens that are remembered. */
 const mostUsed = 10_000;
 
-/** Tokens by which a form takes effect once, however often its page is loaded again. */
+/** Manages tokens that make a form take effect only once, however often its page is reloaded. */
 export function createTokens() {
   const used = new Set<string>();
   return {

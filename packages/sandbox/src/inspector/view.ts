@@ -6,7 +6,7 @@ import type { ActionName } from "../control/actions.js";
 import type { Fields } from "./forms.js";
 import type { PageState } from "./page-state.js";
 
-/** A form that was sent, and whose response is the page itself instead of a redirect. */
+/** The outcome of a submitted form whose response is the page itself, not a redirect. */
 export type Outcome = { readonly action?: ActionName; readonly fields: Fields } & (
   | { readonly kind: "refused"; readonly message: string }
   | { readonly kind: "secret"; readonly id: string; readonly secret: string }
@@ -21,19 +21,19 @@ export interface View {
   readonly outcome?: Outcome | undefined;
   /** The action that has just succeeded. */
   readonly done?: ActionName | undefined;
-  /** Whether the refused form is no longer in the page. Its message is then in the header. */
+  /** Whether the rejected form is no longer on the page. The header then shows its message. */
   readonly isFormGone?: boolean;
-  /** Differs after each start of the sandbox, even if a manual clock has not moved. */
+  /** Differs between starts of the sandbox, even if a manual clock has not moved. */
   readonly instance: string;
   readonly issueToken: () => string;
 }
 
-/** A short hash. Pieces of the page with equal revisions are equal. */
+/** Returns a short hash. Pieces of the page with equal revisions are equal. */
 export const revision = (data: unknown): string =>
   createHash("sha1")
     .update(JSON.stringify(data) ?? "")
     .digest("base64url")
     .slice(0, 10);
 
-/** The sandbox's time, in epoch milliseconds. */
+/** Returns the sandbox's time, in epoch milliseconds. */
 export const nowOf = ({ overview: { clock } }: View): number => Date.parse(clock.now);

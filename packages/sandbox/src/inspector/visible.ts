@@ -1,12 +1,12 @@
-/** A character that cannot be seen, or that changes how its neighbours are shown. */
+/** A character that is invisible, or that changes how its neighbours are displayed. */
 export interface Mark {
-  /** `RLO`, or `U+200B`. */
+  /** The character's name, such as `RLO`, or its code point, such as `U+00AD`. */
   readonly name: string;
 }
 
 /**
- * Controls, formats such as bidirectional and zero-width ones, separators of lines, halves of surrogate
- * pairs, and what fonts leave out; not the selectors between two forms of an emoji.
+ * Matches controls, format characters such as bidirectional and zero-width ones, line and paragraph separators, lone
+ * surrogates, and characters that fonts leave out. It does not match the selectors between two forms of an emoji.
  */
 const hidden =
   /(?![\uFE00-\uFE0F])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
@@ -37,7 +37,9 @@ const names: Readonly<Record<number, string>> = {
   0xfeff: "BOM",
 };
 
-/** Splits foreign text into what can be shown as it is, and marks. @param lines keeps line breaks and tabs */
+/**
+ * Splits untrusted text into parts that can be shown as they are, and marks. @param lines keeps line breaks and tabs
+ */
 export function visible(text: string, lines = false): readonly (string | Mark)[] {
   const parts: (string | Mark)[] = [];
   let end = 0;
@@ -51,7 +53,7 @@ export function visible(text: string, lines = false): readonly (string | Mark)[]
   return parts;
 }
 
-/** Does the same for places that hold only text, such as a title. */
+/** Like `visible`, but returns plain text with marks as `‹NAME›`, for places such as a title. */
 export const visibleText = (text: string): string =>
   visible(text)
     .map((part) => (typeof part === "string" ? part : `‹${part.name}›`))

@@ -6,7 +6,7 @@ import type { stateWords } from "../read/search.js";
 
 export type Shape = "ok" | "bad" | "wait" | "half" | "none" | "flag" | "warn" | "event";
 
-/** States of deliveries, and of events that went to no endpoint: the shape and colour of each. */
+/** The shape and colour for each delivery state, and for events that went to no endpoint. */
 export const stateShapes = {
   succeeded: "ok",
   failed: "bad",
@@ -15,11 +15,11 @@ export const stateShapes = {
   not_sent: "none",
 } as const satisfies Record<(typeof stateWords)[keyof typeof stateWords] | "not_sent", Shape>;
 
-/** `Not sent` */
+/** Returns a label such as `Not sent`. */
 export const stateLabel = (state: keyof typeof stateShapes): string =>
   upperFirst(state.replace("_", " "));
 
-/** Kinds of errors, as short as a chip. */
+/** Texts for the kinds of errors, short enough for a chip. */
 const errorWords: Readonly<Record<FailureKind, string>> = {
   refused: "refused",
   timeout: "timed out",
@@ -45,13 +45,13 @@ const isUnhandled = ({ code }: Result) => withoutHandler.has(code);
 export const lookOf = (attempt: Result & { readonly ok: boolean }): "ok" | "bad" | "none" =>
   isUnhandled(attempt) ? "none" : attempt.ok ? "ok" : "bad";
 
-/** `500`, `200 ignored`, or `timed out`. */
+/** Returns a short text for a result: `500`, `200 ignored` or `timed out`. */
 export function resultWord({ status, error, code }: Result): string {
   if (status === undefined) return errorWords[error as FailureKind];
   return isUnhandled({ code }) ? `${status} ${code}` : String(status);
 }
 
-/** `401 signature_mismatch`, or `connection refused`. */
+/** Returns a longer text for a result: `401 signature_mismatch` or `connection refused`. */
 export function resultWords(result: Result): string {
   const { code, error } = result;
   const word = error === "refused" ? "connection refused" : resultWord(result);
@@ -90,7 +90,7 @@ const units = [
   [1_000, "s"],
 ] as const;
 
-/** `350 ms`, `1.2 s`, `5 min`, `2 h 30 min`. */
+/** Formats a duration as `350 ms`, `1.2 s`, `5 min` or `2 h 30 min`. */
 export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${Number((ms / 1_000).toFixed(1))} s`;
@@ -108,7 +108,7 @@ export const count = (n: number, one: string, many = `${one}s`): string =>
 
 export const amount = (n: number): string => plural.format(n);
 
-/** `localhost:3000/webhooks`: without the scheme, which is the same for all local receivers. */
+/** Returns a URL without its scheme, such as `localhost:3000/webhooks`. Local receivers rarely differ in the scheme. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, "");
 
 export const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,4 +1,4 @@
-/** The numbers of the first and the last attempt that are kept, 1 and 0 if there is none. */
+/** Returns the numbers of the first and last stored attempts, or 1 and 0 if there are none. */
 export const attemptRange = (
   attempts: readonly { readonly n: number }[],
 ): { readonly first: number; readonly last: number } => ({

@@ -4,7 +4,7 @@ interface Node<Item> {
   index: number;
 }
 
-/** A binary heap: the first item by `compare` on top; equal items leave in the order of their arrival. */
+/** Creates a binary heap with the first item by `compare` on top. Equal items leave in order of arrival. */
 export function createHeap<Item>(compare: (a: Item, b: Item) => number) {
   const nodes: Node<Item>[] = [];
   let pushed = 0;
@@ -15,7 +15,7 @@ export function createHeap<Item>(compare: (a: Item, b: Item) => number) {
     node.index = index;
   };
 
-  /** Moves the node up or down from its index to where it belongs. */
+  /** Moves a node up or down to its correct position. */
   const settle = (node: Node<Item>) => {
     for (;;) {
       const { index } = node;

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from "node:crypto";
 
 const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** Makes identifiers and secrets. */
+/** Generates ids and secrets. */
 export interface Ids {
-  /** `prefix` and 20 letters and digits. */
+  /** Returns `prefix`, an underscore, and 20 letters and digits. */
   readonly next: (prefix: string) => string;
-  /** `whsec_` and 32 letters and digits, which are base64 of 24 bytes at the same time (A-20). */
+  /** Returns `whsec_` and 32 letters and digits, which are also valid base64 for 24 bytes (A-20). */
   readonly secret: () => string;
 }
 
@@ -16,7 +16,7 @@ export function createIds(seed?: string): Ids {
   const text = (length: number) => {
     let out = "";
     while (out.length < length) {
-      // 248 is the largest multiple of 62 in a byte: the rest would favour the first letters.
+      // 248 is the largest multiple of 62 in a byte. Values above it would favour the first letters.
       for (const byte of bytes(length))
         if (byte < 248 && out.length < length) out += letters[byte % 62];
     }
@@ -25,7 +25,7 @@ export function createIds(seed?: string): Ids {
   return { next: (prefix) => `${prefix}_${text(20)}`, secret: () => `whsec_${text(32)}` };
 }
 
-/** Hashes, because the sequences of two seeds must never meet. */
+/** Generates bytes by hashing, because the sequences of two seeds must never overlap. */
 function seededBytes(seed: string): (length: number) => Uint8Array {
   let calls = 0;
   return (length) => {

@@ -1,4 +1,4 @@
-/** The latest time: the year of an ISO 8601 date has four digits. */
+/** The latest time that is supported: the year of an ISO 8601 date has four digits. */
 export const lastTime = Date.UTC(9999, 11, 31);
 
 /**

@@ -6,11 +6,11 @@ export interface Opener {
   readonly args: readonly string[];
 }
 
-/** The program that opens an address in the default browser. `address` is the `href` of a URL. */
+/** Returns the program that opens an address in the default browser. `address` is the `href` of a URL. */
 export function openerOf(platform: NodeJS.Platform, address: string): Opener {
   if (platform === "darwin") return { program: "open", args: [address] };
-  // `start` is built into cmd, and its first argument in quotes is the title of a window. The `href` of a URL
-  // contains no quotation mark, and within quotes cmd reads & and | as characters.
+  // `start` is built into cmd, and it treats its first quoted argument as a window title. The `href` of a URL contains
+  // no quotation mark, and within quotes cmd treats & and | as ordinary characters.
   if (platform === "win32")
     return {
       // Windows would look for `cmd` in the current folder first.
@@ -21,12 +21,12 @@ export function openerOf(platform: NodeJS.Platform, address: string): Opener {
 }
 
 /**
- * Opens an address in the default browser: with `open` on macOS, `start` on Windows, `xdg-open` elsewhere.
- * Returns immediately. The browser neither keeps this process alive nor ends with it.
+ * Opens an address in the default browser: with `open` on macOS, `start` on Windows, `xdg-open` elsewhere. Returns
+ * immediately. The browser neither keeps this process alive nor exits with it.
  *
  * @param url an `http:` or `https:` address
  * @param report receives one line if the browser could not be opened: the program is missing, or failed
- * @throws WebhookError `wrong_usage` for another address
+ * @throws WebhookError `wrong_usage` for any other address
  *
  * @example
  * ```ts
@@ -44,8 +44,8 @@ export function openInBrowser(url: string, report: (line: string) => void): void
   const { program, args } = openerOf(process.platform, href);
   const failed = (how: string) => report(`${program} ${how}. Open ${href} in a browser yourself.`);
   const child = spawn(program, args, {
-    // The process has its own group, because Ctrl-C must not close the browser. It has no terminal, because
-    // xdg-open may choose a browser that would take it over.
+    // The child process has its own group, so that Ctrl-C does not close the browser. It has no terminal, because
+    // xdg-open may choose a text browser that would take it over.
     detached: true,
     stdio: "ignore",
     windowsHide: true,

@@ -1,7 +1,7 @@
 const durations = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000 };
 const sizes = { B: 1, kB: 1_000, KiB: 1_024, MB: 1_000_000, MiB: 1_048_576 };
 
-/** The longest wait of `setTimeout`, 24.8 days: a longer one ends immediately. */
+/** The longest delay that `setTimeout` supports, 24.8 days. A longer one fires immediately. */
 export const longestTimer: number = 2 ** 31 - 1;
 
 const parse = (units: Readonly<Record<string, number>>, max: number) => (text: string) => {
@@ -12,8 +12,14 @@ const parse = (units: Readonly<Record<string, number>>, max: number) => (text: s
   return value <= max ? value : undefined;
 };
 
-/** Milliseconds of `250ms`, `5s`, `30m`, `2h`, at most {@link longestTimer}; undefined for anything else. */
+/**
+ * Parses a duration such as `250ms`, `5s`, `30m` or `2h`, at most {@link longestTimer}, and returns milliseconds.
+ * Returns undefined for anything else.
+ */
 export const parseDuration: (text: string) => number | undefined = parse(durations, longestTimer);
 
-/** Bytes of `512B`, `10kB`, `64KiB`, `1MiB`, at most 1 GB; undefined for anything else. */
+/**
+ * Parses a size such as `512B`, `10kB`, `64KiB` or `1MiB`, at most 1 GB, and returns bytes. Returns undefined for
+ * anything else.
+ */
 export const parseSize: (text: string) => number | undefined = parse(sizes, 1e9);

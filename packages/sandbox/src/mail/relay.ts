@@ -6,22 +6,22 @@ import type { SmtpServer } from "../options.js";
 import type { World } from "../world.js";
 import type { SendRecord } from "../state/records.js";
 
-/** Passes accepted emails on to an SMTP server on this machine. */
+/** Relays accepted emails to an SMTP server on this machine. */
 export interface Relay {
-  /** Queues a send. The result becomes a line in its history, and changes nothing else. */
+  /** Queues a send. The result is added to its history and changes nothing else. */
   readonly send: (sendId: string) => void;
-  /** Ends what is running and forgets what is queued. */
+  /** Aborts running transfers and discards queued sends. */
   readonly close: () => void;
 }
 
-/** Emails that are passed on at the same time; they start in the order of their sends. */
+/** The most emails that are relayed at the same time. They start in the order of their sends. */
 const atOnce = 3;
 
 /** The domain of the id in a Message-ID header (RFC 5322, section 3.6.4). */
 const messageIdDomain = "sandbox.test";
 
 /**
- * @param server undefined: nothing is passed on
+ * @param server the SMTP server. If undefined, nothing is relayed.
  * @param limitMs the time limit of one email, in real milliseconds. Default 10 s.
  */
 export function createRelay(server: SmtpServer | undefined, world: World, limitMs = 10_000): Relay {
@@ -49,7 +49,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
     try {
       const { rejected } = await transport.sendMail({
         messageId: `<${send.messageId}@${messageIdDomain}>`,
-        // Addresses are objects, so that none is parsed as a list.
+        // Addresses are passed as objects, so that none is parsed as a list.
         from: { name: "", address: send.from },
         to: send.to.map((address) => ({ name: "", address })),
         subject: send.subject,
@@ -72,7 +72,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
   return {
     send(sendId) {
       void inLane("", async () => {
-        // In a later turn, the send is committed.
+        // By a later turn of the event loop, the send has been committed.
         await new Promise((resolve) => setImmediate(resolve));
         const send = world.state.sends.get(sendId);
         if (!send || closing.signal.aborted) return;
@@ -88,7 +88,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
   };
 }
 
-/** Describes why an email was not passed on, without any text of the server. */
+/** Describes why an email was not relayed, without any text from the server. */
 function cause(error: NodemailerError, place: string, limitMs: number): string {
   if (error.responseCode !== undefined) return `${place} responded ${error.responseCode}`;
   if (error.name === "AbortError") return `${place} did not finish within ${limitMs / 1_000} s`;

@@ -1,9 +1,9 @@
 import type { ReceivedResponse, Transport } from "./transport.js";
 
-/** A receiver in this process: `receiver.fetch`. */
+/** A receiver in this process, such as `receiver.fetch`. */
 export type Handler = (request: Request) => Response | Promise<Response>;
 
-/** Hands deliveries to a function, without a socket. */
+/** Passes deliveries to a function, without a socket. */
 export const inProcess =
   (handler: Handler, captureBytes = 65_536): Transport =>
   async ({ url, headers, body }, signal) => {
@@ -14,7 +14,7 @@ export const inProcess =
         body: Uint8Array.from(body),
         signal,
       });
-      // The result of a handler in JavaScript is not checked by a compiler.
+      // A handler in JavaScript may return anything, because no compiler checks it.
       const response: unknown = await handler(request);
       if (!isResponse(response)) {
         const text = `The receiver returned ${named(response)} instead of a Response.`;
@@ -29,7 +29,7 @@ export const inProcess =
     }
   };
 
-/** Accepts the Response of another implementation too, such as a polyfill's. */
+/** Accepts the Response of any implementation, such as a polyfill. */
 const isResponse = (value: unknown): value is Response =>
   typeof value === "object" &&
   value !== null &&
@@ -37,13 +37,13 @@ const isResponse = (value: unknown): value is Response =>
   "headers" in value &&
   "arrayBuffer" in value;
 
-/** `undefined`, `null`, `a string`, `an object`. */
+/** Names a value by its type: `undefined`, `null`, `a string`, `an object`. */
 function named(value: unknown): string {
   if (value === undefined || value === null) return String(value);
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Reads a response as the network transport does: no further than the bytes that are kept. */
+/** Reads a response like the network transport: no further than the bytes that are kept. */
 async function responseOf(
   response: Response,
   captureBytes: number,

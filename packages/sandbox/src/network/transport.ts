@@ -17,21 +17,20 @@ export type HeaderList = readonly (readonly [name: string, value: string])[];
 export interface OutgoingRequest {
   readonly url: string;
   /**
-   * Sent in this order, case and number, after `Host`, `Content-Length` and `Connection: close`.
-   * Lines that frame the message or manage the connection (these three and `Transfer-Encoding`) are
-   * left out.
+   * Headers, sent in this order and case and with their duplicates, after `Host`, `Content-Length` and `Connection:
+   * close`. Headers that frame the message or manage the connection (these three and `Transfer-Encoding`) are left out.
    */
   readonly headers: HeaderList;
   readonly body: Uint8Array;
 }
 
-/** A final response (2xx to 5xx, a redirect included). */
+/** A final response (2xx to 5xx, including redirects). */
 export interface ReceivedResponse {
   readonly status: number;
   readonly headers: HeaderList;
   /** The first `captureBytes` of the body, without chunk framing, in its content encoding. */
   readonly body: Uint8Array;
-  /** Body bytes that were received; a lower bound if `truncated`. */
+  /** The number of body bytes that were received, or a lower bound if `truncated`. */
   readonly bytes: number;
   /** Whether the body is longer than `captureBytes`. */
   readonly truncated: boolean;
@@ -40,14 +39,14 @@ export interface ReceivedResponse {
 /**
  * - `refused`: no connection. `timeout`: the signal aborted, or the system gave up connecting.
  * - `reset`: the connection was closed before the response was complete.
- * - `tls`, `dns`: as named. `protocol`: what arrived is not an HTTP/1.1 response that can be used,
- *   or the request cannot be sent.
+ * - `tls`, `dns`: as named. `protocol`: the receiver did not send a usable HTTP/1.1 response, or the request cannot be
+ *   sent.
  * - `url_refused`: the URL rule does not allow the URL or one of its addresses.
  */
 export type FailureKind =
   "refused" | "timeout" | "reset" | "tls" | "dns" | "protocol" | "url_refused";
 
-/** The reason that there is no response. `text` is whole sentences for a developer. */
+/** The reason why there is no response. `text` consists of whole sentences for a developer. */
 export interface Failure {
   readonly kind: FailureKind;
   readonly text: string;
@@ -56,21 +55,21 @@ export interface Failure {
 export type Sent = { readonly response: ReceivedResponse } | { readonly error: Failure };
 
 /**
- * Sends one POST request. Never rejects. An abort of the signal ends it immediately, with an error
- * of kind `timeout`, and closes the socket; the caller knows the reason of the abort.
+ * Sends one POST request. Never rejects. Aborting the signal stops it immediately, with an error of kind `timeout`, and
+ * closes the socket. The caller has to record why it aborted.
  */
 export type Transport = (request: OutgoingRequest, signal: AbortSignal) => Promise<Sent>;
 
 export interface NetworkTransportOptions {
-  /** Read at each attempt. */
+  /** Returns the URL rule. Called for each attempt. */
   readonly rule: () => UrlRule;
-  /** The system's resolver by default. Called once per attempt, for names only. */
+  /** Resolves host names. Called once per attempt, for names only. Default: the system's resolver. */
   readonly lookup?: Lookup | undefined;
   /** Whether the sandbox listens on this address and port. */
   readonly isOwn: (address: string, port: number) => boolean;
   /**
-   * The number of bytes of a response's body that are kept: 0 or more, 65,536 by default. The transport does
-   * not await further bytes.
+   * The most bytes of a response's body to keep: 0 or more, 65,536 by default. The transport does not wait for further
+   * bytes.
    */
   readonly captureBytes?: number | undefined;
   /** Certificates (PEM) to trust instead of Node's, for tests. */
@@ -80,9 +79,9 @@ export interface NetworkTransportOptions {
 /**
  * Sends requests over the network.
  *
- * The URL and all its addresses are checked at each attempt. The connection goes to the checked
- * address itself, so that a name which changes its address in between gains nothing. Addresses are
- * tried in turn; the next one only if no connection was established. Redirects are not followed.
+ * The URL and all its addresses are checked for each attempt. The connection goes to the checked address itself, so a
+ * name that changes its address in between has no effect. Addresses are tried in turn: the next one only if no
+ * connection was established. Redirects are not followed.
  */
 export function networkTransport(options: NetworkTransportOptions): Transport {
   const { rule, lookup = systemLookup, isOwn } = options;
@@ -102,7 +101,8 @@ export function networkTransport(options: NetworkTransportOptions): Transport {
       if (signal.aborted) return stopped;
       const { sent, connected } = await post(url, address, request, signal, options);
       if (connected || signal.aborted) return sent;
-      // Resolvers list addresses that this machine cannot use last (RFC 6724, section 6, rule 1).
+      // Resolvers put addresses that this machine cannot use last (RFC 6724, section 6, rule 1), so the first failure
+      // is reported.
       first ??= sent;
     }
     return first === undefined ? stopped : withAddresses(first, url, found.addresses);
@@ -116,11 +116,11 @@ export function networkTransport(options: NetworkTransportOptions): Transport {
 
 interface Exchange {
   readonly sent: Sent;
-  /** Whether a connection was established, so that the receiver may have got the request. */
+  /** Whether a connection was established, so that the receiver may have received the request. */
   readonly connected: boolean;
 }
 
-/** Rejects if Node refuses to build the request, such as for a line break in a header. */
+/** Sends the request to one address. Rejects if Node cannot build the request, such as for a line break in a header. */
 function post(
   url: URL,
   { address }: Address,
@@ -145,8 +145,8 @@ function post(
         ["Connection", "close"],
         ...request.headers.filter(([header]) => !ownHeaders.has(header.toLowerCase())),
       ].flat(),
-      // Each attempt has a new connection: a request on a kept connection that the receiver is just
-      // closing fails like one that the receiver reset.
+      // Each attempt opens a new connection. A request on a reused connection that the receiver is just closing would
+      // fail as if the receiver had reset it.
       agent: false,
       maxHeaderSize: 16_384,
       // This overrides NODE_TLS_REJECT_UNAUTHORIZED, with which a delivery would succeed only here.
@@ -162,8 +162,8 @@ function post(
     };
     const abort = (): void => settle(stopped);
     const fail = (error: NodeJS.ErrnoException): void => {
-      // The bytes of a complete response may still be unread, for example if the receiver closed
-      // the connection without reading the whole request.
+      // A complete response may still have unread bytes, for example if the receiver closed the connection without
+      // reading the whole request.
       if (response?.complete !== true) settle({ error: describe(error, url, phase) });
     };
     signal.addEventListener("abort", abort);
@@ -172,17 +172,17 @@ function post(
       socket.once("connect", () => (phase = secure ? "handshake" : "open"));
       socket.once(secure ? "secureConnect" : "connect", () => {
         phase = "open";
-        // Node polls between the two: it reads the response of a receiver that has already responded
-        // and closed. A write to that connection fails, and Node would discard the response unread.
+        // Between the two calls, Node polls, and reads the response of a receiver that has already responded and closed
+        // the connection. Otherwise the write would fail, and Node would discard the response unread.
         setImmediate(() => setImmediate(() => outgoing.end(request.body)));
       });
     });
-    // The listeners stay: an error after the end of the attempt must not end the process.
+    // The listeners stay, because an error after the end of the attempt must not crash the process.
     outgoing.on("error", fail);
     outgoing.on("upgrade", () => settle(switched));
     outgoing.on("response", (incoming) => {
       incoming.on("error", fail);
-      // Without an Upgrade header, Node treats it as a final response.
+      // Without an Upgrade header, Node treats a 101 as a final response.
       if (incoming.statusCode === 101) return settle(switched);
       phase = "response";
       response = incoming;
@@ -214,7 +214,7 @@ const switched = failure("protocol", "The receiver switched to another protocol 
 /** The progress of the exchange when it failed. */
 type Phase = "connecting" | "handshake" | "open" | "response";
 
-/** Lines that would contradict those of the transport. Two lengths are request smuggling. */
+/** Headers that would contradict those of the transport. Two lengths would allow request smuggling. */
 const ownHeaders = new Set(["host", "content-length", "connection", "transfer-encoding"]);
 
 function describe(error: NodeJS.ErrnoException, url: URL, phase: Phase): Failure {
@@ -246,7 +246,7 @@ const refusals = ({ hostname, port, protocol }: URL): Record<string, string> => 
   ENETUNREACH: `The network of ${hostname} cannot be reached from this machine.`,
 });
 
-/** A failure to connect, with the addresses that the name stands for. */
+/** Adds the addresses that the name resolved to, if the request failed. */
 function withAddresses(sent: Sent, url: URL, addresses: readonly Address[]): Sent {
   if (!("error" in sent) || literal(url) !== undefined) return sent;
   const tried = addresses.map(({ address }) => address).join(", ");
@@ -279,7 +279,7 @@ function tlsText({ code = "", message }: NodeJS.ErrnoException, host: string): s
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return `The certificate is not valid for ${host}.`;
   }
-  // Node 20 has EPROTO for all of them, and the reason only in OpenSSL's line.
+  // Node 20 reports EPROTO for all TLS protocol errors, with the reason only in OpenSSL's line.
   const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
   return /wrong version number|packet length too long|http request/.test(reason)
     ? "The receiver does not use TLS on this port. Use an http URL, or the port for HTTPS."
@@ -289,7 +289,7 @@ function tlsText({ code = "", message }: NodeJS.ErrnoException, host: string): s
 const trust =
   "To trust it, start the sandbox with NODE_EXTRA_CA_CERTS=FILE, which names the authority's certificate.";
 
-/** Resolves to undefined when the signal aborts first. */
+/** Resolves like `promise`, or to undefined if the signal aborts first. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const abort = (): void => resolve(undefined);

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
- * The addresses that deliveries may be sent to (assumption A-21).
+ * The addresses to which deliveries may be sent (assumption A-21).
  *
  * - `loopback`: `http` or `https` to 127.0.0.0/8 and `::1`, so that the sandbox stays offline.
  * - `strict`: `https` to public unicast addresses, as the service's interface documents it.
@@ -22,23 +22,22 @@ export type Lookup = (hostname: string) => Promise<readonly Address[]>;
 const maxLength = 2_048;
 const tooLong = { refused: "The URL is longer than 2,048 characters. Shorten it." };
 
-/** The system's resolver, its hosts file included. The order of the addresses is the resolver's. */
+/** Looks up a name with the system's resolver, including its hosts file. The addresses are in the resolver's order. */
 export const systemLookup: Lookup = async (hostname) =>
   // `all` returns `family` as a number; Node has no other families.
   (await resolve(hostname, { all: true, verbatim: true })) as Address[];
 
 /**
- * Checks all that can be judged without DNS.
+ * Checks a URL as far as that is possible without DNS.
  *
- * The URL must be absolute, at most 2,048 characters long (also when percent-encoded), and without a
- * user name, a password or a fragment. Its host must be written exactly as the URL parser
- * understands it, in either case of the letters: `127.1`, `0x7f000001`, full-width digits, a
- * percent-encoded host, a non-ASCII name and a trailing dot are refused, because other programs may
- * read them as another host. A literal address must be allowed by the rule.
+ * The URL must be absolute, at most 2,048 characters long (also when percent-encoded), and without a user name, a
+ * password or a fragment. Its host must be written exactly as the URL parser understands it, in either case of the
+ * letters: `127.1`, `0x7f000001`, full-width digits, a percent-encoded host, a non-ASCII name and a trailing dot are
+ * rejected, because other programs may read them as another host. A literal address must be allowed by the rule.
  *
  * The `href` of an accepted URL is accepted too.
  *
- * @returns the parsed URL, or a whole sentence that states the reason and the fix
+ * @returns the parsed URL, or sentences that state the reason and the fix
  */
 export function checkUrl(
   text: string,
@@ -91,13 +90,13 @@ export function checkUrl(
 }
 
 /**
- * Resolves the host of a URL that {@link checkUrl} accepted, and checks every address. One address
- * that the rule does not allow, or that is the sandbox itself, refuses the URL. A literal address is
- * not looked up; `localhost` and the names below it are 127.0.0.1 and `::1`.
+ * Resolves the host of a URL that {@link checkUrl} accepted, and checks every address. The URL is rejected if the rule
+ * does not allow one of the addresses, or if one is the sandbox itself. A literal address is not looked up. `localhost`
+ * and its subdomains are 127.0.0.1 and `::1`.
  *
  * @param isOwn whether the sandbox listens on this address (in its shortest form) and port
- * @returns the addresses in the order of the resolver; or a whole sentence that states why the URL
- *   is refused, or why the name has no address. Rejects only if `isOwn` throws.
+ * @returns the addresses in the order of the resolver, or sentences that state why the URL is refused, or why the name
+ *   has no address. Rejects only if `isOwn` throws.
  */
 export async function allowedAddresses(
   url: URL,
@@ -151,7 +150,7 @@ async function addressesOf(
 /** RFC 6761, section 6.3: these names are loopback, whatever a resolver returns. */
 const isLocalhost = (hostname: string) => /(?:^|\.)localhost$/.test(hostname);
 
-/** A receiver that listens on localhost has one of them, or both: Node prefers `::1`, others 127.0.0.1. */
+/** A receiver on localhost may listen on either of these, or on both: Node prefers `::1`, others 127.0.0.1. */
 const localhost: readonly Address[] = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },
@@ -167,7 +166,7 @@ const fixes: Record<UrlRule, string> = {
   strict: "Use a public HTTPS URL, or set A-21=loopback to deliver to this machine.",
 };
 
-/** The classes of `ipaddr.js`, and those of {@link addressClass}, in words. */
+/** Descriptions of the address classes of `ipaddr.js` and {@link addressClass}. */
 const words: Record<string, string> = {
   loopback: "a loopback address",
   public: "a public address",
@@ -188,7 +187,10 @@ const words: Record<string, string> = {
   teredo: "a Teredo address",
 };
 
-/** The reason that the rule does not allow the address, as the predicate of a sentence. */
+/**
+ * Returns the reason why the rule does not allow the address, as the predicate of a sentence. Returns undefined if it
+ * does.
+ */
 function object(address: string, rule: UrlRule): string | undefined {
   const found = addressClass(address);
   if (found === (rule === "loopback" ? "loopback" : "public")) return undefined;
@@ -213,7 +215,7 @@ function addressClass(address: string): string {
   return "public";
 }
 
-/** The host as an address without brackets; undefined if it is a name. */
+/** Returns the host as an address without brackets, or undefined if it is a name. */
 export function literal({ hostname }: URL): string | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, "$1");
   return isIP(bare) === 0 ? undefined : bare;

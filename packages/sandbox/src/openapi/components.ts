@@ -2,7 +2,7 @@ import { z } from "zod";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A parameter of an operation or a delivery: its description and assumption are its own, not its schema's. */
+/** Creates a parameter of an operation or a delivery. Takes the description and the assumption out of its schema. */
 export const parameter = (
   name: string,
   place: "header" | "query",
@@ -17,12 +17,12 @@ export const parameter = (
   schema,
 });
 
-/** Converts zod schemas. Those that have an id become components, which others refer to. */
+/** Converts zod schemas. Schemas with an id become components, to which the others refer. */
 export function createComponents() {
   const schemas: Record<string, JsonSchema> = {};
   return {
     schemas,
-    /** @param io the side that is described: what a client writes (default), or what is read from it */
+    /** @param io the side of the schema to describe: its input (default) or its parsed output */
     schema(schema: z.ZodType, io: "input" | "output" = "input"): JsonSchema {
       const converted = z.toJSONSchema(schema, { unrepresentable: "any", io });
       const { $schema: _dialect, $defs, ...rest } = inComponents(converted);

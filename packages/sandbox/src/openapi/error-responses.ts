@@ -16,7 +16,7 @@ const problem = { type: z.string(), title: z.string(), status: z.int(), detail: 
 
 const described = { id: "Error", "x-assumption": "A-11" };
 
-/** Each shape of A-11. */
+/** The error shapes of A-11, by their words. */
 const shapes = {
   nested: z.object({ error: z.object({ ...facts, message: z.string() }) }).meta(described),
   flat: z.object({ ...facts, message: z.string() }).meta(described),
@@ -34,7 +34,7 @@ const refusal = (
 
 type Refusal = ReturnType<typeof refusal>;
 
-/** The errors of an operation, in the order in which they are checked. */
+/** Yields the errors of an operation, in the order in which they are checked. */
 function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
   const depends = (id: AssumptionId) => operation.assumptions.includes(id);
   const unauthenticated = "`Authorization: Bearer <API_KEY>` is missing.";
@@ -49,7 +49,7 @@ function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
     yield refusal(415, "unsupported_media_type", "The body is not `application/json`.", "A-28");
     yield refusal(413, "body_too_large", text, "A-24");
   }
-  // A parameter of A-27 is any text.
+  // A-27 parameters accept any text.
   if (operation.request || (operation.query && !depends("A-27")))
     yield refusal(400, "invalid_request", "A required field is missing or invalid.");
   if (depends("A-13")) {
@@ -76,7 +76,7 @@ function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
   if (depends("A-19")) yield refusal(409, "conflict", "The endpoint is archived.", "A-28");
 }
 
-/** The error responses of an operation, by status. */
+/** Returns the error responses of an operation, by status. */
 export function errorResponses(
   operation: Operation,
   components: Components,

@@ -6,7 +6,7 @@ const ofRateLimit = (description: string) => ({
   "x-assumption": "A-16",
 });
 
-/** Headers of responses, by their names. */
+/** The response headers, by name. */
 export const headers = {
   "X-Request-Id": {
     description: "Identifies the request, also in the body of an error.",
@@ -33,7 +33,7 @@ export type HeaderName = keyof typeof headers;
 
 const names = Object.keys(headers) as readonly HeaderName[];
 
-/** The headers of a response: those that all have, and `more`. */
+/** Returns the headers of a response: those that all responses have, and `more`. */
 export function headersOf(
   status: number | "default",
   ledger: Ledger,

@@ -6,12 +6,12 @@ import { parameter, type Components, type JsonSchema } from "./components.js";
 import { errorResponses } from "./error-responses.js";
 import { headersOf } from "./headers.js";
 
-/** A status besides the usual one, by operation. */
+/** Additional success responses, by operation. */
 const otherSuccess: Readonly<Record<string, { readonly status: number; readonly text: string }>> = {
   createDomain: { status: 200, text: "The domain was added before (A-05)." },
 };
 
-/** The only success status that the interface document has. */
+/** The operation whose success status is the only one in the interface document. */
 const documentedStatus = "sendEmail";
 
 export function operationObject(
@@ -61,7 +61,7 @@ const idempotencyParameter = (components: Components) => ({
   schema: components.schema(idempotencyKey),
 });
 
-/** One parameter for each property of a query. */
+/** Returns one parameter for each property of a query. */
 function queryParameters({ properties = {}, required = [] }: JsonSchema): readonly object[] {
   return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([name, schema]) =>
     parameter(name, "query", (required as readonly string[]).includes(name), schema),
@@ -91,7 +91,10 @@ function successResponses(
   };
 }
 
-/** A response schema, with what the assumptions select of several forms: of A-15, or a body instead of none. */
+/**
+ * Returns the schema of a response. If it has several forms, the result is the one that A-15 selects, or the one with a
+ * body.
+ */
 function responseSchema(schema: z.ZodType, components: Components, ledger: Ledger): JsonSchema {
   const { anyOf, ...rest } = components.schema(schema);
   if (!Array.isArray(anyOf)) return rest;

@@ -30,7 +30,7 @@ const deliveryHeaders = {
   "X-SVC-Attempt": z.int().min(1).meta({ description: "The attempt number of this delivery." }),
 };
 
-/** Returns the schema of `data`, by the first word of the type. */
+/** Returns the schema of `data`, chosen by the first word of the type. */
 const dataOf = (type: string): z.ZodType => {
   if (type.startsWith("email.")) return acceptedSend;
   if (type.startsWith("domain."))
@@ -38,7 +38,7 @@ const dataOf = (type: string): z.ZodType => {
   return z.record(z.string(), z.unknown());
 };
 
-/** The body of a delivery (A-07). */
+/** Returns the schema of a delivery's body (A-07). */
 function bodyOf(type: string, shape: string): z.ZodType {
   const data = dataOf(type);
   switch (shape) {
@@ -55,7 +55,7 @@ function bodyOf(type: string, shape: string): z.ZodType {
 
 const seconds = (ms: number) => `${ms / 1_000} s`;
 
-/** One webhook for each event type. */
+/** Returns one webhook for each event type. */
 export function webhookObjects(
   components: Components,
   ledger: Ledger,

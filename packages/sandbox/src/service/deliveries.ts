@@ -2,7 +2,7 @@ import { invalid, notFound } from "../errors.js";
 import type { AccountId, DeliveryRecord } from "../state/records.js";
 import type { Service } from "./service.js";
 
-/** The deliveries of an account that are older than a cursor, newest first. */
+/** Returns an account's deliveries that are older than the cursor, newest first. */
 export function listDeliveries(
   { state }: Service,
   account: AccountId,
@@ -22,11 +22,11 @@ export function listDeliveries(
     .toReversed();
 }
 
-/** The cursor of {@link listDeliveries} that continues after a delivery. */
+/** Returns the {@link listDeliveries} cursor that continues after a delivery. */
 export const cursorOf = ({ seq }: DeliveryRecord): string => seq.toString(36);
 
 /**
- * Finds the delivery of an event, to one endpoint if the event went to several.
+ * Finds an event's delivery. If the event went to several endpoints, `endpointId` selects one.
  *
  * @throws ApiError 404 (A-12), 400 if the event went to several endpoints and none is named (A-27)
  */

@@ -5,7 +5,7 @@ import { domainFields } from "./resources.js";
 import type { Service } from "./service.js";
 
 /**
- * Adds a domain. One that the account has added before is returned unchanged (A-05).
+ * Adds a domain. If the account already has it, returns it unchanged (A-05).
  *
  * @throws ApiError 400 if it is not the name of a domain
  */
@@ -29,14 +29,14 @@ export function addDomain(
   return { domain, isNew: true };
 }
 
-/** Verifies a domain with the outcome that A-05 gives it. */
+/** Verifies a domain with the outcome that A-05 determines. */
 export function verifyDomain(service: Service, domain: DomainRecord, callId: string): DomainRecord {
   const rule = service.ledger.get("domain.states");
   const fails = rule === "by-name" ? /(?:^|\.)fail\.test$/.test(domain.name) : rule === "failed";
   return endVerification(service, domain, fails ? "failed" : "verified", callId);
 }
 
-/** Ends a verification, and raises its event. */
+/** Completes a verification with `outcome`, and raises its event. */
 export function endVerification(
   service: Service,
   domain: DomainRecord,
@@ -57,7 +57,7 @@ export function endVerification(
 }
 
 /**
- * Notes, or refuses, a send from a domain that is not verified (A-06).
+ * Depending on A-06, allows, notes or rejects a send from an unverified domain.
  *
  * @throws ApiError 400 if A-06 is `reject`
  */
@@ -90,10 +90,10 @@ const asciiName = (text: string) => domainToASCII(text.toLowerCase());
 const domainByName = ({ domains }: Service["state"], account: AccountId, name: string) =>
   domains.list().find((domain) => domain.account === account && domain.name === name);
 
-/** The unverified domains that each log has reported: the sandboxes of a process share the default log. */
+/** The unverified domains already reported to each log. Sandboxes in one process share the default log. */
 const warned = new WeakMap<Service["log"], Set<string>>();
 
-/** The number of names that are remembered per log, so that invented names cannot fill the memory. */
+/** The maximum number of names remembered per log, so that made-up names cannot fill the memory. */
 const mostWarned = 1_000;
 
 function isFirstWarning(log: Service["log"], name: string): boolean {

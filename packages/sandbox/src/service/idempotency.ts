@@ -5,13 +5,13 @@ import type { Service } from "./service.js";
 
 const retentionMs = 24 * 3_600_000;
 
-/** Keys that are remembered, and characters of their responses; the oldest are forgotten first. */
+/** Limits for the remembered keys and the total characters of their responses. The oldest keys are forgotten first. */
 const mostKeys = 100_000;
 const mostCharacters = 64 * 1_048_576;
 
 const longestKey = 256;
 
-/** The key of a request that creates a send. @throws ApiError as the interface documents */
+/** Returns the idempotency key of a request that creates a send. @throws ApiError as the interface documents */
 export function readIdempotencyKey(header: string | null): string {
   const key = header?.trim() ?? "";
   if (key === "") {
@@ -33,7 +33,7 @@ export function createIdempotency({
   clock,
   ledger,
 }: Pick<Service, "state" | "clock" | "ledger">) {
-  // These are not kept in the file: a request that a dead process was working on has no response.
+  // Running requests are not kept in the file: if the process dies, they have no response to replay.
   const running = new Map<string, string>();
 
   let characters = 0;
@@ -55,8 +55,8 @@ export function createIdempotency({
 
   return {
     /**
-     * Returns the earlier response of the same request, if there is one; otherwise the key is taken until
-     * `release`. @throws ApiError for another body (A-14), or while the first request runs
+     * Returns the earlier response to the same request, if there is one. Otherwise, reserves the key until `release`.
+     * @throws ApiError for another body (A-14), or while the first request runs
      */
     begin(scope: readonly [apiKey: string, operation: string, key: string], request: unknown) {
       const id = hashOf(scope);
@@ -81,7 +81,7 @@ export function createIdempotency({
       if (earlier) drop(earlier);
       running.set(id, fingerprint);
       return {
-        /** Remembers the response of a request that succeeded. */
+        /** Remembers the response to a successful request. */
         keep(response: Pick<IdempotencyRecord, "sendId" | "status" | "body">) {
           makeRoom();
           const expiresAt = clock.now() + retentionMs;
@@ -89,7 +89,7 @@ export function createIdempotency({
         },
         release() {
           running.delete(id);
-          // The kept record is absent if its commit failed.
+          // The record is missing if its commit failed.
           characters += state.idempotency.get(id)?.body.length ?? 0;
         },
       };

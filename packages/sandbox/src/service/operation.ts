@@ -3,19 +3,19 @@ import type { AssumptionId } from "../assumptions/table.js";
 import type { AccountId, CallRecord } from "../state/records.js";
 import type { Service } from "./service.js";
 
-/** A request after all checks that do not depend on the operation. */
+/** A request that has passed all checks that do not depend on the operation. */
 export interface OperationInput<Body = unknown, Query = unknown> {
   readonly account: AccountId;
-  /** The `{name}`s of the path. */
+  /** The values of the path's `{name}` placeholders. */
   readonly params: Readonly<Record<string, string>>;
   readonly body: Body;
   readonly query: Query;
-  /** The record in which an operation notes its effects. */
+  /** The call's record, in which the operation notes its effects. */
   readonly call: CallRecord;
 }
 
 export interface OperationResult {
-  /** Default: the operation's own. */
+  /** Default: the operation's `status`. */
   readonly status?: number;
   /** Undefined for a response without a body. */
   readonly body: unknown;
@@ -25,7 +25,7 @@ export interface OperationResult {
 export interface Operation {
   readonly id: string;
   readonly method: "GET" | "POST" | "DELETE";
-  /** `{name}` stands for one segment, or for the part of one before its `:verb`. */
+  /** `{name}` stands for one segment, or for the part of a segment before its `:verb`. */
   readonly path: string;
   readonly summary: string;
   readonly status: number;
@@ -34,14 +34,14 @@ export interface Operation {
   readonly response: z.ZodType;
   /** Requires `Idempotency-Key`. */
   readonly idempotent?: true;
-  /** The ids of the assumptions that affect it. */
+  /** The ids of the assumptions that affect the operation. */
   readonly assumptions: readonly AssumptionId[];
-  /** Runs before `run`, for checks that take time. It changes nothing. @throws ApiError */
+  /** Runs before `run`, for asynchronous checks. Must not change anything. @throws ApiError */
   readonly check?: ((service: Service, input: OperationInput) => Promise<void>) | undefined;
   readonly run: (service: Service, input: OperationInput) => OperationResult;
 }
 
-/** Types an operation: `check` and `run` receive the results of its schemas. */
+/** Types an operation: `check` and `run` receive the values that its schemas parsed. */
 export function operation<Body extends z.ZodType, Query extends z.ZodType>(
   definition: Omit<Operation, "check" | "run" | "request" | "query"> & {
     readonly request?: Body;

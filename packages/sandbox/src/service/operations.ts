@@ -170,7 +170,7 @@ export const operations: readonly Operation[] = [
 const endpointOf = ({ state }: Service, { account, params }: OperationInput) =>
   owned(state.endpoints, account, "webhook_endpoint_id", params["webhook_endpoint_id"]);
 
-/** Finds the record of an id, if it belongs to the account. @throws ApiError 404 that names `param` (A-12) */
+/** Finds a record by its id, if it belongs to the account. @throws ApiError 404 that names `param` (A-12) */
 function owned<Item extends { readonly account: AccountId }>(
   table: Pick<Table<Item>, "get">,
   account: AccountId,

@@ -2,11 +2,11 @@ import type { Settings } from "../assumptions/table.js";
 
 export const defaultLimit = 20;
 
-/** A list without pages, in the shape of A-15. */
+/** Returns a list without pagination, in the shape that A-15 specifies. */
 export const wholeList = (items: readonly object[], shape: Settings["pagination"]): unknown =>
   shape === "array" ? items : { data: items, has_more: false, next_cursor: null };
 
-/** One page of a list: the first `limit` of `items`, of which there may be one more. */
+/** Returns one page of a list: the first `limit` of `items`. Any further item means that there is another page. */
 export function page<Item, Shown>(
   items: readonly Item[],
   limit: number,

@@ -6,15 +6,15 @@ interface Window {
   used: number;
 }
 
-/** Accounts whose windows are remembered. */
+/** The maximum number of accounts whose windows are remembered. */
 const mostWindows = 10_000;
 
-/** Fixed windows (A-16). */
+/** Creates a rate limit with fixed windows (A-16). */
 export function createRateLimit() {
   const windows = new Map<string, Window>();
   return {
     /**
-     * Counts a request. Returns the headers of its response.
+     * Counts a request and returns the rate-limit headers of its response.
      * @throws ApiError 429 `rate_limited`
      */
     count(who: string, rule: Settings["rateLimit"], now: number) {
@@ -58,7 +58,7 @@ const retryAfter = (rule: RateLimitRule, window: Window, now: number) =>
     ? String(secondsLeft(rule, window, now))
     : new Date(Math.ceil(endOf(rule, window) / 1_000) * 1_000).toUTCString();
 
-/** The headers of a limit of one request that has been made, as the default of A-16 would write them. */
+/** Returns the headers of an exhausted limit of one request, in the default format of A-16. */
 export const usedUp = (now: number, seconds: number) => ({
   "X-RateLimit-Limit": "1",
   "X-RateLimit-Remaining": "0",

@@ -10,7 +10,7 @@ import {
 
 /* Records as the interface shows them. */
 
-/** The fields of the accepted send, with the status that it has now. */
+/** Returns the fields of an accepted send, by default with its current status. */
 export const sendFields = (send: SendRecord, status: string = send.status) => ({
   email_id: send.emailId,
   message_id: send.messageId,
@@ -23,7 +23,7 @@ export const sendFields = (send: SendRecord, status: string = send.status) => ({
   created_at: iso(send.createdAt),
 });
 
-/** The status of a send. */
+/** Returns the status resource of a send. */
 export const sendStatusResource = (send: SendRecord, ledger: Ledger): object =>
   ledger.get("send.resource") === "minimal"
     ? { send_id: send.id, status: send.status }
@@ -55,7 +55,7 @@ export const endpointResource = ({ id, url, status, eventTypes }: EndpointRecord
   event_types: eventTypes,
 });
 
-/** An endpoint with its secret, as the two operations that make a secret show it. */
+/** Returns an endpoint with its secret, for the two operations that create a secret. */
 export const secretResource = (endpoint: EndpointRecord) => ({
   webhook_endpoint: endpointResource(endpoint),
   secret: endpoint.secret,

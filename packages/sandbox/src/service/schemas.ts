@@ -10,14 +10,16 @@ const assumed = (id: string, description?: string) => ({
   ...(description === undefined ? {} : { description }),
 });
 
-/** No control character: it could add a header to a mail or a line to a log. */
+/** Rejects control characters: they could inject a header into an email or a line into a log. */
 const headerText = (schema: z.ZodString) =>
   schema.regex(
     /^[^\p{Cc}\u2028\u2029]*$/u,
     "must not contain line breaks or other control characters",
   );
 
-/** At most 254 characters (RFC 5321, section 4.5.3.1), one `@`, and a domain of at least two labels. */
+/**
+ * An address of at most 254 characters (RFC 5321, section 4.5.3.1) with one `@` and a domain of at least two labels.
+ */
 const address = headerText(z.string().max(254))
   .regex(
     /^[^\s@<>()[\]\\,;:"]+@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u,
@@ -31,11 +33,11 @@ const subject = headerText(z.string().min(1, "must not be empty"))
   .meta({ maxLength: 300 });
 
 /**
- * An array whose items are checked up to the first invalid one. `z.array` reports all of them, which
- * takes seconds for 1 MiB.
+ * An array that is checked only up to its first invalid item. `z.array` reports every invalid item, which takes seconds
+ * for 1 MiB.
  */
 const arrayOf = (item: z.ZodType<string>) => {
-  // The check ensures the type.
+  // The check below ensures the type.
   const unchecked: z.ZodType<string> = z.any();
   const { $schema: _dialect, ...items } = z.toJSONSchema(item);
   return z
@@ -45,7 +47,7 @@ const arrayOf = (item: z.ZodType<string>) => {
         const [issue] = item.safeParse(one).error?.issues ?? [];
         if (!issue) continue;
         const path = [index, ...issue.path];
-        // The type of an issue does not say that `input` can be anything.
+        // Zod's type of an issue does not state that `input` can be any value.
         issues.push({ ...issue, input: one, path } as z.core.$ZodRawIssue);
         return;
       }
@@ -169,7 +171,7 @@ export const webhookEvent = z
   })
   .meta({ id: "WebhookEvent", ...assumed("A-08") });
 
-/** A page of a list, or the items alone (A-15). */
+/** Returns the schema of a list: a page, or only the items (A-15). */
 export const listOf = (item: z.ZodType): z.ZodType =>
   z
     .union([
@@ -178,7 +180,7 @@ export const listOf = (item: z.ZodType): z.ZodType =>
     ])
     .meta(assumed("A-15"));
 
-/** A number in a query string. */
+/** The page size, as a number in a query string. */
 const limit = z
   .string()
   .regex(/^(?:[1-9]\d?|100)$/, "must be a number from 1 to 100")

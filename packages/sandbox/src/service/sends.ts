@@ -5,7 +5,7 @@ import { sendFields } from "./resources.js";
 import type { emailRequest } from "./schemas.js";
 import type { Service } from "./service.js";
 
-/** The statuses after `accepted` and their delays in milliseconds, by the send's last status. */
+/** The statuses that follow `accepted`, with their delays in milliseconds, for each course of a send. */
 const courses: Readonly<
   Record<Exclude<SendStatus, "accepted" | "sent">, readonly (readonly [SendStatus, number])[]>
 > = {
@@ -25,7 +25,7 @@ const courses: Readonly<
   ],
 };
 
-/** A recipient that asks for another course than A-01: `bounced@example.test`. */
+/** Matches a recipient that selects a course other than that of A-01, such as `bounced@example.test`. */
 const magic = /^(bounced|failed|delayed)@(?:.+\.)?test$/i;
 
 /** Creates a send, and starts it on its course. */
@@ -64,7 +64,7 @@ export function acceptSend(
   return send;
 }
 
-/** Waits for the next status of a send. A restart calls it for each unfinished send. */
+/** Schedules the next status of a send. Called again for unfinished sends after a restart. */
 export function continueSend(service: Service, send: SendRecord): void {
   const [step] = send.next;
   if (!step) return;

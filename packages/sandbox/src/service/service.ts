@@ -5,10 +5,10 @@ import type { World } from "../world.js";
 /** The world, and the parts of the service that operations use. */
 export interface Service extends World {
   readonly engine: Engine;
-  /** Raises the event of an occasion, if it has one, and starts its deliveries. */
+  /** Raises the event for an occasion, if there is one, and starts its deliveries. */
   readonly raise: (happening: Happening) => void;
-  /** Returns why an endpoint must not have this URL; undefined if it may. */
+  /** Returns the reason why an endpoint cannot have this URL, or undefined if it can. */
   readonly refuseUrl: (url: string) => Promise<string | undefined>;
-  /** Passes an accepted email on. */
+  /** Passes an accepted email to the SMTP server, if there is one. */
   readonly relay: (sendId: string) => void;
 }

@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { createSandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
 import { hmac, open, receiver, type Opened, type Receiver, type Respond } from "../support.js";
 
-/** The behaviour that a developer sees under an assumption's default and under the alternative. */
+/** The behaviour that a developer sees under an assumption's default and under an alternative. */
 interface Row {
-  /** The id, and an alternative as the ledger lists it. */
+  /** The assumption's id and an alternative, as the ledger lists it. */
   readonly name: string;
-  /** The word, where the alternative has a placeholder. */
+  /** The word to select, if the alternative contains a placeholder. */
   readonly word?: string;
   readonly options?: SandboxOptions;
   readonly see: (opened: Opened) => unknown;
@@ -24,7 +24,7 @@ async function history({ send, call, clock }: Opened) {
   return found.body.history.map((entry: { readonly status: string }) => entry.status);
 }
 
-/** Sends one email to a receiver, and runs what is due within `ms`. */
+/** Sends one email to a receiver, and runs everything that is due within `ms`. */
 async function deliver(
   { register, send, clock }: Opened,
   respond: Respond = 200,
@@ -42,14 +42,14 @@ async function received(opened: Opened) {
   return got.map(({ body }) => Object.keys(JSON.parse(body.toString()) as object));
 }
 
-/** The times of all attempts at a receiver that always fails. */
+/** Returns the times of all attempts at a receiver that always fails. */
 async function schedule(opened: Opened) {
   const start = opened.clock.now();
   const { got } = await deliver(opened, 500, 100 * 3_600_000);
   return got.map(({ at }) => at - start);
 }
 
-/** The state of a delivery after its first attempt, and the wait for the next one. */
+/** Returns a delivery's state after its first attempt, and the wait until the next one. */
 async function afterOne(opened: Opened, respond: Respond, ms = 0) {
   await deliver(opened, respond, ms);
   const [event] = await opened.events();
@@ -71,7 +71,7 @@ async function errorForm({ call }: Opened) {
   return [headers.get("content-type"), Object.keys(body), Object.keys(body.error ?? {})];
 }
 
-/** Three requests, of which a limit of two refuses the last. */
+/** Makes three requests. With a limit of two, the third is rejected. */
 async function limited({ call, clock }: Opened) {
   await call("GET /v1/webhook-event-types");
   await clock.advance(4_000);
@@ -85,7 +85,7 @@ async function limited({ call, clock }: Opened) {
   ];
 }
 
-/** Which secret signed each attempt, with a rotation after the first one. */
+/** Returns which secret signed each attempt, with a rotation after the first one. */
 async function signers(opened: Opened) {
   const { got, id, secret } = await deliver(opened, 500);
   const { body } = await opened.call(`POST /v1/webhook-endpoints/${id}:rotate-secret`);
@@ -110,7 +110,10 @@ const lookup: SandboxOptions["lookup"] = async (name) => [
   { address: name === "public.example" ? "93.184.216.34" : "10.0.0.1", family: 4 },
 ];
 
-/** The deliveries of one event to two endpoints. */
+/**
+ * Sends one event to two endpoints. Returns whether its deliveries share their ids, and the statuses of redeliveries
+ * without and with an endpoint.
+ */
 async function toTwo({ register, send, events, clock, call }: Opened) {
   const [one, two] = [await receiver(500), await receiver(500)];
   const { id } = await register(one.url);
@@ -214,7 +217,7 @@ const rows: readonly Row[] = [
     name: "A-09 realistic",
     see: schedule,
     byDefault: fast,
-    // 27 h 35 min 5 s.
+    // 99,305 s are 27 h 35 min 5 s.
     chosen: [0, 5, 305, 2_105, 9_305, 27_305, 63_305, 99_305].map((seconds) => seconds * 1_000),
   },
   { name: "A-09 none", see: schedule, byDefault: fast, chosen: [0] },

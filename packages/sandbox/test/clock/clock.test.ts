@@ -18,7 +18,7 @@ function clockOf(options: ClockOptions = { mode: "manual", start: 0 }) {
 
 const item = (id = "", kind: DueItem["kind"] = "attempt"): DueItem => ({ kind, id });
 
-/** The time that work takes: by the wall clock, and without the pauses of a busy machine. */
+/** Measures the time that work takes, by the wall clock and without the pauses of a busy machine. */
 async function timeOf(work: () => Promise<unknown>) {
   const [wall, own] = [performance.now(), ownTime()];
   await work();
@@ -60,7 +60,7 @@ describe("a moved clock", () => {
   test("runs 10,000 timers at their times, equal ones in the order of their creation", async () => {
     const clock = clockOf();
     const ran: (readonly [number, number])[] = [];
-    // Steps of 7,919, a prime, visit all numbers in another order.
+    // Steps of 7,919, a prime, visit every number once, out of order.
     const numbers = Array.from({ length: 10_000 }, (_, index) => (index * 7_919) % 10_000);
     for (const n of numbers) {
       const time = Math.floor(n / 10);
@@ -201,7 +201,7 @@ describe("a mode", () => {
     const done = gate();
     clock.at(100_000, item(), () => done.open());
     const { wallMs } = await timeOf(() => done.opened);
-    // 100 s of it take 10 ms.
+    // At this speed, 100 s take 10 ms.
     expect([clock.now() >= 100_000, wallMs < 100_000, clock.speed]).toEqual([true, true, 10_000]);
   });
 

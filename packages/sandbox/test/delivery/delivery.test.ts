@@ -28,7 +28,7 @@ const only = async ({ deliveries }: Opened): Promise<Delivery> => {
   return present(all[0]);
 };
 
-/** An action of the control routes on a delivery; the message of its error, or its status. */
+/** Performs an action of the control routes on a delivery. Returns the status, with the message if it is an error. */
 const act = async (opened: Opened, action: string, id?: string): Promise<string | number> => {
   const path = `POST deliveries/${id ?? (await only(opened)).id}/${action}`;
   const { status, body } = await opened.control(path);
@@ -41,7 +41,7 @@ const redeliver = async (opened: Opened) => {
   return body.error ? `${status} ${body.error.message}` : status;
 };
 
-/** Two actions in one turn of the event loop: the second one finds the attempt of the first waiting. */
+/** Performs two actions in one turn of the event loop, so that the second finds the first one's attempt waiting. */
 async function inOneTurn(opened: Opened, ...actions: readonly string[]): Promise<void> {
   const { id } = await only(opened);
   const replies = actions.map((action) =>
@@ -57,7 +57,7 @@ const stateOf = async (opened: Opened) => (await only(opened)).state as string;
 
 const archive = ({ call }: Opened, id: string) => call(`DELETE /v1/webhook-endpoints/${id}`);
 
-/** A sandbox with one delivery to a receiver, of which the attempts that are due now have been made. */
+/** Opens a sandbox with one delivery to a receiver, and makes the attempts that are due now. */
 async function delivered(
   respond: Respond,
   assumptions: Record<string, unknown> = {},
@@ -238,7 +238,7 @@ describe("redeliver", () => {
     expect(await dueAt(run)).toBe(start + 10_000);
     await run.clock.advance(6_000);
     expect(await dueAt(run)).toBe(start + 30_000);
-    // A time that an earlier redelivery remembered must not return.
+    // The time that an earlier redelivery remembered must not be used again.
     expect(await redeliver(run)).toBe(202);
     await run.clock.advance(100_000);
     expect(run.got.map(({ at }) => at - start)).toEqual([0, 4_000, 10_000, 10_000, 30_000]);
@@ -377,7 +377,7 @@ describe("a due time after the year 9999", () => {
   test("is its last day, whatever date a Retry-After has", async () => {
     const options = { data: newFile(), assumptions: { "A-10": "honorRetryAfter" } };
     const opened = await open(options);
-    // The last date that JavaScript has.
+    // The latest date that JavaScript can represent.
     const headers = { "retry-after": "Sat, 13 Sep 275760 00:00:00 GMT" };
     const { url } = await receiver((response) => response.writeHead(503, headers).end());
     await opened.register(url);
@@ -457,7 +457,7 @@ test("a rotation in the middle of the retries signs the next attempts with the n
   );
 });
 
-/** An engine with a delivery whose first attempt got 500. */
+/** Creates an engine with a delivery whose first attempt received a 500. */
 async function engineWith(body: string, options?: StateOptions) {
   const world = newWorld(options);
   const response = { status: 500, headers: [], body: new Uint8Array(), bytes: 0, truncated: false };

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Fault, Refusal } from "@svc-webhooks/kit/sandbox-responses";
 import { open, receiver, type Opened } from "../support.js";
 
-/** The last call, as it is kept. */
+/** Returns the last call as it was recorded. */
 const kept = async ({ calls }: Opened) => present((await calls()).at(-1));
 
 const messageOf = async (fault: Promise<Fault>) =>
@@ -35,7 +35,7 @@ describe("a fault of a route", () => {
     const key = { "idempotency-key": "one" };
     await expect(opened.send({}, key)).rejects.toThrow("fetch failed");
     expect([(await opened.sends()).length, (await kept(opened)).lost]).toEqual([sends, true]);
-    // The retry of a client finds exactly one send.
+    // The client's retry finds exactly one send.
     expect((await opened.send({}, key)).status).toBe(202);
     expect([(await opened.sends()).length, (await kept(opened)).replayed]).toEqual([
       1,

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { emailRequest } from "../../src/service/schemas.js";
 import { apiKey, email, open, receiver, type Opened } from "../support.js";
 
-/** Part of every body and path here, so that a log line that repeats one can be found. */
+/** A text in the bodies and paths here, so that a log line that repeats one can be detected. */
 const marker = "marker-of-this-request";
 
 interface Case {
@@ -153,7 +153,7 @@ const existing = async ({ sends, sourceEvents, control }: Opened) => [
   (await control("GET endpoints")).text,
 ];
 
-/** The code, the parameter and the request id of an error in each shape of A-11. */
+/** Functions that read an error's code, parameter and request id, for each shape of A-11. */
 const shapes = {
   nested: (body: unknown) => (body as { readonly error: Facts }).error,
   flat: (body: unknown) => body as Facts,
@@ -172,7 +172,7 @@ const request = ({ call }: Opened, { route = "POST /v1/emails", headers, body }:
     ...headers,
   });
 
-/** Everything that is kept or printed, as text. */
+/** Returns everything that is recorded or printed, as text. */
 const everything = async ({ calls, control, lines }: Opened) => {
   const kept = (await calls()).map(async ({ id, send }) => [
     (await control(`GET calls/${id}?full=true`)).text,
@@ -205,7 +205,7 @@ describe("bad input", () => {
     expect(await existing(opened)).toEqual(before);
     expect(opened.lines).toEqual([]);
     expect(await everything(opened)).not.toContain(apiKey);
-    // The key of a refused request is free.
+    // The key of a rejected request can be used again.
     expect((await request(opened, { expected: [202, ""] })).status).toBe(202);
   });
 
@@ -245,7 +245,7 @@ describe("bad input", () => {
 
 describe("on the wire", () => {
   const json = JSON.stringify(email);
-  /** `PORT` becomes the port in {@link connect}. */
+  /** Returns a request's head. {@link connect} replaces `PORT` with the port. */
   const head = (...more: string[]) =>
     [
       "POST /v1/emails HTTP/1.1",

@@ -46,7 +46,7 @@ describe("the host check", () => {
     const found = await Promise.all(
       table.map(async ([host]) => [host, (await raw(url, "GET", "/", { host })).status] as const),
     );
-    // A host that is not one at all is refused while the URL is read.
+    // A value that is not a host at all is rejected when the URL is parsed.
     const expected = table.map(([host, status]) => [host, host.includes("@") ? 400 : status]);
     expect(found).toEqual(expected);
   });
@@ -71,7 +71,7 @@ describe("the host check", () => {
     expect(await reset("http://evil.test")).toContain("403");
     expect(await reset(`http://evil.test:${port}`)).toContain("403");
     expect(await lines(port, `GET http://evil.test/ HTTP/1.1`, ...own)).toContain("403");
-    // RFC 9112, section 3.2.2: a server accepts the absolute form.
+    // RFC 9112, section 3.2.2: a server must accept the absolute form.
     expect(await lines(port, `GET ${url}/ HTTP/1.1`, ...own)).toContain("200");
   });
 

@@ -7,7 +7,7 @@ export interface Raw {
   readonly body: string;
 }
 
-/** Sends headers that `fetch` does not allow. Of a stream, it reads the first chunk. */
+/** Sends headers that `fetch` does not allow. Reads only the first chunk of a stream. */
 export const raw = (
   url: string,
   method: string,
@@ -31,7 +31,7 @@ export const raw = (
     sent.end();
   });
 
-/** The first line of the response to a request written as text. */
+/** Sends a request written as lines of text, and returns the first line of the response. */
 export const lines = (port: number, ...text: readonly string[]): Promise<string> =>
   new Promise<string>((resolve) => {
     let response = "";

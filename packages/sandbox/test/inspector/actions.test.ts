@@ -17,8 +17,8 @@ import {
 const target = "http://localhost:3000/webhooks";
 
 /**
- * A sandbox whose ids, secrets and times are those of every other one: a delivery that waits, one that
- * succeeded, one that failed, a fault and a domain.
+ * Opens a sandbox with reproducible ids, secrets and times. It has a pending, a succeeded and a failed delivery, a
+ * fault and a domain.
  */
 async function story() {
   const opened = await openPage({
@@ -59,12 +59,12 @@ type Story = Awaited<ReturnType<typeof story>>;
 interface Case {
   readonly what: string;
   readonly action: ActionName;
-  /** The item of the page that has the form. */
+  /** The item on whose page the form is. */
   readonly item?: (story: Story) => string;
-  /** Hidden fields that distinguish the form from others of its action. */
+  /** Hidden fields that distinguish the form from other forms of the same action. */
   readonly form?: (story: Story) => Fields;
   readonly changes?: Fields;
-  /** The body of the action. */
+  /** The expected body of the action. */
   readonly body?: object;
   /** The kind of item that the page shows afterwards. Default: the same item as before. */
   readonly follows?: "dlv_" | "send_";
@@ -236,7 +236,7 @@ const cases: readonly Case[] = [
   { what: "Reset", action: "reset", item: failed },
 ];
 
-/** The fields that a browser sends, in lists. */
+/** Returns the values that a browser sends, as a list for each field. */
 function sentFields(form: Element, changes: Fields = {}): Record<string, readonly string[]> {
   const sent: Record<string, readonly string[]> = {};
   for (const [name, value] of fieldsOf(form)) sent[name] = [...(sent[name] ?? []), value];

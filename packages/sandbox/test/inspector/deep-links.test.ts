@@ -5,7 +5,7 @@ import { all, attr, formOf, openPage, rawText, textOf, the, type Reply } from ".
 
 const detail = ({ dom }: Reply) => the(dom, "#detail");
 
-/** A delivery with one failed attempt, and one that waits. */
+/** Opens a sandbox with a delivery that has one failed attempt and is waiting for the next. */
 async function story() {
   const opened = await openPage();
   const { url, got } = await receiver([500, 200], { text: "The receiver's text" });
@@ -112,7 +112,7 @@ describe("a link to an item opens", () => {
   test("the same in another browser: the address is all that it depends on", async () => {
     const address = `/?item=${opened.delivery.id}&attempt=1&state=waiting&full=true`;
     const [one, other] = [await opened.get(address), await opened.get(address)];
-    // Each form that shows a secret has a token of its own.
+    // Each form that shows a secret has its own token.
     const steady = ({ html }: Reply) => html.replaceAll(/name="token" value="[\w-]+"/g, "");
     expect(steady(one)).toBe(steady(other));
     expect(one.headers.get("set-cookie")).toBeNull();

@@ -22,13 +22,13 @@ interface Case {
   readonly what?: string;
   readonly options?: SandboxOptions;
   readonly provoke: (sandbox: Opened) => Promise<unknown>;
-  /** The page that shows it. Default: the page without parameters. */
+  /** The page that shows the finding. Default: the page without parameters. */
   readonly at?: string;
   readonly link: RegExp;
-  /** The form of the remedy, in the place of the link, and what it is filled with. */
+  /** The action of the remedy's form, which is where the link leads, and the values to fill in. */
   readonly form?: string;
   readonly fill?: Fields;
-  /** The text that the link's target shows. */
+  /** The text that must be where the link leads. */
   readonly shows?: RegExp;
 }
 
@@ -42,7 +42,7 @@ const sendTo = async (sandbox: Opened, url: string) => {
   await sendOne(sandbox);
 };
 
-/** One email to a receiver that responds in this way. */
+/** Returns a function that sends one email to a receiver that responds in this way. */
 const refusing =
   (respond: Respond, text = "") =>
   async (sandbox: Opened) =>
@@ -294,7 +294,7 @@ describe("a finding", () => {
     expect(attr(the(page.dom, "#health"), "hidden")).toBeUndefined();
     const { health } = (await opened.control("GET overview")).body;
     const finding = health.find((one: { code: string }) => one.code === code);
-    // The page shows times of a day.
+    // The page shows only the time of day.
     const text = finding?.text.replaceAll(/\d{4}-\d\d-\d\dT([\d:]{8})\.\d{3}Z/g, "$1");
     if (finding) expect(textOf(found)).toBe(`${text} ${finding.remedy.text}`);
 
@@ -307,7 +307,7 @@ describe("a finding", () => {
     if (shows) expect(textOf(place)).toMatch(shows);
     if (action === undefined) return;
 
-    // Of the forms of a clock, the one that moves it to what is next.
+    // There are several clock forms. The one needed here moves the clock to the next due item.
     const forms = all(place, `form[data-action=${action}]`);
     const next = forms.find((form) => fieldsOf(form).some(([name]) => name === "to"));
     const form = action === "clock" ? next : forms[0];

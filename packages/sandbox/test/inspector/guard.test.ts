@@ -87,7 +87,7 @@ describe("a form from another place", () => {
         ...own,
         "content-type": type,
       });
-      // It has no fields.
+      // The guard accepts the request. The status is 400 because the form has no fields.
       expect(status).toBe(400);
     }
   });

@@ -17,15 +17,15 @@ import {
   type Reply,
 } from "./support.js";
 
-/** It would make elements and attributes of its own, in text and in each kind of attribute. */
+/** Markup that would create elements and attributes if it were not escaped, in text and in every kind of attribute. */
 const markup = `<script>hostile()</script>"><hostile-x onhostile='1' style=x>'><img src=x onerror=hostile()>-->`;
 
 const hidden = /[^\P{C}\n\t]|[\u2028\u2029]/u;
 
-/** Elements whose content is what somebody typed, and cannot have marks. */
+/** Whether an element's content is user input, which cannot contain marks. */
 const isField = ({ tagName }: Element) => tagName === "textarea" || tagName === "input";
 
-/** Lists the changes that hostile texts have made to a page. */
+/** Lists the effects that hostile texts have had on a page. */
 function changes(page: Reply): readonly string[] {
   const every = elements(page.dom);
   const found = problems(page, names).slice();
@@ -47,7 +47,7 @@ function changes(page: Reply): readonly string[] {
 const marks = (page: Reply, within = "body") =>
   new Set(all(page.dom, `${within} .mark`).map(textOf));
 
-/** Everything that the page can show: all items, and all bytes of them. */
+/** Loads everything that the page can show: all items, with all of their bytes. */
 async function everyPage({ control, get }: Awaited<ReturnType<typeof openPage>>) {
   const { data } = (await control("GET timeline?limit=100")).body;
   const items = JSON.stringify(data).matchAll(/"((?:call|send|src|dlv)_\w{20})"/g);
@@ -64,7 +64,7 @@ const inert = async (opened: Awaited<ReturnType<typeof openPage>>) => {
   return pages;
 };
 
-/** A sandbox whose receiver responds in some way to one email. */
+/** Opens a sandbox, sends one email to a receiver that responds in this way, and loads the delivery's page. */
 async function delivered(respond: Respond, text = "") {
   const opened = await openPage();
   const { url } = await receiver(respond, { text });
@@ -220,7 +220,7 @@ describe("a hostile text is shown and has no effect as", () => {
     expect(marks(page, "#empty")).toEqual(new Set(["RLO", "ESC", "NUL", "U+2028"]));
     expect(textOf(the(page.dom, "#empty"))).toContain(markup);
     expect(attr(the(page.dom, "input[type=search]"), "value")).toContain(markup);
-    // A parser replaces NUL in an attribute.
+    // A parser would replace a NUL in an attribute.
     const links = all(page.dom, "#states a").map((link) => attr(link, "href") ?? "");
     for (const link of links) expect(new URL(link, page.url).searchParams.get("q")).toBe(q);
   });
@@ -293,7 +293,7 @@ describe("a hostile mail", () => {
     expect(attr(frame, "srcdoc")).toBeUndefined();
     expect(attr(frame, "src")).toBe(`/_sandbox/sends/${id}/html`);
     const mail = await opened.get(attr(frame, "src"));
-    // Without the elements that make a browser connect.
+    // Elements that would make a browser connect are disabled.
     expect(mail.html).toBe(html.replace("<meta", "<x-meta"));
     expect(mail.headers.get("content-security-policy")).toBe(
       "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",

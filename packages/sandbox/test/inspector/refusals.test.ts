@@ -15,7 +15,7 @@ import {
   type Fields,
 } from "./support.js";
 
-/** A delivery that waits, one that succeeded, a fault and a domain. */
+/** Opens a sandbox with a pending and a succeeded delivery, a fault and a domain. */
 async function story(options: SandboxOptions = {}) {
   const opened = await openPage(options);
   const statuses = [500];
@@ -45,11 +45,11 @@ interface Case {
   readonly item?: (story: Story) => string;
   readonly form?: (story: Story) => Fields;
   readonly changes?: Fields;
-  /** Runs after the page was loaded and before its form is sent. */
+  /** Runs after the page is loaded and before its form is sent. */
   readonly meanwhile?: (story: Story) => Promise<unknown>;
   readonly status: number;
   readonly text: RegExp;
-  /** The form does not exist any more: the header has the message. */
+  /** Set if the form no longer exists, so that the header shows the message. */
   readonly gone?: true;
 }
 
@@ -268,7 +268,7 @@ describe("a form that is refused", () => {
     const kept = fieldsOf(again);
     for (const [name, value] of Object.entries(changes)) {
       const values = kept.filter(([key]) => key === name).map(([, one]) => one);
-      // A choice that does not exist cannot be chosen.
+      // An option that does not exist cannot be selected.
       if (value !== "418") expect([name, values]).toEqual([name, [value ?? []].flat()]);
     }
     if (row.meanwhile) return;
@@ -343,7 +343,7 @@ const key = (form: Parameters<typeof fieldsOf>[0]) => hidden(form).join("&");
 const idOf = (form: Parameters<typeof fieldsOf>[0]): Fields =>
   Object.fromEntries(hidden(form).map((text) => text.split("=", 2)));
 
-/** The closed `details` around an element, in which nobody sees it. */
+/** Returns the ids of the closed `details` around an element, which hide it. */
 const closedAround = (dom: Parameters<typeof all>[0], element: Parameters<typeof attr>[0]) =>
   all(dom, "details")
     .filter((one) => attr(one, "open") === undefined && all(one, "form").includes(element))

@@ -5,7 +5,7 @@ import { busy, fieldsOf, formOf, openPage, textOf, the, type Reply } from "./sup
 
 type Opened = Awaited<ReturnType<typeof openPage>>;
 
-/** Every page, part, control route, command and mail of a sandbox. */
+/** Collects every page, page part, control route, curl command, email and log line of a sandbox. */
 async function everything({ control, get, lines }: Opened): Promise<string[]> {
   const calls = (await control("GET timeline?limit=100")).body.data;
   const events = calls.flatMap((call) => call.events);
@@ -48,7 +48,7 @@ async function everything({ control, get, lines }: Opened): Promise<string[]> {
   return [...found, ...lines];
 }
 
-/** Reads the stream from the beginning on. */
+/** Reads the stream from its beginning. */
 async function readStream({ url }: Opened) {
   const { body } = await fetch(`${url}/_sandbox/stream`);
   let text = "";
@@ -88,7 +88,8 @@ describe("a signing secret", () => {
     const within = (text: string) => all.filter((one) => one.includes(text));
     expect(within(first)).toEqual([created.html]);
     expect(within(second)).toEqual([rotated.html]);
-    // Those that the interface returned, and pieces that are longer than the hint.
+    // The secrets that the interface returned appear nowhere. Pieces longer than the hint appear only where the whole
+    // secret does.
     for (const secret of opened.secrets) expect(within(secret.slice(6))).toEqual([]);
     expect(within(first.slice(-8))).toEqual([created.html]);
     expect(within(second.slice(-8))).toEqual([rotated.html]);

@@ -15,7 +15,7 @@ describe("the page", () => {
     expect(all(page.dom, "#calls .call")).toHaveLength(100);
     expect(all(page.dom, "#calls .chip.ok")).toHaveLength(200);
     const plain = await opened.get("/");
-    // Loopback: nothing is compressed.
+    // Nothing is compressed on loopback.
     expect(plain.headers.get("content-encoding")).toBeNull();
     for (const { html } of [plain, page])
       expect(Buffer.byteLength(html)).toBeLessThanOrEqual(250_000);

@@ -17,7 +17,7 @@ import {
 
 const detail = ({ dom }: Reply) => textOf(the(dom, "#detail"));
 
-/** One email to a receiver that responds in this way, and the page of its delivery. */
+/** Sends one email to a receiver that responds in this way. `show` loads the delivery's page. */
 async function delivered(respond: Respond, text = "", options: SandboxOptions = {}) {
   const opened = await openPage({ assumptions: { "A-09": "1h" }, ...options });
   const { url } = await receiver(respond, { text });

@@ -15,18 +15,18 @@ const childrenOf = (node: Node): readonly Node[] => {
   return "childNodes" in node ? node.childNodes : [];
 };
 
-/** All elements below, in the order of the document. */
+/** Returns all descendant elements, in document order. */
 export const elements = (node: ParentNode): readonly Element[] =>
   childrenOf(node).flatMap((child) => (isElement(child) ? [child, ...elements(child)] : []));
 
-/** The text below, with spaces as a reader sees them. */
+/** Returns a node's text, with white space collapsed as a browser would. */
 export function textOf(node: Node): string {
   const read = (one: Node): string =>
     defaultTreeAdapter.isTextNode(one) ? one.value : childrenOf(one).map(read).join("");
   return read(node).replaceAll(/\s+/g, " ").trim();
 }
 
-/** The text as it is. */
+/** Returns a node's text unchanged. */
 export const rawText = (node: Node): string =>
   defaultTreeAdapter.isTextNode(node) ? node.value : childrenOf(node).map(rawText).join("");
 
@@ -44,7 +44,7 @@ function matches(element: Element, selector: string): boolean {
   });
 }
 
-/** Elements that match the last part of a selector such as `#setup form[data-action=reset]`, inside the others. */
+/** Returns the elements that match a descendant selector such as `#setup form[data-action=reset]`. */
 export function all(within: ParentNode, selector: string): readonly Element[] {
   const [first = "", ...rest] = selector.split(" ");
   const found = elements(within).filter((one) => matches(one, first));
@@ -52,7 +52,7 @@ export function all(within: ParentNode, selector: string): readonly Element[] {
   return Array.from(new Set(found.flatMap((one) => all(one, rest.join(" ")))));
 }
 
-/** The first of `all`. @throws Error if there is none */
+/** Returns the first element that `all` finds. @throws Error if there is none */
 export function the(within: ParentNode, selector: string): Element {
   const [found] = all(within, selector);
   if (!found) throw new Error(`The page has no ${selector}.`);
@@ -64,7 +64,7 @@ export interface Reply {
   readonly headers: Headers;
   readonly html: string;
   readonly dom: ParentNode;
-  /** The address with its anchor. */
+  /** The URL, including its fragment. */
   readonly url: string;
 }
 
@@ -74,7 +74,7 @@ interface Init extends RequestInit {
 
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Uses the page as a browser without JavaScript does. */
+/** Loads pages and submits forms as a browser without JavaScript does. */
 export function browser({ url: base }: Pick<Opened, "url">) {
   async function load(address: string, { headers, ...more }: Init = {}): Promise<Reply> {
     const url = new URL(address, base);
@@ -84,7 +84,7 @@ export function browser({ url: base }: Pick<Opened, "url">) {
       ...more,
     });
     const html = await response.text();
-    // Elements in `noscript` are elements: no script runs here.
+    // No script runs here, so the content of `noscript` is parsed as elements.
     const dom = parse(html, { scriptingEnabled: false });
     return { status: response.status, headers: response.headers, html, dom, url: url.href };
   }
@@ -102,7 +102,7 @@ export function browser({ url: base }: Pick<Opened, "url">) {
       body: encoded(fields),
     });
 
-  /** Sends a form with other values in some of its fields; undefined clears one. */
+  /** Submits a form with other values in some of its fields. Undefined omits a field. */
   function submit(page: Reply, form: Element, changes: Fields = {}) {
     const own = fieldsOf(form).filter(([name]) => !Object.hasOwn(changes, name));
     const known = new Set(controls(form).map((control) => attr(control, "name")));
@@ -128,7 +128,7 @@ export const locationOf = ({ headers, url }: Reply): string =>
 const controls = (form: Element) =>
   elements(form).filter(({ tagName }) => ["input", "select", "textarea"].includes(tagName));
 
-/** The fields that a browser sends if nobody changes anything. */
+/** Returns the fields that a browser sends if the user changes nothing. */
 export const fieldsOf = (form: Element): readonly (readonly [string, string])[] =>
   controls(form).flatMap((control) => {
     const name = attr(control, "name");
@@ -138,7 +138,7 @@ export const fieldsOf = (form: Element): readonly (readonly [string, string])[] 
     return [[name, valueOf(control)] as const];
   });
 
-/** The value of a field. */
+/** Returns a field's value as a browser sends it. */
 export function valueOf(control: Element): string {
   if (control.tagName === "textarea") return rawText(control).replaceAll(/\r?\n/g, "\r\n");
   if (control.tagName === "input") return attr(control, "value") ?? "";
@@ -147,7 +147,7 @@ export function valueOf(control: Element): string {
   return chosen ? (attr(chosen, "value") ?? textOf(chosen)) : "";
 }
 
-/** The form of an action whose hidden fields have these values. */
+/** Finds the form of an action whose fields have the values in `fixed`. */
 export function formOf({ dom }: Reply, action: string, fixed: Fields = {}): Element {
   const found = all(dom, `form[data-action=${action}]`).find((form) => {
     const fields = fieldsOf(form);
@@ -167,7 +167,7 @@ const references: ReadonlySet<string | undefined> = new Set([
   "aria-describedby",
 ]);
 
-/** Lists the problems that no page may have, whatever it shows. */
+/** Lists the problems that no page may have, whatever its content. */
 export function problems({ dom, html, url }: Reply, routes: readonly string[]): readonly string[] {
   const found: string[] = [];
   const every = elements(dom);
@@ -202,7 +202,7 @@ export function problems({ dom, html, url }: Reply, routes: readonly string[]): 
   return found;
 }
 
-/** All deliveries with their event's type, the oldest first. */
+/** Returns all deliveries with their event's type, oldest first. */
 export const deliveriesOf = async (opened: Opened) =>
   (await opened.sourceEvents()).flatMap(({ type, deliveries }) =>
     deliveries.map((one) => ({ ...one, type })),
@@ -213,12 +213,12 @@ export const openPage = async (options: Parameters<typeof open>[0] = {}) => {
   return { ...opened, ...browser(opened) };
 };
 
-/** The code of a receiver that refuses a signature. */
+/** The response body of a receiver that rejects a signature. */
 export const mismatch = '{"error": {"code": "signature_mismatch"}}';
 
 /**
- * A sandbox in which much has happened: attempts with every kind of result, copies, a tampered and an
- * edited one, a rotation, faults, domains, an archived endpoint, refused and repeated calls, long bodies.
+ * Opens a sandbox with a varied history: attempts with every kind of result, copies, a tampered and an edited one, a
+ * rotation, faults, domains, an archived endpoint, rejected and repeated calls, long bodies.
  */
 export async function busy(options: Parameters<typeof open>[0] = {}) {
   const opened = await openPage(options);
@@ -273,20 +273,20 @@ export async function busy(options: Parameters<typeof open>[0] = {}) {
 
 export interface Crawl {
   readonly pages: readonly Reply[];
-  /** Links whose anchor does not exist in their page, and responses that are errors. */
+  /** Links to anchors that do not exist in their page, and addresses whose response is not 200. */
   readonly broken: readonly string[];
 }
 
-/** An address without its ids and values. */
+/** Replaces the ids and values in an address, so that addresses of the same kind are equal. */
 const kindOf = (address: string) =>
   address.replaceAll(/_\w{16,}|\d+|(?:state|before)=[\w-]+/g, "_");
 
-/** Addresses of one kind that are loaded. */
+/** The maximum number of addresses of one kind to load. */
 const mostOfKind = 3;
 
 /**
- * Loads what links, forms that read, frames and assets lead to, `depth` steps from the start: of each
- * kind of address the first ones.
+ * Loads the targets of links, search forms, frames and assets, up to `depth` steps from the start. Loads only the first
+ * few addresses of each kind.
  */
 export async function crawl(
   { get, url }: Pick<Awaited<ReturnType<typeof openPage>>, "get" | "url">,
@@ -323,7 +323,7 @@ export async function crawl(
   return { pages: Array.from(loaded.values()), broken: Array.from(broken) };
 }
 
-/** Whether it is the page, and not a mail or JSON. */
+/** Whether the reply is the page, as opposed to an email or JSON. */
 export const isDocument = ({ html }: Reply): boolean =>
   html.startsWith('<!doctype html><html lang="en">');
 
@@ -336,7 +336,7 @@ const idsOf = (page: Reply): ReadonlySet<string> => {
   return ids;
 };
 
-/** The same-origin addresses of links that change nothing. */
+/** Returns the same-origin addresses to which the page leads without changing anything. */
 function targetsOf({ dom, url }: Reply): readonly string[] {
   const links = ["href", "src"].flatMap((name) =>
     all(dom, `[${name}]`)

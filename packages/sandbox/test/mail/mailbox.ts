@@ -12,7 +12,7 @@ export interface Mail {
   readonly to: readonly string[];
   readonly isSecure: boolean;
   readonly user: unknown;
-  /** Name and value of each header, unfolded. */
+  /** The name and value of each header, unfolded. */
   readonly headers: readonly (readonly [string, string])[];
   readonly raw: string;
 }
@@ -24,14 +24,14 @@ const headersIn = (raw: string) =>
     .map((line) => /^([^:]+): ?(.*)$/.exec(line)?.slice(1, 3) ?? [line, ""])
     .map(([name = "", value = ""]) => [name, value] as const);
 
-/** A real SMTP server on loopback, until the test ends. */
+/** Runs a real SMTP server on loopback until the test ends. */
 export async function mailbox(
   options: SMTPServerOptions = {},
 ): Promise<{ readonly mails: readonly Mail[]; readonly smtp: string }> {
   const mails: Mail[] = [];
   const server = new SMTPServer({
     authOptional: true,
-    // STARTTLS is offered, with a certificate that nobody trusts.
+    // STARTTLS is offered with an untrusted certificate.
     key,
     cert: valid,
     async onData(stream, session, callback) {
@@ -56,11 +56,11 @@ export async function mailbox(
   return { mails, smtp: `smtp://127.0.0.1:${port}` };
 }
 
-/** A server that does what it likes with a connection. */
+/** Runs a server that passes each connection to `connected`, which may misbehave. */
 export async function badServer(connected: (socket: Socket) => void): Promise<{
   readonly smtp: string;
   readonly close: () => void;
-  /** Its open connections. */
+  /** The server's open connections. */
   readonly sockets: ReadonlySet<Socket>;
 }> {
   const sockets = new Set<Socket>();
@@ -80,11 +80,11 @@ export async function badServer(connected: (socket: Socket) => void): Promise<{
   return { smtp: `smtp://127.0.0.1:${port}`, close, sockets };
 }
 
-/** The status of a send. */
+/** Returns the status of a send, with its history. */
 export const historyOf = async ({ call }: Opened, id: string): Promise<Send> =>
   (await call(`GET /v1/sends/${id}`)).body;
 
-/** Sends an email, and waits for the line of the relay in its history. */
+/** Sends an email, waits for the relay's line in its history, and returns that line. */
 export async function noteOf(opened: Opened, changes: object = {}): Promise<string> {
   const { status, body } = await opened.send(changes);
   expect(status).toBe(202);

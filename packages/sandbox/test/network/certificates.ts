@@ -9,7 +9,7 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgImaNJrxi2ke78JZb
 3jM819Ti33Sife0pE9kCqb5skTpn0CpNfIIyVAY+DkVgls38/lqagD6D
 -----END PRIVATE KEY-----`;
 
-/** Valid from 2020 to 2120. */
+/** A certificate that is valid from 2020 to 2120. */
 export const valid = `-----BEGIN CERTIFICATE-----
 MIIBeDCCAR6gAwIBAgIBAjAKBggqhkjOPQQDAjAcMRowGAYDVQQDDBFzdmMtd2Vi
 aG9va3MgdGVzdDAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowHDEa
@@ -21,7 +21,7 @@ AvwqZnczMAoGCCqGSM49BAMCA0gAMEUCIFIML1YDeKmzvfxPLguLlXBSk7mjizU+
 mKJCc/9RS3t/AiEAm7CZEIzE0z7d3QrdHpBGzXCI5qanEo60vURtyrf1kwI=
 -----END CERTIFICATE-----`;
 
-/** Expired since 2001. */
+/** A certificate that expired in 2001. */
 export const expired = `-----BEGIN CERTIFICATE-----
 MIIBdzCCARygAwIBAgIBATAKBggqhkjOPQQDAjAcMRowGAYDVQQDDBFzdmMtd2Vi
 aG9va3MgdGVzdDAeFw0wMDAxMDEwMDAwMDBaFw0wMTAxMDEwMDAwMDBaMBwxGjAY

@@ -15,12 +15,12 @@ import {
 import type { Address, Lookup, UrlRule } from "../../src/network/url-rule.js";
 import { expired, key, valid } from "./certificates.js";
 
-/** Connections to the servers of the test that is running. */
+/** Open connections to the servers of the running test. */
 const connections = new Set<Socket>();
 let connectionCount = 0;
 
 afterEach(async () => {
-  // Holds for every case below: the sender has closed its sockets.
+  // Every test below must end with the sender's sockets closed.
   await until(() => connections.size === 0, "every connection is closed");
   connectionCount = 0;
 });
@@ -39,10 +39,10 @@ async function listening<S extends Server>(server: S, host = "127.0.0.1", port =
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-/** A server that calls back with each connection once the first bytes of the request came. */
+/** Starts a server that calls `onRequest` with each connection once the first bytes of its request arrive. */
 async function rawServer(onRequest: (socket: Socket) => void, host?: string): Promise<number> {
   const server = createServer((socket) => {
-    // Reads to the end, so that the close of the sender is seen.
+    // Reads to the end, to notice when the sender closes the connection.
     socket.once("data", () => onRequest(socket)).resume();
   });
   return portOf(await listening(server, host));
@@ -86,7 +86,7 @@ const address = (value: string): Address => ({
   family: value.includes(":") ? 6 : 4,
 });
 
-/** A resolver that returns one list per call, and records the calls. */
+/** Creates a resolver that returns one list per call, and records the calls. */
 function resolver(...lists: string[][]): { lookup: Lookup; calls: string[] } {
   const calls: string[] = [];
   return {
@@ -106,7 +106,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Returns the bytes of one request as they were sent. */
+/** Sends one request, and returns the server's port and the bytes that it received. */
 async function wire(rest: Partial<OutgoingRequest>, path = "/"): Promise<[number, string]> {
   const received = gate<string>();
   const server = createServer((socket) => {
@@ -329,7 +329,7 @@ describe("the response", () => {
         socket.pause();
         socket.write("HTTP/1.1 413 Too Large\r\nContent-Length: 4\r\n\r\nbody", () => {
           close(socket);
-          // A paused socket does not notice that the sender closed.
+          // A paused socket does not notice that the sender has closed the connection.
           socket.resume();
         });
       };
@@ -464,7 +464,7 @@ describe("a failure", () => {
     const server = await listening(createServer());
     const port = portOf(server);
     await new Promise((resolve) => server.close(resolve));
-    // A TCP connection to a broadcast address is another error than that of a free port.
+    // Connecting to a broadcast address fails with a different error than connecting to a free port.
     const url = `http://name.test:${port}/`;
     expect(await failureOf(url, resolver(["127.0.0.1", "127.255.255.255"]))).toEqual({
       kind: "refused",
@@ -508,7 +508,7 @@ describe("a failure", () => {
 describe("the connection", () => {
   test("goes to the checked address, without a second look-up", async () => {
     const port = await rawServer((socket) => socket.end(ok));
-    // The system cannot resolve this name: any other look-up would fail.
+    // The system cannot resolve this name, so any other look-up would fail.
     const names = resolver(["127.0.0.1"], ["93.184.215.14"]);
     const response = await responseOf(`http://rebinding.test:${port}/`, names);
     expect(response.status).toBe(200);
@@ -596,7 +596,7 @@ describe("TLS", () => {
   test.each(["receiver.test", "127.0.0.1"])("delivers to a certificate for %s", async (host) => {
     const names = resolver(["127.0.0.1"]);
     const server = createHttpsServer({ key, cert: valid }, (incoming, response) => {
-      // The address has no server name (RFC 6066, section 3).
+      // Clients send no server name for an IP address (RFC 6066, section 3).
       response.end(String((incoming.socket as { servername?: unknown }).servername));
     });
     const url = `https://${host}:${portOf(await listening(server))}/`;
@@ -758,7 +758,7 @@ describe("an abort", () => {
     controller.abort();
     expect(await sent).toEqual(stopped);
     found.open([address("127.0.0.1")]);
-    // A later request arrives, so an earlier one would have arrived too.
+    // This later request arrives, so an earlier one would have arrived too.
     await responseOf(`http://127.0.0.1:${port}/`);
     expect(connectionCount).toBe(1);
   });

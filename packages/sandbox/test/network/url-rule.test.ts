@@ -8,7 +8,7 @@ import {
   type UrlRule,
 } from "../../src/network/url-rule.js";
 
-/** A resolver that knows these addresses and nothing else. */
+/** Creates a resolver that always returns these addresses. */
 const resolvesTo =
   (...addresses: string[]): Lookup =>
   async () =>
@@ -132,7 +132,7 @@ describe("a URL that is judged without DNS", () => {
     expect(refusal(url(2_048), "loopback")).toBeUndefined();
     expect(refusal(url(2_049), "loopback")).toContain("2,048");
     expect(refusal(`http://localhost/${"é".repeat(400)}`, "loopback")).toContain("2,048");
-    // Dot segments make the parsed URL short.
+    // Parsing removes the dot segments, so the parsed URL is short.
     expect(refusal(`http://localhost/${"./".repeat(2_000)}`, "loopback")).toContain("2,048");
   });
 
@@ -159,7 +159,7 @@ describe("a URL that is judged without DNS", () => {
   });
 });
 
-/** Addresses of every class that one of the rules has to keep apart. */
+/** Addresses of every class that the rules must distinguish. */
 const addresses: readonly [address: string, allowedBy: UrlRule | "none", words: string][] = [
   ["127.0.0.1", "loopback", "a loopback"],
   ["127.255.255.255", "loopback", "a loopback"],

@@ -62,7 +62,7 @@ test("every operation requires the API key, and no webhook has one", async () =>
   for (const { post } of Object.values(document.webhooks)) expect(post.security).toEqual([]);
 });
 
-/** The values of a key, anywhere in a document. */
+/** Returns the values of a key, anywhere in a document. */
 function valuesOf(key: string, value: unknown): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) =>

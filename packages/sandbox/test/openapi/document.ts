@@ -24,7 +24,7 @@ export interface Document {
 export const documentOf = async ({ url }: Opened): Promise<Document> =>
   (await (await fetch(`${url}/openapi.json`)).json()) as Document;
 
-/** All operations of a document, named as `POST /v1/emails`. */
+/** Returns all operations of a document, named like `POST /v1/emails`. */
 export const operationsOf = ({ paths }: Document) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
@@ -43,7 +43,7 @@ const settings: readonly Readonly<Record<string, string>>[] = [
     "A-16": "delta:100/1m",
   },
 ];
-/** Choices of assumptions that change the document. */
+/** Combinations of assumptions that change the document. */
 export const choices = settings.map((assumptions) => ({
   assumptions,
   words: JSON.stringify(assumptions),

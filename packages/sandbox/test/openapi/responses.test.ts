@@ -5,7 +5,7 @@ import { choices, documentOf, operationsOf, type Document } from "./document.js"
 import type { BodyOf, WebhookEvent } from "@svc-webhooks/kit/sandbox-responses";
 import { allTypes, email, receiver, open, type Reply, type Opened } from "../support.js";
 
-/** Forbids the properties that a schema does not have, so that no response has an undocumented field. */
+/** Forbids properties that a schema does not list, so that undocumented fields in responses are detected. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== "object" || value === null) return value;
@@ -14,7 +14,7 @@ function closed(value: unknown): unknown {
   return isClosable ? { ...copy, additionalProperties: false } : copy;
 }
 
-/** Finds schemas in the document by their place, and validates with them. */
+/** Returns a function that validates a value with the schema at a given place in the document. */
 function matcher(document: Document) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formats.default(ajv);
@@ -27,11 +27,11 @@ function matcher(document: Document) {
   };
 }
 
-/** The first item of a list in either form of A-15. */
+/** Returns the first item of a list in either shape of A-15. */
 const firstOf = (list: BodyOf<"GET /v1/webhook-events"> | readonly WebhookEvent[]) =>
   "data" in list ? list.data[0] : list[0];
 
-/** Calls that together get each response of each operation, but 503 and `default`. */
+/** Makes calls that together receive each response of each operation, except 429, 503 and `default`. */
 async function everyResponse(
   { call, settle }: Opened,
   operations: readonly string[],
@@ -126,7 +126,7 @@ test.each(choices)(
         .filter((status) => !["429", "503", "default"].includes(status))
         .map((status) => `${name} ${status}`),
     );
-    // Then 409 is only the status of a request whose twin is still running.
+    // Under `422`, 409 is returned only while the first request with the same key is still running.
     if (assumptions["A-14"] === "422") seen.add("POST /v1/emails 409");
     expect([...seen].toSorted()).toEqual(documented.toSorted());
   },

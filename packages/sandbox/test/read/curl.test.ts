@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { curlCommand } from "../../src/read/curl.js";
 import { receiver, open, type Received } from "../support.js";
 
-/** Runs it as a shell that a person uses, which has no limit for the length of a line. */
+/** Runs the command as if it were typed into a shell, which does not limit the length of a line. */
 async function run(command: string): Promise<void> {
   const shell = spawn("/bin/sh", { stdio: ["pipe", "ignore", "ignore"] });
   shell.stdin.end(command);
@@ -12,7 +12,7 @@ async function run(command: string): Promise<void> {
 }
 
 const sent = ({ headers }: Received) => {
-  // These are of the connection, not of the delivery.
+  // These headers belong to the connection, not to the delivery.
   const { host: _host, connection: _connection, ...rest } = headers;
   return rest;
 };

@@ -9,7 +9,7 @@ interface Case {
   readonly code: string;
   readonly severity: "error" | "warning" | "info";
   readonly provoke: (sandbox: Opened) => Promise<unknown>;
-  /** Follows the remedy; the finding is gone then. */
+  /** Applies the remedy, after which the finding is gone. */
   readonly remedy: (sandbox: Opened, route: string) => Promise<unknown>;
 }
 
@@ -31,7 +31,7 @@ const sendTo = async ({ endpoint, send, settle }: Opened, url: string) => {
   await settle();
 };
 
-/** Follows a route that changes something, and then archives the endpoint that fails. */
+/** Archives all endpoints, including the failing one. */
 const archiveAll = async ({ control }: Opened) => {
   for (const { webhook_endpoint_id: id } of (await control("GET endpoints")).body.data)
     await control(`POST endpoints/${id}/archive`);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { open, receiver, type Opened } from "../support.js";
 import { mailbox } from "../mail/mailbox.js";
 
-/** Sends one email with the event email.sent only, and returns the findings. */
+/** Sends one email, makes the attempts that are due, and returns the findings. */
 async function health(sandbox: Opened) {
   await sandbox.send();
   await sandbox.settle();

@@ -4,7 +4,7 @@ import { webhooks } from "@svc-webhooks/node";
 import { describe, expect, test } from "vitest";
 import { email, apiKey, hmac, open, subscribed } from "../support.js";
 
-// Each test states one fact of docs/interface.md; docs/interface-table.md refers to it by its title.
+// Each test checks one fact of docs/interface.md. docs/interface-table.md refers to it by its title.
 
 describe("deliveries", () => {
   const first = async (statuses: readonly number[] = []) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { allTypes, email, hmac, receiver, open, subscribed } from "../support.js";
 
-// Each test states one fact of docs/interface.md; docs/interface-table.md refers to it by its title.
+// Each test checks one fact of docs/interface.md. docs/interface-table.md refers to it by its title.
 
 describe("webhook endpoints", () => {
   test("creation returns webhook_endpoint with its four fields, and secret", async () => {

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 const lines = readFileSync(join(root, "docs/interface.md"), "utf8").split("\n");
 
-/** Whether a line states something: not a blank one, a heading without an operation, or the head of a table. */
+/** Whether a line states a fact. Blank lines, headings without an operation and table headers do not. */
 const isStatement = (line: string, index: number) => {
   if (line.startsWith("#")) return /^### (?:GET|POST|DELETE) \//.test(line);
   const isHead = lines[index + 1]?.startsWith("|-") === true;
@@ -55,7 +55,7 @@ test("each line that leaves something open has an assumption, and each other lin
     const has = (key: "tests" | "assumptions") => own.some((row) => row[key].length > 0);
     return isOpen ? !has("assumptions") : !has("tests");
   });
-  // The key of an API is the client's own affair: the sandbox accepts any.
+  // This line is about where a client keeps its API key. It cannot be tested, because the sandbox accepts any key.
   expect(wrong.map(({ number }) => number)).toEqual([137]);
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { apiKey, email, open, subscribed } from "../support.js";
 
-// Each test states one fact of docs/interface.md; docs/interface-table.md refers to it by its title.
+// Each test checks one fact of docs/interface.md. docs/interface-table.md refers to it by its title.
 
 describe("POST /v1/emails", () => {
   test("responds 202 to a valid request, before anything is delivered", async () => {

@@ -30,7 +30,7 @@ const post = (path: string, body: object) =>
 
 const email = { from: "a@a.test", to: ["b@b.test"], subject: "s", text: "x".repeat(500) };
 
-/** A file in which a sandbox kept `sends` emails. */
+/** Writes a data file in which a sandbox keeps `sends` emails. */
 async function written(path: string, sends = 1): Promise<void> {
   const sandbox = createSandbox({ data: path, clock: "manual", log: () => {} });
   for (let n = 0; n < sends; n += 1) {
@@ -135,7 +135,7 @@ describe("the data file", () => {
     "a device": () => "/dev/full",
   };
 
-  // In a process of its own: to open a FIFO would block it.
+  // This runs in a separate process, because opening a FIFO would block it.
   test.skipIf(process.platform === "win32").each(Object.entries(specials))(
     "is refused if it is %s",
     async (name, make) => {
@@ -158,7 +158,7 @@ describe("the data file", () => {
     const path = join(folder, "read-only");
     writeFileSync(path, "", { mode: 0o444 });
     chmodSync(folder, 0o755);
-    // The superuser may write everything.
+    // Root may write to any file, so it becomes another user first.
     const user = process.getuid?.() === 0 ? "process.setegid(65534);process.seteuid(65534);" : "";
     const text = `const { createSandbox } = await import("@svc-webhooks/sandbox");
       ${user}

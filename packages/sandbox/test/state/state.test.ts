@@ -8,7 +8,7 @@ import { sqliteJournal } from "../../src/state/sqlite-journal.js";
 import { createState } from "../../src/state/state.js";
 import { email, hmac, newFile, open, receiver, type Opened } from "../support.js";
 
-/** The file as a kill at this moment would leave it. */
+/** Copies the file as a kill at this moment would leave it. */
 function copyOf(file: string): string {
   const copy = newFile();
   for (const suffix of ["", "-wal"])
@@ -16,7 +16,7 @@ function copyOf(file: string): string {
   return copy;
 }
 
-/** Another sandbox that continues where a kill would end this one; its clock is the saved one. */
+/** Opens another sandbox that continues where a kill would stop this one, with the saved clock. */
 const killed = (file: string, options: SandboxOptions = {}) =>
   open({ clock: undefined, data: copyOf(file), ...options });
 
@@ -255,7 +255,7 @@ describe("the data file", () => {
     const onError = (error: unknown) => void reported.push(error);
     const first = createState({ journal: sqliteJournal(file), onError });
     first.settings.put({ id: "a", value: 1 });
-    // JSON has no such number.
+    // JSON cannot represent a BigInt.
     first.settings.put({ id: "x", value: 1n });
     for (let n = 0; n < 2; n += 1) {
       expect(() => first.commit()).toThrow("The data file could not be written.");
@@ -274,7 +274,7 @@ describe("the data file", () => {
 });
 
 describe("retention", () => {
-  /** Sends without a socket, because there are many. */
+  /** Sends emails in process instead of over sockets, because there are many. */
   async function sendMany(opened: Opened, count: number, changes: object = {}) {
     const statuses = new Map<number, number>();
     for (let n = 0; n < count; n += 1) {
@@ -312,7 +312,7 @@ describe("retention", () => {
     const newest = (await opened.calls()).at(-1);
     expect(newest?.idempotency_key).toBe("many-799");
     expect((await opened.call(`GET /v1/sends/${body.send_id}`)).status).toBe(404);
-    // Its call and its send are gone, and it must not send again.
+    // The key's call and send are gone, but the email must not be sent again.
     expect((await opened.send({}, key)).body).toEqual(body);
   });
 
@@ -329,7 +329,7 @@ describe("retention", () => {
     opened.sandbox.deliverTo(() => new Response("", { status: 500 }));
     const { id } = await opened.register("http://127.0.0.1:9");
     const first = await opened.send({}, { "idempotency-key": "waiting" });
-    // A replay is finished although the first call is not.
+    // The replay is finished although the first call is not.
     await opened.send({}, { "idempotency-key": "waiting" });
     const statuses = await sendMany(opened, 300);
     expect(Object.keys(statuses)).toEqual(["202", "503"]);

@@ -85,7 +85,7 @@ async function gzipIsRejected(probe: Probe): Promise<void> {
   equal(codeOf(await probe.send(delivery)), "encoding_unsupported");
 }
 
-/** Checks that the delivery ends without a claim, so that its next attempt is processed. */
+/** Checks that a disconnect leaves no claim, so that the next attempt is processed. */
 const disconnectClaimsNothing = (chunkBytes?: number) => async (probe: Probe) => {
   const delivery = await probe.signed(event);
   await probe.take("codes");
@@ -292,7 +292,7 @@ const rawBody: readonly AdapterCase[] = [
     async run(probe) {
       const body = sized(100_000);
       const headers = { [headerNames.signature]: forgedSignature };
-      // Readers may limit the number of chunks: real senders never use so many.
+      // Body readers may limit the number of chunks, because real senders never send so many.
       for (const [delivery, codes] of [
         [await probe.signed(body, { headers }), /^(signature_mismatch|body_too_large)$/],
         [await probe.signed(body), /^(processed|body_too_large)$/],
@@ -469,7 +469,7 @@ const outcomes: readonly OutcomeCase[] = [
   {
     code: "body_too_large",
     status: 413,
-    // The body has twice the limit: one byte more, as above, is a separate mistake.
+    // The body is twice the limit. One byte over the limit, as above, tests for a separate mistake.
     send: async (probe) => probe.send(await probe.signed(sized(2 * contractBodyLimit))),
   },
   {
@@ -535,7 +535,7 @@ const dispatchAndResponses: readonly AdapterCase[] = [
       await probe.send(delivery);
       await probe.send(delivery);
       const codes = await probe.take("codes");
-      // Handlers of earlier cases may not have ended until now.
+      // Handlers of earlier cases may finish only now, so other codes are ignored.
       equal(codes.filter((code) => code === "handler_failed").length, 2, codes.join());
     },
   },
@@ -556,7 +556,7 @@ const dispatchAndResponses: readonly AdapterCase[] = [
   },
 ];
 
-/** One case for each known mistake of adapters. */
+/** One case for each known mistake in adapters. */
 export const adapterCases: readonly AdapterCase[] = [
   ...bytesAndSignature,
   ...rawBody,

@@ -16,13 +16,13 @@ import {
 } from "@svc-webhooks/core";
 
 export const contractSecret = "whsec_contract";
-/** The limit of the receiver: above 100 kB, the default of Express's parsers. */
+/** The receiver's body limit in bytes, above the 100 kB that Express's parsers have by default. */
 export const contractBodyLimit = 262_144;
 
-/** The header that reads and clears one list of {@link ContractMemory}. */
+/** The header that makes the receiver return and clear one list of {@link ContractMemory}. */
 export const memoryHeader = "x-contract-memory";
 
-/** The header that sets `bodyTimeoutMs` to 100; requests without it have time on a busy machine. */
+/** The header that sets `bodyTimeoutMs` to 100. Without it, the timeout is long enough for a busy machine. */
 export const hurryHeader = "x-contract-hurry";
 
 /** The lists that a test can read. They are sent as JSON in place of an outcome's code. */
@@ -54,7 +54,7 @@ const refusing: StandardSchemaV1 = {
 };
 
 /**
- * The receiver that an adapter mounts in its contract. The event type selects the outcome, so that a
+ * Creates the receiver that an adapter mounts for its contract. The event type selects the outcome, so that a
  * test in another process, on any runtime, can cause every outcome.
  *
  * @example
@@ -63,7 +63,7 @@ const refusing: StandardSchemaV1 = {
  * import { webhooks } from "@svc-webhooks/node";
  * import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
  *
- * // In a process of its own, or on another runtime; the contract is given this server's URL.
+ * // In a separate process, or on another runtime. Pass this server's URL to the contract.
  * createServer(webhooks(contractReceiver())).listen(3000);
  * ```
  */
@@ -125,7 +125,7 @@ export function contractReceiver(): Receiver {
     const isHurried = headerOf(delivery, hurryHeader) !== undefined;
     if (!list) return (isHurried ? hurried : receiver).receive(delivery, given);
     const code = JSON.stringify(memory[list].splice(0));
-    // The response is not an outcome, but every adapter passes a code on.
+    // This is not a real outcome, but every adapter passes its code on.
     return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;
   };
 

@@ -15,17 +15,17 @@ export class Probe extends HttpSender {
     super(url, patienceMs);
   }
 
-  /** A signed delivery. A string or bytes are sent unchanged as the body. */
+  /** Creates a signed delivery. A string or bytes become the body unchanged. */
   signed(event: unknown, options: SignedDeliveryOptions = {}): Promise<SignedDelivery> {
     return signedDelivery(event, { secret: contractSecret, ...options });
   }
 
-  /** A signed delivery of an event of the given type. */
+  /** Creates a signed delivery of an event of the given type. */
   event(type: string, options?: SignedDeliveryOptions): Promise<SignedDelivery> {
     return this.signed({ type }, options);
   }
 
-  /** Reads and clears a list of the receiver. */
+  /** Reads and clears one of the receiver's lists. */
   async take<List extends keyof ContractMemory>(list: List): Promise<ContractMemory[List]> {
     // The body is not empty, because middleware may parse it.
     const { body } = await this.send({
@@ -36,7 +36,7 @@ export class Probe extends HttpSender {
     return JSON.parse(status) as ContractMemory[List];
   }
 
-  /** Sends the body in chunks of one byte. */
+  /** Sends the body in one-byte chunks. */
   sendBytewise({ headers, body }: SignedDelivery): Promise<Reply> {
     const outgoing = this.open({ headers: { ...headers, "transfer-encoding": "chunked" } });
     outgoing.flushHeaders();

@@ -6,7 +6,7 @@ import { late } from "./cases/late.js";
 import { runs } from "./cases/runs.js";
 import { strangers } from "./cases/strangers.js";
 
-/** One case for each known mistake of receivers. The others depend on the first. */
+/** One case for each known mistake in receivers. All others depend on the first. */
 export const receiverCases: readonly ReceiverCase[] = [
   genuine,
   ...bytes,

@@ -13,27 +13,26 @@ export interface SkippingTestRunner extends TestRunner {
 }
 
 export interface ReceiverContractOptions {
-  /** The secret with which the receiver verifies. Default `"whsec_test"`. */
+  /** The secret with which the receiver verifies signatures. Default `"whsec_test"`. */
   readonly secret?: SecretKey | undefined;
-  /** The time limit of each response, in milliseconds, 1 … 60,000. Default 3,000. */
+  /** The time limit for each response, in milliseconds, 1 … 60,000. Default 3,000. */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * Registers the tests that every receiver of webhooks should pass, whether it uses this library or not,
- * one for each known way to accept a forgery, refuse a genuine delivery, or lose or repeat an event:
- * `receiverContract({ describe, it }, "my receiver", mount)`. Each failure states what happened and the
- * fix. If the first case fails, a genuine delivery, the others fail with "See the first case.". Cases
- * after which the receiver refuses genuine deliveries or leaves them without a response, as a lock does
- * after wrong signatures, fail with "Not checked". Vitest, Jest, `node:test`, Bun and Mocha have the
- * functions. At most 1 MiB of a response is read.
+ * Registers the tests that every receiver of webhooks should pass, whether it uses this library or not, one for each
+ * known way to accept a forgery, refuse a genuine delivery, or lose or repeat an event: `receiverContract({ describe,
+ * it }, "my receiver", mount)`. Each failure states what happened and the fix. If the first case, a genuine delivery,
+ * fails, the others fail with "See the first case.". A case fails with "Not checked" if the receiver afterwards rejects
+ * genuine deliveries or does not respond to them, such as one that locks after wrong signatures. Vitest, Jest,
+ * `node:test`, Bun and Mocha have these functions. At most 1 MiB of a response is read.
  *
- * With the URL of a running receiver in place of `mount`, the cases that need its handler are skipped,
- * and runs of the handler are not counted. The deliveries have new ids each time. Where the runner has no
- * `it.skip`, a skipped case is a passing test whose title ends in `(skipped: it needs mount)`.
+ * With the URL of a running receiver in place of `mount`, the cases that need its handler are skipped, and runs of the
+ * handler are not counted. The deliveries have new ids each time. Where the runner has no `it.skip`, a skipped case is
+ * a passing test whose title ends in `(skipped: it needs mount)`.
  *
- * @throws ReceiverConfigError `invalid_option` if `mount` is neither a function nor a URL, or
- *   for an invalid option; `unknown_option`
+ * @throws ReceiverConfigError `invalid_option` if `mount` is neither a function nor a URL, or for an invalid option;
+ *   `unknown_option`
  *
  * @example
  * ```ts
@@ -71,7 +70,7 @@ export function receiverContract(
   const mounting: MountReceiver = typeof mount === "string" ? () => mount : mount;
   const hasHandler = typeof mount !== "string";
 
-  /** The state of the receiver at a URL, which all cases share: {@link ReceiverProbe.hasForged}. */
+  /** The {@link ReceiverProbe.hasForged} of the receiver at a URL, which all cases share. */
   let hasForged = false;
 
   const attempt = async (one: ReceiverCase): Promise<void> => {

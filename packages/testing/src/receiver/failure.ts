@@ -1,7 +1,7 @@
 import { codeOf } from "@svc-webhooks/core";
 import { PreconditionError } from "../precondition-error.js";
 
-/** Returns the error with which a case fails. `fix` is added if the failure is one that the case is about. */
+/** Returns the error with which a case fails. `fix` is appended if the failure is one that the case tests for. */
 export function failureOf(error: unknown, fix: string, url: string): unknown {
   if (error instanceof PreconditionError || codeOf(error) !== undefined) return error;
   const { code, message } = error as NodeJS.ErrnoException;

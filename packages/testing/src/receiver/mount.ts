@@ -8,9 +8,9 @@ export interface MountedReceiver {
 }
 
 /**
- * Serves the receiver under test over HTTP, without the records of earlier cases. Called for each case.
- * The receiver verifies with the contract's `secret`, subscribes to `email.sent`, and calls `handler`
- * with the parsed body of each event that it handles. A rejection is a failed run.
+ * Serves the receiver under test over HTTP, without the records of earlier cases. Called for each case. The receiver
+ * verifies with the contract's `secret`, subscribes to `email.sent`, and calls `handler` with the parsed body of each
+ * event that it handles. If `handler` rejects, the run has failed.
  */
 export type MountReceiver = (
   handler: (event: unknown) => Promise<void>,

@@ -9,7 +9,7 @@ import {
 import { PreconditionError } from "../precondition-error.js";
 import { Runs } from "./runs.js";
 
-/** A delivery of an event that no other delivery has. */
+/** A delivery whose event is in no other delivery. */
 export interface UniqueDelivery extends SignedDelivery {
   readonly eventId: string;
 }
@@ -19,7 +19,7 @@ export class ReceiverProbe extends HttpSender {
   readonly runs: Runs = new Runs();
   readonly secret: SecretKey;
   readonly hasHandler: boolean;
-  /** A request that must be refused was sent, after which a receiver may lock. */
+  /** Whether a request that must be rejected was sent, after which a receiver may lock. */
   hasForged = false;
 
   constructor(url: string, secret: SecretKey, timeoutMs: number, hasHandler: boolean) {
@@ -29,8 +29,8 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * A delivery with all headers of the interface document. `bodyOf` makes its body from an id that no
-   * other event has; default: the `email.sent` event with that id.
+   * Creates a delivery with all headers of the interface document. `bodyOf` creates its body from a unique event id.
+   * Default: the `email.sent` event with that id.
    */
   async delivery(
     bodyOf: (eventId: string) => unknown = (event_id) => fixture("email.sent", { event_id }),
@@ -48,21 +48,21 @@ export class ReceiverProbe extends HttpSender {
     this.ranOnce(sending.eventId);
   }
 
-  /** Sends a request that must be refused. */
+  /** Sends a request that must be rejected. */
   async isRefused(sending: Sending, what: string): Promise<void> {
     this.hasForged = true;
     expectRefused(await this.send(sending), what);
   }
 
-  /** Sends a request that must be refused and must not be handled. */
+  /** Sends a request that must be rejected and not handled. */
   async refuses(sending: Sending, what = "The request"): Promise<void> {
     await this.isRefused(sending, what);
     this.neverRan(what);
   }
 
   /**
-   * Fails if the receiver refuses a plain genuine delivery now, or leaves it without a response after a
-   * forgery: what it does shows nothing more.
+   * Fails if the receiver now rejects a plain genuine delivery or, after a forgery, does not respond to it. Its
+   * behaviour then proves nothing further.
    */
   async expectUnlocked(): Promise<void> {
     this.runs.behaviour = () => {};
@@ -74,8 +74,9 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * A process that ends may reset two connections more: one that it has accepted, and one that waits in the queue of its
-   * socket. After them nothing listens, whereas a lock resets each.
+   * Describes a reaction to a genuine delivery that suggests a lock. A process that is exiting may reset two more
+   * connections: one that it has accepted, and one in its socket's queue. After those, nothing listens, whereas a lock
+   * resets every connection.
    */
   private async lockOf(resets = 2): Promise<string | undefined> {
     try {
@@ -102,7 +103,7 @@ export class ReceiverProbe extends HttpSender {
     }
   }
 
-  /** The handler must have run, whatever the response, so that a case can be tested. */
+  /** Checks that the handler ran, whatever the response. Otherwise, the case cannot be tested. */
   ran(): void {
     if (this.runs.count === 0) throw new PreconditionError("The handler did not run.");
   }

@@ -25,7 +25,7 @@ export class Runs {
     return this.#ids.length;
   }
 
-  /** The number of runs with this event. */
+  /** Returns the number of runs with this event. */
   of(eventId: string): number {
     return this.#ids.filter((id) => id === eventId).length;
   }

@@ -92,7 +92,7 @@ const numbers: readonly StoreCase[] = [
   },
 ];
 
-/** The calls and waits after which a lease has just begun. */
+/** Calls and waits that end just as a lease begins. */
 type Lease = readonly [title: string, begin: (probe: StoreProbe, key: string) => Promise<unknown>];
 
 const leases: readonly Lease[] = [
@@ -276,7 +276,8 @@ const concurrency: readonly StoreCase[] = [
       await probe.own(key, me);
       const releasing = async () => {
         equal(await probe.release(key, me, "failed"), true);
-        // Claims of the first race may still be pending; with its tokens these would be the same claims.
+        // Claims of the first race may still be pending. With the same tokens, these would be repetitions of those
+        // claims.
         return race(probe, key, claimants("later token"));
       };
       const statuses = (await Promise.all([race(probe, key), releasing()])).flat();
@@ -335,7 +336,7 @@ const concurrency: readonly StoreCase[] = [
   },
 ];
 
-/** Strings that have a meaning in a language, a protocol or a query, and pairs that differ slightly. */
+/** Strings with a special meaning in a language, protocol or query, and pairs that differ slightly. */
 const hostile: readonly string[] = [
   "__proto__",
   "constructor",
@@ -384,7 +385,7 @@ const hostile: readonly string[] = [
   `${"x".repeat(1_023)}z`,
 ];
 
-/** Pairs of each string with the next one, and of the last with the first. */
+/** Pairs of neighbouring strings, including the last with the first. */
 const neighbours = hostile.map(
   (text, index) => [text, String(hostile[(index + 1) % hostile.length])] as const,
 );
@@ -484,8 +485,8 @@ const setup: readonly StoreCase[] = [
 ];
 
 /**
- * Returns one case for each promise of a store. The last one runs `modelRuns` random sequences, the one before
- * it requires that the store's connections can be abandoned.
+ * Returns one case for each guarantee of a store. The last case runs `modelRuns` random sequences. The case before it
+ * is included only if `abandon` is given.
  */
 export const storeCases = (
   modelRuns: number,

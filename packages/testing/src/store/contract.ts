@@ -13,20 +13,19 @@ export interface StoreContractOptions {
    */
   readonly modelRuns?: number | undefined;
   /**
-   * Silences all connections that the store has open, for ever: replies are lost, and nothing is closed.
-   * Requests must still arrive; otherwise the contract cannot detect a call that was executed but reported as
-   * `not_sent`. New connections must work. Called and awaited in an additional case, which is registered if
-   * this option is given. That case has real deadlines, so it takes seconds. For stores over a network. Errors:
-   * `invalid_option`.
+   * Permanently silences all of the store's open connections: replies are lost, but nothing is closed. Requests must
+   * still arrive; otherwise the contract cannot detect a call that was executed but reported as `not_sent`. New
+   * connections must work. Called and awaited in an additional case, which is registered if this option is given. That
+   * case has real deadlines, so it takes seconds. For stores over a network. Errors: `invalid_option`.
    */
   readonly abandon?: (() => unknown) | undefined;
 }
 
 /**
- * Registers the tests of the promises of `DeliveryStore`: `storeContract({ describe, it }, "my store",
- * makeStore)`. They cover each cell of the table of states and calls, leases, retention, fences,
- * concurrent calls, hostile strings, and random sequences. No test waits for the wall clock, except
- * the one of connections that silently die, which needs `abandon`.
+ * Registers the tests that every `DeliveryStore` must pass: `storeContract({ describe, it }, "my store", makeStore)`.
+ * They cover each cell of the table of states and calls, leases, retention, fences, concurrent calls, hostile strings,
+ * and random sequences. No test waits for the wall clock, except the one of connections that silently die, which needs
+ * `abandon`.
  *
  * The contract does not cover eviction and other failures to reach a server.
  *

@@ -19,7 +19,7 @@ interface ModelRecord {
   run: number;
 }
 
-/** The shortest implementation of the transition table. Time stands still until `now` is set. */
+/** A minimal implementation of the transition table. Time stands still until `now` is set. */
 class StoreModel implements DeliveryStore {
   readonly shared = false;
   now = 0;
@@ -32,7 +32,7 @@ class StoreModel implements DeliveryStore {
       return { status: record.state, lineage: record.lineage };
     }
     if (record && this.#isLeased(record)) {
-      // A longer lease is left if the clock was set back or the lease is longer than this claim's.
+      // More than `leaseMs` may be left if the clock was set back or the existing lease is longer than this claim's.
       record.leaseEndsAt = Math.min(record.leaseEndsAt, this.now + leaseMs);
       const { fence, run, leaseEndsAt } = record;
       return record.token === token
@@ -127,13 +127,13 @@ type Step =
       readonly takeParked: boolean;
     };
 
-/** The unit of all times. A clock that advances by less cannot pass the end of a lease or a retention. */
+/** The granularity of all times. A clock that advances by less cannot pass the end of a lease or a retention. */
 const gridMs = 5_000;
 const leases = [10_000, 30_000];
 const retentions = [40_000, 100_000];
 const setBacks = [-gridMs, -50_000];
 const waits = [...setBacks, gridMs, 10_000, 25_000, 30_000, 40_000, 95_000, 100_000];
-// Mistakes of stores show at the ends of leases and retention.
+// Bugs in stores show up where leases and retention end.
 const exactWaits = [1, ...[...leases, ...retentions].flatMap((ms) => [ms - 1, ms, ms + 1])];
 
 const stepsOf = (exact: boolean): fc.Arbitrary<readonly Step[]> => {
@@ -157,7 +157,7 @@ const stepsOf = (exact: boolean): fc.Arbitrary<readonly Step[]> => {
   return fc.array(steps, { maxLength: 60, size: "max" });
 };
 
-/** Makes a call and returns its result without the properties that stores may add or omit. */
+/** Performs a call and returns its result without the properties that stores may add or omit. */
 async function perform(probe: StoreProbe, key: string, step: Exclude<Step, { waitMs: number }>) {
   const { call, leaseMs, retainMs, to, takeParked } = step;
   const by = { ...claimant(step.by), leaseMs, retainMs };
@@ -181,8 +181,8 @@ function plain(result: ClaimResult): ClaimResult {
 type Result = Awaited<ReturnType<typeof perform>>;
 
 /**
- * Returns, for a store whose clock is unknown, the actual result if it is close enough to the model's,
- * otherwise the model's.
+ * Returns the expected result for a store whose clock is not exact: the actual result if it is close enough to the
+ * model's, otherwise the model's.
  */
 function tolerant(expected: Result, actual: Result): Result {
   if (typeof expected !== "object" || typeof actual !== "object") return expected;
@@ -191,14 +191,14 @@ function tolerant(expected: Result, actual: Result): Result {
   }
   if (expected.status === "busy" && actual.status === "busy") {
     const { leaseLeftMs } = actual;
-    // Clocks with fractions of a millisecond do not add up exactly.
+    // Times with fractions of a millisecond do not add up exactly.
     const agedMs = Math.round(expected.leaseLeftMs - leaseLeftMs);
     return agedMs >= 0 && agedMs < gridMs ? { ...expected, leaseLeftMs } : expected;
   }
   return expected;
 }
 
-/** Runs the same steps on a store and on the model. */
+/** Runs the same steps on a store and on the model, and compares the results. */
 async function compare(probe: StoreProbe, model: StoreModel, steps: readonly Step[]) {
   const modelProbe = new StoreProbe({ store: model, advance: (ms) => (model.now += ms) });
   const keys = [newKey(), newKey()];
@@ -225,7 +225,7 @@ export const modelCase = (modelRuns: number): StoreCase => ({
     await fc.assert(
       fc.asyncProperty(stepsOf(probe.exact), async (steps) => {
         const model = new StoreModel();
-        // The fence of a new record is the store's clock.
+        // The fence of a new record is the store's current time.
         if (probe.exact) model.now = (await probe.own(newKey(), claimant(1))).fence;
         await compare(probe, model, steps);
       }),

@@ -8,18 +8,18 @@ import type {
 } from "@svc-webhooks/core";
 
 export interface StoreUnderTest {
-  /** A store without records. */
+  /** The store under test, without records. */
   readonly store: DeliveryStore;
   /**
-   * Moves the time that leases and retention depend on by an integer number of milliseconds: the store's
-   * clock, or the times in its records. Awaited. Negative values set the clock back, by an hour at most.
-   * A clock made for the test must start after 2020, because fences are epoch milliseconds.
+   * Moves the time that leases and retention depend on by a whole number of milliseconds: the store's clock, or the
+   * times in its records. The result is awaited. Negative values set the clock back, by at most an hour. A clock made
+   * for the test must start after 2020, because fences are epoch milliseconds.
    */
   readonly advance: (ms: number) => unknown;
   /**
-   * Whether that time stands still between calls of `advance` and fences are taken from it. If true,
-   * leases, retention and fences are tested to the millisecond; otherwise the store's clock may advance
-   * by up to a second in a case. Default false.
+   * Whether that time stands still between calls of `advance` and fences are derived from it. If true, leases,
+   * retention and fences are tested to the millisecond; otherwise the store's clock may advance by up to a second
+   * during a case. Default false.
    */
   readonly exactClock?: boolean | undefined;
   /** Called and awaited after each case. */
@@ -28,13 +28,13 @@ export interface StoreUnderTest {
 
 export const leaseMs = 30_000;
 export const retainMs = 100_000;
-/** The time by which a clock that does not stand still may advance by itself, in milliseconds. */
+/** How far a running clock may drift during a case, in milliseconds. */
 const driftMs = 1_000;
 
-/** The token of a caller, and other values for its requests. */
+/** A caller's token, and values that override the defaults of its requests. */
 export type Claimant = Pick<ClaimRequest, "token"> & Partial<ClaimRequest>;
 
-/** The numbers of a claim. */
+/** The fence and the run number of a claim. */
 export interface Numbers {
   readonly fence: number;
   readonly run: number;
@@ -45,23 +45,23 @@ export interface StoreCase {
   readonly run: (probe: StoreProbe) => Promise<void>;
 }
 
-/** Returns a call with a signal of its own, as receivers make calls. */
+/** Creates a store call with a new signal, as receivers do. */
 const newCall = () => ({ signal: new AbortController().signal });
 
-/** Returns a key in the form that receivers create: a hash. */
+/** Returns a key in the format that receivers use: a hash. */
 export const newKey = (): string => crypto.randomUUID().replaceAll("-", "");
-/** Returns a caller with a token (a UUID) and a lineage (a hash) in the form that receivers create. */
+/** Returns a caller with a token (a UUID) and a lineage (a hash) in the formats that receivers use. */
 export const claimant = (digit: number): Claimant => ({
   token: `${digit}0000000-0000-4000-8000-000000000000`,
   lineage: String(digit).repeat(32),
 });
 
-/** The store as the cases use it: every call returns a promise. */
+/** Wraps the store for the cases, so that every call returns a promise. */
 export class StoreProbe {
   readonly store: DeliveryStore;
   /** Whether the store's time stands still between calls of `advance`. */
   readonly exact: boolean;
-  /** The time before its end at which a lease or a retention is certain to be alive, in milliseconds. */
+  /** How long before its end a lease or a retention is certain to be in force, in milliseconds. */
   readonly borderMs: number;
   readonly #advance: StoreUnderTest["advance"];
 
@@ -112,7 +112,7 @@ export class StoreProbe {
     return { fence, run };
   }
 
-  /** Makes a claim that must be busy, with a lease that has `leftMs` left. */
+  /** Makes a claim that must find the record busy, with `leftMs` left on its lease. */
   async expectBusy(key: string, by: Claimant, leftMs: number): Promise<void> {
     const result = await this.claim(key, by);
     if (result.status !== "busy") fail(`The claim was not busy: ${JSON.stringify(result)}.`);

@@ -50,7 +50,7 @@ const refusals: Readonly<Record<string, Call>> = {
   "an extension of another owner's claim": (probe, key) => probe.extend(key, other),
 };
 
-/** The cases of how long records are kept, to the millisecond if the clock is exact. */
+/** Cases that check how long records are kept, to the millisecond if the clock is exact. */
 export const retentionCases: readonly StoreCase[] = [
   lasts("a claim keeps the record for exactly retainMs", retainMs, claims),
   lasts("a completion that restores a record keeps it for exactly retainMs", retainMs, completes),

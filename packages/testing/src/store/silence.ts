@@ -5,11 +5,10 @@ import { claimant, leaseMs, newKey, retainMs, type StoreCase } from "./probe.js"
 const [me, other] = [claimant(1), claimant(2)];
 const request = { leaseMs, retainMs };
 /**
- * The deadline of a call, in milliseconds. It needs a real timer, because a call on a dead connection never
- * ends.
+ * The deadline of a call, in milliseconds. It needs a real timer, because a call on a dead connection never completes.
  */
 const deadlineMs = 250;
-/** The number of calls that may reach their deadlines, which takes 10 s. */
+/** The number of calls that may reach their deadlines before the case fails, after 10 s in total. */
 const mostFailures = 40;
 /**
  * The number of successful calls: enough to use all connections of a pool, and all nodes of a small cluster.
@@ -20,8 +19,8 @@ type Attempt<Result> = { readonly result: Result } | "failed" | "deadline";
 type Send<Result> = (call: StoreCall) => MaybePromise<Result>;
 
 /**
- * Returns the case of a network that loses its open connections: calls receive no reply, and new connections
- * work.
+ * Returns the case for a network on which open connections silently die: their calls receive no reply, but new
+ * connections work.
  */
 export const silenceCase = (abandon: () => unknown): StoreCase => ({
   title:
@@ -57,7 +56,7 @@ export const silenceCase = (abandon: () => unknown): StoreCase => ({
         failures < mostFailures,
         `The store did not work again: ${failures} calls have failed. Leave a connection on which several calls in a row have reached their deadlines, and open a new one.`,
       );
-      // A call that was rejected immediately takes as long, because senders pause before they try again.
+      // A call that was rejected immediately also waits for its deadline, because senders pause before they retry.
       await over;
       return ended;
     };

@@ -46,7 +46,7 @@ const isSettled =
     for (const by of [stranger, owner]) await probe.expectSettled(key, by, state, lineage);
   };
 
-/** The calls that reveal each state. An inspection changes the record, so each needs a record of its own. */
+/** The calls that reveal each state. An inspection changes the record, so each one needs a separate record. */
 const inspections: Readonly<Record<State, readonly Inspection[]>> = {
   absent: [
     async (probe, key) => equal(await probe.forget(key), false),
@@ -71,7 +71,7 @@ const inspections: Readonly<Record<State, readonly Inspection[]>> = {
   done: [isSettled("done")],
 };
 
-/** Creates a record in its second run, so that a lost record is noticed. Its previous owner is another caller. */
+/** Creates a record in its second run, so that a lost record is noticed. The first run belonged to another caller. */
 async function arrange(
   probe: StoreProbe,
   key: string,
@@ -300,14 +300,14 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** The cases of the transition table, one per cell. */
+/** One case for each cell of the transition table. */
 export const tableCases: readonly StoreCase[] = rows.flatMap(({ title, from, calls }) =>
   from.map(({ title: record, state, owners }) => ({
     title: `${title} ${record}`,
     async run(probe: StoreProbe) {
       for (const owner of owners) {
         for (const perform of calls) {
-          // No state has more inspections.
+          // No state has more than two inspections.
           for (const index of [0, 1]) {
             const key = newKey();
             const to = await perform(probe, key, await arrange(probe, key, state, owner));

@@ -1,22 +1,22 @@
-/** The signals with which a process strikes itself at a point, by fault. */
+/** The signal that a process sends itself at a point, by fault. */
 export const signals = { dies: "SIGKILL", freezes: "SIGSTOP" } as const;
 
 export type Fault = keyof typeof signals;
 
-/** The place where a run writes its effect. */
+/** The place of a run's effect: inside or outside `store.transaction`. */
 export type Place = "inside" | "outside";
 
 interface Result {
-  /** The number of effects, by the fault. */
+  /** The number of effects if the process dies. `freezes` is the number if it freezes. */
   readonly dies: 1 | 2;
   readonly freezes: 1 | 2;
-  /** The outcome of the attempt that got 200 from another process. */
+  /** The outcome of the next attempt, for which another process returns 200. */
   readonly next: "processed" | "duplicate";
 }
 
 /**
- * The result of a process that dies, or freezes past its lease, at each step of a run with its effect
- * inside or outside of `transaction`. Outside, the transaction's steps do not exist.
+ * The results if a process dies, or freezes past its lease, at each step of a run that writes its effect inside or
+ * outside `transaction`. Outside, the transaction's steps do not exist.
  */
 const results = {
   claimed: {
@@ -44,7 +44,7 @@ export type TransactionPoint = keyof typeof results;
 
 export const transactionPoints = Object.keys(results) as readonly TransactionPoint[];
 
-/** Returns the documented result, if the point exists in this place. */
+/** Returns the documented result, or undefined if the point does not exist in this place. */
 export function resultAt(point: TransactionPoint, place: Place): Result | undefined {
   const places: { readonly [place in Place]?: Result } = results[point];
   return places[place];

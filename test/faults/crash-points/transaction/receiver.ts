@@ -7,11 +7,11 @@ import { Pool } from "pg";
 import { fastClock, fastStore } from "../../processes/fast.js";
 import { signals, type Fault, type Place, type TransactionPoint } from "./points.js";
 
-/** The settings from the parent, as JSON in the first argument. */
+/** The settings that the parent passes as JSON in the first argument. */
 export interface ReceiverSettings {
   readonly connectionString: string;
   readonly place: Place;
-  /** The point at which the process strikes itself, and how. Default: none. */
+  /** The point at which the process sends itself a signal, and the fault that the signal causes. Default: none. */
   readonly strike?: { readonly point: TransactionPoint; readonly fault: Fault };
 }
 
@@ -23,7 +23,7 @@ const at = (point: TransactionPoint) => {
   process.kill(process.pid, signals[strike.fault]);
 };
 
-/** The lease, which lasts 1.5 s in real time. */
+/** The lease, in the receiver's time. In real time, it lasts 1.5 s. */
 const leaseMs = 15_000;
 
 const connect = () => new Pool({ connectionString, max: 10, connectionTimeoutMillis: 1_000 });
@@ -33,7 +33,7 @@ pool.on("connect", (client) => {
   const query = client.query.bind(client) as PgClient["query"];
   const reaching: PgClient["query"] = async (text, values) => {
     const reply = query(text, values);
-    // The completion and the commit are one message.
+    // The completion and the commit are sent in one message.
     const isEnd = text.endsWith("commit");
     if (isEnd) at("COMMIT sent");
     const result = await reply;
@@ -62,7 +62,7 @@ const receiver = createReceiver({
     },
   },
   leaseMs,
-  // These are half a second in real time, for a busy machine.
+  // Half a second in real time, to allow for a busy machine.
   storeTimeouts: { claim: 5_000, complete: 5_000 },
   on: {
     "*": async (_event, context) => {
@@ -85,5 +85,5 @@ process.once("SIGTERM", async () => {
   await receiver.drain({ deadlineMs: leaseMs * 2 });
   process.exit();
 });
-// The parent has exited, so this process ends too.
+// The parent has exited, so this process exits too.
 process.once("disconnect", () => process.exit());

@@ -42,8 +42,8 @@ describeWithPostgres("a process", () => {
     startChild(script, { ...settings, connectionString: server.connectionString });
 
   /**
-   * Sends a delivery to a process that strikes itself at `point`, then to another one until it gets 200,
-   * lets the first one continue if it is frozen, and sends one more copy.
+   * Sends a delivery to a process that strikes itself at `point`, then to another process until it gets 200. Resumes
+   * the first process if it is frozen, and sends one more copy.
    */
   async function play(
     { onTestFinished }: TestContext,
@@ -63,7 +63,7 @@ describeWithPostgres("a process", () => {
     };
 
     const struck = once(first.process, fault === "dies" ? "exit" : "message");
-    // On a busy machine, an attempt can fail before the point, with 503 or 500.
+    // On a busy machine, an attempt can fail with 503 or 500 before it reaches the point.
     const isEarly = (response: Promise<string>) =>
       Promise.race([
         struck.then(() => false),

@@ -3,17 +3,20 @@ import { seeded } from "@svc-webhooks/kit/random";
 import type { Command } from "./command.js";
 import type { FlakyReceiver } from "./receiver.js";
 
-/** The facts that the clients know for certain, each from a response. */
+/** The facts that responses have confirmed to the clients. */
 export interface Known {
-  /** The ids `send_…` by idempotency key, including every id that a repetition returned. */
+  /** The send ids (`send_…`) by idempotency key, including every id that a repeated request returned. */
   readonly sends: Map<string, Set<string>>;
-  /** The verifications per domain: the number of requests, and how many of them got a response. */
+  /** The verifications by domain id: how many were requested, and how many of the requests got a response. */
   readonly domains: Map<string, { name: string; asked: number; answered: number }>;
-  /** The redeliveries that got a 202, with the time of the request. */
+  /** The redeliveries that got a 202, each with the time of its request. */
   readonly redelivered: { readonly eventId: string; readonly at: number }[];
-  /** The paths of archived endpoints, with the time of the response. */
+  /** The time at which each endpoint was confirmed as archived, by path. */
   readonly archived: Map<string, number>;
-  /** The secret of the lasting endpoint, and when it was last being changed. */
+  /**
+   * The secret of the lasting endpoint. `rotatedAt` is the time of its last rotation, and `rotating` is true during
+   * one.
+   */
   secret: string;
   rotatedAt: number;
   rotating: boolean;
@@ -32,7 +35,7 @@ export interface Answer {
   readonly body: ResponseBody;
 }
 
-/** The fields of all resources that are read here. */
+/** The fields read here, across the responses of all resources. */
 interface ResponseBody {
   readonly send_id?: string;
   readonly subject?: string;
@@ -46,7 +49,7 @@ interface ResponseBody {
 /** The path of the endpoint that is never archived. */
 export const lasting = "/lasting";
 
-/** The statuses of requests that did not create a send, or whose first copy is still running. */
+/** Statuses that mean that the request did not create a send, or that its first copy is still running. */
 const lostStatuses = new Set([409, 500, 503]);
 
 export interface Load {
@@ -54,7 +57,7 @@ export interface Load {
   readonly mostSends: number;
 }
 
-/** Uses the whole interface while the command is killed. Repeats each request that got no response. */
+/** Calls the sandbox's API while the command is killed. Most requests are repeated until they get a response. */
 export async function startClients(
   command: Pick<Command, "url">,
   { port, arrivals }: FlakyReceiver,
@@ -92,7 +95,10 @@ export async function startClients(
     }
   };
 
-  /** Repeats a request until it gets a response. */
+  /**
+   * Repeats a request until it gets a response. If the request has a key, a response with one of `lostStatuses` does
+   * not count.
+   */
   const call: Clients["call"] = async (method, path, body, key) => {
     for (;;) {
       const answer = await once(method, path, body, key);
@@ -101,7 +107,7 @@ export async function startClients(
     }
   };
 
-  /** Creates an endpoint. Resolves to undefined if there was no response, although it may exist. */
+  /** Creates an endpoint. Resolves to undefined if there was no response, although the endpoint may exist. */
   const register = async (path: string, types: readonly string[]) => {
     const url = `http://127.0.0.1:${port}${path}`;
     const answer = await once("POST", "/v1/webhook-endpoints", { url, event_types: types });
@@ -119,7 +125,10 @@ export async function startClients(
     known.sends.set(key, (known.sends.get(key) ?? new Set()).add(String(body.send_id)));
   };
 
-  /** Runs random actions one after the other until the end. Each lane has its own random choices. */
+  /**
+   * Performs an action repeatedly, with random pauses, until the clients are stopped. Each lane has its own random
+   * sequence.
+   */
   const lane = async (
     name: string,
     minMs: number,
@@ -139,7 +148,7 @@ export async function startClients(
       count += 1;
       const key = `order-${count}`;
       await send(key);
-      // An uncertain client repeats its request, perhaps after a restart.
+      // An uncertain client repeats an earlier request, perhaps after a restart.
       if (random.chance(0.1)) await send(random.pick([...known.sends.keys()]));
     });
 
@@ -167,7 +176,7 @@ export async function startClients(
     lane("endpoints", 20, 60, async (n) => {
       const path = `/short-${n}`;
       const registered = await register(path, ["email.delivered"]);
-      // Registering the same path again would give it two endpoints, and each event two ids.
+      // Not repeated: registering the same path again could create a second endpoint, so each event would have two ids.
       if (!registered) return;
       await pause(700);
       await call("DELETE", `/v1/webhook-endpoints/${registered.id}`);
@@ -193,7 +202,7 @@ export async function startClients(
     replacing(),
     redelivering(),
   ]);
-  // The rejection is read when the clients are stopped.
+  // A rejection is handled when the clients are stopped.
   lanes.catch(() => {});
   return {
     known,

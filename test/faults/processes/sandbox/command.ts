@@ -8,16 +8,16 @@ import { root } from "@svc-webhooks/kit/programs";
 
 const main = join(root, "packages/sandbox/dist/main.js");
 
-/** The sandbox's command, one process after the other on the same data file. */
+/** The sandbox's command. It runs as one process after another on the same data file. */
 export interface Command {
-  /** The base URL of the running process; undefined while there is none. */
+  /** The base URL of the running process, or undefined if none is running. */
   readonly url: string | undefined;
   readonly pid: number | undefined;
-  /** Starts the next process without awaiting its first line, with which `ready` resolves. */
+  /** Starts the next process. `ready` resolves with its URL once it has printed it. */
   readonly start: () => { readonly ready: Promise<string> };
-  /** Sends the signal, and resolves with the exit code when the process has ended. */
+  /** Sends the signal, and resolves with the exit code when the process has exited. */
   readonly stop: (signal: "SIGKILL" | "SIGTERM") => Promise<number | null>;
-  /** The output of all processes on stderr. */
+  /** The stderr output of all processes. */
   readonly stderr: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export function command(script: string, args: readonly string[]): Command {
         throw new Error(`The sandbox ended before its first line: ${stderr.slice(-3).join("")}`);
       };
       const ready = first();
-      // A process that is killed during its start has no first line.
+      // A process that is killed while it starts never prints its URL.
       ready.catch(() => {});
       return { ready };
     },
@@ -65,7 +65,9 @@ export function command(script: string, args: readonly string[]): Command {
   };
 }
 
-/** Returns the path of the built command, or of a copy that writes to the file 50 ms after the response. */
+/**
+ * Returns the path of the built command, or of a copy that writes to its data file only after the response, 50 ms late.
+ */
 export function builtCommand(writes: "before the response" | "later"): string {
   if (writes === "before the response") return main;
   const source = readFileSync(main, "utf8");

@@ -3,12 +3,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { listen } from "@svc-webhooks/kit/servers";
 import { seeded } from "@svc-webhooks/kit/random";
 
-/** A delivery as it arrived. */
+/** A delivery as it arrived at the receiver. */
 export interface Arrival {
   readonly path: string;
   readonly eventId: string;
   readonly type: string;
-  /** The resource of the event: `send_…` or `dom_…`. */
+  /** The id of the event's resource: `send_…` or `dom_…`. */
   readonly subject: string;
   readonly sha256: string;
   readonly signature: string;
@@ -22,7 +22,10 @@ export interface FlakyReceiver {
   readonly arrivals: readonly Arrival[];
 }
 
-/** Starts a receiver on every path. 15 % of the requests get a 500, 5 % no response, and 5 % are cut off. */
+/**
+ * Starts a receiver that serves every path. 15 % of the requests get a 500, 5 % get no response, and 5 % have their
+ * connection closed.
+ */
 export async function flakyReceiver(seed: string): Promise<FlakyReceiver> {
   const random = seeded(`${seed}/receiver`);
   const arrivals: Arrival[] = [];
@@ -50,7 +53,7 @@ export async function flakyReceiver(seed: string): Promise<FlakyReceiver> {
     else response.end();
   };
   const port = await listen((request, response) => {
-    // A killed sender cuts its request off.
+    // A sender that is killed cuts off its request.
     receive(request, response).catch(() => response.destroy());
   });
   return { port, arrivals };

@@ -13,15 +13,18 @@ import { judge, readDataFile, type Verdict } from "./verdict.js";
 export interface SandboxChaos {
   readonly seed: string;
   readonly kills: number;
-  /** When the command writes to its file. Default: as built. `later` is the mistake that loses sends. */
+  /** The time at which the command writes to its file. Default: as built. `later` is the mistake that loses sends. */
   readonly writes?: "before the response" | "later";
   readonly signal: AbortSignal;
 }
 
-/** The factor by which the sandbox's clock is faster: its last retry comes after 1.4 s instead of 81 s. */
+/**
+ * The factor by which the sandbox's clock is accelerated. At this speed, the last retry comes after 1.4 s instead of 81
+ * s.
+ */
 const speed = 60;
 
-/** Uses the sandbox's command while it is killed at random, and restarted on the same file. */
+/** Runs clients against the sandbox's command, which is killed at random and restarted on the same file. */
 export async function runSandboxChaos({
   seed,
   kills,
@@ -44,7 +47,8 @@ export async function runSandboxChaos({
 
   const startedAt = performance.now();
   await sandbox.start().ready;
-  // Retention must not drop the records to be checked: it keeps 10,000 calls and deliveries.
+  // The number of sends is limited, because retention keeps only 10,000 calls and deliveries and must not drop the
+  // records to be checked.
   const clients = await startClients(sandbox, receiver, { seed, mostSends: 9 * kills });
   const { known, call } = clients;
   const random = seeded(`${seed}/kills`);
@@ -52,7 +56,9 @@ export async function runSandboxChaos({
   const missing = new Set<string>();
   let checked = 0;
 
-  /** Checks each 202 since the last check, and some older ones. */
+  /**
+   * Checks every send that got a 202 since the last check, and up to two older ones. The final check covers all sends.
+   */
   const look = async (isFinal: boolean) => {
     const all = [...known.sends];
     const older = () => all.slice(random.between(0, all.length)).slice(0, 1);
@@ -72,7 +78,7 @@ export async function runSandboxChaos({
     const how = random.chance(0.07) ? "SIGTERM" : "SIGKILL";
     await sandbox.stop(how);
     counts[how] += 1;
-    // Some processes are killed while they open the file.
+    // Some processes are killed while they are opening the file.
     while (random.chance(0.3) && counts.starting + counts.SIGKILL < kills) {
       sandbox.start();
       await pause(random.between(30, 250));

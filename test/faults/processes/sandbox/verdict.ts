@@ -2,23 +2,26 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { lasting, type Known } from "./clients.js";
 import { isSignedWith, type Arrival } from "./receiver.js";
 
-/** The mistakes that were found, by kind. */
+/** The mistakes found, by kind. */
 export interface Verdict {
-  /** The keys whose 202 names a send that does not exist. */
+  /** The keys whose 202 contained the id of a send that does not exist. */
   readonly lost: readonly string[];
-  /** The keys with more than one send, in responses or in the file. */
+  /** The keys with more than one send, either in responses or in the file. */
   readonly sentTwice: readonly string[];
-  /** The sends, verifications and endpoints without exactly one event of a type. */
+  /**
+   * The sends without exactly one event of each type, the events with several deliveries to one endpoint, and the
+   * domains with too few or too many events.
+   */
   readonly wrongEvents: readonly string[];
-  /** The events that arrived under several ids, or with other bytes in a later attempt. */
+  /** The events that arrived under several ids, or whose bytes differed between attempts. */
   readonly changed: readonly string[];
-  /** The deliveries to the lasting endpoint that never arrived, and the redeliveries that did not. */
+  /** The deliveries and redeliveries to the lasting endpoint that never arrived. */
   readonly neverArrived: readonly string[];
-  /** The deliveries that are still pending at the end. */
+  /** The deliveries still pending at the end. */
   readonly unfinished: readonly string[];
-  /** The endpoints that received something a second after they were archived. */
+  /** The endpoints that received a delivery more than a second after they were archived. */
   readonly revived: readonly string[];
-  /** The deliveries signed with a secret from before the last rotation. */
+  /** The deliveries that were not signed with the current secret more than a second after its rotation. */
   readonly oldSecret: readonly string[];
 }
 
@@ -33,7 +36,7 @@ export const nothingWrong: Verdict = {
   oldSecret: [],
 };
 
-/** The records of the file that the verdict reads. */
+/** The records in the file on which the verdict is based. */
 interface Filed {
   readonly sends: readonly { readonly id: string; readonly subject: string }[];
   readonly events: readonly {
@@ -148,7 +151,7 @@ function countBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): M
   return counts;
 }
 
-/** Returns the keys with more than one value. */
+/** Returns the keys that have more than one distinct value. */
 function several<Item>(
   items: readonly Item[],
   keyOf: (item: Item) => string,

@@ -1,8 +1,8 @@
-/** The address of the page is its state. */
+/** The state of the page, as it is in the URL. */
 export const address = {
-  /** The parameters of the address, except `done`, which belongs to one response. */
+  /** The URL's parameters, except `done`, which applies to one response only. */
   query: new URLSearchParams(),
-  /** Increases with each change of the address: responses to earlier requests are dropped. */
+  /** Increases with each navigation and each submitted form, so that responses to earlier requests are discarded. */
   generation: 0,
 };
 

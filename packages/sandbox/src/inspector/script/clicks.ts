@@ -14,7 +14,7 @@ async function copy(text: string): Promise<void> {
   }
 }
 
-/** Replaces a piece although it was in use. */
+/** Replaces a piece even though it is in use. */
 function showChanged(piece: HTMLElement): Promise<void> {
   for (const form of all<HTMLFormElement>("form", piece)) form.reset();
   dismiss(piece);

@@ -1,4 +1,4 @@
-/** Returns the first element that matches, if there is one. */
+/** Returns the first element that matches, or null. */
 export const find = (selector: string, root: ParentNode = document): HTMLElement | null =>
   root.querySelector<HTMLElement>(selector);
 
@@ -10,13 +10,13 @@ export const all = <E extends Element = HTMLElement>(
 export const byId = (id: string, root?: ParentNode): HTMLElement | null =>
   find(`#${CSS.escape(id)}`, root);
 
-/** Returns an element that the page always has. */
+/** Returns an element that is always on the page. */
 export const the = (selector: string, root?: ParentNode): HTMLElement =>
   find(selector, root) as HTMLElement;
 
 export const clockText = (ms: number): string => new Date(ms).toISOString().slice(11, 19);
 
-/** Opens the elements that hide a place, and scrolls to it. */
+/** Opens the menus that hide an element, and scrolls it into view. */
 export function bring(id: string): void {
   const place = id ? byId(id) : null;
   if (!place) return;

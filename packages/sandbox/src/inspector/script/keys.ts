@@ -17,7 +17,7 @@ const visit = (place: string) => (): void => {
   the(place).focus({ preventScroll: true });
 };
 
-/** The keys that are not on a control of the page. */
+/** Keyboard shortcuts that no control of the page declares with `data-key`. */
 const keys: Readonly<Record<string, () => void>> = {
   j: () => moveRow(1),
   k: () => moveRow(-1),
@@ -31,10 +31,10 @@ const keys: Readonly<Record<string, () => void>> = {
   4: visit("#domains"),
 };
 
-/** The checkbox that turns the keys on and off. */
+/** The checkbox that turns keyboard shortcuts on and off. */
 export const shortcuts = the("#shortcuts-on") as HTMLInputElement;
 
-/** Leaves a field, and closes the menu around it. */
+/** Removes the focus from a field, and closes the menu around it. */
 function leave(target: HTMLElement): void {
   const menu = target.closest<HTMLDetailsElement>("details[open]");
   target.blur();

@@ -1,7 +1,7 @@
 import { clockText, the } from "./dom.js";
 import { say } from "./say.js";
 
-/** The stream of changes, and whether the page shows them. */
+/** The stream of changes, and whether the display of changes is paused. */
 export const live: { stream?: EventSource; isPaused: boolean } = { isPaused: false };
 
 function write(state: string, text: string): void {

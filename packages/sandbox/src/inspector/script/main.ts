@@ -15,7 +15,7 @@ import { setClock, tick } from "./time.js";
 import { countRows } from "./timeline.js";
 import { ask } from "./updates.js";
 
-/** Uses the browser's storage. If the browser refuses it, a choice lasts as long as the page. */
+/** Accesses the browser's storage. If the browser denies access, a choice lasts only as long as the page. */
 function stored<T>(use: () => T): T | undefined {
   try {
     return use();
@@ -53,7 +53,7 @@ shortcuts.addEventListener("change", () =>
   stored(() => localStorage.setItem("shortcuts", String(shortcuts.checked))),
 );
 
-// A browser opens six connections to a host, so a hidden tab closes its stream.
+// Browsers open at most six connections to a host, so a hidden tab closes its stream.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) disconnect();
   else connect();

@@ -5,7 +5,7 @@ import { load } from "./requests.js";
 import { say } from "./say.js";
 import { showPage } from "./show.js";
 
-/** Shows another state of the page. */
+/** Navigates to another state of the page. */
 export async function go(target: string): Promise<void> {
   const { search, hash } = new URL(target, location.href);
   address.generation += 1;
@@ -21,7 +21,7 @@ export async function submit(form: HTMLFormElement, submitter: HTMLElement | nul
   if (form.ariaBusy) return;
   form.ariaBusy = "true";
   address.generation += 1;
-  // No form of the page has files, so all values are texts.
+  // No form on the page has file inputs, so all values are strings.
   const data = new FormData(form, submitter) as unknown as Iterable<[string, string]>;
   const body = new URLSearchParams([...data]);
   const next = await load(form.action, { method: "POST", body });
@@ -37,7 +37,7 @@ export async function submit(form: HTMLFormElement, submitter: HTMLElement | nul
   const isRefused = outcome.matches(".refused");
   if (!isRefused) form.reset();
   showPage(next);
-  // The form's piece was not replaced if other fields of it are in use.
+  // The form's piece was not replaced if other fields in it are in use.
   if (isRefused && next.contains(outcome)) form.append(outcome);
   const menu = form.closest<HTMLDetailsElement>(".menu");
   if (!isRefused && menu) menu.open = false;
@@ -45,7 +45,7 @@ export async function submit(form: HTMLFormElement, submitter: HTMLElement | nul
   bring(outcome.id);
 }
 
-/** Shows the calls that match the fields of the filter. */
+/** Applies the filter's fields to the timeline. */
 export function filter(): void {
   const query = new URLSearchParams(address.query);
   for (const name of ["q", "type", "endpoint_id"]) {

@@ -20,17 +20,17 @@ export const mustStay = (piece: HTMLElement): boolean =>
   piece.dataset.keep === "true" ||
   (piece.id !== "filter" && all<Field>(fields, piece).some(isDirty));
 
-/** Returns the element that shows the result of an action, if `place` has one. */
+/** Returns the element in `place` that shows the result of an action, or null. */
 export const resultIn = (place: ParentNode): HTMLElement | null =>
   find(".refused, .secret, .verdict[role=status]", place);
 
-/** The action of a form and its object. */
+/** Identifies a form by its action and the item that it acts on. */
 const nameOf = (form: HTMLFormElement): string =>
   all<HTMLInputElement>("input[type=hidden]:not([name=token])", form)
     .map(({ value }) => value)
     .join();
 
-/** Returns the control at the same place of the same form in `fresh`. */
+/** Returns the corresponding control of the same form in `fresh`. */
 function twinOf(
   control: Element,
   form: HTMLFormElement,
@@ -40,7 +40,7 @@ function twinOf(
   return twin?.elements[[...form.elements].indexOf(control)] as HTMLElement | undefined;
 }
 
-/** An element that may have the focus, with the members of controls and links. */
+/** An element that can have the focus, with the optional properties of controls and links. */
 type Focusable = HTMLElement &
   Partial<Pick<HTMLInputElement, "form" | "disabled" | "selectionStart" | "setSelectionRange">> &
   Partial<Pick<HTMLAnchorElement, "href">>;
@@ -64,7 +64,7 @@ function focusKeeper(old: Element, fresh: Element): () => void {
   };
 }
 
-/** Copies what the user has entered. */
+/** Copies the values that the user has changed into the new element. */
 function carry(old: Element, fresh: Element): void {
   for (const field of all<Field>(fields, old)) {
     const { form, value, checked } = field as HTMLInputElement;
@@ -85,7 +85,7 @@ export function replace(old: HTMLElement, fresh: HTMLElement): void {
   keepFocus();
 }
 
-/** Puts a new piece where the server has it. */
+/** Inserts a new piece at its place in the server's HTML. */
 export function insert(piece: HTMLElement): void {
   let sibling = piece.previousElementSibling;
   while (sibling && !(sibling.id && byId(sibling.id))) sibling = sibling.previousElementSibling;
@@ -94,14 +94,14 @@ export function insert(piece: HTMLElement): void {
   enliven(piece);
 }
 
-/** Allows the server to replace a piece, whatever it shows. */
+/** Allows a piece to be replaced, whatever it shows. */
 export function dismiss(piece: HTMLElement): void {
   delete piece.dataset.keep;
   piece.dataset.rev = "";
   resultIn(piece)?.remove();
 }
 
-/** Adds a button that replaces a piece in use. */
+/** Adds a button with which the user can replace a piece in use. */
 export function offer(piece: HTMLElement): void {
   if (find(".stale", piece)) return;
   const button = document.createElement("button");

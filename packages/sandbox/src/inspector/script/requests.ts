@@ -2,18 +2,18 @@ import { setAddress } from "./address.js";
 import { showConnected, showLost } from "./live.js";
 
 interface TrustedTypes {
-  /** The HTML that it returns is a string to the types of the DOM. */
+  /** In the types of the DOM, the HTML that it returns is a string. */
   createPolicy(name: string, rules: { createHTML: (html: string) => string }): typeof rules;
 }
 
 const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes };
-/** Trusts the HTML of this server. */
+/** A policy that trusts the HTML of this server. */
 const policy = trustedTypes?.createPolicy("inspector", { createHTML: (html) => html });
 
-/** The time at which the last response was complete. */
+/** The value of `performance.now()` when the last response was complete. */
 export let loadedAt = 0;
 
-/** Returns the page, or parts of it. Returns undefined if the sandbox did not respond. */
+/** Loads the page, or parts of it. Resolves to undefined if the sandbox did not respond. */
 export async function load(url: string, init?: RequestInit): Promise<Document | undefined> {
   try {
     const response = await fetch(url, { ...init, headers: { Accept: "text/html" } });

@@ -5,7 +5,7 @@ let timer = 0;
 let sentence = "";
 let rank = 0;
 
-/** Passes one sentence in five seconds to screen readers: the most important one. */
+/** Announces at most one sentence every five seconds to screen readers: the most important one. */
 export function say(text: string | null | undefined, importance: number): void {
   if (!text || (sentence && rank > importance)) return;
   sentence = text;

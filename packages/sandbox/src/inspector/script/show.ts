@@ -8,10 +8,10 @@ import { countRows, merge, newer } from "./timeline.js";
 const pieces = (root?: ParentNode): HTMLElement[] => all("[data-rev]:not(#calls > li)", root);
 
 /**
- * Replaces the pieces that have another revision.
+ * Replaces the pieces whose revision has changed.
  *
  * @param next the page, or parts of it
- * @param asked the calls that were asked for. Default: a page of them
+ * @param asked the calls that were requested. Default: a page of calls
  */
 export function show(next: Document, asked?: ReadonlySet<string>): void {
   const { scope } = the("#detail").dataset;
@@ -26,7 +26,7 @@ export function show(next: Document, asked?: ReadonlySet<string>): void {
     if (old.dataset.scope !== part.dataset.scope) replace(old, part);
     else if (part.id === "calls") merge(part, asked);
   }
-  // Pieces of a part that was replaced are in the page by now.
+  // Pieces of a replaced part are already in the page.
   for (const piece of fresh.filter((one) => next.contains(one)))
     showPiece(byId(piece.id), piece, Boolean(next.title));
   for (const part of parts)
@@ -44,14 +44,14 @@ function showPiece(old: HTMLElement | null, piece: HTMLElement, isPage: boolean)
   const wasResult = resultIn(old);
   // A result stays until the next action, whatever has changed since.
   if (!isChanged && !isResult && !(isPage && wasResult)) return;
-  // Parts have no notice of what was done, and a field in use must not be replaced.
+  // Responses with parts lack the notice of the last action, and a field in use must not be replaced.
   if (piece.id === "notice" && !isPage) return;
   if (piece.id === "filter" && old.contains(document.activeElement)) return;
   if (isResult || !(mustStay(old) || (wasResult && !isPage))) replace(old, piece);
   else if (isChanged) offer(old);
 }
 
-/** Shows a page that was loaded as a whole. */
+/** Shows a complete page that was loaded. */
 export function showPage(next: Document): void {
   newer.clear();
   show(next);

@@ -8,7 +8,7 @@ import { ask } from "./updates.js";
 let position = document.body.dataset.stream;
 let failed = Number(the("[data-count=failed]").textContent.replaceAll(",", ""));
 
-/** The data of an event `change`. */
+/** The data of a `change` event. */
 interface Change {
   readonly changed: readonly { readonly id: string; readonly call?: string }[];
   readonly counts: Readonly<Record<string, number>>;
@@ -35,7 +35,7 @@ export function connect(): void {
   stream.addEventListener("resync", ({ lastEventId }) => {
     position = lastEventId;
     newer.clear();
-    // The list belongs to another epoch, so its items may not exist any more.
+    // The list belongs to another epoch, so its items may no longer exist.
     the("#calls").dataset.scope = "";
     void ask({ whole: true });
   });

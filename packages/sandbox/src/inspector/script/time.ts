@@ -2,12 +2,12 @@ import { countdownText, passedPercent } from "../countdown.js";
 import { all, clockText, the } from "./dom.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-/** The sandbox's time at a moment of this page. */
+/** The sandbox's time `now` at the page's time `at`, and the clock's speed. */
 let clock = { now: 0, at: 0, speed: 0 };
 const inView = new Set<HTMLElement>();
 let timer = 0;
 
-/** @param element the clock as the server has rendered it */
+/** @param element the clock as rendered by the server */
 export function setClock(element: HTMLElement | null): void {
   if (!element) return;
   const { now, speed } = element.dataset;
@@ -15,7 +15,10 @@ export function setClock(element: HTMLElement | null): void {
   tick();
 }
 
-/** The one timer: once a second, and ten times in the last ten seconds of a countdown. */
+/**
+ * Updates the clock and countdowns: every second, or ten times a second while a countdown in view is in its last ten
+ * seconds.
+ */
 export function tick(): void {
   clearTimeout(timer);
   const now = clock.now + (performance.now() - clock.at) * clock.speed;
@@ -34,7 +37,7 @@ export function tick(): void {
     timer = setTimeout(tick, isClose && !still.matches ? 100 : 1_000);
 }
 
-/** Only countdowns in view are written. */
+/** Tracks the countdowns in view. Only those are updated. */
 export const countdowns = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries)
     inView[isIntersecting ? "add" : "delete"](target as HTMLElement);

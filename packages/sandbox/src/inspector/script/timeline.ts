@@ -3,21 +3,24 @@ import { all, byId, find, the } from "./dom.js";
 import { enliven, replace } from "./pieces.js";
 import { load } from "./requests.js";
 
-/** The most rows that are kept: three pages of the server. */
+/** The most rows that are kept: three pages of the server's list. */
 const mostRows = 300;
 
 const rows = (root?: ParentNode): HTMLElement[] => all("#calls > li", root);
 
-/** Calls that came while the start of the list was out of view or in use. */
+/**
+ * Newer calls that are not shown: the start of the list was out of view or in use, or their rows made room for older
+ * ones.
+ */
 export const newer = new Set<string>();
 
 const timeOf = (row: Element): string => row.querySelector("time")?.dateTime ?? "";
 
 /**
- * Changes the rows that are shown, and adds new ones.
+ * Updates the rows that are shown, and adds new ones.
  *
  * @param fresh the list as the server has rendered it
- * @param asked the calls that were asked for. Default: a page of them
+ * @param asked the calls that were requested. Default: a page of calls
  */
 export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
   const list = the("#calls");
@@ -30,7 +33,7 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
       list.getBoundingClientRect().top >= 0);
   const received = rows(next);
   const last = byId("older", next) ? (received.at(-1)?.id ?? "") : "";
-  // The shown rows are older than all of this page.
+  // All shown rows are older than the rows of this page.
   if (!asked && isAtTop && last && !byId(last)) return replace(list, fresh);
   const ids = new Set(received.map(({ id }) => id));
   // Rows are added oldest first, so that calls with equal times, as on a manual clock, end up newest first.
@@ -47,7 +50,8 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
       enliven(row);
     } else newer.add(row.id);
   }
-  // Rows that do not match the filter are removed, unless they are in use. Rows of older pages are not known here.
+  // Rows that do not match the filter are removed, unless they are in use. This response does not cover rows of older
+  // pages.
   let isKnown = !last || byId(last) !== null;
   for (const row of rows()) {
     const isAbsent = !ids.has(row.id) && (asked ? asked.has(row.id) : isKnown);
@@ -57,7 +61,7 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
   for (const row of rows().slice(mostRows)) row.remove();
 }
 
-/** Updates the links and counts around the rows: the server knows one page of them. */
+/** Updates the links and counts around the rows. The server's own cover only one page of rows. */
 export function countRows(): void {
   const shown = rows();
   const link = the("#newer");
@@ -96,6 +100,6 @@ export async function showOlder(): Promise<void> {
   }
   if (!byId("older", next)) link.remove();
   countRows();
-  // Otherwise the rows above would move the text that the user reads.
+  // Otherwise, removing the rows above would move the text that the user is reading.
   if (seen) scrollBy(0, seen.getBoundingClientRect().top - top);
 }

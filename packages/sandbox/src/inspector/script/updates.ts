@@ -4,7 +4,7 @@ import { live } from "./live.js";
 import { load, loadedAt } from "./requests.js";
 import { show } from "./show.js";
 
-/** The changes to request next. Changes that arrive during a request wait for its end. */
+/** The changes to request next. Changes that arrive during a request are requested after it. */
 let wanted = { whole: false, setup: false, calls: new Set<string>() };
 let isAsking = false;
 
@@ -28,7 +28,7 @@ export async function ask({ whole = false, setup = false, calls = [] }: Changes)
   isAsking = false;
 }
 
-/** Resolves to true if more may have changed meanwhile. */
+/** Requests the pending changes once. Resolves to true if more may have arrived meanwhile. */
 async function askOnce(): Promise<boolean> {
   const { whole, setup, calls } = wanted;
   if (live.isPaused || !(whole || setup || calls.size)) return false;
@@ -48,7 +48,8 @@ async function askOnce(): Promise<boolean> {
   }
   if (generation === address.generation) show(next, named);
   else wanted.whole = true;
-  // In a burst, at least half of the time stays for the user. Reading the height includes the time of the layout.
+  // In a burst, at least half of the time is left for the user. Reading the height forces the layout, so that its time
+  // is included.
   const took = the("#calls").offsetHeight && performance.now() - loadedAt;
   await new Promise((resolve) => setTimeout(resolve, 50 + 4 * took));
   return true;

@@ -8,7 +8,7 @@ import { Missing } from "./items/missing.js";
 import { SendDetail } from "./items/send.js";
 import { Start } from "./items/start.js";
 
-/** The item that the address names. */
+/** The details of the item that the URL selects. */
 export const Detail = ({ view }: { view: View }) => {
   const { item, attempt } = view.state;
   return (

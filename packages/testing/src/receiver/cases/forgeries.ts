@@ -7,7 +7,7 @@ import type { ReceiverCase } from "./case.js";
 
 const hugeBytes = 16 * 1_048_576;
 
-/** Checks that a genuine delivery, changed by `change`, is refused and not handled. */
+/** Checks that a genuine delivery that `change` has modified is rejected and not handled. */
 export const refuses =
   (change: (delivery: UniqueDelivery) => Sending | Promise<Sending>) =>
   async (probe: ReceiverProbe): Promise<void> => {
@@ -25,7 +25,7 @@ export const withSignature = (
 export const signatureOf = ({ headers }: UniqueDelivery): string =>
   headers[headerNames.signature] ?? "";
 
-/** Requests that must be refused and not handled. */
+/** Requests that must be rejected and not handled. */
 export const forgeries: readonly ReceiverCase[] = [
   {
     title: "refuses a delivery that another secret signed, with 4xx",

@@ -6,7 +6,7 @@ const secret =
   "The receiver's secret may differ from the contract's `secret` option. If they are equal, compute HMAC-SHA256 of the raw body with the secret, whsec_ included, as hex digits after sha256=.";
 const path = "Mount the receiver for POST at the path of the URL.";
 
-/** The reasons why a working receiver may refuse a genuine delivery, by status. */
+/** Possible reasons why a working receiver rejects a genuine delivery, by status. */
 const causes: ReadonlyMap<number, string> = new Map([
   [400, secret],
   [401, secret],

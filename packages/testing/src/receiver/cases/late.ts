@@ -4,11 +4,11 @@ import type { ReceiverCase } from "./case.js";
 import { graceMs, pause } from "./runs.js";
 import { forged } from "./strangers.js";
 
-/** Returns an event whose runs after the response are counted too. */
+/** Returns an event, marked by its subject, whose runs are also counted after the response. */
 const observed = (event_id: string) =>
   fixture("email.sent", { event_id, data: { subject: "Observed" } });
 
-/** The cases of work after the response. */
+/** Cases that check for work after the response. */
 export const late: readonly ReceiverCase[] = [
   {
     title: "does not run the handler after it has refused a delivery",

@@ -3,12 +3,12 @@ import type { Reply } from "../../http-sender.js";
 import { expectAccepted, isAccepted, type ReceiverProbe, type UniqueDelivery } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
 
-/** The time that a receiver has to run its handler when it should not, in milliseconds. */
+/** How long a case waits for a run of the handler that should not happen, in milliseconds. */
 export const graceMs = 300;
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Sends the delivery again, as the service repeats it. */
+/** Sends the delivery with the given attempt number, as the service does when it retries. */
 const repeat = (probe: ReceiverProbe, delivery: UniqueDelivery, attempt: number) =>
   probe.send({
     ...delivery,
@@ -16,7 +16,7 @@ const repeat = (probe: ReceiverProbe, delivery: UniqueDelivery, attempt: number)
   });
 
 /**
- * Sends a delivery and, while its handler runs, a copy of it. `end` ends the first run once the copy has a
+ * Sends a delivery and, while its handler runs, a copy of it. Calls `end` to finish the first run once the copy has a
  * response or has had time to start another run.
  */
 async function withCopy(
@@ -43,7 +43,7 @@ async function withCopy(
   return { delivery, first, copy };
 }
 
-/** A text in the message of the handler's error. A receiver's own texts do not contain it. */
+/** A text in the handler's error message that a receiver's own texts do not contain. */
 const marker = crypto.randomUUID();
 const failedRun = () => Promise.reject(new Error(`the handler has failed (${marker})`));
 const failFirst = (run: number) => (run === 1 ? failedRun() : undefined);
@@ -53,7 +53,7 @@ const deliveryIds = (id: string | undefined) => ({
   [headerNames.idempotencyKey]: id,
 });
 
-/** The cases of how often the handler runs, and of the response's statement about it. */
+/** Cases that check how often the handler runs and whether the response reflects the result. */
 export const runs: readonly ReceiverCase[] = [
   {
     title: "responds to unknown event types with 2xx",

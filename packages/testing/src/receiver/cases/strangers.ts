@@ -6,7 +6,7 @@ import type { ReceiverCase } from "./case.js";
 import { refuses, signatureOf, withSignature } from "./forgeries.js";
 
 /**
- * Checks that a delivery is refused with each signature that `forge` creates from its body or its genuine
+ * Checks that a delivery is rejected with each signature that `forgeries` create from its body or its genuine
  * signature.
  */
 const refusesAll =
@@ -23,7 +23,7 @@ const refusesAll =
 export const forged = (delivery: SignedDelivery): Promise<SignedDelivery> =>
   tamper.wrongSecret(delivery, "whsec_stranger");
 
-/** Returns an HMAC with a key that is not the secret. */
+/** Returns a function that signs a body with a key that is not the secret. */
 const keyed = (key: string) => (body: Uint8Array) =>
   `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
 
@@ -33,7 +33,7 @@ function withWrongDigit(genuine: string, at: number): string {
   return genuine.slice(0, place) + digit + genuine.slice(place + 1);
 }
 
-/** The cases of signatures and requests that a stranger can create from a genuine delivery, or without one. */
+/** Cases with signatures and requests that a stranger can create from a genuine delivery, or without one. */
 export const strangers: readonly ReceiverCase[] = [
   {
     title: "handles a genuine delivery although a forgery with its ids arrived before it",

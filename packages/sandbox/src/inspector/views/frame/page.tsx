@@ -15,7 +15,7 @@ interface PageProps {
   readonly setup: Child;
 }
 
-/** The document around the parts. */
+/** The HTML document that contains the parts. */
 export const Page = ({ view, title, header, main, setup }: PageProps) => (
   <html lang="en">
     <head>
@@ -107,7 +107,7 @@ const drawings = {
   logo: "M2.4 1.600h11.200A1.6 1.6 0 0 1 15.2 3.200v6.400a1.6 1.6 0 0 1-1.6 1.600h-4l-3.2 3.200v-3.200h-4A1.6 1.6 0 0 1 .8 9.600V3.200a1.6 1.6 0 0 1 1.6-1.600Zm2.8 2.8-2 2 2 2 .9-.9-1.1-1.1 1.1-1.1-.9-.9Zm5.6 0-.9.9 1.1 1.1-1.1 1.1.9.9 2-2-2-2Z",
 } as const;
 
-/** Each drawing once; the icons of the page refer to it. */
+/** The drawings of all icons. The icons on the page refer to them. */
 const Sprite = () => (
   <svg class="sprite" aria-hidden="true">
     {Object.entries(drawings).map(([name, path]) => (

@@ -9,7 +9,7 @@ import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
 
 type Event = ReturnType<typeof eventDetail>;
 
-/** Something that happened, and the endpoints that it went to. */
+/** An event, and the endpoints that it was delivered to. */
 export const EventDetail = ({ view, event }: { view: View; event: Event }) => (
   <Piece id="about" class="about" data={event}>
     <Trail

@@ -14,7 +14,7 @@ interface SendProps {
   readonly send: Send;
 }
 
-/** An email, with its history. */
+/** An email and its history. */
 export const SendDetail = ({ view, send }: SendProps) => (
   <>
     <Piece id="about" class="about" data={[send.history, send.next, eventsOf(view, send)]}>
@@ -68,7 +68,10 @@ const History = ({ view, send: { history, next } }: SendProps) => (
   </table>
 );
 
-/** The mail in a frame that can run, load and leave nothing; its links as text. */
+/**
+ * An email, with its HTML in a frame that cannot run scripts, load anything or follow links. The links are listed as
+ * text.
+ */
 export const Mail = ({ view, send }: SendProps) => {
   const { from, to, html, text, id } = send;
   const links = linksOf(view, send);
@@ -120,7 +123,7 @@ export const Mail = ({ view, send }: SendProps) => {
 
 const mostLinks = 50;
 
-/** The targets of a mail's links, as texts: the frame does not follow links. */
+/** Returns the targets of an email's links as text, because the frame does not follow links. */
 function linksOf({ service }: View, { id, html: part }: Send): readonly string[] {
   const html = part ? mailPart(service, id, "html").slice(0, 262_144) : "";
   const found = html.matchAll(

@@ -10,14 +10,14 @@ type Fixed = Readonly<Record<string, string | number>>;
 interface ActionProps {
   readonly view: View;
   readonly name: ActionName;
-  /** Hidden fields. They differ between the forms of an action, if only in `place`. */
+  /** Hidden fields. They distinguish the forms of an action, if only by `place`. */
   readonly with?: Fixed;
   readonly class?: string;
   readonly label?: string;
   readonly children: Child;
 }
 
-/** A form that runs an action. A refusal appears next to its button. */
+/** A form that runs an action. An error message appears next to its button. */
 export const Action = ({
   view,
   name,
@@ -45,7 +45,7 @@ export const Action = ({
   </form>
 );
 
-/** A form of one button. */
+/** A form with a single button. */
 export const ActionButton = ({
   text,
   ...action
@@ -58,7 +58,7 @@ export const ActionButton = ({
 interface SelectProps {
   readonly name: string;
   readonly label?: string;
-  /** The values, each with its text if that is another one. */
+  /** The values, each with its text if that differs. */
   readonly options: readonly (string | readonly [value: string, text: string])[];
   readonly selected: string | undefined;
 }
@@ -81,13 +81,13 @@ export const Refusal = ({ message }: { message: string }) => (
   </p>
 );
 
-/** Whether this form was refused: its action, with its hidden fields. */
+/** Whether the rejected form is this one: it has the same action and hidden fields. */
 export const isRefused = ({ outcome }: View, name: ActionName, fixed: Fixed): boolean =>
   outcome?.kind === "refused" &&
   outcome.action === name &&
   Object.entries(fixed).every(([key, value]) => field(outcome.fields, key) === String(value));
 
-/** The values that were typed into a refused form, or `initial`. */
+/** Returns the values that were typed into a rejected form, or `initial`. */
 export const allTyped = (
   view: View,
   name: ActionName,
@@ -97,7 +97,7 @@ export const allTyped = (
 ): readonly string[] =>
   view.outcome && isRefused(view, name, fixed) ? (view.outcome.fields[key] ?? []) : initial;
 
-/** The same for a field that has one value. */
+/** Like `allTyped`, for a field that has one value. */
 export const typed = (
   view: View,
   name: ActionName,

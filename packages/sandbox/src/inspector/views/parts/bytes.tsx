@@ -5,14 +5,14 @@ import { Text } from "./elements.js";
 type Headers = readonly (readonly [string, string])[];
 
 interface MessageProps {
-  /** Its name in the labels: `response`. */
+  /** The message's name in the labels: `response`. */
   readonly of: string;
   readonly headers: Headers;
   readonly body: BodyShape | undefined;
   readonly all: string;
 }
 
-/** The headers of a request or a response, and its body. */
+/** The headers and the body of a request or a response. */
 export const Message = ({ of, headers, body, all }: MessageProps) => (
   <>
     <HeaderTable headers={headers} label={`Headers of the ${of}`} />
@@ -40,11 +40,11 @@ const HeaderTable = ({ headers, label }: { headers: Headers; label: string }) =>
 interface BytesProps {
   readonly body: BodyShape;
   readonly label: string;
-  /** The address of the page with all bytes that are kept. */
+  /** The URL of the page with all stored bytes. */
   readonly all: string;
 }
 
-/** Bytes as text if they are UTF-8, else in hexadecimal. */
+/** Shows bytes as text if they are UTF-8, otherwise in hexadecimal. */
 export const Bytes = ({ body, label, all }: BytesProps) => (
   <>
     {body.bytes === 0 ? (
@@ -65,7 +65,7 @@ export const Bytes = ({ body, label, all }: BytesProps) => (
 
 const perLine = 16;
 
-/** `00000000  7b 22 …  {"…`, sixteen bytes a line. */
+/** Formats bytes as `00000000 7b 22 … {"…`, sixteen to a line. */
 function hexOf(base64: string): string {
   const bytes = Buffer.from(base64, "base64");
   const lines: string[] = [];

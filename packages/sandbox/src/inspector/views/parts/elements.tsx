@@ -7,19 +7,19 @@ interface IconProps {
   readonly class?: string | undefined;
 }
 
-/** A drawing of the page's sprite; the words next to it say the same. */
+/** An icon of the page's sprite. The text next to it has the same meaning. */
 export const Icon = ({ of, class: name }: IconProps) => (
   <svg aria-hidden="true" class={name}>
     <use href={`#i-${of}`} />
   </svg>
 );
 
-/** Foreign text. Nothing in it can hide, run, or change its surroundings. */
+/** Untrusted text. Nothing in it can hide, run, or change its surroundings. */
 export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => {
   const parts = visible(of, lines).map((part) =>
     typeof part === "string" ? part : <span class="mark">{part.name}</span>,
   );
-  // Right-to-left letters are not ASCII, and a long timeline has thousands of texts.
+  // Right-to-left text is never ASCII, and most of the thousands of texts in a long timeline are.
   return mayTurn.test(of) ? <bdi>{parts}</bdi> : <>{parts}</>;
 };
 
@@ -29,7 +29,7 @@ export const Code = ({ of }: { of: string }) => (
   </code>
 );
 
-/** A sentence whose names are in backticks. */
+/** A sentence whose names, in backticks, are shown as code. */
 export const Sentence = ({ of }: { of: string }) => (
   <>
     {of
@@ -40,14 +40,14 @@ export const Sentence = ({ of }: { of: string }) => (
 
 const mayTurn = /\P{ASCII}/u;
 
-/** A time of day, in UTC as everywhere in the sandbox. */
+/** A time of day, in UTC like all times in the sandbox. */
 export const Time = ({ at }: { at: string }) => (
   <time class="t" datetime={at}>
     {at.slice(11, 23)}
   </time>
 );
 
-/** Copies a text; only the script can do that. */
+/** A button that copies text. It is hidden without the script. */
 export const Copy = ({ text, label }: { text: string; label: string }) => (
   <button class="bare" type="button" hidden data-copy={text} aria-label={label}>
     <Icon of="copy" />
@@ -66,7 +66,7 @@ export const Assumed = ({ id }: { id: string }) => (
 
 const isoTime = /\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)\.\d{3}Z/g;
 
-/** A text of the sandbox, in which each A-nn is a link to its row of the ledger, and times are those of a day. */
+/** Text of the sandbox. Each A-nn links to its row in the ledger, and timestamps are shortened to the time of day. */
 export const Linked = ({ text }: { text: string }) => (
   <>
     {text
@@ -76,7 +76,7 @@ export const Linked = ({ text }: { text: string }) => (
   </>
 );
 
-/** A result, or the state of one, with its sign. */
+/** A result or a state, with its icon. */
 export const Verdict = ({ of, role, children }: VerdictProps) => {
   const tint = of === "ok" || of === "bad" ? of : undefined;
   return (
@@ -93,7 +93,7 @@ interface VerdictProps {
   readonly children: Child;
 }
 
-/** A box that scrolls, for the keyboard too. */
+/** A scrollable box that can also be scrolled with the keyboard. */
 export const Scroll = ({ label, children }: { label: string; children: Child }) => (
   <div class="scroll" tabindex={0} role="region" aria-label={label}>
     {children}

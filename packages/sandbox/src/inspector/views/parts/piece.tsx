@@ -4,10 +4,10 @@ import { Assumed } from "./elements.js";
 
 interface PieceProps {
   readonly id: string;
-  /** The data that it shows, except countdowns. The script replaces the piece when this data changes. */
+  /** The data that the piece shows, except countdowns. The script replaces the piece when this data changes. */
   readonly data: unknown;
   readonly class?: string;
-  /** The id of its heading. */
+  /** The id of the piece's heading. */
   readonly labelledby?: string;
   readonly children?: Child;
 }
@@ -24,7 +24,7 @@ interface TitledProps extends Omit<PieceProps, "class" | "labelledby"> {
   readonly note?: Child;
 }
 
-/** A piece of the item that is shown, under a heading. */
+/** A piece of the selected item, with a heading. */
 export const Part = ({
   id,
   data,
@@ -43,7 +43,7 @@ export const Part = ({
   </Piece>
 );
 
-/** A panel of the set-up. @param keep whether no change may remove what it shows */
+/** A panel of the set-up. @param keep whether updates must not replace its content */
 export const Panel = ({
   id,
   data,

@@ -8,17 +8,17 @@ import { Hidden, Icon } from "./elements.js";
 export type Attempt = ReturnType<typeof attemptSummary>;
 export type Delivery = ReturnType<typeof deliveryShape>;
 
-/** Attempts that are shown as one chip: all the same, and one after another. */
+/** Consecutive, equal attempts that are shown as one chip. */
 interface Run {
   readonly first: Attempt;
   readonly last: Attempt;
   readonly size: number;
 }
 
-/** Chips of a track; older ones are in the detail. */
+/** The most chips in a track. Earlier attempts are in the details of the delivery. */
 const mostChips = 12;
 
-/** Attempts that were sent from here and had the same result are one run; others are runs of one. */
+/** Groups consecutive manual attempts with the same result into runs. Every other attempt is a run by itself. */
 function runsOf(attempts: readonly Attempt[]): readonly Run[] {
   const runs: Run[] = [];
   for (const attempt of attempts) {
@@ -34,7 +34,7 @@ function runsOf(attempts: readonly Attempt[]): readonly Run[] {
   return runs;
 }
 
-/** The attempts of a delivery, oldest first, and the one that comes next. */
+/** The attempts of a delivery, oldest first, followed by the next attempt. */
 export const Track = ({ view, delivery }: { view: View; delivery: Delivery }) => {
   const { id, state, next } = delivery;
   const all = runsOf(delivery.attempts);
@@ -112,7 +112,7 @@ const Chip = ({ view, id, run }: { view: View; id: string; run: Run }) => {
   );
 };
 
-/** The time until `at`: the script counts it down. */
+/** The time until `at`, which the script counts down. */
 export const Countdown = ({ view, at }: { view: View; at: string }) => (
   <time datetime={at} data-due={Date.parse(at)}>
     {countdownText(Date.parse(at) - nowOf(view))}

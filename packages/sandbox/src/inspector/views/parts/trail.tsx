@@ -9,7 +9,7 @@ export interface Step {
   readonly text: string;
 }
 
-/** The origin of an item, the first cause first. */
+/** The causes of an item, first cause first. */
 export const Trail = ({ view, steps }: { view: View; steps: readonly Step[] }) => (
   <ol class="trail" aria-label="Came from">
     {steps.map(({ id, text }) => (
@@ -18,7 +18,7 @@ export const Trail = ({ view, steps }: { view: View; steps: readonly Step[] }) =
   </ol>
 );
 
-/** A link to an item, with the name that it has. */
+/** A link to an item, with the item's name as its text. */
 export const ItemLink = ({ view, id, of }: { view: View; id: string; of: string }) => (
   <a href={itemHref(view.state, id)}>
     <Text of={of} />
@@ -34,7 +34,7 @@ export const Id = ({ of, name }: { of: string; name: string }) => (
   </span>
 );
 
-/** The steps down to a call, as far as it is stored. */
+/** Returns the steps from the call to an item, as far as they are stored. */
 export function stepsOf(view: View, callId: string, sendId: string | undefined): readonly Step[] {
   const { call, send } = causesOf(view.service, callId, sendId);
   return [

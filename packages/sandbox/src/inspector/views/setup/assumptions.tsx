@@ -17,7 +17,7 @@ function noteOf(all: readonly AssumptionState[]): string {
   return `${all.length}, ${changed === 0 ? "all at their defaults" : `${changed} changed`}`;
 }
 
-/** The assumptions: first those behind the shown item, then the changed ones, then the rest. */
+/** The assumptions, with those behind the shown item first, then the changed ones, then the rest. */
 export const Assumptions = ({ view, behind }: AssumptionsProps) => {
   const all = view.service.ledger.list();
   const isBehind = ({ id }: AssumptionState) => behind.includes(id);
@@ -88,7 +88,7 @@ const Rows = ({ view, rows }: Omit<GroupProps, "title">) => (
   </ul>
 );
 
-/** A list of the assumption's words, or a text field if a word contains a value. */
+/** A form that changes an assumption: a list of its words, or a text field if a word contains a value. */
 const Change = ({ view, row }: { view: View; row: AssumptionState }) => {
   const { id, value, alternatives, default: first } = row;
   const words = [first, ...alternatives.filter((word) => word !== first)];

@@ -14,7 +14,7 @@ type Endpoint = ReturnType<typeof endpointShape>;
 export const typesOf = ({ service }: View): readonly string[] =>
   eventTypes(service.ledger).map(({ type }) => type);
 
-/** An endpoint as an option of a list. */
+/** Returns an endpoint as an option of a select element. */
 export const optionOf = ({ webhook_endpoint_id: id, url }: Endpoint) =>
   [id, shortUrl(url).slice(0, 60)] as const;
 
@@ -96,7 +96,7 @@ interface NewEndpointProps {
   readonly label: string;
 }
 
-/** The form of a new endpoint, filled with the usual values of a first one. */
+/** The form for a new endpoint, filled with the usual values for a first one. */
 export const NewEndpoint = ({ view, place, label }: NewEndpointProps) => {
   const types = typesOf(view);
   const chosen = allTyped(view, "create-endpoint", { place }, "type", types);
@@ -125,7 +125,7 @@ export const NewEndpoint = ({ view, place, label }: NewEndpointProps) => {
   );
 };
 
-/** A new secret, which is shown only once, and a receiver that uses it. */
+/** A new secret, which is shown only once, and the code of a receiver that uses it. */
 const Secret = ({ view, id, secret }: { view: View; id: string; secret: string }) => {
   const line = `SVC_WEBHOOK_SECRET=${secret}`;
   return (

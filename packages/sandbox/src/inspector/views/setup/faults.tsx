@@ -19,7 +19,7 @@ const kindTexts: Readonly<Record<Fault["kind"], string>> = {
   duplicate: "send twice at the same time",
 };
 
-/** Failures that people try first. */
+/** Preset faults for the failures that people usually try first. */
 const plans = [
   { text: "Fail 2, then succeed", fields: { kind: "status", status: 500, times: 2 } },
   { text: "Lose a response after success", fields: { kind: "response_lost", times: 1 } },
@@ -34,7 +34,7 @@ const limited = {
   times: 1,
 };
 
-/** The numbers of a fault. */
+/** The numeric fields of a fault. */
 const numbers = [
   { text: "How often", name: "times", min: 1, max: 1_000, initial: "2", required: true },
   { text: "Status", name: "status", min: 300, max: 599, placeholder: "500" },

@@ -20,7 +20,7 @@ SVC_WEBHOOK_SECRET=${secret} node receiver.mjs
 
 interface ReceiverCodeProps {
   readonly id: string;
-  /** Default: a placeholder. */
+  /** The secret in the code. Default: a placeholder. */
   readonly secret?: string;
 }
 

@@ -7,7 +7,7 @@ import { Domains } from "./domains.js";
 import { Endpoints } from "./endpoints.js";
 import { Faults } from "./faults.js";
 
-/** The state of the sandbox that explains the timeline. */
+/** The endpoints, faults, assumptions and domains, which explain the timeline. */
 export const Setup = ({ view }: { view: View }) => (
   <aside class="rail" id="setup" aria-label="Set-up">
     <Endpoints view={view} />

@@ -9,7 +9,7 @@ const texts = [
   { text: "Subject", name: "subject", placeholder: "Test email" },
 ];
 
-/** Sends an email without an API key. */
+/** A form that sends a test email, without an API key. */
 export const TestEmail = ({ view }: { view: View }) => (
   <div class="end" id="test-email" data-rev="form">
     <Action view={view} name="test-email" with={{ place: "timeline" }}>

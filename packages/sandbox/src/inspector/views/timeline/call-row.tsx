@@ -10,7 +10,7 @@ import { Track, type Delivery } from "../parts/track.js";
 export type Call = ReturnType<typeof callShape>;
 type Event = ReturnType<typeof eventShape>;
 
-/** A call, with everything that it caused below it. */
+/** A call, followed by everything that it caused. */
 export const CallRow = ({ view, call }: { view: View; call: Call }) => {
   const { state } = view;
   const items = [

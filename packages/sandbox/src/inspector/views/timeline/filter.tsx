@@ -7,7 +7,7 @@ import { Select } from "../parts/action.js";
 import { Icon } from "../parts/elements.js";
 import { optionOf, typesOf } from "../setup/endpoints.js";
 
-/** The parameters that a GET form or a link keeps unchanged. */
+/** Hidden fields for the parameters that a form keeps unchanged. */
 const Kept = ({ state, without }: { state: PageState; without: readonly string[] }) => (
   <>
     {Object.entries(state)

@@ -54,7 +54,7 @@ const filtered = (state: PageState) =>
     remedy: { text: "Clear the filter.", href: clearHref(state) },
   }) as const;
 
-/** A finding's text. Its first sentence, which names the problem, is bold. */
+/** The text of a finding. The first sentence names the problem, and is bold. */
 const Sentences = ({ of }: { of: string }) => {
   const end = of.search(/\.(?: |$)/) + 1;
   return (

@@ -11,7 +11,7 @@ import { TestEmail } from "../setup/test-email.js";
 export interface TimelineProps {
   readonly view: View;
   readonly page: ReturnType<typeof timeline>;
-  /** The ids of calls whose rows are needed. Default: all of the page. */
+  /** The ids of the calls whose rows are needed. Default: all on the page. */
   readonly calls?: ReadonlySet<string> | undefined;
 }
 
