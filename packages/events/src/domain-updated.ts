@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { maybe, maybeText } from "./lenient.js";
 
-/** The known fields of a domain. An assumption: the interface document shows no payload. */
+/** The fields of a domain. They are an assumption: the interface document shows no payload. */
 export interface DomainData {
   readonly domain_id?: string | undefined;
   readonly domain_name?: string | undefined;
   readonly status?: string | undefined;
 }
 
-/** A sending domain has changed. */
+/** Signals that a sending domain has changed. */
 export interface DomainUpdatedEvent {
   readonly type: "domain.updated";
   readonly data?: DomainData | undefined;

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { maybe, maybeText } from "./lenient.js";
 
 /**
- * The known fields of an email. An assumption: the interface document shows no payload, so the names
- * are those of its accepted-send resource. Each field is optional.
+ * The fields of an email, all optional. They are an assumption: the interface document shows no payload, so the names
+ * are those of its accepted-send resource.
  */
 export interface EmailData {
   readonly email_id?: string | undefined;
@@ -13,7 +13,7 @@ export interface EmailData {
   readonly subject?: string | undefined;
   readonly from?: string | undefined;
   readonly recipients?: { readonly to?: string[] | undefined } | undefined;
-  /** The time of creation, ISO 8601 in UTC. */
+  /** The creation time, in ISO 8601 format and UTC. */
   readonly created_at?: string | undefined;
 }
 
@@ -22,10 +22,10 @@ interface EmailEvent<Type extends string> {
   readonly data?: EmailData | undefined;
 }
 
-/** The service has sent an email. */
+/** Signals that the service has sent an email. */
 export interface EmailSentEvent extends EmailEvent<"email.sent"> {}
 
-/** An email has reached its recipient's server. */
+/** Signals that an email has reached its recipient's server. */
 export interface EmailDeliveredEvent extends EmailEvent<"email.delivered"> {}
 
 const emailEvent = <Type extends string>(type: Type): z.ZodType<EmailEvent<Type>> =>

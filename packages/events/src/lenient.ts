@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Makes a field optional. A value of another type is treated as absent and never makes an event invalid. */
+/** Makes a field optional. A value of the wrong type is treated as absent, so it never makes an event invalid. */
 export const maybe = <Schema extends z.ZodType>(
   schema: Schema,
 ): z.ZodCatch<z.ZodOptional<Schema>> => schema.optional().catch(undefined);

@@ -6,83 +6,84 @@ import { search } from "./search/search.js";
 export interface ExplainRequest {
   /** The exact bytes of the body. */
   readonly body: Uint8Array;
-  /**
-   * The `X-SVC-Signature` value to explain: the one that arrived or that code computed. Undefined if it is
-   * absent.
-   */
+  /** The `X-SVC-Signature` value to explain, either received or computed by your code. Undefined if it is absent. */
   readonly signature: string | undefined;
-  /** The current secret, or several that are valid. `first_difference` shows the signature of the first one. */
+  /**
+   * The current secret, or a list of all secrets that are currently valid. `first_difference` uses the signature made
+   * with the first one.
+   */
   readonly secrets: SecretKey | readonly SecretKey[];
   /**
-   * The secrets that were replaced. A value signed with one of them is the mistake `old_secret`. Default: none.
+   * Secrets that have been replaced. A value signed with one of them is reported as the mistake `old_secret`. Default:
+   * none.
    */
   readonly previousSecrets?: readonly SecretKey[] | undefined;
   /**
-   * The secrets of other endpoints. A value signed with one of them is the mistake `other_secret`. Default:
+   * Secrets of other endpoints. A value signed with one of them is reported as the mistake `other_secret`. Default:
    * none.
    */
   readonly otherSecrets?: readonly SecretKey[] | undefined;
 }
 
-/** The reason why a signature differs from the right one. It contains no secret. */
+/** Explains why a signature differs from the correct one. Contains no secret. */
 export interface Explanation {
   /**
-   * `same`: exactly the signature of the body with a current secret. `known_mistake`: `mistake` names the
+   * `same`: the value is exactly the signature of the body with a current secret. `known_mistake`: `mistake` names the
    * cause. `unknown`: no known mistake produces this value.
    */
   readonly verdict: "same" | "known_mistake" | "unknown";
   /** The cause. Present if the verdict is `known_mistake`. */
   readonly mistake?: Mistake;
-  /** The next step: values to compare by eye. Present if the verdict is `unknown`. */
+  /** The next step, with the values to compare. Present if the verdict is `unknown`. */
   readonly next_step?: string;
-  /** The first difference from the right signature. Present unless the verdict is `same`. */
+  /** The first difference from the correct signature. Present unless the verdict is `same`. */
   readonly first_difference?: FirstDifference;
-  /** The first difference from the body. Present if the mistake changed the body. */
+  /** The first difference between the signed bytes and the body. Present if the mistake changed the body. */
   readonly body_difference?: BodyDifference;
   /**
-   * The mistakes that were checked before the verdict: their ids, and `combinations` of two of them. The latter
-   * is absent if the body has more than 16,384 bytes, or if there were more than 10,000. Mistakes that change
-   * the body are absent if it has more than 4 MiB.
+   * The ids of the mistakes that were checked before the verdict, and `combinations` for combinations of two.
+   * `combinations` is absent if the body has more than 16,384 bytes, or if there are more than 10,000 of them. Mistakes
+   * that change the body are absent if it has more than 4 MiB.
    */
   readonly checked: readonly (MistakeId | "combinations")[];
 }
 
-/** The first difference between the value and the right signature. */
+/** The first difference between the value and the correct signature. */
 export interface FirstDifference {
   /** The zero-based position, in UTF-16 code units. */
   readonly at: number;
-  /** The character of the right signature at this position, or an empty text at its end. */
+  /** The correct signature's character at this position, or an empty string at its end. */
   readonly signed: string;
-  /** The character of the value at this position, or an empty text at its end. */
+  /** The value's character at this position, or an empty string at its end. */
   readonly yours: string;
 }
 
-/** The first difference between the bytes that were signed and the body. */
+/** The first difference between the signed bytes and the body. */
 export interface BodyDifference {
-  /** The length of the bytes that were signed in place of the body. */
+  /** The number of bytes that were signed instead of the body. */
   readonly bytes: number;
-  /** The position of the first byte that differs, from 0. If the body is UTF-8, that of its character. */
+  /** The zero-based position of the first byte that differs, or of the start of its character if the body is UTF-8. */
   readonly at: number;
-  /** The text before that position, which both share: at most 15 bytes. */
+  /** The text before that position, identical in both: at most 15 bytes. */
   readonly before: string;
-  /** The body from that position on: at most 64 bytes, as text. */
+  /** Up to 64 bytes of the body from that position, as text. */
   readonly body: string;
-  /** The bytes that were signed instead: at most 64, as text. */
+  /** Up to 64 of the signed bytes from that position, as text. */
   readonly yours: string;
 }
 
 /**
- * Names the mistake by which a signature became wrong, such as a body that was parsed and serialised
- * again, or a secret with a newline. It computes the signature of each known mistake and of their
- * combinations until one is the given value. A mistake is never accepted: only the right signature has
- * the verdict `same`. Upper-case hex digits, which `verify` accepts, are a mistake here.
+ * Names the mistake that made a signature wrong, such as a body that was parsed and serialised again, or a secret with
+ * a newline. It computes the signature that each known mistake would produce, then those of combinations, until one
+ * matches the value. A mistake is never accepted: only the correct signature results in `same`. Upper-case hex digits,
+ * which `verify` accepts, are a mistake here.
  *
- * Bodies and values may be hostile: they never cause an error. The work is bounded: about a hundred
- * digests of a body, and at most 10,000 if it has 16,384 bytes or fewer. The event loop turns after at most
- * 1,000 digests, and between the variants of a larger body.
+ * Hostile bodies and values never cause an error. The work is bounded: about a hundred digests of a body, and up to
+ * 10,000 more if it has at most 16,384 bytes. The function yields to the event loop after at most 1,000 digests, and
+ * between the variants of a larger body.
  *
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would
- *   refuse, or if there is none; `invalid_option` for a body that is not bytes
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would reject, or
+ *   if there is none; `invalid_option` for a body that is not bytes
  *
  * @example
  * ```ts
@@ -98,7 +99,7 @@ export interface BodyDifference {
  * ```
  */
 export async function explain(request: ExplainRequest): Promise<Explanation> {
-  // JavaScript callers may pass text, whose bytes may differ from those that were received. The tag is checked,
+  // JavaScript callers may pass a string, whose encoded bytes may differ from those received. The check uses the tag,
   // not the class: edge runtimes and test environments have several `Uint8Array` classes.
   assertValid(
     Object.prototype.toString.call(request.body) === "[object Uint8Array]",
@@ -134,7 +135,7 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   };
 }
 
-// `Array.isArray` does not narrow to readonly lists.
+// `Array.isArray` does not narrow to readonly arrays.
 const isList = (secrets: ExplainRequest["secrets"]): secrets is readonly SecretKey[] =>
   Array.isArray(secrets);
 
@@ -165,7 +166,7 @@ function bodyDifference(body: Uint8Array, yours: Uint8Array): BodyDifference {
 const textOf = (bytes: Uint8Array, from: number, to: number) =>
   new TextDecoder().decode(bytes.subarray(from, to));
 
-/** Returns the start of the UTF-8 sequence around a position. */
+/** Returns the start of the UTF-8 sequence that contains this position. */
 function startOfCharacter(bytes: Uint8Array, at: number): number {
   let start = at;
   while (start > at - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;

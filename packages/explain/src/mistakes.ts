@@ -1,7 +1,7 @@
-/** A known mistake: its name, what the mistaken code did, and the fix. */
+/** A known mistake: its name, what the code did wrong, and the fix. */
 export interface Mistake {
   readonly id: MistakeId;
-  /** The description in whole sentences. If several mistakes combine, one for each. */
+  /** The description, in whole sentences: one per mistake if several combine. */
   readonly text: string;
   /** The fix, in whole sentences. */
   readonly remedy: string;
@@ -219,7 +219,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   },
 };
 
-/** Describes mistakes that combine to one wrong value. The first one determines the id. */
+/** Describes mistakes that together produced one wrong value. The first one determines the id. */
 export function describeMistakes(ids: readonly [MistakeId, ...MistakeId[]]): Mistake {
   const unique = (field: "text" | "remedy") =>
     [...new Set(ids.map((id) => mistakes[id][field]))].join(" ");

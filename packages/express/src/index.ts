@@ -31,6 +31,7 @@ const fix =
  */
 export const webhooks: (
   receiver: Pick<Receiver, "receive">,
-  // Without this parameter, `app.post(path, webhooks)` compiles: Express assumes an error handler.
+  // Without this parameter, `app.post(path, webhooks)` would compile, because `webhooks` would match the type of an
+  // Express error handler.
   nothing?: undefined,
 ) => NodeHandler = (receiver) => nodeWebhooks(receiver, { fix });

@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import { checked, type Receives } from "./mounted.js";
 
 /**
- * Calls `make` for the first delivery with a well-formed signature and reuses the receiver that it returns.
- * Until then, a stand-in rejects requests that need no body to be rejected, and reports an error of `make` as
+ * Calls `make` for the first delivery with a well-formed signature and reuses the receiver that it returns. Until then,
+ * a stand-in rejects requests that can be rejected without their body, and reports an error from `make` as
  * `misconfigured`.
  */
 export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Receives {
@@ -28,10 +28,10 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
             `The function passed to webhooks() failed: ${String((error as Error | undefined)?.message ?? error)}`,
             { cause: error },
           );
-      // The real body stays unread: its limit is unknown, and 413 would lose the event.
+      // The real body is left unread: its size limit is unknown, and a 413 response would lose the event.
       return new Uint8Array();
     }
-    // This error stops the stand-in without logging a line.
+    // This error stops the stand-in without a logged line.
     throw new BodyError("aborted");
   };
 

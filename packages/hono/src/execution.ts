@@ -6,12 +6,13 @@ interface NodeBindings {
 }
 
 /**
- * Returns the execution context, which keeps alive the work that outlives the response. Node, Bun and
- * Deno have none: there Hono's getter throws.
+ * Returns the execution context, which keeps work alive after the response. Node, Bun and Deno have none, and Hono's
+ * getter throws there.
  */
 export function executionOf(c: Context): Context["executionCtx"] | undefined {
-  // That throw takes a third of a delivery's time. The check is for a string, not for presence: a Worker's
-  // binding may be named `incoming`, and a service binding returns a function for every property.
+  // That exception accounts for a third of a delivery's time, so Node is detected first. The check is for a string
+  // rather than presence: a Worker's binding may be named `incoming`, and a service binding returns a function for
+  // every property.
   const { incoming } = (c.env ?? {}) as NodeBindings;
   if (typeof incoming?.httpVersion === "string") return undefined;
   try {

@@ -10,14 +10,13 @@ const fix =
   "mount webhooks() before middleware that reads the body, or make the middleware read it with c.req.arrayBuffer()";
 
 /**
- * Mounts a receiver in Hono: `app.post("/webhooks", webhooks(receiver))`. The handler responds to
- * every request and never calls `next()`.
+ * Mounts a receiver in Hono: `app.post("/webhooks", webhooks(receiver))`. The handler responds to every request and
+ * never calls `next()`.
  *
- * If bindings exist only per request, pass a function: `webhooks((c) => createReceiver({ secret:
- * c.env.SECRET, … }))`. It is called once, synchronously, on the first delivery whose signature header
- * is well-formed, and the receiver that it returns is reused. If it throws, the delivery ends as
- * `misconfigured` with its body unread, and the next such delivery calls the function again. Other
- * requests are rejected without a call.
+ * If bindings are available only per request, pass a function: `webhooks((c) => createReceiver({ secret: c.env.SECRET,
+ * … }))`. It is called once, synchronously, on the first delivery whose signature header is well-formed, and the
+ * receiver that it returns is reused. If it throws, the outcome is `misconfigured`, the body stays unread, and the next
+ * such delivery calls the function again. Other requests are rejected without calling it.
  *
  * @throws ReceiverConfigError `invalid_option` if `source` is neither a receiver nor a function
  *

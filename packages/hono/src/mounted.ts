@@ -18,11 +18,11 @@ export type Mounted<Source> = Source extends Receives
       : "webhooks() takes a receiver or a function that returns one.";
 
 /**
- * Returns the receiver. Rejects other values that JavaScript can still pass, such as a promise of a receiver or
+ * Returns the receiver. Throws for any other value that JavaScript callers can pass, such as a promise of a receiver or
  * undefined.
  */
 export function checked(value: unknown): Receives {
-  // This promise is never awaited, and its rejection must not end the process.
+  // Nothing awaits this promise, and its rejection must not crash the process.
   if (value instanceof Promise) value.catch(() => {});
   assertReceiver(value);
   return value;

@@ -13,9 +13,8 @@ export type RouteHandlers = Readonly<
 >;
 
 /**
- * Mounts a receiver in the App Router, on the Node and the edge runtime: `export const { POST } =
- * webhooks(receiver)` in a `route.ts`. To other methods Next.js responds with its own
- * 405; export them too to send the receiver's response.
+ * Mounts a receiver in the App Router, on the Node and the edge runtime: `export const { POST } = webhooks(receiver)`
+ * in a `route.ts`. Next.js responds to other methods with its own 405; export them too to send the receiver's response.
  *
  * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver
  *

@@ -1,6 +1,6 @@
 /**
- * The fixes of frameworks that read bodies by default, by the path of their package. NestJS comes first,
- * because it also runs on Fastify.
+ * Fixes for frameworks that read bodies by default, by package path. NestJS comes first, because it also runs on
+ * Fastify.
  */
 const fixes = {
   "@nestjs.core":
@@ -12,13 +12,12 @@ const fixes = {
 };
 
 /**
- * Returns the fix of the framework that called the handler, if it is known. Neither NestJS 12 nor
- * Fastify 5 leaves a trace on the request, but their frames are on the stack unless a bundler moved
- * their code.
+ * Returns the fix for the framework that called the handler, or undefined if it is not one of these. Neither NestJS 12
+ * nor Fastify 5 leaves a trace on the request, but their frames are on the stack unless a bundler moved their code.
  */
 export function frameworkFix(): string | undefined {
   const { stackTraceLimit } = Error;
-  // The receiver alone uses more frames than the default of 10.
+  // The receiver alone uses more than the default of 10 frames.
   Error.stackTraceLimit = 30;
   let stack = "";
   try {
@@ -26,7 +25,7 @@ export function frameworkFix(): string | undefined {
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
-  // The dots stand for separators, because Windows has another one.
+  // The dots match the path separator, which is different on Windows.
   return Object.entries(fixes).find(([name]) =>
     new RegExp(`node_modules.${name}.`).test(stack),
   )?.[1];

@@ -3,7 +3,7 @@ import { BodyError, type DeadlineCall, type MaybePromise } from "@svc-webhooks/c
 import getRawBody from "raw-body";
 import { frameworkFix } from "./framework-fix.js";
 
-/** A request as middleware may have left it. */
+/** A request that middleware may have modified. */
 interface TouchedRequest extends IncomingMessage {
   readonly body?: unknown;
   readonly rawBody?: unknown;
@@ -14,24 +14,24 @@ interface TouchedRequest extends IncomingMessage {
   readonly aborted: boolean;
 }
 
-/** The state of reading one stream. */
+/** A stream read in progress. */
 export interface Reading {
   /**
-   * Releases the bytes read so far and rejects with `aborted`. Set once the reading has begun; has no effect
-   * after its end.
+   * Releases the bytes read so far and rejects the read with `aborted`. Set once reading has started; has no effect
+   * after it has finished.
    */
   stop?: () => void;
 }
 
 /**
- * Resolves to the exact bytes of a request: those that middleware kept in `req.body` or `req.rawBody`,
- * otherwise those of the stream if nothing has read it, even if `req.body` is set.
+ * Resolves to the exact bytes of a request's body: those that middleware kept in `req.body` or `req.rawBody`, otherwise
+ * those of the stream if nothing has read it yet, even if `req.body` contains some other value.
  *
  * @param limit in bytes; reading stops as soon as more have arrived
- * @param call the second argument of a receiver's body reader: once `call.signal` is aborted, or if it is
- *   already, the reading ends and the bytes are released; default: never
- * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for every 64
- *   bytes), `aborted` (the client disconnected, or the signal), `body_unavailable`
+ * @param call the second argument of a receiver's body reader: once `call.signal` is aborted, or if it is already,
+ *   reading stops and the bytes are released; default: never
+ * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for every 64 bytes),
+ *   `aborted` (the client disconnected, or the signal was aborted), `body_unavailable`
  *
  * @example
  * ```ts
@@ -57,7 +57,7 @@ export async function readRawBody(
   limit: number,
   call?: DeadlineCall,
 ): Promise<Uint8Array> {
-  // The destroyed request emits no further event.
+  // A signal that is already aborted emits no further event.
   if (call?.signal.aborted) throw new BodyError("aborted");
   const reading: Reading = {};
   call?.signal.addEventListener("abort", () => reading.stop?.(), { once: true });
@@ -65,9 +65,9 @@ export async function readRawBody(
 }
 
 /**
- * Reads like {@link readRawBody}, but is stopped without a signal: creating and watching one took 4.7 µs per
- * request. Returns known bytes synchronously, and throws if the body cannot be read: an `async` function would
- * add a promise to each request.
+ * Reads like {@link readRawBody}, but is stopped through `reading` instead of a signal: creating and watching a signal
+ * took 4.7 µs per request. Returns bytes that are already available synchronously, and throws synchronously if the body
+ * can no longer be read: an `async` function would add a promise to each request.
  */
 export function readBody(
   request: IncomingMessage,
@@ -86,9 +86,9 @@ export function readBody(
 }
 
 /**
- * Reads with raw-body, which receives a guard instead of the request. Without the guard, raw-body
- * lists every piece (1,000,000 chunks of one byte took 400 MiB), throws in its `end` listener if a
- * piece was text, and never settles for a request that is closed early.
+ * Reads the stream with raw-body, which receives a guard instead of the request. Without the guard, raw-body would keep
+ * every chunk in a list (1,000,000 one-byte chunks took 400 MiB), throw in its `end` listener if a chunk was text, and
+ * never settle if the request was closed early.
  */
 function readStream(
   request: IncomingMessage,
@@ -120,18 +120,18 @@ function readStream(
     else listeners["data"](chunk);
   };
   const end = () => {
-    // A request of `node:http2` ends when its stream is reset.
+    // A `node:http2` request emits `end` when its stream is reset.
     if ((request as TouchedRequest).aborted) return abort();
     try {
       listeners["end"]?.();
     } catch (error) {
-      // The memory did not suffice to join the pieces.
+      // There was not enough memory to join the chunks.
       fail(error);
     }
   };
   // raw-body uses only these three methods of a stream.
   const body = getRawBody(guard as unknown as NodeJS.ReadableStream, { limit });
-  // `once` would make a wrapper for each listener; none has an effect after the end.
+  // `once` would create a wrapper for each listener, and is not needed: no listener has an effect after the end.
   request.on("data", take).on("end", end).on("error", abort).on("close", abort);
   // Middleware may have paused the request.
   request.resume();

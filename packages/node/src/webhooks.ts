@@ -11,28 +11,28 @@ import {
 import { readBody, type Reading } from "./read-raw-body.js";
 
 /**
- * Handles a request of `node:http`, of the compatibility API of `node:http2`, or of a framework built on them.
- * Rejects only with ReceiverConfigError `invalid_option`, if `request` is of another kind.
+ * Handles a request from `node:http`, from the compatibility API of `node:http2`, or from a framework built on either.
+ * Rejects only if `request` is of another kind, with ReceiverConfigError `invalid_option`.
  */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface NodeOptions {
   /**
-   * The advice in the logged line of `body_unavailable`. Adapters built on this one pass their framework's fix.
-   * Default: advice to let the receiver read the request first. Errors: `invalid_option`.
+   * The advice that is logged with `body_unavailable`. Adapters built on this one pass their framework's fix. Default:
+   * advice to let the receiver read the request first. Errors: `invalid_option`.
    */
   readonly fix?: string | undefined;
 }
 
 /**
- * Mounts a receiver in `node:http`: `createServer(webhooks(receiver))`. It responds to every request
- * it receives, so mount it behind your routing.
+ * Mounts a receiver in `node:http`: `createServer(webhooks(receiver))`. It responds to every request it receives, so
+ * mount it behind your routing.
  *
- * A body that does not arrive in time (`body_timeout`) ends its connection. On HTTP/2 every
- * unfinished body ends its stream (`NO_ERROR`) as soon as the response has been sent.
+ * On HTTP/1, the connection is closed if a body does not arrive in time (`body_timeout`). On HTTP/2, the stream of any
+ * unfinished body is closed (`NO_ERROR`) as soon as the response has been sent.
  *
- * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver, or for an invalid
- *   option; `unknown_option`
+ * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver, or for an invalid option;
+ *   `unknown_option`
  *
  * @example
  * ```ts
@@ -73,9 +73,9 @@ export function webhooks(
         fix,
       });
       const isLate = outcome.code === "body_timeout";
-      // The response may have to wait for earlier ones on its connection.
+      // The bytes are released now, because the response may have to wait for earlier ones on its connection.
       if (isLate) reading.stop?.();
-      // HTTP/2 has no such header.
+      // HTTP/2 has no `Connection` header.
       send(
         response,
         outcome,
@@ -83,7 +83,7 @@ export function webhooks(
       );
       stopWaiting(request, response, isLate);
     } catch (error) {
-      // Only a response that middleware patched throws here. Left open, it would keep the sender waiting forever.
+      // Only a response that middleware patched throws here. If it were left open, the sender would wait forever.
       console.error("svc-webhooks: the response could not be sent:", error);
       response.destroy();
     }
@@ -93,30 +93,30 @@ export function webhooks(
 function send(response: ServerResponse, outcome: Outcome, framing: Record<string, string>): void {
   // The client disconnected, or timeout middleware has already responded.
   if (response.headersSent || response.destroyed) return;
-  // The response is built each time: a wrapped receiver may change any part of an outcome.
+  // The response is built for every request, because a wrapped receiver may change any part of an outcome.
   const { status, headers, body } = answer(outcome);
   framing["Content-Length"] = String(Buffer.byteLength(body));
-  // A spread creates an object that Node walks over more slowly.
+  // A spread creates an object that Node iterates over more slowly.
   response.writeHead(status, Object.assign(framing, headers)).end(body);
 }
 
 /**
- * Stops waiting for the rest of a body: closes the stream on HTTP/2, and on HTTP/1 the connection of a late
- * body. Otherwise HTTP/1 reads and discards the rest, so that the connection can be reused; the server's
- * `requestTimeout` ends a body that never completes.
+ * Stops waiting for the rest of a body: closes the stream on HTTP/2, or the connection on HTTP/1 if the body is late.
+ * Otherwise, the rest of an HTTP/1 body is read and discarded, so that the connection can be reused; the server's
+ * `requestTimeout` applies to a body that never completes.
  */
 function stopWaiting(request: IncomingMessage, response: ServerResponse, isLate: boolean): void {
   const { stream } = request as IncomingMessage & Partial<Http2Request>;
   if (!stream) {
     if (isLate) whenFinished(response, () => request.destroy());
   } else if (!request.complete) {
-    // HTTP/2 sends the end of a response up to two turns later (seen on Node 20.20); a stream that is
-    // closed before that loses it.
+    // HTTP/2 sends the end of a response up to two event-loop turns later (seen on Node 20.20). Closing the stream
+    // before that would lose it.
     whenFinished(stream, () => setImmediate(() => setImmediate(() => stream.close())));
   }
 }
 
-/** The property that only requests of `node:http2` have. */
+/** The property that only `node:http2` requests have. */
 interface Http2Request {
   readonly stream: Writable & { close(): void };
 }

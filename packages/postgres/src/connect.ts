@@ -11,13 +11,13 @@ const has = (value: unknown, ...members: readonly string[]): boolean =>
   members.every((member) => member in value);
 
 /**
- * Returns the database of a driver whose connections the store can reach; undefined for any other client.
+ * Returns a database over a driver whose connections the store can access, or undefined for any other client.
  *
- * @throws ReceiverConfigError `invalid_option` if `client` is one connection of a driver: the transactions of
- *   deliveries that are processed at the same time would mix
+ * @throws ReceiverConfigError `invalid_option` if `client` is a single connection: the transactions of concurrent
+ *   deliveries would interfere with each other
  */
 export function driverOf(client: unknown): Database<unknown> | undefined {
-  // Other clients that copy its interface have no `subscribe`, and their queries differ.
+  // Other clients that copy the interface of postgres.js have no `subscribe`, and their queries behave differently.
   if (has(client, "begin", "unsafe", "subscribe")) return overPostgresJs(client as PostgresJs);
   if (has(client, "unsafe", "release") || has(client, "unsafe", "savepoint")) {
     throw invalid(
@@ -25,7 +25,7 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
     );
   }
   if (has(client, "connect", "totalCount")) return overPg(client as PgPool);
-  // This is a client of pg, possibly one that a pool has lent. PGlite is not one.
+  // This is a pg client, possibly checked out of a pool. PGlite does not match.
   if (has(client, "connect", "query")) {
     throw invalid(
       "`db` is a single client of pg, whose transactions would mix. Pass a Pool: new Pool({ connectionString }).",
@@ -35,7 +35,7 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
 }
 
 /**
- * Returns the database of any accepted client.
+ * Returns a database over any accepted client.
  *
  * @throws ReceiverConfigError `invalid_option` if `client` is none of these
  */
@@ -48,7 +48,7 @@ export function connect(client: PostgresClient): Database<unknown> {
   throw invalid("`db` must be a Pool of pg, the sql of postgres.js or a Database.");
 }
 
-/** Returns the text for a client that needs to be wrapped. */
+/** Returns the error text for a client that must be wrapped, or undefined for any other. */
 function wrapperOf(client: PostgresClient): string | undefined {
   if (has(client, "executeQuery", "selectFrom")) {
     return "`db` is a Kysely instance. Wrap it: fromKysely(db, CompiledQuery, pool), without `pool` if it is not over pg.";

@@ -1,13 +1,13 @@
 import { assertValid, WebhookError, type StoreCall } from "@svc-webhooks/core";
 
-/** A row as drivers return it. The store reads one column, `reply`, which is a text. */
+/** A row as drivers return it. The store reads one column, `reply`, which is text. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Runs one statement, with `$1`, `$2`, … for the values, and resolves to its rows. Rejects with the database's
- * error, or an error that has it as its `cause`. Must not be part of another transaction.
+ * Runs one statement, in which `$1`, `$2`, … stand for the values, and resolves to its rows. Rejects with the
+ * database's error, or with an error whose `cause` is that error. Must not run inside another transaction.
  *
- * @param call given by the receiver. When its signal is aborted, stop waiting for a connection and throw a
+ * @param call passed by the receiver. When its signal is aborted, stop waiting for a connection and throw a
  *   `WebhookError` `not_sent`, or close the connection that does not reply
  */
 export type Query = (
@@ -16,10 +16,10 @@ export type Query = (
   call?: StoreCall,
 ) => Promise<readonly Row[]>;
 
-/** Returns the only value of the store's own statements. */
+/** Returns the `reply` column of the first row. */
 export const replyOf = (rows: readonly Row[]): string => String(rows[0]?.["reply"]);
 
-/** The client of pg and of packages that copy it. */
+/** A client of pg, or of a package with the same interface. */
 interface Client {
   query(text: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
@@ -36,47 +36,47 @@ export const queryOver =
 export interface Database<Tx> {
   readonly query: Query;
   /**
-   * Begins a transaction, runs `work`, and commits if it resolves or rolls back if it rejects. `query`
-   * runs in that transaction. Rejects if the commit did not take effect.
+   * Begins a transaction, runs `work`, and commits if it resolves or rolls back if it rejects. `query` runs in that
+   * transaction. Rejects if the commit did not take effect.
    *
-   * `tx` must refuse statements after the first call of `query`, which completes the delivery, after the
-   * end of the transaction and after a lost connection: they could run outside of the transaction, or
-   * make the server roll it back without an error.
+   * `tx` must reject statements after the first call of `query` (which completes the delivery), after the end of the
+   * transaction, and after the connection is lost. Otherwise they could run outside the transaction, or make the server
+   * roll it back without an error.
    */
   transaction<Result>(
     work: (tx: Tx, query: Query) => Promise<Result>,
     options: TransactionOptions,
   ): Promise<Result>;
-  /** Returns problems of the client's settings for `check()`, one sentence each. */
+  /** Returns problems with the client's settings for `check()`, one sentence each. */
   problems?(): readonly string[];
-  /** The number of connections that the client may have. Default 10. */
+  /** The maximum number of connections that the client opens. Default 10. */
   readonly connections?: number | undefined;
 }
 
 export interface TransactionOptions {
   /**
-   * A statement without parameters. Run it first in the transaction, if possible together with `begin`. It
-   * identifies the transaction, sets how long the server lets it be idle, and returns the transaction's id as
-   * `reply`, for `select pg_catalog.txid_status($1)` after the commit. A `Database` that does not read it
-   * cannot notice that `work` has ended the transaction.
+   * A statement without parameters. Run it first in the transaction, if possible together with `begin`. It identifies
+   * the transaction, limits how long it may be idle, and returns the transaction's id as `reply`, for `select
+   * pg_catalog.txid_status($1)` after the commit. If a `Database` never reads this option, the store cannot detect that
+   * `work` has ended the transaction.
    */
   readonly first: string;
-  /** The idle time that `first` sets, in milliseconds, for clients that limit transactions themselves. */
+  /** The idle timeout that `first` sets, in milliseconds, for clients that limit transactions themselves. */
   readonly idleTimeoutMs: number;
   /**
-   * Whether `query` runs only one statement, the last of the transaction, and that statement raises an error
-   * unless the commit may follow. Its values are then hexadecimal digits, numbers and spaces, and it may be
-   * sent in one message with the commit.
+   * Whether `query` runs only one statement, the last of the transaction, and that statement fails if the transaction
+   * must not be committed. Its values then consist of hexadecimal digits, numbers and spaces, and it may be sent in one
+   * message with the commit.
    */
   readonly endsWithQuery?: boolean | undefined;
   /**
-   * Aborted when the server has not replied in time to `first` or to the end of the transaction, or the lease
-   * has ended during `work`. Close the connection then: it may have stopped responding.
+   * Aborted if the server does not reply in time to `first` or to the end of the transaction, or if the lease ends
+   * during `work`. Close the connection then, because it may have stopped responding.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The options for a `Database` that wraps another one and does not pass its options on. */
+/** The default options, for calls from a wrapping `Database` that does not pass its options on. */
 export const plain: TransactionOptions = {
   first: "select pg_catalog.txid_current()::pg_catalog.text as reply",
   idleTimeoutMs: 0,
@@ -85,19 +85,19 @@ export const plain: TransactionOptions = {
 /**
  * Returns the first statement of a transaction.
  *
- * @param idleMs the server ends the transaction if it receives no statement for this long: a frozen process
- *   must not keep rows locked
+ * @param idleMs the server closes the session if it receives no statement for this long: a frozen process must not keep
+ *   rows locked
  * @param run hexadecimal digits and a number
  */
 export const firstStatement = (idleMs: number, run = ""): string =>
   `select pg_catalog.set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), pg_catalog.set_config('svc_webhooks.run', '${run}', true), pg_catalog.txid_current()::pg_catalog.text as reply, pg_catalog.pg_backend_pid() as pid`;
 
-/** A setting that does not exist. Reading it raises an error. */
+/** The name of a setting that does not exist, so reading it raises an error. */
 const ended = "svc_webhooks.ended_by_work";
 
 /**
- * Returns a statement of two parameters that fails if `work` has ended its transaction. The third parameter is
- * the run of `firstStatement`.
+ * Wraps a statement with two parameters so that it fails if `work` has ended its transaction. The added third parameter
+ * is the `run` passed to `firstStatement`.
  */
 export const unlessEnded = (statement: string): string =>
   statement.replace(
@@ -106,13 +106,13 @@ export const unlessEnded = (statement: string): string =>
       `select case when pg_catalog.current_setting('svc_webhooks.run', true) operator(pg_catalog.=) $3::pg_catalog.text then ${reply} else pg_catalog.current_setting('${ended}') end as reply`,
   );
 
-/** Returns whether that statement has failed for this reason. */
+/** Returns whether an error message shows that a statement failed because `work` had ended its transaction. */
 export const isEndedByWork = (message: unknown): boolean => String(message).includes(ended);
 
 /**
  * Asserts that `argument` has a method.
  *
- * @throws ReceiverConfigError `invalid_option` if it has not
+ * @throws ReceiverConfigError `invalid_option` if it has none
  */
 export function assertMethod(argument: unknown, method: string, text: string): void {
   // JavaScript callers may pass anything.
@@ -124,7 +124,7 @@ export function assertMethod(argument: unknown, method: string, text: string): v
  * Rejects unless the server has committed the transaction. After a failed statement that `work` did not await,
  * PostgreSQL responds to a commit by rolling back, without an error.
  *
- * @param id the reply of `first`
+ * @param id the reply to `first`
  */
 export async function assertCommitted(query: Query, id: string): Promise<void> {
   const rows = await query(

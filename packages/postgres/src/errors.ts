@@ -3,9 +3,9 @@ import { isEndedByWork } from "./database.js";
 import { defaultSchema, type Schema } from "./schema/schema.js";
 
 /**
- * Thrown by `transaction`, code `transaction_lost`, if this run does not own the delivery any more: another run
- * has taken over, the delivery is already completed, or the store has no record of it. Nothing of the
- * transaction was written. Let it reject the handler: the sender's next attempt gets the right response.
+ * Thrown by `transaction`, with code `transaction_lost`, if this run no longer owns the delivery: another run has taken
+ * over, the delivery is already completed, or the store has no record of it. Nothing in the transaction was written.
+ * Let the handler reject with it: the sender's next attempt then receives the right response.
  */
 export class TransactionLost extends WebhookError<"transaction_lost"> {
   override readonly name = "TransactionLost";
@@ -21,7 +21,7 @@ interface DatabaseError {
   readonly cause?: unknown;
 }
 
-/** Returns the errors from the outermost to its root: query builders wrap the errors of drivers. */
+/** Returns the chain of errors, from the outermost to the root cause: query builders wrap drivers' errors. */
 function chain(error: unknown): readonly DatabaseError[] {
   const errors: DatabaseError[] = [];
   let one = error;
@@ -33,12 +33,12 @@ function chain(error: unknown): readonly DatabaseError[] {
   return errors;
 }
 
-/** Returns the error in the chain with one of these PostgreSQL codes. */
+/** Returns the first error in the chain that has one of these PostgreSQL codes. */
 const withCode = (error: unknown, ...codes: readonly string[]): DatabaseError | undefined =>
   chain(error).find(({ code }) => typeof code === "string" && codes.includes(code));
 
 /**
- * Returns whether an error is a serialization failure or a deadlock: nothing was done, and the same call can
+ * Returns whether an error is a serialization failure or a deadlock: nothing was written, and a retry of the call can
  * succeed.
  */
 export const isTransient = (error: unknown): boolean =>
@@ -46,9 +46,12 @@ export const isTransient = (error: unknown): boolean =>
 
 export const isLockTimeout = (error: unknown): boolean => withCode(error, "55P03") !== undefined;
 
-/** Returns the error of one of the store's own statements, with its cause and fix if they are known. */
+/**
+ * Converts an error of one of the store's own statements to one that states the cause and the fix. Returns other errors
+ * unchanged.
+ */
 export function explained(error: unknown, schema: Pick<Schema, "name">): unknown {
-  // The outermost match counts: a refused statement has the failure of an earlier one as its cause.
+  // The outermost match counts, because the error of a refused statement has an earlier failure as its cause.
   for (const found of chain(error)) {
     const explanation = explanations.find(({ codes }) => codes.includes(String(found.code)));
     if (!explanation) continue;
@@ -61,7 +64,7 @@ export function explained(error: unknown, schema: Pick<Schema, "name">): unknown
 }
 
 interface Explanation {
-  /** The PostgreSQL codes. */
+  /** The PostgreSQL error codes that it applies to. */
   readonly codes: readonly string[];
   /** The code of the error that is thrown instead. */
   readonly as: string;
@@ -100,13 +103,16 @@ const explanations: readonly Explanation[] = [
   },
 ];
 
-/** Returns how to create a schema. The file creates the default one. */
+/** Returns instructions for creating a schema. `schema.sql` creates only the default one. */
 export const migrateText = (schema: string): string =>
   schema === defaultSchema
     ? "Run `await migrate(db)` when you deploy, or apply schema.sql: psql -f node_modules/@svc-webhooks/postgres/schema.sql"
     : `Run \`await migrate(db, { schema: "${schema}" })\` when you deploy.`;
 
-/** Returns the error of `work` while it held a connection. */
+/**
+ * Explains an error that `work` threw while it held a connection, if it is due to a failed statement or a pool timeout.
+ * Returns other errors unchanged.
+ */
 export function explainedWork(error: unknown): unknown {
   if (withCode(error, "25P02")) return explained(error, { name: defaultSchema });
   if (!isPoolTimeout(error)) return error;
@@ -117,7 +123,7 @@ export function explainedWork(error: unknown): unknown {
   );
 }
 
-/** Returns the error of a completion whose transaction the handler has not awaited. */
+/** Returns the error for completing a run whose transaction the handler did not await. */
 export function notAwaited(failure: { readonly error: unknown } | undefined): WebhookError {
   if (!failure) {
     return new WebhookError(
@@ -138,17 +144,14 @@ export function notAwaited(failure: { readonly error: unknown } | undefined): We
 export const isEnded = (error: unknown): boolean =>
   chain(error).some(({ message }) => isEndedByWork(message));
 
-/**
- * Returns whether an error is that of pg-pool for a caller that has waited longer than
- * `connectionTimeoutMillis`.
- */
+/** Returns whether pg-pool threw an error because a caller waited longer than `connectionTimeoutMillis`. */
 export const isPoolTimeout = (error: unknown): boolean =>
   chain(error).some(({ message }) => message === "timeout exceeded when trying to connect");
 
 export const isNotSent = (error: unknown): boolean =>
   error instanceof WebhookError && error.code === "not_sent";
 
-/** Returns the error of a call that found no connection, with the problems of the client's settings. */
+/** Returns the error of a call that could not get a connection, including any problems with the client's settings. */
 export const notSent = (error: unknown, problems: readonly string[] = []): WebhookError =>
   new WebhookError(
     "not_sent",

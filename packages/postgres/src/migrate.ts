@@ -18,20 +18,20 @@ export interface MigrateOptions {
 }
 
 /**
- * Creates or updates the schema, and restores functions, tables and indexes that were dropped. Call it when you
- * deploy, or whenever a process starts: if there is nothing to do, it only reads. One of several concurrent
- * calls applies the schema, and the others wait for it. Functions keep their names and their meaning, so that
- * processes of the previous version keep running.
+ * Creates or updates the schema, and restores functions, tables and indexes that were dropped. Call it when you deploy,
+ * or whenever a process starts: if there is nothing to do, it only reads. If several calls run concurrently, one
+ * applies the schema and the others wait for it. Functions keep their names and their meaning, so that processes of the
+ * previous version keep running.
  *
- * If something is applied, the role must own the schema, or may create schemas in the database if there is
- * none.
+ * To apply changes, the role must own the schema or, if there is none yet, have the right to create schemas in the
+ * database.
  *
- * @returns whether it has changed the database
+ * @returns whether it changed the database
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
- * @throws WebhookError `schema_taken`: under one of the store's names, the schema contains a table of another
- *   tool, a table or function of a role that does not own the schema, or a function with other parameters; or
- *   it is of a newer version and incomplete; `lock_timeout`: another session has held a lock for 10 s;
- *   `permission_denied`, `read_only`, `not_sent`, and the database's other errors. Nothing was changed then
+ * @throws WebhookError `schema_taken`: under one of the store's names, the schema contains a table of another tool, a
+ *   table or function of a role that does not own the schema, or a function with other parameters; or it is of a newer
+ *   version and incomplete; `lock_timeout`: another session has held a lock for 10 s; `permission_denied`, `read_only`,
+ *   `not_sent`, and the database's other errors. In all these cases, nothing was changed
  *
  * @example
  * ```ts
@@ -89,7 +89,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   try {
     if (await isCurrent(database.query)) return false;
     return await apply().catch((error: unknown) => {
-      // With a stricter isolation, the snapshot is older than the lock: another process has applied the schema.
+      // With a stricter isolation level, the snapshot is older than the lock: another process has applied the schema.
       if (isTransient(error)) return apply();
       throw error;
     });
@@ -107,6 +107,9 @@ const locked = (schema: string, cause: unknown) =>
     { cause },
   );
 
-/** Waits until no other `migrate` is running. Calls of the store wait behind one that waits for a table. */
+/**
+ * Waits until no other `migrate` is running. The timeout also limits table locks, because the store's calls queue
+ * behind a `migrate` that waits for one.
+ */
 const lock =
   "select pg_catalog.set_config('lock_timeout', '10s', true), pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1::pg_catalog.text, 0::pg_catalog.int8))::pg_catalog.text";

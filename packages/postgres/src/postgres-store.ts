@@ -19,75 +19,74 @@ import { claimResult, encoded, uuid } from "./store/wire.js";
 
 export interface PostgresStoreOptions {
   /**
-   * The schema of the store's table and functions: 1 to 63 characters of `a-z`, `0-9` and `_`, the first not a
-   * digit; not `information_schema` or `pg_…`. Default `"svc_webhooks"`. Errors: `invalid_option`.
+   * The schema that contains the store's tables and functions: 1 to 63 characters from `a-z`, `0-9` and `_`, not
+   * starting with a digit or `pg_`, and not `information_schema`. Default `"svc_webhooks"`. Errors: `invalid_option`.
    */
   readonly schema?: string | undefined;
   /**
-   * Whether a claim waits until the server has written it to disk. Default false: if a crash of the server
-   * loses a claim, a second run can start, and `transaction` commits only one of the two. Completions always
-   * wait. Set it if your handlers do not use `transaction`. Errors: `invalid_option`.
+   * Whether a claim waits until the server has written it to disk. Default false: if a server crash loses a claim, a
+   * second run can start, but `transaction` commits only one of the two. Completions always wait. Set it to true if
+   * your handlers do not use `transaction`. Errors: `invalid_option`.
    */
   readonly durableClaims?: boolean | undefined;
 }
 
 export interface PostgresStore<Tx> extends DeliveryStore {
   /**
-   * Runs `work` in a transaction in which the delivery becomes done too, so that its effects and its completion
-   * are committed together or not at all: exactly once. Call it once per run, as the last step of a handler,
-   * and return or await its promise: if it is open when the handler ends, or has failed without being awaited,
-   * the run fails (`handler_failed`), and the process continues. Do slow or remote work before it. `work` uses
-   * `tx` for everything that belongs to the transaction, and must not use the pool.
+   * Runs `work` in a transaction that also completes the delivery, so that its effects and its completion are committed
+   * together or not at all: exactly once. Call it once per run, as the last step of a handler, and return or await its
+   * promise: if it is still pending when the handler ends, or has failed without being awaited, the run fails
+   * (`handler_failed`), but the process keeps running. Do slow or remote work beforehand. `work` must use `tx` for
+   * everything that belongs to the transaction, and must not use the pool.
    *
    * @returns the result of `work`, once it is committed
-   * @throws TransactionLost `transaction_lost`: this run does not own the delivery any more. Nothing was
-   *   written; let it reject the handler
-   * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and
-   *   `onStoreError` is `"process"`
-   * @throws WebhookError `transaction_ended`: `work` has ended the transaction itself, or has sent a statement
-   *   after its end; `transaction_aborted`: `work` caught the error of a statement; `pool_timeout`: `work`
-   *   waited for a connection of the pool; `not_sent`: no connection; `no_reply`: the server has not replied to
-   *   the begin within 5 s, or to the end of the transaction within a lease, or a lease has ended during
-   *   `work`; `schema_missing`, `permission_denied`, `read_only`
-   * @throws ReceiverConfigError `invalid_option`: `context` is not that of a handler
-   * @throws the error of `work`, or of the database at the commit. Nothing was written, except if the
-   *   connection was lost during the commit; then the next attempt detects the result
+   * @throws TransactionLost `transaction_lost`: this run no longer owns the delivery. Nothing was written; let the
+   *   handler reject with it
+   * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and `onStoreError` is
+   *   `"process"`
+   * @throws WebhookError `transaction_ended`: `work` has ended the transaction itself, or has sent a statement after
+   *   its end; `transaction_aborted`: `work` caught the error of a statement; `pool_timeout`: `work` waited for a
+   *   connection of the pool; `not_sent`: no connection; `no_reply`: the server has not replied to `begin` within 5 s,
+   *   or to the end of the transaction within one lease, or the lease ended during `work`; `schema_missing`,
+   *   `permission_denied`, `read_only`
+   * @throws ReceiverConfigError `invalid_option`: `context` is not a handler's own context
+   * @throws the error of `work`, or of the database at the commit. Nothing was written, except if the connection was
+   *   lost during the commit; the next attempt then detects whether it succeeded
    */
   transaction<Result>(context: RunIdentity, work: (tx: Tx) => Promise<Result>): Promise<Result>;
 
   /**
-   * Returns the statement that completes the delivery in a transaction that you have begun yourself. Run
-   * it last, before the commit. It fails, and with it your transaction, with the SQLSTATE `SVC01` unless
-   * this run owns the delivery.
+   * Returns the statement that completes the delivery in a transaction that you have begun yourself. Run it last,
+   * before the commit. Unless this run owns the delivery, it fails with SQLSTATE `SVC01`, and your transaction with it.
    *
    * @throws TypeError `not_claimed`; ReceiverConfigError `invalid_option`
    */
   finish(context: RunIdentity): Statement;
 
   /**
-   * Removes records that expired before the current hour, at most `limit` (1 … 1,000,000, default 1,000), and
-   * resolves to their number. Claims remove them too, so no job is necessary.
+   * Removes up to `limit` (1 … 1,000,000, default 1,000) records that expired before the current hour, and resolves to
+   * their number. Claims remove such records too, so no cleanup job is necessary.
    *
    * @throws ReceiverConfigError `invalid_option`, `unknown_option`
    */
   purge(options?: { readonly limit?: number | undefined }): Promise<number>;
 
   /**
-   * Resolves to the conditions that endanger records or transactions, one sentence each: a missing schema,
-   * rights, a replica, durability, the clock, the settings of the pool.
+   * Resolves to the conditions that endanger records or transactions, one sentence each: a missing schema, missing
+   * rights, a replica, unsafe durability settings, clock drift, pool settings.
    */
   check(call?: StoreCall): Promise<readonly string[]>;
 }
 
 /**
- * Keeps records in PostgreSQL 12 or newer (tested: 12 to 18), shared by all processes that use the same schema.
- * Each call is one statement, timed by the server's clock; safe behind PgBouncer in transaction mode. You own
- * the client: create and close it. Create the schema first, with `migrate(db)` or the package's `schema.sql`.
+ * Keeps records in PostgreSQL 12 or newer (tested: 12 to 18), shared by all processes that use the same schema. Each
+ * call is one statement, uses the server's clock and is safe behind PgBouncer in transaction mode. You own the client:
+ * you create and close it. Create the schema first, with `migrate(db)` or the package's `schema.sql`.
  *
  * With {@link PostgresStore.transaction}, a handler's writes to the same database happen exactly once.
  *
- * @param db a `Pool` of pg, the `sql` of postgres.js (created with `closableSockets`), or a `Database`:
- *   `fromDrizzle`, `fromKysely`, `fromPglite`, or your own
+ * @param db a `Pool` of pg, the `sql` of postgres.js (created with `closableSockets`), or a `Database`: `fromDrizzle`,
+ *   `fromKysely`, `fromPglite`, or your own
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *
  * @example
@@ -193,7 +192,8 @@ export function postgresStore(
         })) === "1";
       for (const { own, limit } of run?.transactions ?? []) {
         if (isExtended) limit?.renew();
-        // The transaction may have been committed meanwhile. The run still owns its effects.
+        // The lease may not have been extended because the transaction was just committed. The run then still owns its
+        // effects.
         else if (limit?.isEnding) await own().settled();
       }
       return isExtended || run?.isFinished === true;

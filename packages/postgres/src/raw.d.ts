@@ -1,4 +1,4 @@
-/** The text of a file, which the build and vite include in the module. */
+/** The text of a file. The build and Vite include it in the module. */
 declare module "*?raw" {
   const text: string;
   export default text;

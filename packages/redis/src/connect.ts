@@ -19,7 +19,7 @@ function connectionOf(client: RedisClient | Connection): Connection | undefined 
   // JavaScript callers may pass anything.
   if (typeof client !== "object" || client === null) return undefined;
   if ("run" in client) return client;
-  // Transactions, such as those of `client.multi()`, have the commands, but no state.
+  // Transactions, such as those of `client.multi()`, have the commands but not these state properties.
   if ("evalSha" in client && "isOpen" in client) return overNodeRedis(client);
   if ("evalsha" in client && "status" in client) return overIoredis(client);
   return undefined;

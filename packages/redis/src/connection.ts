@@ -2,10 +2,10 @@ import type { StoreCall } from "@svc-webhooks/core";
 import type { Script } from "./scripts.js";
 
 /**
- * Runs a script on its keys. This is the only call that the store makes to a client. Must reject immediately
- * while the client is not connected; no call may wait in a queue for an unreachable server. The signal of
- * `call` is aborted at its deadline. A connection that does not reply may have died silently: leave it when
- * calls, and then a question such as `TIME`, have had no reply for a few seconds.
+ * Runs a script on its keys. This is the only call that the store makes to a client. It must reject immediately while
+ * the client is not connected; no call may wait in a queue for an unreachable server. The signal of `call` is aborted
+ * at its deadline. A connection that does not reply may have died silently: replace it when calls, and then a probe
+ * such as `TIME`, have received no reply for a few seconds.
  */
 export type RunScript = (
   script: Script,
@@ -14,7 +14,7 @@ export type RunScript = (
   call: StoreCall,
 ) => Promise<unknown>;
 
-/** Reads a setting of the server. Rejects if that is forbidden. */
+/** Reads a server setting. Rejects if that is not permitted. */
 export type ReadSetting = (name: string) => Promise<string | undefined>;
 
 export interface Connection {

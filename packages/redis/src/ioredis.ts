@@ -8,13 +8,13 @@ export interface IoredisClient extends IoredisNode {
   connect(): Promise<unknown>;
   evalsha(sha1: string, keys: number, ...rest: string[]): Promise<unknown>;
   eval(source: string, keys: number, ...rest: string[]): Promise<unknown>;
-  /** The nodes; only in clusters. */
+  /** Returns the nodes. Present only in clusters. */
   nodes?(role: "master"): readonly IoredisNode[];
-  /** The stream; not in clusters. */
+  /** The connection's stream. Absent in clusters. */
   readonly stream?: { readonly writable: boolean };
 }
 
-/** One connection of ioredis. */
+/** A single ioredis connection. */
 export interface IoredisNode {
   readonly status: string;
   disconnect(reconnect?: boolean): void;
@@ -23,7 +23,7 @@ export interface IoredisNode {
 
 export function overIoredis(client: IoredisClient): Connection {
   const silence = watchSilence(() => (client.nodes?.("master") ?? [client]).map(linkOf));
-  // A connection that is being left is `ready` until it is closed, and calls would wait for the next one.
+  // A connection that is being replaced stays `ready` until it is closed, and calls would wait for the next one.
   const isReady = () => client.status === "ready" && client.stream?.writable !== false;
   const ready = async () => {
     // With `lazyConnect`, nothing else connects the client.
@@ -48,8 +48,8 @@ export function overIoredis(client: IoredisClient): Connection {
           client.evalsha(sha1, keys.length, ...keys, ...args),
           ifUnknown(inFull, leaveReplica),
         );
-      // ioredis sends pending calls again when it has reconnected. A release of a pending claim is queued with
-      // them. Otherwise the claim would be granted without an owner.
+      // ioredis resends pending calls after it has reconnected. The release of a pending claim is queued behind them.
+      // Otherwise, the claim would be granted and never released.
       return isReady() || pending.has(key) ? send() : ready().then(send);
     },
     async setting(name) {

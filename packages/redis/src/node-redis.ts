@@ -6,16 +6,16 @@ import { watchSilence, type Link } from "./health/silence.js";
 /** The members of node-redis 5 and 6 that the store uses: clients, clusters and Sentinel clients. */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
-  /** Whether the client is ready; in clusters since node-redis 6. */
+  /** Whether the client is ready. Present in clusters since node-redis 6. */
   readonly isReady?: boolean;
   evalSha(sha1: string, options: NodeRedisScriptOptions): Promise<unknown>;
   eval(source: string, options: NodeRedisScriptOptions): Promise<unknown>;
   configGet?(name: string): Promise<unknown>;
-  /** The primaries; only in clusters. */
+  /** The primaries. Present only in clusters. */
   readonly masters?: readonly { readonly client?: NodeRedisNode | undefined }[];
 }
 
-/** One connection of node-redis. */
+/** A single node-redis connection. */
 export interface NodeRedisNode {
   readonly isOpen: boolean;
   readonly isReady: boolean;
@@ -41,8 +41,8 @@ export function overNodeRedis(client: NodeRedisClient): Connection {
   const isReady = () => client.isReady ?? client.isOpen;
   const silence = watchSilence(linksOf(client, isReady));
   const leaveReplica = leaver(client, isReady, () => {
-    // The server closes the connection, and the client reconnects as after a broken connection. Unlike
-    // `destroy`, this does not reject pending commands.
+    // The server closes the connection, and the client reconnects as if the connection had broken. Unlike `destroy`,
+    // this does not reject pending commands.
     const leaving = client.masters
       ? // In a cluster, other connections to a replica receive MOVED, which the client follows by itself.
         client.masters.map((master) => master.client?.sendCommand(["READWRITE"]))
@@ -69,10 +69,7 @@ export function overNodeRedis(client: NodeRedisClient): Connection {
 
 const isSentinel = (client: object): client is NodeRedisSentinel => "getMasterNode" in client;
 
-/**
- * Returns whether a client is a single node. The parameters of `sendCommand` differ between the kinds of
- * clients.
- */
+/** Returns whether a client is a single node. The parameters of `sendCommand` depend on the kind of client. */
 const isNode = (client: NodeRedisClient): client is NodeRedisClient & NodeRedisNode =>
   "sendCommand" in client && !client.masters && !isSentinel(client);
 
@@ -89,7 +86,7 @@ function linksOf(client: NodeRedisClient, isReady: () => boolean): () => readonl
     };
     return () => [link];
   }
-  // The link is created immediately, because it follows the state of the connection from here on.
+  // The link is created immediately, because it tracks the state of the connection from now on.
   if (isNode(client)) linkOf(client);
   return () =>
     isNode(client)
@@ -103,13 +100,13 @@ const links = new WeakMap<NodeRedisNode, Link>();
 function linkOf(node: NodeRedisNode): Link {
   const known = links.get(node);
   if (known) return known;
-  /** Whether the server has accepted the connection and has not replied yet. */
+  /** Whether the server has accepted the connection but has not replied yet. */
   let isGreeting = false;
   node.on("connect", () => (isGreeting = true));
   node.on("ready", () => (isGreeting = false));
   node.on("reconnecting", () => (isGreeting = false));
   const connect = () => {
-    // This fails if the application has connected meanwhile.
+    // This fails if the application has reconnected in the meantime.
     node.connect().catch(() => {});
   };
   const link = {
@@ -121,7 +118,7 @@ function linkOf(node: NodeRedisNode): Link {
       isGreeting = false;
       node.destroy();
       if (wasReady) connect();
-      // The attempt that was destroyed must end first, or it would continue next to the new one.
+      // The connection attempt that was destroyed must finish first, or it would continue alongside the new one.
       else setImmediate(connect);
     },
   };

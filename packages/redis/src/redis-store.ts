@@ -20,7 +20,7 @@ export interface RedisStoreOptions {
 /** The result of {@link redisStore}. */
 export interface RedisStore extends DeliveryStore {
   /**
-   * Resolves to the conditions that endanger records, one sentence each: a replica, rights, the clock,
+   * Resolves to the conditions that endanger records, one sentence each: a replica, missing rights, clock drift,
    * eviction, no persistence. Rejects if Redis is unreachable.
    *
    * @param call default: a signal that is aborted after 5 s
@@ -29,17 +29,17 @@ export interface RedisStore extends DeliveryStore {
 }
 
 /**
- * Keeps records on Redis 6.2 or newer, shared by all processes that use the same server or cluster.
- * One key per delivery, one script per call, timed by the server's clock. You own the client: connect
- * it, listen for its errors and close it.
+ * Keeps records in Redis 6.2 or newer, shared by all processes that use the same server or cluster. Each delivery has
+ * one key, and each call runs one script that uses the server's clock. You own the client: connect it, listen for its
+ * errors and close it.
  *
- * While the client is not connected, every call rejects immediately, regardless of the client's offline
- * queue: the outcome is `store_unavailable` (503), and the sender retries.
+ * While the client is not connected, every call rejects immediately, regardless of the client's offline queue: the
+ * outcome is `store_unavailable` (503), and the sender retries.
  *
- * @param client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster),
- *   or your own `Connection` to a server that runs Lua scripts
- * @throws ReceiverConfigError `invalid_option` if `client` is none of these, such as the result of its
- *   `multi()`, or `prefix` is not a string; `unknown_option`
+ * @param client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster), or your own `Connection`
+ *   to a server that runs Lua scripts
+ * @throws ReceiverConfigError `invalid_option` if `client` is none of these, such as the result of its `multi()`, or
+ *   `prefix` is not a string; `unknown_option`
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { messageOf } from "./health/replica.js";
 
-/** A Lua script, and the hash that identifies it on a server that has run it. */
+/** A Lua script, and the SHA-1 hash that identifies it on a server that has already run it. */
 export interface Script {
   readonly source: string;
   readonly sha1: string;
@@ -73,7 +73,7 @@ end
 return string.format('c%d %d', fence, run) .. takenOver
 `);
 
-/** Returns how the record became done. */
+/** Marks the record as done. Returns how: `owner`, `late`, `restored` or `already`. */
 export const complete: Script = script(`
 if state == 'd' then
   redis.call('PEXPIRE', key, retainMs)
@@ -84,7 +84,7 @@ if not state then return 'restored' end
 return owner == token and 'owner' or 'late'
 `);
 
-/** Returns 1 if the token owned the record. */
+/** Releases the record and returns 1, or returns 0 if the token does not own it. */
 export const release: Script = script(`
 if owner ~= token then return 0 end
 if to == 'unused' then run = run - 1 end
@@ -93,20 +93,20 @@ redis.call('SET', key, value, 'PX', retainMs)
 return 1
 `);
 
-/** Returns 1 if the token owned the record. */
+/** Extends the lease and returns 1, or returns 0 if the token does not own the record. */
 export const extend: Script = script(`
 if owner ~= token then return 0 end
 running(token, 'PX', math.max(redis.call('PTTL', key), leaseMs))
 return 1
 `);
 
-/** Returns 1 if there was a record without a live lease. */
+/** Deletes the record and returns 1, or returns 0 if there is none or its lease is live. */
 export const forget: Script = script(`
 if not state or state == 'r' and now < leaseEndsAt then return 0 end
 return redis.call('DEL', key)
 `);
 
-/** Returns the server's time in epoch milliseconds, a space, and the error if it rejects writes. */
+/** Returns the server's time in epoch milliseconds, a space, and the error if the server rejects writes. */
 export const probe: Script = bare(`
 local time = redis.call('TIME')
 local written = redis.pcall('DEL', KEYS[1])
@@ -115,8 +115,8 @@ return now .. (type(written) == 'table' and written.err or '')
 `);
 
 /**
- * Returns a handler of the error of a call by hash: it sends the script in full if the server does not know the
- * hash, and passes any other error on.
+ * Returns an error handler for a call by hash. It sends the script in full if the server does not have it, and passes
+ * any other error to `leaveReplica`.
  */
 export const ifUnknown =
   (sendInFull: () => Promise<unknown>, leaveReplica: (error: unknown) => never) =>

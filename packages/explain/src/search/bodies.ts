@@ -2,17 +2,17 @@ import { fromBinary, toBase64, toBinary, utf16, utf8, type Bytes } from "./bytes
 import { jsonTexts } from "./json-texts.js";
 import type { MistakeId } from "../mistakes.js";
 
-/** Bytes that mistaken code may have signed in place of the body, and its mistakes. */
+/** Bytes that buggy code may have signed instead of the body, and the mistakes that lead to them. */
 export interface BodyVariant {
   readonly ids: readonly MistakeId[];
   readonly body: Bytes;
 }
 
 /**
- * Yields variants one at a time, because together they need a hundred times the memory of the body. Yields
- * undefined when its caller can let others run.
+ * Yields variants one at a time, because together they would need a hundred times the memory of the body. Yields
+ * undefined where the caller can let other work run.
  *
- * @param combine whether to yield variants of several mistakes
+ * @param combine whether to include variants that combine several mistakes
  */
 export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVariant | undefined> {
   const raw = toBinary(body);

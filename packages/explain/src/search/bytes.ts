@@ -8,9 +8,9 @@ export const toHex = (bytes: Uint8Array): string =>
 export const fromHex = (hex: string): Bytes =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
-/** Returns text with one character per byte. */
+/** Converts bytes to a string with one character per byte. */
 export function toBinary(bytes: Uint8Array): string {
-  // The number of a call's arguments is limited.
+  // The number of arguments in a call is limited.
   const size = 8_192;
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
     String.fromCharCode(...bytes.subarray(index * size, (index + 1) * size)),
@@ -25,7 +25,7 @@ export function fromBinary(text: string): Bytes {
   return bytes;
 }
 
-/** Returns the bytes of UTF-16, low byte first. */
+/** Encodes text as UTF-16, low byte first. */
 export function utf16(text: string): Bytes {
   const bytes = new Uint8Array(text.length * 2);
   for (let index = 0; index < text.length; index += 1) {
@@ -36,7 +36,7 @@ export function utf16(text: string): Bytes {
   return bytes;
 }
 
-/** Decodes base64 and base64url and skips other characters, like `Buffer.from(text, "base64")`. */
+/** Decodes base64 or base64url, skipping other characters, like `Buffer.from(text, "base64")`. */
 export function fromBase64(text: string): Bytes {
   const [digits = ""] = text.split("=", 1);
   const kept = digits

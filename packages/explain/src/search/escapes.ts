@@ -2,21 +2,21 @@ import type { MistakeId } from "../mistakes.js";
 
 const anyEscape = /\\(?:u([0-9a-f]{4})|[^u])/gi;
 
-/** Replaces escapes that JSON does not require with their characters. */
+/** Replaces each escape that JSON does not require with its character. */
 export const unescaped = (json: string): string =>
   json
     .replaceAll(anyEscape, (given, digits?: string) => {
       if (digits === undefined) return given === String.raw`\/` ? "/" : given;
       return JSON.stringify(String.fromCharCode(parseInt(digits, 16))).slice(1, -1);
     })
-    // A pair of surrogates was escaped as two units.
+    // A surrogate pair is escaped as two code units.
     .replaceAll(/\\u(d[89ab]..)\\u(d[c-f]..)/g, (_pair, high: string, low: string) =>
       String.fromCharCode(parseInt(high, 16), parseInt(low, 16)),
     );
 
 /**
- * Returns a function that compares another text of the same JSON with the body. Its result is the mistake if
- * one of them escapes more characters, or undefined if both escape the same.
+ * Returns a function that compares another serialisation of the same JSON with the body. It returns the mistake if
+ * either escapes characters that the other does not, or undefined if both escape the same ones.
  */
 export function escapeMistake(body: string): (text: string) => MistakeId | undefined {
   const before = escapesOf(body);
@@ -31,7 +31,10 @@ export function escapeMistake(body: string): (text: string) => MistakeId | undef
   };
 }
 
-/** Counts how often a text escapes each character, by the hex digits of its unit, and the slash. */
+/**
+ * Counts how often a text escapes each character. The keys are the four hex digits of the code unit, or `/` for an
+ * escaped slash.
+ */
 function escapesOf(json: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const [given, digits] of json.matchAll(anyEscape)) {

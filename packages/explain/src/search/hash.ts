@@ -2,7 +2,7 @@ import type { Bytes } from "./bytes.js";
 import type { MistakeId } from "../mistakes.js";
 import type { Hash } from "./value.js";
 
-/** A way to compute a digest from a key and a body, and its mistakes. */
+/** A way to compute a digest from a key and a body, and the mistakes that it represents. */
 export interface Method {
   readonly ids: readonly MistakeId[];
   readonly hash: Hash;
@@ -14,7 +14,7 @@ export interface Method {
 const names = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" } as const;
 
 function importKey(hash: Hash, key: Bytes) {
-  // WebCrypto refuses an empty key. HMAC pads keys with zeros (RFC 2104, section 2), so a single zero byte is
+  // WebCrypto rejects an empty key. HMAC pads keys with zeros (RFC 2104, section 2), so a single zero byte is
   // equivalent.
   const bytes = key.length > 0 ? key : new Uint8Array(1);
   return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: names[hash] }, false, [
@@ -22,7 +22,7 @@ function importKey(hash: Hash, key: Bytes) {
   ]);
 }
 
-/** Returns the HMAC of one hash. Its keys are imported once: thousands of bodies are combined with each. */
+/** Returns the HMAC method for a hash. Each key is imported once, because it is used with thousands of bodies. */
 function hmac(hash: Hash, ids: readonly MistakeId[]): Method {
   const imported = new WeakMap<Bytes, ReturnType<typeof importKey>>();
   return {
@@ -57,7 +57,7 @@ const joined = (inOrder: (key: Bytes, body: Bytes) => readonly [Bytes, Bytes]): 
   },
 });
 
-/** Returns all methods, the right one first. Its imported keys live as long as the list. */
+/** Returns all methods, the correct one first. Imported keys live as long as the returned list. */
 export const methods = (): readonly Method[] => [
   hmac("sha256", []),
   hmac("sha1", ["sha1"]),

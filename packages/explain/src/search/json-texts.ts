@@ -1,15 +1,15 @@
 import { escapeMistake, unescaped } from "./escapes.js";
 import type { MistakeId } from "../mistakes.js";
 
-/** A text that a JSON serialiser may have written for the body, and the mistake that it shows. */
+/** Text that a JSON serialiser may have produced from the body, and the mistake that it indicates. */
 export interface JsonText {
   readonly id: MistakeId;
   readonly text: string;
-  /** Whether tools also write it with a newline at its end. */
+  /** Whether tools also write it with a trailing newline. */
   readonly file: boolean;
 }
 
-/** The way in which a serialiser separates tokens. */
+/** The way a serialiser separates tokens. */
 interface Layout {
   readonly id: MistakeId;
   /** One level of indentation. Default: everything on one line. */
@@ -31,8 +31,8 @@ const layouts: readonly Layout[] = [
 ];
 
 /**
- * The maximum nesting depth of JSON that is indented. Deeper JSON is skipped, because the length of the result
- * grows with the square of the depth.
+ * The maximum nesting depth of JSON to indent. Deeper JSON is skipped, because the length of the result grows with the
+ * square of the depth.
  */
 const deepestIndent = 500;
 
@@ -40,7 +40,7 @@ const codeUnit = (character: string) => character.charCodeAt(0).toString(16).pad
 const escaped = (character: string) => `\\u${codeUnit(character)}`;
 
 /**
- * The ways in which serialisers write the characters of strings, from a text that escapes only what JSON
+ * Functions that escape strings the way various serialisers do. Each receives JSON that escapes only what JSON
  * requires.
  */
 const styles: readonly ((json: string) => string)[] = [
@@ -60,8 +60,8 @@ const styles: readonly ((json: string) => string)[] = [
 ];
 
 /**
- * Yields texts of the same JSON, the simplest mistakes first; none if the body is not JSON. It yields undefined
- * after other work on the whole body, so that its caller can let others run.
+ * Yields serialisations of the same JSON, the simplest mistakes first, or none if the body is not JSON. Also yields
+ * undefined between steps that process the whole body, so that the caller can let other work run.
  */
 export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const parsed = attempt((): unknown => JSON.parse(body));
@@ -72,7 +72,7 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const mistakeIn = escapeMistake(body);
   for (const text of styled(kept)) yield { id: mistakeIn(text) ?? compact.id, text, file: false };
 
-  // JavaScript changes numbers, duplicate keys and the order of keys; other languages keep them.
+  // JavaScript may change numbers, duplicate keys and the order of keys; other languages keep them.
   const stringified = attempt(() => JSON.stringify(parsed));
   yield undefined;
   const laidOut = layOut(tokensOf(kept), compact);
@@ -116,7 +116,7 @@ function* styled(json: string): Generator<string> {
   }
 }
 
-/** Returns the mistake that a layout shows, unless the body has this layout already. */
+/** Returns the mistake that a layout indicates, or `reserialised_json` if the body already has this layout. */
 function layoutMistake(body: string, tokens: readonly string[], layout: Layout): MistakeId {
   const bare = body.trim();
   const isLaidOut =
@@ -129,13 +129,13 @@ function haveSameKeys(one: string, other: string): boolean {
   return keysOf(one).every((key, index) => key === keys[index]);
 }
 
-/** Returns the keys of all objects, in the order of the text. */
+/** Returns the keys of all objects, in the order in which they appear. */
 const keysOf = (json: string): readonly string[] =>
   tokensOf(json).filter((_, index, tokens) => tokens[index + 1] === ":");
 
 /**
- * Returns the result, or undefined after a stack overflow: deep values overflow the stack of a serialiser, and
- * millions of escapes that of an expression.
+ * Returns the result, or undefined if `run` throws. Besides invalid JSON, the cause may be a stack overflow: deeply
+ * nested values overflow the stack of a serialiser, and millions of escapes that of a regular expression.
  */
 function attempt<T>(run: () => T): T | undefined {
   try {
@@ -152,12 +152,12 @@ function sortedJson(value: unknown): string {
   return `{${members.map(([key, one]) => `${JSON.stringify(key)}:${sortedJson(one)}`).join(",")}}`;
 }
 
-// Strings are unrolled: an alternative for each character would overflow the stack of the expression.
+// The string pattern is unrolled: an alternation for each character would overflow the regular expression's stack.
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
 
 const tokensOf = (json: string): readonly string[] => attempt(() => json.match(token)) ?? [];
 
-/** Lays the tokens out. Returns undefined for JSON that is nested too deeply to be indented. */
+/** Lays out the tokens. Returns undefined if the JSON is nested too deeply to indent. */
 function layOut(tokens: readonly string[], { indent, comma, colon }: Layout): string | undefined {
   const parts: string[] = [];
   let depth = 0;

@@ -2,7 +2,7 @@ import type { SecretKey } from "@svc-webhooks/core";
 import { fromBase64, fromHex, toBinary, utf8, type Bytes } from "./bytes.js";
 import type { MistakeId } from "../mistakes.js";
 
-/** A key that mistaken code may have used, and its mistakes. */
+/** A key that buggy code may have used, and the mistakes that lead to it. */
 export interface KeyVariant {
   readonly ids: readonly MistakeId[];
   readonly key: Bytes;
@@ -15,7 +15,7 @@ export const exactKeys = (
 ): readonly KeyVariant[] =>
   keys.map((key) => ({ ids, key: typeof key === "string" ? utf8(key) : new Uint8Array(key) }));
 
-/** Returns distinct keys. The secrets themselves are first, without a mistake. */
+/** Returns distinct keys. The current secrets come first, with no mistakes. */
 export function keyVariants(
   current: readonly SecretKey[],
   previous: readonly SecretKey[],

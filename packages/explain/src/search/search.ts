@@ -6,11 +6,14 @@ import { exactKeys, keyVariants, type KeyVariant } from "./keys.js";
 import type { MistakeId } from "../mistakes.js";
 import { obviousMistake, parseValue, valueMistakes } from "./value.js";
 
-/** The mistakes that produce a value, none if it is unknown, and the mistakes that were checked. */
+/**
+ * The result of a search: the mistakes that produce the value (none if it is unexplained), and the mistakes that were
+ * checked.
+ */
 export interface Found {
   readonly found: readonly MistakeId[];
   readonly checked: readonly (MistakeId | "combinations")[];
-  /** The bytes that were signed in place of the body. */
+  /** The bytes that were signed instead of the body. */
   readonly body?: Bytes | undefined;
 }
 
@@ -27,8 +30,8 @@ interface Candidate {
 }
 
 /**
- * The limits of the search: 10,000 digests of a small body take 0.3 s on two cores, all variants of 4 MiB of
- * commas 5 s.
+ * The limits of the search. On two cores, 10,000 digests of a small body take 0.3 s, and all variants of 4 MiB of
+ * commas take 5 s.
  */
 const limits = {
   combinations: 10_000,
@@ -37,7 +40,8 @@ const limits = {
 };
 
 /**
- * The maximum number of digests between two turns of the event loop. Not every WebCrypto needs a turn for one.
+ * The maximum number of digests before yielding to the event loop. Some WebCrypto implementations complete a digest
+ * without yielding to it.
  */
 const digestsPerTurn = 1_000;
 
@@ -60,7 +64,7 @@ function product(
   );
 }
 
-/** Compares the value with the digest of each mistake, then with those of their combinations. */
+/** Compares the value with the digest that each mistake produces, then with those of combinations. */
 export async function search(
   body: Bytes,
   signature: string,
@@ -72,7 +76,7 @@ export async function search(
   const checked = new Set<MistakeId | "combinations">(valueMistakes);
   const mistakesIn = parseValue(signature);
   const isSmall = body.length <= limits.combinedBodyBytes;
-  // WebCrypto copies the data that it hashes.
+  // WebCrypto copies the data that it hashes, so large bodies are hashed one at a time.
   const batch = isSmall ? 64 : 1;
 
   async function mistakesOf(candidate: Candidate): Promise<readonly MistakeId[] | undefined> {
@@ -116,7 +120,7 @@ export async function search(
   const wrongMethods = all.filter((method) => !isRight(method));
   const found =
     (await compare(product([exact], keys, rightMethod))) ??
-    // There may be many other secrets, so they are not combined with other mistakes.
+    // There may be many secrets of other endpoints, so they are not combined with other mistakes.
     (await compare(product([exact], exactKeys(other, ["other_secret"]), rightMethod))) ??
     (await compare(product([exact], rightKeys, wrongMethods)));
   if (found) return found;
@@ -125,7 +129,7 @@ export async function search(
   const bodies = [exact];
   const seen = new Set(isSmall ? [toBinary(body)] : []);
   for (const variant of variants) {
-    // Building a variant of a large body takes long too.
+    // Building a variant of a large body is slow too.
     if (!isSmall) await turn();
     if (!variant) continue;
     if (isSmall) {

@@ -2,16 +2,16 @@ import type { SecretKey } from "@svc-webhooks/core";
 import { fromBase64, fromHex, toBinary, toHex } from "./bytes.js";
 import type { MistakeId } from "../mistakes.js";
 
-/** The hash functions, by the prefix that would name them. */
+/** The name of a hash function, as it would appear in the prefix of a value. */
 export type Hash = "sha256" | "sha1" | "sha512";
 
 /**
- * Returns the mistakes by which a value was written if it encodes this digest, an empty list if there are
- * none, and undefined if it encodes another digest.
+ * Returns the mistakes in how a value encodes this digest: an empty list if there are none, or undefined if the value
+ * does not encode it.
  */
 export type MistakesIn = (hex: string, hash: Hash) => readonly MistakeId[] | undefined;
 
-/** The mistakes in the form of a value. */
+/** The mistakes in the value itself, rather than in the algorithm, the key or the body. */
 export const valueMistakes: readonly MistakeId[] = [
   "missing_signature",
   "secret_in_value",
@@ -26,13 +26,13 @@ export const valueMistakes: readonly MistakeId[] = [
   "truncated",
 ];
 
-/** The longest value that is parsed. The hex digits of the hex digits of SHA-512 are 256 characters. */
+/** The maximum length of a value that is parsed. A SHA-512 digest that was hex-encoded twice has 256 characters. */
 const longest = 512;
 
 /** The minimum number of digits of a truncated digest: a shorter prefix could match by chance. */
 const shortestTruncated = 16;
 
-/** Returns the mistake of a value that contains no digest. */
+/** Returns a mistake that is obvious without computing a digest, or undefined if there is none. */
 export function obviousMistake(
   given: string,
   secrets: readonly SecretKey[],
@@ -64,12 +64,15 @@ export function parseValue(given: string): MistakesIn {
 }
 
 function prefixMistakes(prefix: string, hash: Hash): readonly MistakeId[] {
-  // A prefix that names the wrong hash is not a second mistake.
+  // A prefix that correctly names a wrong hash is not a second mistake.
   if (prefix === "sha256=" || prefix === `${hash}=`) return [];
   return prefix === "" ? ["missing_prefix"] : ["wrong_prefix"];
 }
 
-/** Returns a function that compares a digest with the digits. */
+/**
+ * Returns a function that compares a digest with these digits. It returns the encoding mistakes, or undefined if they
+ * do not match.
+ */
 function encodingOf(digits: string): (hex: string) => readonly MistakeId[] | undefined {
   const known = new Map<string, readonly MistakeId[]>();
   const add = (hex: string, mistakes: readonly MistakeId[]) => {

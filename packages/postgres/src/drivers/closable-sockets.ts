@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** The options of postgres.js that determine the address of a socket. */
+/** The postgres.js options that determine a socket's address. */
 interface Target {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -10,7 +10,7 @@ interface Target {
 }
 
 /**
- * The members of a socket that are used. They are declared here, because the package's types must not need
+ * The socket members that this module uses. They are declared here because the package's types must not depend on
  * Node's.
  */
 interface Connection {
@@ -20,13 +20,16 @@ interface Connection {
 }
 
 interface Opened {
-  /** The number of bytes written to each socket when the last bytes arrived on it; unknown behind TLS. */
+  /**
+   * The number of bytes written to each socket when data last arrived on it. `Infinity` if that is unknown, as behind
+   * TLS.
+   */
   readonly sockets: Map<Connection, number>;
-  /** The index of the host to which the next socket connects. */
+  /** The index of the host that the next socket connects to. */
   next: number;
 }
 
-/** The sockets of each client, by its options. */
+/** Each client's sockets, by its options object. */
 const opened = new WeakMap<object, Opened>();
 
 function socket(options: Target): Socket {
@@ -39,7 +42,7 @@ function socket(options: Target): Socket {
   const tryNext = () => (all.next = index + 1);
   one.once("error", tryNext).once("connect", () => {
     one.off("error", tryNext);
-    // postgres.js itself leaves a server that does not have these attributes.
+    // postgres.js itself disconnects from a server that lacks these attributes, so the next socket tries the next host.
     all.next = isChoosy ? index + 1 : 0;
   });
   all.sockets.set(one, Infinity);
@@ -50,10 +53,10 @@ function socket(options: Target): Socket {
 }
 
 /**
- * Options for postgres.js that let the store close connections that have stopped responding. Without them, such
- * a connection is used until the operating system closes it, which can take a quarter of an hour. Use them with
- * `fetch_types: false`: postgres.js can end the process when a connection is closed while it reads the
- * database's types. Arrays are then texts.
+ * Options for postgres.js that let the store close connections that have stopped responding. Without them, postgres.js
+ * keeps using such a connection until the operating system closes it, which can take 15 minutes. Use them with
+ * `fetch_types: false`, because postgres.js can crash the process if a connection is closed while it reads the
+ * database's types. Arrays are then returned as strings.
  *
  * @example
  * ```ts
@@ -66,7 +69,7 @@ function socket(options: Target): Socket {
  * ```
  */
 export const closableSockets: {
-  /** Opens a connection to the server that the other options name. */
+  /** Opens a connection to the server that the other options specify. */
   readonly socket: (options: Target) => object;
 } = { socket };
 
@@ -75,11 +78,11 @@ export const areClosable = (options: { readonly socket?: unknown }): boolean =>
   options.socket === socket;
 
 /**
- * Returns a function that finds the connections on which a request was sent since then, but no reply has
- * arrived. If it finds one and nothing has arrived on any connection, `others` contains the remaining ones.
+ * Returns a function that finds the connections on which a request has been sent since this call, but no reply has
+ * arrived. If there are any, and nothing has arrived on the other connections either, `others` contains those.
  *
- * @param isMine whether none of these can be waiting for the reply to an earlier statement of the application.
- *   Otherwise waiting connections are left out: they may be healthy, and slow
+ * @param isMine whether none of these connections can be waiting for the reply to an earlier statement of the
+ *   application. Otherwise waiting connections are left out, because they may be healthy but slow
  */
 export function unansweredSince(
   options: object,
@@ -90,7 +93,7 @@ export function unansweredSince(
 ): () => { readonly dead: readonly Connection[]; readonly others: readonly Connection[] } {
   const sockets = opened.get(options)?.sockets ?? new Map<Connection, number>();
   const before = (among ?? [...sockets.keys()])
-    // `connect_timeout` limits a connection that is being opened.
+    // Connections that are still being opened are limited by `connect_timeout`.
     .filter(({ bytesRead }) => bytesRead > 0)
     .map((one) => {
       const { bytesRead, bytesWritten } = one;

@@ -20,16 +20,16 @@ export interface DrizzleQueries<Sql> {
   execute(query: Sql): PromiseLike<unknown>;
 }
 
-/** The part of a database that sends its statements, which Drizzle's types omit. */
+/** The part of a database that sends its statements. Drizzle's types omit it. */
 interface Session<Tx> {
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>;
 }
 
 /**
- * Drizzle on PostgreSQL, over any of its drivers that has interactive transactions. Over pg and
- * postgres.js, the store sends its own statements through the driver: Drizzle does not log them.
+ * Wraps Drizzle on PostgreSQL, with any driver that supports interactive transactions. With pg and postgres.js, the
+ * store sends its own statements directly through the driver, so Drizzle does not log them.
  *
- * @param sql of the `drizzle-orm` package
+ * @param sql from the `drizzle-orm` package
  * @throws ReceiverConfigError `invalid_option`
  *
  * @example
@@ -68,7 +68,8 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
           "unsafe" in (client as object)
             ? guardTx(client)
             : guardClient(client as PgClient, () => isInside);
-        // The session's transactions run in that of `client`: its own `begin`, `commit` and `rollback` are not sent.
+        // The session's transaction runs inside the one that is open on `client`: its own `begin`, `commit` and
+        // `rollback` are not sent.
         const guardedSession = Object.create(session, {
           client: { value: guarded },
         }) as typeof session;
@@ -84,7 +85,7 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
   };
 }
 
-/** Drivers whose connections the store cannot reach. */
+/** Wraps a database with a driver whose connections the store cannot access. */
 function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
   db: Drizzle<Tx, Sql>,
   sql: (strings: TemplateStringsArray, ...values: unknown[]) => Sql,
@@ -92,7 +93,7 @@ function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
   const queryOver =
     (on: DrizzleQueries<Sql>): Query =>
     async (text, values) => {
-      // The parts are texts, and between them the numbers of the values.
+      // `split` alternates SQL text with placeholder numbers: even indexes are text, odd ones are numbers.
       const parts = text.split(/\$(\d+)/);
       const strings = parts.filter((_part, index) => index % 2 === 0);
       const numbers = parts.filter((_part, index) => index % 2 === 1);
@@ -102,7 +103,7 @@ function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
           ...numbers.map((number) => values[Number(number) - 1]),
         ),
       );
-      // Some drivers return the rows, others an object with a member `rows`.
+      // Some drivers return the rows themselves, others an object with a `rows` property.
       return Array.isArray(result) ? result : (result as { readonly rows: readonly Row[] }).rows;
     };
   return {

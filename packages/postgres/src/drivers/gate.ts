@@ -1,23 +1,23 @@
 import { WebhookError } from "@svc-webhooks/core";
 import type { Query } from "../database.js";
 
-/** The state of a transaction's code. */
+/** Controls whether the code in a transaction may send statements. */
 export interface Gate {
   /** Whether the code may still send statements. */
   isOpen: boolean;
   /** Whether the connection was lost. */
   isLost: boolean;
-  /** Whether a statement was not sent. */
+  /** Whether any statement was refused instead of being sent. */
   hasRefused: boolean;
   /** Queries that are not sent until they are awaited. */
   readonly lazy: Set<LazyQuery>;
 }
 
-/** A query of postgres.js. */
+/** A postgres.js query. */
 export interface LazyQuery {
   /** Whether the query was sent. */
   readonly executed?: boolean;
-  /** Whether the query is a part of another one. */
+  /** Whether the query is a fragment of another one. */
   readonly fragment?: boolean;
 }
 
@@ -28,7 +28,7 @@ export const newGate = (): Gate => ({
   lazy: new Set(),
 });
 
-/** Returns the error of a statement that was not sent. */
+/** Records that a statement was not sent, and returns its error. */
 export function refuse(gate: Gate): WebhookError {
   gate.hasRefused = true;
   return new WebhookError(
@@ -38,8 +38,8 @@ export function refuse(gate: Gate): WebhookError {
 }
 
 /**
- * Returns a function for the store's own statements, which are the last of a transaction. It rejects if `work`
- * has created others.
+ * Returns a function that runs the store's own statements, the last ones of a transaction. It closes the gate first,
+ * and rejects if `work` has left queries unsent.
  */
 export const closing =
   (gate: Gate, query: Query): Query =>
@@ -49,7 +49,7 @@ export const closing =
     return query(...args);
   };
 
-/** Rejects, instead of committing without a statement that `work` did not await. */
+/** Rejects if a statement was refused, so that the transaction is not committed without it. */
 export async function unlessRefused<Result>(
   gate: Gate,
   work: Promise<Result>,
@@ -66,7 +66,7 @@ export async function unlessRefused<Result>(
 
 type Method = (...args: unknown[]) => unknown;
 
-/** Returns an object whose methods run on `target`, except those in `replaced`. */
+/** Returns a proxy of `target` in which the methods in `replaced` take precedence. */
 export const withMethods = <Target extends object>(
   target: Target,
   replaced: Readonly<Record<string, Method>>,
@@ -84,8 +84,8 @@ export const withMethods = <Target extends object>(
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /**
- * Runs `work`. Never settles if it fails after the transaction has ended or its connection was lost: the
- * rollback that follows would be sent outside of the transaction.
+ * Runs `work`. Never settles if `work` fails after the transaction has ended or its connection was lost, because the
+ * driver would then send its rollback outside the transaction.
  */
 export async function unlessLate<Result>(
   work: () => Result | Promise<Result>,
@@ -100,7 +100,7 @@ export async function unlessLate<Result>(
   }
 }
 
-/** Begins a driver's transaction, and rejects when its connection is lost, even if `work` continues. */
+/** Runs a driver's transaction. Rejects when its connection is lost, even if `work` is still running. */
 export async function outliving<Tx, Result>(
   begin: (run: (tx: Tx) => Promise<Result>) => Promise<Result>,
   work: (tx: Tx, gate: Gate) => Promise<Result>,
@@ -114,7 +114,7 @@ export async function outliving<Tx, Result>(
       ),
     );
   } catch (error) {
-    // If `work` has rejected, none of its statements will be sent either.
+    // Even if `work` itself has rejected, none of its remaining statements are sent.
     gate.isLost = true;
     throw error;
   }

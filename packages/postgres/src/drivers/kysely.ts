@@ -30,11 +30,11 @@ interface Pluggable {
 }
 
 /**
- * Wraps Kysely on PostgreSQL. Without `pool`, the store cannot close connections that have stopped responding,
- * and a lost connection can end the process, because Kysely does not listen for its error.
+ * Wraps Kysely on PostgreSQL. Without `pool`, the store cannot close connections that have stopped responding, and a
+ * lost connection can crash the process, because Kysely does not listen for the connection's error.
  *
- * @param CompiledQuery of the `kysely` package
- * @param pool the one of Kysely's dialect, if it is over pg. The store's own statements use it directly
+ * @param CompiledQuery from the `kysely` package
+ * @param pool the pool of Kysely's dialect, if it uses pg. The store's own statements use it directly
  * @throws ReceiverConfigError `invalid_option`
  *
  * @example
@@ -85,14 +85,14 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
         const begun = await queryIn(first, []);
         id = replyOf(begun);
         const pid = begun[0]?.["pid"];
-        // `migrate` sends other statements first.
+        // The default `first` statement returns no PID.
         if (pid !== undefined && !hasOwnConnections) {
           await assertOwnConnection(queryOver(db), queryIn, pid);
           hasOwnConnections = true;
         }
         close = () => pool && closeClient(pool, pid);
         const gate = newGate();
-        // After the transaction, Kysely refuses statements itself.
+        // Kysely itself rejects statements after the end of the transaction.
         const guard = {
           transformQuery<Node>({ node }: { readonly node: Node }): Node {
             if (!gate.isOpen) throw refuse(gate);
@@ -110,9 +110,8 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
 }
 
 /**
- * Throws if statements outside of a transaction are sent on its connection, on which other transactions begin
- * too. Such a connection has replied to the probe before it replies to a statement of the transaction that was
- * sent later.
+ * Throws if statements from outside a transaction are sent on its connection, because other transactions would begin on
+ * it too. Such a connection replies to the probe before it replies to a statement that the transaction sends later.
  */
 async function assertOwnConnection(outside: Query, inside: Query, pid: unknown): Promise<void> {
   let isShared = false;
@@ -120,7 +119,7 @@ async function assertOwnConnection(outside: Query, inside: Query, pid: unknown):
     const rows = await outside("select pg_catalog.pg_backend_pid()::pg_catalog.text as reply", []);
     isShared = replyOf(rows) === String(pid);
   };
-  // A pool without another connection replies only after the transaction.
+  // If the pool has no other connection, the probe completes only after the transaction.
   probe().catch(() => {});
   await nextTurn();
   await inside("select 1", []);

@@ -50,28 +50,35 @@ export type ClientOf<Pool> = Pool extends {
   ? Client
   : never;
 
-/** Without a listener, an `error` event ends the process. The query that needs the connection rejects. */
+/**
+ * Ignores an `error` event, which would crash the process if it had no listener. The query that needs the connection
+ * rejects anyway.
+ */
 const ignore: (error: Error) => void = () => {};
 
-/** Adds such a listener, unless there is one. */
+/** Adds the `ignore` listener, unless it is there already. */
 function survive(client: PgClient | PgPool): void {
   if (!client.listeners("error").includes(ignore)) client.on("error", ignore);
 }
 
-/** The number of times that pools have lent a client. */
+/** The number of client checkouts so far, across all pools. */
 let lendings = 0;
 
-/** The clients that each pool has opened or lent since a store was built over it, with the newest lending. */
+/**
+ * The clients that each pool has opened or lent since this package first used it, with the number of each client's
+ * latest checkout.
+ */
 const clientsOf = new WeakMap<PgPool, Map<PgClient, number>>();
 
 function adopt(pool: PgPool): void {
   if (clientsOf.has(pool)) return;
   const clients = new Map<PgClient, number>();
   clientsOf.set(pool, clients);
-  // Idle connections that die are removed from the pool.
+  // The pool removes idle connections that die.
   survive(pool);
   pool.on("connect", (client) => {
-    // The listener is added before `connect` resolves: the bytes that open a connection may also end it.
+    // The listener is added before `connect` resolves, because the server may accept and close a connection in the same
+    // chunk of data.
     survive(client);
     clients.set(client, lendings);
   });
@@ -89,12 +96,12 @@ export function closeClient(pool: PgPool, pid: unknown): void {
   }
 }
 
-/** How much longer a `begin` is waited for, once its transaction has been given up. */
+/** How much longer to wait for the reply to `begin` after its transaction was abandoned, in milliseconds. */
 const graceMs = 2_000;
 
 /**
- * Returns a function that closes the client which the pool has lent since then, and which still waits for the reply
- * to `begin`. The clients of other transactions, which have begun meanwhile, have their reply before `graceMs`.
+ * Returns a function that closes a client that was checked out after this call and is still waiting for the reply to
+ * `begin`. The clients of other transactions that are just beginning receive their reply within `graceMs`.
  */
 export function beginningIn(pool: PgPool): () => void {
   const before = lendings;
@@ -114,7 +121,7 @@ export function beginningIn(pool: PgPool): () => void {
 
 function activeQuery(client: PgClient): { readonly text?: string } | null | undefined {
   const internals = client as unknown as Readonly<Record<string, { text?: string } | null>>;
-  // The public name is deprecated, and logs a warning in versions that have the other one.
+  // The public property is deprecated, and logs a warning in versions that also have the internal one.
   return internals["_activeQuery" in client ? "_activeQuery" : "activeQuery"];
 }
 
@@ -127,15 +134,24 @@ function close(client: PgClient): void {
   client.end().catch(ignore);
 }
 
-/** The statement with its values, which are hexadecimal digits, numbers and spaces, as texts. */
+/**
+ * Inlines the values into the statement as string literals. They consist only of hexadecimal digits, numbers and
+ * spaces.
+ */
 const withValues = (text: string, values: readonly string[]): string =>
   text.replaceAll(/\$(\d+)/g, (_all, number) => `'${values[Number(number) - 1]}'`);
 
-/** A client for the code in a transaction, the number of its statements that are pending, and their failures. */
+/**
+ * Returns a guarded client for the code in a transaction, the number of its pending statements, and a function that
+ * records failures.
+ */
 function guardedClient(client: PgClient, gate: Gate) {
   let pending = 0;
   let failure: { readonly error: unknown } | undefined;
-  /** The server refuses all statements after one that has failed, which is their cause. */
+  /**
+   * Records the first failure, and sets it as the cause of later refusals: after a failed statement, the server rejects
+   * all others.
+   */
   const noteFailure = (error: unknown) => {
     const refusal = Object(error) as { readonly code?: unknown; cause?: unknown };
     if (refusal.code !== "25P02") failure ??= { error };
@@ -149,7 +165,7 @@ function guardedClient(client: PgClient, gate: Gate) {
   const guarded = withMethods(client, {
     query(...args) {
       if (gate.isOpen) {
-        // Statements with callbacks, and cursors, stay pending.
+        // Statements with callbacks, and cursors, keep counting as pending.
         pending += 1;
         const result = client.query(...(args as [string])) as Promise<unknown> | undefined;
         if (isPromise(result)) result.then(settle, fail);
@@ -171,7 +187,7 @@ const isPromise = (result: unknown): result is Promise<unknown> =>
 
 export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>> {
   adopt(pool);
-  /** How many statements of the store have had a reply. */
+  /** The number of the store's statements that have received a reply. */
   let replies = 0;
 
   const closeIdle = async () => {
@@ -180,7 +196,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
     client.release(true);
   };
 
-  /** Runs a statement, and closes its connection when it has no reply by its deadline. */
+  /** Runs a statement, and closes its connection if there is no reply by the deadline. */
   const runOn = async <Result>(
     client: PgClient,
     signal: AbortSignal | undefined,
@@ -189,7 +205,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
     const repliesBefore = replies;
     const onAbort = () => {
       close(client);
-      // If nothing arrives at all, connections that are idle are probably dead too.
+      // If none of the store's statements has received a reply meanwhile, idle connections are probably dead too.
       for (let idle = replies === repliesBefore ? pool.idleCount : 0; idle > 0; idle -= 1) {
         closeIdle().catch(ignore);
       }
@@ -225,13 +241,13 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
     async transaction(work, { first, signal, endsWithQuery } = plain) {
       const client = await checkOut(pool, signal);
       const gate = newGate();
-      // `ClientOf` is the type that the pool's `connect` resolves to.
+      // The casts to `ClientOf` are safe: it is the type that the pool's `connect` resolves to.
       const { guarded, pending, noteFailure } = guardedClient(client, gate);
-      /** The commit's tag. */
+      /** The command tag that the server returned for the commit. */
       let command: string | undefined;
       const separately = closing(gate, queryOver(client));
       const complete: Query = async (text, values) => {
-        // Statements that `work` has not awaited may fail, or be followed by others: see `unlessRefused`.
+        // Statements that `work` did not await may still fail, or be followed by others: see `unlessRefused`.
         if (endsWithQuery) await nextTurn();
         if (!endsWithQuery || pending() > 0) return separately(text, values);
         gate.isOpen = false;
@@ -251,11 +267,11 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       lost.catch(ignore);
       client.on("error", onLost);
       try {
-        // Both statements take one round trip.
+        // `begin` and the first statement take one round trip.
         await runOn(client, signal, () => client.query(`begin; ${first}`));
         signal?.addEventListener("abort", () => close(client));
         try {
-          // A `work` may never settle. When the server ends its idle transaction, `lost` rejects.
+          // `work` may never settle. When the server terminates its idle transaction, `lost` rejects.
           const ended = Promise.race([work(guarded as ClientOf<Pool>, query), lost]);
           const result = await unlessRefused(gate, ended, () => command !== undefined);
           command ??= (await client.query("commit")).command;
@@ -287,7 +303,10 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
   };
 }
 
-/** For a session of a query builder in an open transaction: sends no `begin`, `commit` or `rollback` from outside `work`. */
+/**
+ * Returns a client for a query builder's session in an open transaction. It sends `begin`, `commit` and `rollback` only
+ * if they come from `work`.
+ */
 export const guardClient = (client: PgClient, isInWork: () => boolean): Pick<PgClient, "query"> =>
   withMethods(client, {
     query(...args) {
@@ -298,7 +317,7 @@ export const guardClient = (client: PgClient, isInWork: () => boolean): Pick<PgC
     },
   });
 
-/** @throws WebhookError `not_sent` (as a rejection) if no connection becomes free in time */
+/** @throws WebhookError `not_sent` (as a rejection) if no connection can be opened or becomes free in time */
 async function checkOut(pool: PgPool, signal: AbortSignal | undefined): Promise<PgClient> {
   let client: PgClient;
   try {
@@ -310,12 +329,12 @@ async function checkOut(pool: PgPool, signal: AbortSignal | undefined): Promise<
     client.release();
     throw new WebhookError("not_sent", "No connection to PostgreSQL became free in time.");
   }
-  // The pool does not listen while a client is checked out, and this one may be older than the store.
+  // The pool does not listen for errors while a client is checked out, and this client may be older than the store.
   survive(client);
   return client;
 }
 
-/** Whether the server refused a statement and keeps the connection. Drivers' own errors have no severity. */
+/** Returns whether the server rejected a statement but keeps the connection. Drivers' own errors have no severity. */
 function isRefusal(error: unknown): boolean {
   const { severity, code } = Object(error) as { severity?: string; code?: string };
   return severity !== undefined && !/^(?:08|57P|25P03)/.test(String(code));

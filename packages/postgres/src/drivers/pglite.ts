@@ -10,9 +10,9 @@ export interface PgliteQueries {
 }
 
 /**
- * Wraps PGlite, which runs PostgreSQL in the process: for tests, and for applications of a single process. It
- * has one connection: a statement outside of a transaction waits until the transaction ends, and a transaction
- * that awaits such a statement waits forever.
+ * Wraps PGlite, which runs PostgreSQL in the current process, for tests and single-process applications. PGlite has one
+ * connection: a statement outside a transaction waits until the transaction ends, so a transaction that awaits such a
+ * statement waits forever.
  *
  * @example
  * ```ts

@@ -19,7 +19,7 @@ import {
   type LazyQuery,
 } from "./gate.js";
 
-/** The members of `sql` of postgres.js 3 that the store uses. */
+/** The members of postgres.js 3's `sql` that the store uses. */
 export interface PostgresJs {
   readonly options: {
     readonly prepare?: boolean | undefined;
@@ -42,7 +42,7 @@ type PostgresJsQuery = PromiseLike<readonly unknown[]>;
 
 /** The members of a query that the types of postgres.js omit. */
 interface Internals {
-  /** The connection that it was sent on. */
+  /** The connection that the query was sent on. Undefined until it is sent. */
   readonly state?: unknown;
   /** Whether no earlier query on that connection is waiting for its reply. */
   readonly active?: boolean;
@@ -52,7 +52,7 @@ interface Internals {
 
 const ignore = () => {};
 
-/** The argument that `sql.begin` passes to its function. It also has an overload with options. */
+/** The argument that `sql.begin` passes to its callback. `begin` also has an overload with options. */
 export type TxOf<Sql> = Sql extends {
   begin: {
     // oxlint-disable-next-line typescript/no-explicit-any -- matches any function
@@ -65,10 +65,12 @@ export type TxOf<Sql> = Sql extends {
   : never;
 
 export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<Sql>> {
-  // With `prepare: false`, for PgBouncer, the user does not want named statements.
+  // `prepare: false`, which is used with PgBouncer, turns off named statements.
   const options = { prepare: sql.options.prepare !== false };
 
-  /** Closes dead connections, and if nothing arrives at all, those that are idle: they are probably dead too. */
+  /**
+   * Closes dead connections. If nothing arrives on any connection, also closes idle ones, which are probably dead too.
+   */
   const closeDead = async (find: ReturnType<typeof unansweredSince>) => {
     const { dead, others } = find();
     const findProbed = unansweredSince(sql.options, { among: others });
@@ -79,7 +81,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
       await new Promise<void>((resolve) => process.nextTick(resolve));
       if (!(probe as unknown as Internals).active) break;
     }
-    // After this turn, all probes are written.
+    // One turn later, all probes have been written.
     await nextTurn();
     for (const one of [...dead, ...findProbed().dead]) one.destroy();
   };
@@ -93,11 +95,12 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
       let onAbort = ignore;
       const late = new Promise<never>((_resolve, reject) => {
         onAbort = () => {
-          // A query behind a statement of the application may only be waiting.
+          // A query that is queued behind one of the application's statements may simply be waiting.
           if (internals.active) void closeDead(find);
           if (internals.state) return;
-          // The query waits for a connection. If it were cancelled while that connection is being opened, postgres.js
-          // would never use the connection. Instead, the query's text is replaced by one without an effect.
+          // The query is waiting for a connection. If it were cancelled while that connection is being opened,
+          // postgres.js would never use the connection. Instead, the query is replaced with a statement that has no
+          // effect.
           internals.strings = ["select 1"];
           internals.args = [];
           reject(new Error("no connection became free in time"));
@@ -165,12 +168,16 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
   };
 }
 
-/** For a session of a query builder in an open transaction: its transactions are this one. */
+/**
+ * Returns a client for a query builder's session in an open transaction. The session's transactions run in this one.
+ */
 export const guardTx = (tx: unknown): { begin<Result>(run: (tx: unknown) => Result): Result } => ({
   begin: (run) => run(tx),
 });
 
-/** The members of a transaction of postgres.js whose statements are guarded. It is a tag too. */
+/**
+ * The members of a postgres.js transaction whose statements are guarded. The transaction itself is a template tag too.
+ */
 export interface PostgresJsTx {
   unsafe: PostgresJsUnsafe;
   file?(...args: unknown[]): PostgresJsQuery;
@@ -180,8 +187,8 @@ export interface PostgresJsTx {
 }
 
 /**
- * A transaction that sends no statement once the gate is closed. postgres.js itself would send it on the
- * connection's successor, outside of any transaction, or throw an error that ends the process.
+ * Returns a transaction that sends no statements once the gate is closed. postgres.js itself would send them on the
+ * connection that replaces a lost one, outside any transaction, or throw an error that crashes the process.
  */
 export function guardedTx<Tx extends PostgresJsTx>(
   tx: Tx,
@@ -189,7 +196,7 @@ export function guardedTx<Tx extends PostgresJsTx>(
   mayRun: () => boolean = () => gate.isOpen && !gate.isLost,
 ): Tx {
   let hasFailed = false;
-  /** Fragments and identifiers are not queries. */
+  /** Guards a query. Returns anything else, such as an identifier, unchanged. */
   const guarded = <Result>(result: Result): Result => {
     const query = result as { handler?: unknown } & LazyQuery &
       PromiseLike<unknown> & { reject(error: unknown): void };
@@ -199,7 +206,7 @@ export function guardedTx<Tx extends PostgresJsTx>(
     // postgres.js calls the handler when the query is awaited.
     query.handler = async () => {
       gate.lazy.delete(query);
-      // The connection may have been lost: its event comes after the error of the statement.
+      // The connection may have been lost: the loss is reported only after the statement's error.
       if (hasFailed) await nextTurn();
       if (!mayRun()) return query.reject(refuse(gate));
       send(query);
@@ -215,7 +222,8 @@ export function guardedTx<Tx extends PostgresJsTx>(
         const method = target[member] as (...given: unknown[]) => unknown;
         return (...args: unknown[]) => guarded(method(...args));
       }
-      // Their own ones would send a statement past the gate, and leave the transaction open after its end.
+      // The transaction's own `notify` would send a statement past the gate, and its own `prepare` would leave the
+      // transaction open after its end.
       if (member === "notify") {
         return async (...args: unknown[]) =>
           guarded(target.unsafe("select pg_notify($1, $2)", args.map(String)));

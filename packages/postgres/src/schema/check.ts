@@ -4,7 +4,7 @@ import { replyOf, type Database } from "../database.js";
 import { migrateText } from "../errors.js";
 import type { Schema } from "./schema.js";
 
-/** The facts that one statement reads, as JSON. */
+/** The facts that `checkServer` reads with one statement, as JSON. */
 interface Facts {
   readonly now: number;
   readonly replica: boolean;
@@ -79,7 +79,7 @@ export async function checkServer(
         : "default_transaction_read_only is on, so every new delivery gets 503. Set it to off for the role or the database.",
     );
   }
-  // PGlite reports fsync as off, but writes files as its environment does.
+  // PGlite reports fsync as off, but how it writes files depends on its environment.
   if (found.fsync === "off" && !found.version.includes("PGlite")) {
     problems.push(
       "fsync is off, so a crash of the machine can destroy the database. Set it to on.",

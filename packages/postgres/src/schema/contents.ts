@@ -1,9 +1,9 @@
 import { functionNames, signatures } from "./schema.js";
 
-/** The objects that a schema contains under the store's names. */
+/** The objects with the store's names that exist in a schema. */
 export interface Contents {
   readonly functions: readonly (Found & {
-    /** The OIDs of the types of the function's parameters. */
+    /** The OIDs of the function's parameter types. */
     readonly types: string;
     /** Whether the function sets its own `search_path`. Functions of version 1 do not. */
     readonly isPinned: boolean;
@@ -14,9 +14,9 @@ export interface Contents {
 
 interface Found {
   readonly name: string;
-  /** The name in messages. */
+  /** The name to show in messages. */
   readonly shown: string;
-  /** The owner, unless it also owns the schema, is a superuser or is the current role. */
+  /** The owner, or null if it also owns the schema, is a superuser or is the current role. */
   readonly stranger: string | null;
 }
 
@@ -38,12 +38,13 @@ const tables: Readonly<Record<string, readonly string[]>> = {
 
 const indexes = ["deliveries_pkey", "deliveries_purge_hour"];
 
-/** An expression for the schema `$1`, or null. */
+/** A SQL expression for the OID of the schema `$1`, or null if there is none. */
 export const namespace: string =
   "(select pg_catalog.to_regnamespace(pg_catalog.quote_ident($1::pg_catalog.text))::pg_catalog.oid)";
 
 /**
- * Returns an expression for the objects with these names in a catalog whose columns have this prefix, as JSON.
+ * Returns a SQL expression that lists, as JSON, the objects with these names in a catalog whose columns have this
+ * prefix.
  */
 const found = (
   [catalog, prefix, shown]: readonly string[],
@@ -71,7 +72,7 @@ const relationsFound = found(
       where a.attrelid operator(pg_catalog.=) c.oid)`,
 );
 
-/** An expression for the `Contents` of the schema `$1`, as JSON. Every role may read them. */
+/** A SQL expression that returns the `Contents` of the schema `$1` as JSON. Every role may read them. */
 export const contents: string = `pg_catalog.json_build_object('functions', ${functionsFound}, 'relations', ${relationsFound})`;
 
 const functionIn = ({ functions }: Contents, name: string) =>
@@ -80,7 +81,7 @@ const functionIn = ({ functions }: Contents, name: string) =>
 export const relationIn = ({ relations }: Contents, name: string): Found | undefined =>
   relations.find((one) => one.name === name);
 
-/** Returns the objects that this version needs and the schema lacks. */
+/** Returns the objects that this version needs but the schema lacks. */
 export const missingIn = (all: Contents): readonly string[] => [
   ...functionNames.filter((name) => !functionIn(all, name)),
   ...Object.keys(tables)
@@ -93,7 +94,7 @@ export const missingIn = (all: Contents): readonly string[] => [
 export const openIn = (all: Contents): readonly string[] =>
   functionNames.filter((name) => functionIn(all, name)?.isPinned === false);
 
-/** Returns the objects under the store's names that do not belong to it, as texts for an operator. */
+/** Returns messages for the operator about objects that have the store's names but do not belong to it. */
 export function foreignIn({ functions, relations }: Contents, schema: string): readonly string[] {
   const problems: string[] = [];
   const ofTables = relations.filter(({ name }) => name in tables);

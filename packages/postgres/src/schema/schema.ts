@@ -1,13 +1,13 @@
 import { assertValid } from "@svc-webhooks/core";
 import file from "../../schema.sql?raw";
 
-/** The schema's name in the file. */
+/** The name of the schema in `schema.sql`. */
 export const defaultSchema = "svc_webhooks";
 
 /** The version that `schema.sql` creates. */
 export const version = 2;
 
-/** The statements of a schema. All values are texts. */
+/** The SQL statements that use a schema. All their parameters are text. */
 export interface Schema {
   readonly name: string;
   readonly claim: string;
@@ -22,7 +22,7 @@ export interface Schema {
 /** The number of parameters of each function. */
 const functions = { claim: 7, complete: 4, release: 5, extend: 3, forget: 1, finish: 2, purge: 1 };
 
-/** The functions that this version needs, with the OIDs of the types of their parameters: text, timestamptz. */
+/** The functions that this version needs, with the OIDs of their parameter types: 25 is text, 1184 is timestamptz. */
 export const signatures: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(functions).map(([name, size]) => [`${name}_1`, Array(size).fill(25).join(" ")]),
@@ -33,7 +33,7 @@ export const signatures: Readonly<Record<string, string>> = {
 export const functionNames: readonly string[] = Object.keys(signatures);
 
 /**
- * Returns the statements for a schema.
+ * Returns the SQL statements that use a schema.
  *
  * @throws ReceiverConfigError `invalid_option`
  */
@@ -55,11 +55,11 @@ export function schemaOf(name: string = defaultSchema): Schema {
   return { name, ...(Object.fromEntries(calls) as Omit<Schema, "name">) };
 }
 
-/** Returns the statements of `schema.sql` for this schema, one by one. */
+/** Returns the individual statements of `schema.sql`, adapted to this schema. */
 export const creationOf = ({ name }: Schema): readonly string[] =>
   file
-    // The default name stays unquoted, so that the functions are equal to those that psql creates.
+    // The default name stays unquoted, so that the functions are identical to those that psql creates.
     .replaceAll(/\bsvc_webhooks\b/g, name === defaultSchema ? name : `"${name}"`)
     .split(/\n\n+/)
-    // The file's heading is only a comment.
+    // The file's header is only a comment.
     .filter((part) => /^(?!--)/m.test(part.trim()));

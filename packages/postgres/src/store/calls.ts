@@ -3,17 +3,20 @@ import { replyOf, type Database } from "../database.js";
 import type { Schema } from "../schema/schema.js";
 import { explained, isPoolTimeout, isTransient, notSent } from "../errors.js";
 
-/** The calls of the store, one statement each. */
+/** The store's calls, each a single statement. */
 export interface Calls {
-  /** Resolves to the reply. */
+  /** Runs a statement and resolves to its reply. */
   readonly call: (
     text: string,
     values: readonly string[],
     storeCall?: StoreCall,
   ) => Promise<string>;
-  /** Throws `not_sent` if a claim would wait behind abandoned calls, as many as there are connections. */
+  /**
+   * Throws `not_sent` if there are as many overdue calls as connections, so that a claim would have to wait behind
+   * them.
+   */
   readonly assertNotCongested: () => void;
-  /** Returns the error that states the cause of a statement's error. */
+  /** Converts a statement's error to one that states the cause. */
   readonly explainedCall: (error: unknown) => unknown;
 }
 
@@ -22,7 +25,7 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
   const pendingCalls = new Set<{ readonly deadline: StoreCall | undefined }>();
 
   const explainedCall = (error: unknown) => {
-    // Calls that have stopped responding may hold the whole pool.
+    // Calls that have stopped responding may occupy the whole pool.
     const problems = isPoolTimeout(error) ? (database.problems?.() ?? []) : [];
     return problems.length > 0 ? notSent(error, problems) : explained(error, schema);
   };
@@ -42,7 +45,7 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
       try {
         return replyOf(await database.query(text, values, storeCall));
       } catch (error) {
-        // This happens where the default isolation is stricter than "read committed".
+        // Transient errors happen where the default isolation level is stricter than "read committed".
         if (!isTransient(error) || attempt === attempts) throw explainedCall(error);
       }
     }
@@ -67,5 +70,5 @@ const congested = (database: Database<unknown>) =>
     ].join(" "),
   );
 
-/** The number of attempts of a call that fails because another one changed the record. */
+/** The maximum number of attempts for a call that fails because another one changed the record. */
 const attempts = 10;

@@ -1,14 +1,14 @@
 const ignore = () => {};
 
-/** The state of a promise, which it shares with those that reject if it rejects. */
+/** The state of a promise. Promises derived from it that reject with the same error share it. */
 interface State {
   isAwaited: boolean;
   failure?: { readonly error: unknown };
 }
 
 /**
- * A promise that records whether it is awaited. What `finally`, or `then` without a handler of errors, derives
- * from it rejects with the same error, so it is awaited only if that is.
+ * A promise that records whether it is awaited. A promise that `finally`, or `then` without an error handler, derives
+ * from it rejects with the same error, so this one counts as awaited only if the derived one is.
  */
 export class NotedPromise<Result> extends Promise<Result> {
   #state: State = { isAwaited: false };
@@ -18,14 +18,14 @@ export class NotedPromise<Result> extends Promise<Result> {
     return this.#state.isAwaited;
   }
 
-  /** The reason for which the promise will reject. */
+  /** The error with which the promise will reject, if any. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#state.failure;
   }
 
   /**
-   * Records the reason for which the promise will reject. The rejection then does not end the process, even if
-   * it is never awaited.
+   * Records the error with which the promise will reject. The rejection then does not crash the process, even if the
+   * promise is never awaited.
    */
   failWith(error: unknown): void {
     this.#state.failure = { error };
@@ -59,7 +59,7 @@ export class NotedPromise<Result> extends Promise<Result> {
 
   #shareStateOf(source: NotedPromise<unknown>): void {
     const state = (this.#state = source.#state);
-    // An error of the callback itself stays unhandled if nothing handles it.
+    // An error thrown by the callback itself remains an unhandled rejection if nothing handles it.
     void super.then(ignore, (error: unknown) => {
       if (!state.isAwaited && error !== state.failure?.error) throw error;
     });

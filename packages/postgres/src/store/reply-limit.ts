@@ -1,21 +1,21 @@
 import { WebhookError } from "@svc-webhooks/core";
 
-/** The time in which a transaction must begin: one connection and one round trip, in milliseconds. */
+/** How long a transaction may take to begin (one connection and one round trip), in milliseconds. */
 const beginMs = 5_000;
 
 /**
- * The number of leases that `work` may last while its lease is not renewed because the pool has no connection.
+ * The maximum number of leases that `work` may last while its lease is not renewed because the pool has no free
+ * connection.
  */
 const mostLeases = 10;
 
 /**
- * Limits how long a transaction waits for the server's replies, and keeps its connection without a lease.
+ * Limits how long a transaction waits for the server's replies, and how long it keeps its connection without a lease.
  *
  * - **begin**: after `beginMs`, the signal is aborted.
- * - **work**: its statements are the application's, so only its lease is watched. Each renewal starts the lease
- *   again. When it ends, the signal is aborted, unless a renewal found no connection: then the pool may be full
- * of
- *   transactions that are as healthy as this one, and the lease is repeated, up to `mostLeases` in all.
+ * - **work**: the statements are the application's, so only the lease is watched. Each renewal starts the lease again.
+ *   When it ends, the signal is aborted, unless a renewal found no connection: then the pool may be full of
+ *   transactions that are as healthy as this one, so the lease is repeated, up to `mostLeases` leases in all.
  * - **end**: after one lease, the signal is aborted.
  */
 export class ReplyLimit {
@@ -28,18 +28,18 @@ export class ReplyLimit {
   /** Whether the transaction is being completed and committed. */
   isEnding = false;
 
-  /** Starts the limit of the begin. */
+  /** Starts the time limit for beginning the transaction. */
   constructor(leaseMs: number) {
     this.leaseMs = leaseMs;
     this.#after(beginMs, () => this.#controller.abort(notBegun()));
   }
 
-  /** Aborted when the time has passed. Its reason is a `WebhookError` `no_reply`. */
+  /** The signal that is aborted when the time limit has passed. Its reason is a `WebhookError` `no_reply`. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Starts the limit of `work`. Throws if the time has passed. */
+  /** Starts the time limit for `work`. Throws if the previous limit has passed. */
   startWork(): void {
     this.signal.throwIfAborted();
     this.#isWorking = true;
@@ -57,7 +57,7 @@ export class ReplyLimit {
     this.#isPoolFull = true;
   }
 
-  /** Starts the limit of the end. Throws if the time has passed. */
+  /** Starts the time limit for ending the transaction. Throws if the previous limit has passed. */
   startEnd(): void {
     this.signal.throwIfAborted();
     this.#isWorking = false;
@@ -65,7 +65,7 @@ export class ReplyLimit {
     this.#after(this.leaseMs, () => this.#controller.abort(noReply(this.leaseMs)));
   }
 
-  /** Settles like `work`, or rejects when the time has passed. */
+  /** Settles like `work`, or rejects when the time limit has passed. */
   over<Result>(work: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.signal.addEventListener("abort", () => reject(this.signal.reason as Error));
@@ -80,7 +80,7 @@ export class ReplyLimit {
     this.#isPoolFull = false;
     this.#leasesLeft -= 1;
     this.#after(this.leaseMs, () => {
-      // A process that was frozen first reads the data that has arrived meanwhile.
+      // A process that was frozen gets time to read the data that has arrived meanwhile.
       this.#after(1_000, () => {
         if (this.#isPoolFull && this.#leasesLeft > 0) this.#startLease();
         else this.#controller.abort(leaseEnded());

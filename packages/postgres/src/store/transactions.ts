@@ -9,13 +9,13 @@ import { uuid } from "./wire.js";
 
 interface Transaction {
   readonly own: () => NotedPromise<unknown>;
-  /** The limit of the replies. Undefined until the transaction begins. */
+  /** The time limit for the server's replies. Undefined until the transaction begins. */
   limit?: ReplyLimit;
 }
 
 /** A run that this store has claimed, until it is completed or released. */
 interface Run {
-  /** The transactions of the run that are open, or have failed without being awaited. */
+  /** The run's transactions that are open, or have failed without being awaited. */
   readonly transactions: Set<Transaction>;
   /** Whether a transaction has completed the run, so that `complete` needs no statement. */
   isFinished: boolean;
@@ -28,11 +28,11 @@ export interface Transactions {
     work: (tx: unknown) => Promise<Result>,
   ) => Promise<Result>;
   readonly finish: (context: RunIdentity) => Statement;
-  /** Records the lease with which a claim is requested. */
+  /** Records the lease that a claim requests. */
   readonly noteLease: (leaseMs: number) => void;
   readonly addRun: (key: string, owner: string, fence: number) => void;
   readonly runOf: (key: string, owner: string) => Run | undefined;
-  /** Forgets a run that is completed or released. Returns whether a transaction has completed it. */
+  /** Removes a run that is completed or released. Returns whether a transaction has completed it. */
   readonly endRun: (key: string, owner: string) => boolean;
 }
 
@@ -41,11 +41,11 @@ export function createTransactions(
   schema: Schema,
   explainedCall: (error: unknown) => unknown,
 ): Transactions {
-  // Two runs of one key can be in this process if one has lost its lease. A context identifies a run by its
-  // fence; the store's calls identify it by its owner.
+  // This process can hold two runs of the same key if one has lost its lease. A context identifies a run by its fence;
+  // the store's calls identify it by its owner.
   const fences = new Map<string, number>();
   const runs = new Map<string, Run>();
-  /** The longest lease of a claim, in milliseconds. Other processes wait this long for a frozen one. */
+  /** The longest lease that a claim has requested, in milliseconds. Other processes wait this long for a frozen one. */
   let idleTimeoutMs = 0;
 
   const finish = (context: RunIdentity): Statement => {
@@ -86,7 +86,7 @@ export function createTransactions(
           (error) => (isEnded(error) ? endedByWork() : explainedCall(error)),
           () => (isMarked ? query(unlessEnded(text), [...values, mark]) : query(text, values)),
         );
-        // This is set before the commit: the reply to a concurrent `extend` may arrive first.
+        // This is set before the commit, because the reply to a concurrent `extend` may arrive first.
         hasFinished = true;
         if (run) run.isFinished = true;
         return effects;
@@ -104,7 +104,7 @@ export function createTransactions(
     try {
       return await limit.over(pending);
     } catch (error) {
-      // A second transaction of the run fails, but the first one has finished the run.
+      // Only the transaction that finished the run resets this. If a second one fails, the run is still finished.
       if (run && hasFinished) run.isFinished = false;
       throw error;
     }
@@ -121,7 +121,7 @@ export function createTransactions(
         const ended = transact(context, work, run, transaction);
         ended.then(forget, (error) => {
           if (result.isAwaited) forget();
-          // `complete` refuses the run, so the rejection need not end the process.
+          // `complete` will fail this run, so the rejection need not crash the process.
           else if (run) result.failWith(error);
         });
         ended.then(resolve, reject);

@@ -5,13 +5,13 @@ import type { ClaimResult } from "@svc-webhooks/core";
  * These functions convert values of the contract to and from the texts that the functions of `schema.sql` use.
  */
 
-/** Returns the key of the record. Receivers' keys are 32 hex digits; others are hashed to that form. */
+/** Returns the key of the record. Receivers' keys are 32 hex digits; any other key is hashed to that form. */
 export function uuid(key: string): string {
   if (/^[0-9a-f]{32}$/.test(key)) return key;
   return createHash("sha256").update(key).digest("hex").slice(0, 32);
 }
 
-/** Encodes a text, because PostgreSQL's cannot contain NUL. Receivers' tokens and lineages are unchanged. */
+/** Encodes text, because PostgreSQL text cannot contain NUL. Receivers' tokens and lineages stay unchanged. */
 export const encoded = (text = ""): string => (/^[\w-]*$/.test(text) ? text : JSON.stringify(text));
 
 const decoded = (text: string): string =>

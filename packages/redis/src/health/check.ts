@@ -8,7 +8,8 @@ const toleratedDriftMs = 1_000;
 const rightsText = "The README of @svc-webhooks/redis lists the ACL.";
 
 /**
- * Returns whether a command is forbidden. Redis 6.2 and 7.0 have a different text for a command in a script.
+ * Returns whether an error message reports a forbidden command. Redis 6.2 and 7.0 word it differently for a command in
+ * a script.
  */
 const isForbidden = (message: string): boolean =>
   /NOPERM|can't run this command|ACL failure/.test(message);

@@ -4,7 +4,7 @@ export const messageOf = (error: unknown): string => String((error as Error | un
 
 /**
  * Returns a function that reconnects a ready client when a replica rejects a write. After a failover that keeps
- * connections, the client would otherwise use the demoted primary forever.
+ * connections open, the client would otherwise use the demoted primary forever.
  */
 export const leaver =
   (client: object, isReady: () => boolean, reconnect: () => void) =>
@@ -14,7 +14,7 @@ export const leaver =
   };
 
 /**
- * Returns whether an error is that of a replica. Redis 6.2 wraps the error of a command in a script: `ERR Error
- * running script (…): -READONLY You can't …`.
+ * Returns whether an error comes from a replica that rejects writes. Redis 6.2 wraps the error of a command in a
+ * script: `ERR Error running script (…): -READONLY You can't …`.
  */
 export const isReadOnly = (message: string): boolean => /(?:^|-)READONLY /.test(message);

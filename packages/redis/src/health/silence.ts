@@ -1,7 +1,7 @@
 import { WebhookError } from "@svc-webhooks/core";
 import { leave } from "./leave.js";
 
-/** A connection of a client: the only one, or the one to a node of a cluster. */
+/** A client's connection: its only one, or the one to a cluster node. */
 export interface Link {
   /** The object by which the client identifies the connection. */
   readonly id: object;
@@ -19,20 +19,20 @@ export interface SilenceWatch {
     onError: (error: unknown) => unknown,
     onEnd?: () => void,
   ) => Promise<unknown>;
-  /** Returns the error of a call that is not sent, because no connection is ready. */
+  /** Returns the error of a call that is not sent because no connection is ready. */
   readonly notConnected: (status?: string) => WebhookError;
 }
 
-/** A question whose reply is pending on a connection. */
+/** A liveness probe whose reply is pending on a connection. */
 interface Question {
   ticks: number;
-  /** Whether the client has rejected the question by itself, for example because its queue is full. */
+  /** Whether the client itself has rejected the probe, for example because its queue is full. */
   isUnsent: boolean;
 }
 
 /**
- * The calls that were sent between two ticks. They are counted, because a timer or a listener costs more than
- * sending a call.
+ * The calls that were sent between two ticks. They are only counted, because a timer or a listener for each would cost
+ * more than sending the call.
  */
 interface Batch {
   pending: number;
@@ -41,18 +41,18 @@ interface Batch {
 
 const tickMs = 250;
 /**
- * The number of ticks without a reply: at least 1.5 s. Ticks are the client's time: a process that was blocked
- * has one, however long it was, and reads the data that has arrived before the next tick.
+ * The number of ticks to wait for a reply: at least 1.5 s. Ticks measure the time in which this process runs: however
+ * long it was blocked, it counts one tick, and it reads the data that has arrived before the next one.
  */
 const patience = 7;
 
 /**
- * Leaves connections that have silently stopped responding. With its defaults, a client uses them until the
- * kernel closes them, after minutes or never.
+ * Replaces connections that have silently stopped responding. By default, a client keeps using them until the kernel
+ * closes them, after minutes or never.
  *
- * When a call has had no reply for 1.5 s, or is rejected because no connection is ready, every open connection
- * is asked for a sign of life. Those that send none within 1.5 s are left. This depends neither on the deadline
- * of a call, which the receiver's clock measures, nor on a second call.
+ * When a call has had no reply for 1.5 s, or is rejected because no connection is ready, a probe is sent on every open
+ * connection. Connections that do not reply to it within 1.5 s are replaced. This depends neither on a call's deadline,
+ * which the receiver's clock measures, nor on a second call.
  */
 export function watchSilence(links: () => readonly Link[]): SilenceWatch {
   let batch: Batch | undefined;
@@ -119,7 +119,7 @@ export function watchSilence(links: () => readonly Link[]): SilenceWatch {
     over(reply, onError, onEnd) {
       const sentIn = batch ?? begin();
       sentIn.pending += 1;
-      // All reactions share one promise, because each promise costs time in every call.
+      // All handlers share one promise, because every additional promise slows down each call.
       return reply.then(
         (value) => {
           sentIn.pending -= 1;
