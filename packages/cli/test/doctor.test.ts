@@ -767,7 +767,7 @@ test("prints each finding with what it saw, its cause and its fix, and what it c
   ]);
   expect([code, stderr]).toEqual([1, ""]);
   expect(stdout).toMatch(
-    /^http:\/\/localhost:\d+\/: \d+ probes, 1 finding\n\nunsigned_accepted\n {2}Saw: {3}.+\n {2}Cause: .+\n {2}Fix: {3}.+\n\nNot checked:\n(?: {2}- .+\n)+$/,
+    /^http:\/\/localhost:\d+\/: \d+ probes, 1 finding\nFingerprint of the secret: (?:short key|[0-9a-f]{8})\n\nunsigned_accepted\n {2}Saw: {3}.+\n {2}Cause: .+\n {2}Fix: {3}.+\n\nNot checked:\n(?: {2}- .+\n)+$/,
   );
 });
 

@@ -207,7 +207,7 @@ describe("a target", () => {
     await deliver(url, event);
     await deliver(url, event);
     await shows(/(?:target 401[^]*){2}…\n/);
-    const [, first, second] = output.stdout.split("\n");
+    const [, , first, second] = output.stdout.split("\n");
     expect(first).toMatch(/ {2}target 401 {2}email\.sent {2}dlv_\S+ {2}genuine$/);
     expect(second).toBe(`  no such ${"x".repeat(191)}…`);
     expect(output.stderr).toBe(
@@ -344,7 +344,7 @@ test("prints a line for each delivery, without control characters", async () => 
   await shows(/genuine/);
   await deliver(url, event, { secret: secret.slice(6) });
   await shows(/whsec_/);
-  const [, first, second] = output.stdout.split("\n");
+  const [, , first, second] = output.stdout.split("\n");
   expect(first).toMatch(/^\d\d:\d\d:\d\d {2}200 {2}a fake line {2}dlv_1\S* {2}genuine$/);
   expect(second).toMatch(/^\d\d:\d\d:\d\d {2}401 {2}POST {2}dlv_\S+ {2}signature_mismatch$/);
   expect(output.stdout).toMatch(/\n {2}The key is the secret without `whsec_`\.\n/);

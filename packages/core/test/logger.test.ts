@@ -3,6 +3,7 @@ import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
 import { fakeClock } from "@svc-webhooks/testing";
+import { createHmac } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import winston from "winston";
@@ -15,6 +16,7 @@ import {
   type DeliveryStore,
   type Logger,
   type ReceiverOptions,
+  type Secrets,
 } from "../src/index.js";
 import { levels } from "../src/log/log.js";
 import { never, send } from "./support.js";
@@ -378,6 +380,73 @@ describe("a logger", () => {
     ]);
     expect(lines).toEqual([]);
   });
+});
+
+describe("the line of a signature that does not match", () => {
+  const long = "whsec_0123456789abcdef0123456789abcdef";
+  const label = createHmac("sha256", long)
+    .update("svc-webhooks fingerprint v1")
+    .digest("hex")
+    .slice(0, 8);
+  const expiresAt = fakeClock().now() - 86_400_000;
+  const since = `expired ${new Date(expiresAt).toISOString()}`;
+  const lineFor = async (key: Secrets, signedWith: string) => {
+    const { receiver, lines } = logging({ secret: key });
+    await receiver.receive(await signed(eventBody(), {}, signedWith));
+    return lines[0]?.text;
+  };
+
+  test.for<[string, Secrets, string]>([
+    ["a key by its fingerprint", long, `default: ${label}`],
+    ["a short key", "whsec_short", "default: short key"],
+    ["a text without its prefix", long.slice(6), "default: ……, without whsec_"],
+    ["bytes, which have no prefix", new Uint8Array(32).fill(1), "default: ……"],
+    [
+      "an expired key",
+      [
+        { id: "new", key: "whsec_new" },
+        { id: "old", key: long, expiresAt },
+      ],
+      `new: short key; old: ${label}, ${since}`,
+    ],
+  ])("names %s", async ([, key, text]) => {
+    const [start = "", end = ""] = text.split("……");
+    expect(await lineFor(key, "whsec_another")).toMatch(
+      new RegExp(
+        `mismatch: Fingerprints of .secret.: ${start}${text.includes("……") ? "[0-9a-f]{8}" : ""}${end}\\. The signature`,
+      ),
+    );
+  });
+
+  test("states that an expired key made the signature, and since when it has expired", async () => {
+    const keys = [
+      { id: "new", key: "whsec_new" },
+      { id: "old", key: long, expiresAt },
+    ];
+    expect(await lineFor(keys, long)).toContain(`${since}, and made this signature.`);
+  });
+
+  test("is computed once per printed line", async () => {
+    const known = () => long;
+    const { receiver } = logging({ secret: known });
+    const digests = vi.spyOn(Array.prototype, "join");
+    onTestFinished(() => digests.mockRestore());
+    for (const _ of Array(50)) await receiver.receive(forged);
+    expect(digests.mock.calls.filter(([separator]) => separator === "; ")).toHaveLength(1);
+  });
+});
+
+test("a secret that is the API key of the process is refused", () => {
+  vi.stubEnv("SVC_API_KEY", "svc_live_0123456789");
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  expect(() => logging({ secret: "svc_live_0123456789" })).toThrow(
+    expect.objectContaining({
+      code: "invalid_secret",
+      message: expect.stringContaining("is the API key of this process, SVC_API_KEY.") as string,
+    }),
+  );
 });
 
 describe("the line of a processed delivery", () => {

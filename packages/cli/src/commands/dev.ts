@@ -14,7 +14,7 @@ import { resolveTarget } from "../lib/target-rule.js";
 import { fields } from "../lib/terminal/table.js";
 import { archive, register } from "../listen/registration.js";
 
-/** The time between two looks at the deliveries, in milliseconds. */
+/** The polling interval for the deliveries, in milliseconds. */
 const lookMs = 500;
 
 const options = {
@@ -82,7 +82,7 @@ export const dev = command({
   },
 });
 
-/** Runs the app until it ends or Ctrl-C. Resolves with 1 if the app has failed. */
+/** Runs the app until it exits or Ctrl-C is pressed. Resolves with 1 if the app failed. */
 async function runWith(
   context: Context<typeof options>,
   baseUrl: string,
@@ -90,7 +90,7 @@ async function runWith(
   waitMs: number,
 ): Promise<0 | 1> {
   const { args, env, signal, stdout, stderr, json, note } = context;
-  // A sandbox needs no other key, and the real one stays here.
+  // A sandbox accepts any key, so the real one is not passed on.
   const access = { SVC_BASE_URL: baseUrl, SVC_API_KEY: "svc_test" };
   const service: ServiceContext & Pick<Context, "note"> = {
     env: { ...env, ...access },
@@ -153,7 +153,7 @@ function showStart(
   if (open) openInBrowser(page, note);
 }
 
-/** Sends a test email and prints the deliveries, until the app ends. */
+/** Sends a test email, and prints the deliveries until the app exits. */
 async function follow(
   context: Context<typeof options>,
   service: ServiceContext,
@@ -162,7 +162,7 @@ async function follow(
 ): Promise<0 | 1> {
   const { signal, note } = context;
   return callService(service, async (client) => {
-    // This email needs no verified domain.
+    // The sandbox's test email needs no verified domain.
     await client.request("POST", "/_sandbox/test-email", { body: {} }, { signal });
     note("Sent a test email. Ctrl-C ends this command and your app.");
     let end: string | undefined;

@@ -1,4 +1,5 @@
 import { sign } from "@svc-webhooks/core";
+import { fingerprint } from "@svc-webhooks/explain";
 import { command } from "../command.js";
 import { wholeNumber } from "../lib/number.js";
 import { createProgress } from "../lib/terminal/progress.js";
@@ -52,7 +53,7 @@ export const doctor = command({
     const target = await resolveTarget("The URL", text, given["allow-external"]);
     const secret = await requireSecret(context);
     const previousSecrets = await readPreviousSecrets(context);
-    // A wrong secret is wrong usage, not a mistake of the receiver.
+    // An invalid secret is a usage error, not a mistake in the receiver.
     await sign("", secret);
     const progress = createProgress(context);
     const senderTo = (to: Target) =>
@@ -67,6 +68,7 @@ export const doctor = command({
       onProbe: ({ name }, share) => progress.update(share, name),
     }).finally(progress.clear);
     const { href: url } = target.url;
+    const secret_fingerprint = await fingerprint(secret);
     const verdict =
       stoppedBefore === undefined
         ? paint("green", "No mistake found.")
@@ -76,13 +78,16 @@ export const doctor = command({
           );
     const result = findings.length === 0 ? [[[verdict]]] : [];
     const blocks: readonly (readonly Line[])[] = [
-      [`${url}: ${counted(probes.length, "probe")}, ${counted(findings.length, "finding")}`],
+      [
+        `${url}: ${counted(probes.length, "probe")}, ${counted(findings.length, "finding")}`,
+        `Fingerprint of the secret: ${secret_fingerprint}`,
+      ],
       ...findings.map(blockOf),
       ...result,
       ["Not checked:", ...not_judged.map((one) => `  - ${one}`)],
     ];
     const lines = blocks.flatMap((block, index) => (index === 0 ? block : ["", ...block]));
-    show({ url, findings, not_judged, probes }, lines);
+    show({ url, secret_fingerprint, findings, not_judged, probes }, lines);
     return findings.length > 0 ? 1 : 0;
   },
 });
@@ -96,7 +101,7 @@ const blockOf = ({ id, saw, cause, fix }: Finding): readonly Line[] => [
   `  Fix:   ${fix}`,
 ];
 
-/** Returns the same target, with a slash added to its path or removed. */
+/** Returns the same target with a trailing slash added to its path or removed from it. */
 function withOtherSlash(target: Target): Target {
   const url = new URL(target.url);
   url.pathname = url.pathname.endsWith("/") ? url.pathname.slice(0, -1) : `${url.pathname}/`;

@@ -52,7 +52,7 @@ export const domainsVerify = command({
     ),
 });
 
-/** Returns the id of a domain that is given by its id or its name. A name has a dot, and an id has none. */
+/** Returns the id of a domain, given its id or its name. A name contains a dot, and an id does not. */
 async function idOf(client: Client, domain: string, signal: AbortSignal): Promise<string> {
   if (!domain.includes(".")) return domain;
   const all = await listFromSandbox<Domain>(client, "domains", signal);

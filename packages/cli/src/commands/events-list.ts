@@ -8,10 +8,10 @@ import { shortTime } from "../lib/terminal/time.js";
 import { table } from "../lib/terminal/table.js";
 import type { Colour, Line } from "../paint.js";
 
-/** The longest page of the service's list. */
+/** The maximum page size of the service's list. */
 const longestPage = 100;
 
-/** The time between two looks with `--follow`, in milliseconds. */
+/** The polling interval for `--follow`, in milliseconds. */
 const followMs = 2_000;
 
 export const eventsList = command({
@@ -61,7 +61,7 @@ interface Wanted {
   readonly status: string | undefined;
 }
 
-/** Returns the newest deliveries that are wanted, at most `most`. */
+/** Returns the newest deliveries that match the filters, at most `most`. */
 async function read(
   { webhookEvents }: Client,
   { endpoint: webhook_endpoint_id, status }: Wanted,
@@ -85,7 +85,7 @@ const statesOf = (deliveries: readonly WebhookEvent[]) =>
 /** A delivery with the result of its last attempt, if the service is a sandbox. */
 type Listed = WebhookEvent & { readonly last_response?: string };
 
-/** Adds the results of the last attempts to the first 100 deliveries. */
+/** Adds the result of the last attempt to each of the first 100 deliveries. */
 async function withLastResponses(
   client: Client,
   deliveries: readonly WebhookEvent[],
@@ -100,7 +100,7 @@ async function withLastResponses(
   return data;
 }
 
-/** Formats deliveries. The columns are in the order of their importance. */
+/** Formats deliveries, with the most important columns first. */
 function linesOf(data: readonly Listed[]): readonly Line[] {
   if (data.length === 0) return ["No deliveries found."];
   const isShown = data.some(({ last_response }) => last_response !== undefined);

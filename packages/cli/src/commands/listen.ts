@@ -1,4 +1,5 @@
 import { sign } from "@svc-webhooks/core";
+import { fingerprint } from "@svc-webhooks/explain";
 import { command, type Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import { openCapture } from "../lib/capture.js";
@@ -80,7 +81,7 @@ export const listen = command({
     }
     const previousSecrets = await readPreviousSecrets(context);
     const known = await readSecret(context);
-    // A wrong secret fails here, not at the first delivery.
+    // An invalid secret fails here, not at the first delivery.
     for (const one of [known, ...previousSecrets]) if (one !== undefined) await sign("", one);
     const file = given.save === undefined ? undefined : openCapture("--save", given.save);
     let show: Show | undefined;
@@ -104,7 +105,8 @@ export const listen = command({
             endpoint,
             forwardTo: target?.url,
           });
-          const first = { url, webhook_endpoint_id: endpoint, secret: created };
+          const secret_fingerprint = await fingerprint(secret);
+          const first = { url, webhook_endpoint_id: endpoint, secret: created, secret_fingerprint };
           context.show(first, listeningText(first), created);
           return [
             { id: "current", key: secret },
@@ -134,17 +136,21 @@ const another = "Register an endpoint with another command, and pass its secret 
 
 interface Listening {
   readonly url: string;
-  /** The id of the endpoint that the command has registered. */
+  /** The id of the endpoint that the command registered. */
   readonly webhook_endpoint_id: string | undefined;
   readonly secret: string | undefined;
+  readonly secret_fingerprint: string;
 }
 
-const listeningText = ({ url, webhook_endpoint_id: id, secret }: Listening) => [
+const listeningText = ({ url, webhook_endpoint_id: id, secret, secret_fingerprint }: Listening) => [
   `Listening at ${url}${id === undefined ? "" : `, registered as ${id}`}`,
   ...(secret === undefined ? [] : [`The secret for your receiver: ${secret}`]),
+  `Fingerprint of the secret: ${secret_fingerprint}`,
 ];
 
-/** Archives the endpoint. The command does not fail if the service has already stopped. */
+/**
+ * Archives the endpoint. If that fails, for example because the service has already stopped, the command does not fail.
+ */
 async function leave(context: Context<typeof options>, id: string): Promise<void> {
   try {
     await archive(context, id);

@@ -34,7 +34,7 @@ const options = {
 interface Sent {
   readonly line: number;
   readonly delivery_id: string | null;
-  /** The status of the response, null if there is none. */
+  /** The response status, or null if there was no response. */
   readonly status: number | null;
   readonly error?: string;
   readonly bytes: number;

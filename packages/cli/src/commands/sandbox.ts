@@ -21,7 +21,7 @@ export const sandbox = command({
     try {
       await runCommand(options, { stdout, signal, json });
     } catch (error) {
-      // The sandbox refused the value of an option.
+      // The sandbox rejected the value of an option.
       if (error instanceof Error && codeOf(error) !== undefined)
         throw new UsageError(error.message, hint);
       throw error;

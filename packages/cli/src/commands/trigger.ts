@@ -75,7 +75,7 @@ export const trigger = command({
       show({ type, ...done }, fields({ type, ...done }));
       return 0 as const;
     };
-    // The command sends an email, so an account outside this machine must be allowed explicitly.
+    // The command sends an email, so a service on another machine must be allowed explicitly.
     return withService(context, run, true);
   },
 });

@@ -74,7 +74,9 @@ export const verify = command({
 const upperCase =
   'Its hex digits are in upper case, which other receivers may refuse. Write them in lower case: digest("hex") does.';
 
-/** Returns why a secret cannot verify anything. Quotes and white space around it are common. */
+/**
+ * Returns why a secret cannot verify anything, or undefined. Surrounding quotes and white space are common mistakes.
+ */
 function spoiltSecret(secret: string): { readonly id: string; readonly text: string } | undefined {
   if (secret.trim() !== secret) {
     return {
@@ -91,7 +93,7 @@ function spoiltSecret(secret: string): { readonly id: string; readonly text: str
   return undefined;
 }
 
-/** Returns the cause, its fix and the place where the values differ. */
+/** Returns the lines that state the cause, its fix and where the values differ. */
 function linesOf(explanation: Explanation): readonly string[] {
   const { mistake, next_step, first_difference, body_difference } = explanation;
   const cause = mistake

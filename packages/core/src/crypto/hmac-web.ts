@@ -1,5 +1,5 @@
 import { utf8 } from "../lib/bytes.js";
-import type { Fingerprint, ImportKey } from "./hmac.js";
+import type { DescribeKeys, Fingerprint, ImportKey } from "./hmac.js";
 
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 
@@ -28,3 +28,5 @@ export const fingerprint: Fingerprint = async (data) => {
   // Fewer bytes are encoded instead of slicing the text, because a slice would keep all digits in memory.
   return toHex((await crypto.subtle.digest("SHA-256", bytes as Source)).slice(0, 16));
 };
+
+export const describeKeys: DescribeKeys = () => "";

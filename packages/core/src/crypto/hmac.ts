@@ -20,3 +20,24 @@ export type ImportKey = (key: Uint8Array) => MaybePromise<HmacKey>;
  * A string is encoded as UTF-8.
  */
 export type Fingerprint = (data: string | Uint8Array) => MaybePromise<string>;
+
+/** The parts of a secret that its description needs. */
+export interface DescribedKey {
+  readonly id: string;
+  readonly key: unknown;
+  readonly bytes: Uint8Array;
+  readonly expiresAt: number;
+}
+
+/**
+ * Describes the configured keys when no active one made a signature: their fingerprints, and what is wrong with
+ * each. Empty where HMACs are asynchronous.
+ *
+ * @param hex the 64 hex digits of the signature
+ */
+export type DescribeKeys = (
+  keys: readonly DescribedKey[],
+  now: number,
+  body: Uint8Array,
+  hex: string,
+) => string;

@@ -1,4 +1,5 @@
 import { importKey } from "#hmac";
+import { isApiKey } from "#texts";
 import type { Clock } from "../clock.js";
 import { codeOf } from "../errors.js";
 import { isBytes, toBytes } from "../lib/bytes.js";
@@ -25,8 +26,12 @@ export interface KnownSecret {
   hmac?: HmacKey;
 }
 
-/** Returns the active secrets, at least one; throws or rejects if there are none. */
-export type SecretReader = () => MaybePromise<readonly KnownSecret[]>;
+export interface SecretReader {
+  /** Returns the active secrets, at least one; throws or rejects if there are none. */
+  readonly read: () => MaybePromise<readonly KnownSecret[]>;
+  /** Returns the secrets of the last call of `read`, including those that have expired. */
+  readonly known: () => readonly KnownSecret[];
+}
 
 /**
  * Returns a reader of the active secrets.
@@ -55,22 +60,24 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
     }
     return unexpired(known, clock.now());
   };
-  if (isFunction) {
-    return () =>
-      tryThen(
-        () => withDeadline(clock, secretDeadlineMs, "secret", () => source()),
-        active,
-        (error) => {
-          // An error of these packages names its own cause.
-          if (codeOf(error)) throw error;
-          // V8 quotes the text that JSON.parse refuses, which may be the secret.
-          const reason = error instanceof SyntaxError ? error.name : describe(error);
-          throw new Error(`The secret function failed: ${reason}`, { cause: error });
-        },
-      );
-  }
-  const first = active(source);
-  return () => (Array.isArray(source) ? active(source) : first);
+  const call = (): MaybePromise<readonly KnownSecret[]> =>
+    tryThen(
+      () =>
+        withDeadline(clock, secretDeadlineMs, "secret", () =>
+          (source as () => MaybePromise<Secrets>)(),
+        ),
+      active,
+      (error) => {
+        // An error of these packages names its own cause.
+        if (codeOf(error)) throw error;
+        // V8 quotes the text that JSON.parse refuses, which may be the secret.
+        const reason = error instanceof SyntaxError ? error.name : describe(error);
+        throw new Error(`The secret function failed: ${reason}`, { cause: error });
+      },
+    );
+  const first = isFunction ? [] : active(source);
+  const read = () => (Array.isArray(source) ? active(source) : first);
+  return { read: isFunction ? call : read, known: () => known };
 }
 
 /** Keys without an id have their position as id, from 1. */
@@ -155,7 +162,10 @@ export function keyBytes(key: SecretKey, path = "secret"): Uint8Array {
   const bytes = toBytes(key);
   assertOption(
     // All zeros means that the bytes were wiped.
-    bytes && (typeof key === "string" ? plausibleSecret.test(key) : key.some((byte) => byte > 0)),
+    bytes &&
+      (typeof key === "string"
+        ? plausibleSecret.test(key) && !isApiKey(key)
+        : key.some((byte) => byte > 0)),
     "invalid_secret",
     path,
     key,

@@ -41,6 +41,9 @@ export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
 const mostTypes = 100;
 const longestType = 200;
 
+/** The description of a case, or a function that returns it. */
+export type Hint = string | (() => string) | undefined;
+
 type SomeFacts = Partial<DeliveryFacts>;
 
 /** The lines of one receiver. The only part of a delivery that is kept is the type of an ignored event. */
@@ -48,7 +51,7 @@ export interface Log {
   /** Records that a delivery of this subscription was verified. */
   readonly verified: (subscriptionId: string | undefined) => void;
   /** Prints the line of an outcome. `hint` is the problem and its fix in this case. */
-  readonly outcome: (code: OutcomeCode, hint: string | undefined, facts: SomeFacts) => void;
+  readonly outcome: (code: OutcomeCode, hint: Hint, facts: SomeFacts) => void;
   /** Prints the line of a warning. */
   readonly warning: (code: Warning, facts: SomeFacts, error?: unknown) => void;
   /** Prints the error of a handler. */
@@ -100,12 +103,14 @@ export function createLog(
       // line of its own, because the store may report the cause later.
       const isVerified = facts.deliveryId !== undefined;
       const isForeign =
-        !isVerified || (code === "store_unavailable" && !hint?.startsWith("store."));
+        !isVerified ||
+        typeof hint === "function" ||
+        (code === "store_unavailable" && !hint?.startsWith("store."));
       const key = isForeign ? code : `${code} ${hint?.slice(0, 500)}`;
       const isSetUp = level !== "warn" || isVerified || hasVerified;
       print(code, key, () => ({
         level: isSetUp ? level : "error",
-        message: hint ?? "",
+        message: (typeof hint === "function" ? hint() : hint) ?? "",
         advice: `${advise(code)} ${isSetUp ? "" : advise("never_verified")}`.trim(),
         facts,
       }));

@@ -1,4 +1,5 @@
 import { retryLaterMs } from "../lib/times.js";
+import type { Hint } from "../log/log.js";
 import { statuses, type OutcomeCode } from "../outcome.js";
 
 /** The end of a delivery, returned by the stage that ends it. */
@@ -6,11 +7,11 @@ export interface Ending {
   readonly code: OutcomeCode;
   readonly status: number;
   readonly retryAfterMs: number | undefined;
-  /** The problem and its fix, printed for the operator. */
-  readonly hint: string | undefined;
+  /** The problem and its fix for the operator, or a function that returns them when they are printed. */
+  readonly hint: Hint;
 }
 
-export function endWith(code: OutcomeCode, hint?: string, retryAfterMs?: number): Ending {
+export function endWith(code: OutcomeCode, hint?: Hint, retryAfterMs?: number): Ending {
   const status = statuses[code];
   return {
     code,

@@ -1,3 +1,4 @@
+import { describeKeys } from "#hmac";
 import { matchingSecret } from "../crypto/keys.js";
 import { headerNames } from "../delivery.js";
 import { andThen, tryThen } from "../lib/maybe-promise.js";
@@ -12,10 +13,10 @@ const deliveryIdPattern = /^[!-+\--~]{1,256}$/;
 /** Stage 2: verifies the signature. Other headers are read only after that. */
 export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
   return tryThen(
-    () => state.config.secret(),
+    () => state.config.secret.read(),
     (secrets) =>
       andThen(matchingSecret(secrets, state.bytes, state.signature), (secret) => {
-        if (!secret) return endWith("signature_mismatch");
+        if (!secret) return endWith("signature_mismatch", mismatchIn(state));
         state.context.secretId = secret.id;
         const ending = accept(state);
         state.config.log.verified(state.context.subscriptionId);
@@ -25,6 +26,12 @@ export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefine
     (error) => endWith("misconfigured", describe(error)),
   );
 }
+
+/** Returns a function that describes the configured keys, for the few of these refusals that are logged. */
+const mismatchIn =
+  ({ config, bytes, signature }: UndecodedDelivery) =>
+  () =>
+    describeKeys(config.secret.known(), config.clock.now(), bytes, signature.slice(7));
 
 /** Reads a verified delivery's unsigned headers and counts it as pending work. */
 export function accept(state: UndecodedDelivery): Ending | undefined {

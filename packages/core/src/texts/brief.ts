@@ -1,4 +1,4 @@
-import type { Advise, Explain, IsDevelopment, Suggest } from "./texts.js";
+import type { Advise, Explain, IsApiKey, IsDevelopment, Suggest } from "./texts.js";
 
 /** Returns the short text of an error. The page that the error links to explains each code. */
 export const explain: Explain = (_code, option) => `\`${option}\` is invalid.`;
@@ -9,5 +9,7 @@ export const advise: Advise = (code) =>
     : "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/troubleshooting.md explains it.";
 
 export const suggest: Suggest = () => "";
+
+export const isApiKey: IsApiKey = () => false;
 
 export const isDevelopment: IsDevelopment = () => false;

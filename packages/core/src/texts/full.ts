@@ -6,7 +6,7 @@ import { isFilled } from "../lib/text.js";
 import { earliestExpiryMs } from "../lib/times.js";
 import type { Secret } from "../options.js";
 import { lineTexts } from "./outcome-texts.js";
-import type { Advise, Explain, IsDevelopment, Suggest } from "./texts.js";
+import type { Advise, Explain, IsApiKey, IsDevelopment, Suggest } from "./texts.js";
 
 const unset = "The environment variable is not set in this process. Set it.";
 const absentInBuild =
@@ -86,15 +86,18 @@ export const suggest: Suggest = (type, keys) => {
   return near ? `Did you mean ${JSON.stringify(near)}?` : "";
 };
 
-export const isDevelopment: IsDevelopment = () => {
-  const { process } = globalThis as {
-    readonly process?: {
-      readonly stdout?: { readonly isTTY?: boolean };
-      readonly env?: Readonly<Record<string, string | undefined>>;
-    };
+/** The members of Node's `process` that are read. Other platforms that use these texts may lack them. */
+const { process: host } = globalThis as {
+  readonly process?: {
+    readonly stdout?: { readonly isTTY?: boolean };
+    readonly env?: Readonly<Record<string, string | undefined>>;
   };
-  return process?.stdout?.isTTY === true && process.env?.["NODE_ENV"] !== "production";
 };
+
+export const isDevelopment: IsDevelopment = () =>
+  host?.stdout?.isTTY === true && host.env?.["NODE_ENV"] !== "production";
+
+export const isApiKey: IsApiKey = (text) => text === host?.env?.["SVC_API_KEY"];
 
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value);
@@ -132,6 +135,9 @@ function keyProblem(key: unknown): string {
     if (isBytes(key)) return "is empty or zeros, as after wiping. Pass the bytes of the key.";
     const hint = key === undefined || key === null || key === "" ? unset : "Pass text or bytes.";
     return `is ${kindOf(key)}. ${hint}`;
+  }
+  if (isApiKey(key)) {
+    return "is the API key of this process, SVC_API_KEY. Pass the endpoint's signing secret, which begins with whsec_.";
   }
   return keyProblems.find(([pattern]) => pattern.test(key))?.[1] ?? "";
 }

@@ -23,6 +23,9 @@ export type Explain = (
  */
 export type Advise = (code: OutcomeCode | Warning | "never_verified") => string;
 
+/** Returns whether a text is the API key in this process's environment. */
+export type IsApiKey = (text: string) => boolean;
+
 /** Returns whether a developer reads the output of this process in a terminal. */
 export type IsDevelopment = () => boolean;
 

@@ -1,5 +1,5 @@
 import { sign, type SecretKey } from "@svc-webhooks/core";
-import { explain, type Explanation } from "@svc-webhooks/explain";
+import { explain, fingerprint, type Explanation } from "@svc-webhooks/explain";
 import { keyOf } from "../delivery/signing.js";
 import type { World } from "../world.js";
 import type { AttemptRecord, DeliveryRecord } from "../state/records.js";
@@ -65,7 +65,10 @@ export async function signatureShape(
     ...maybe("header", header),
     expected:
       secret === undefined ? (header ?? "") : await sign(attempt.body ?? delivery.body, keys[0]),
-    ...maybe("secret_hint", secret === undefined ? undefined : hint(secret)),
+    ...(secret !== undefined && {
+      secret_hint: hint(secret),
+      secret_fingerprint: await fingerprint(secret),
+    }),
     verdict: attempt.tamper === undefined ? "correct" : "tampered",
     ...maybe("tamper", attempt.tamper),
   } as const;

@@ -42,7 +42,10 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
           {signature.secret_hint === undefined ? (
             "replaced since, and no longer stored"
           ) : (
-            <code>whsec_{signature.secret_hint}</code>
+            <>
+              <code>whsec_{signature.secret_hint}</code>, fingerprint{" "}
+              <code>{signature.secret_fingerprint}</code>
+            </>
           )}
         </dd>
       </dl>

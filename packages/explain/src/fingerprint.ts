@@ -1,0 +1,20 @@
+import { sign, type SecretKey } from "@svc-webhooks/core";
+
+/**
+ * Returns 8 hex digits that identify a key: the start of HMAC-SHA256 of "svc-webhooks fingerprint v1", the same
+ * as in the receiver's log. For a key of fewer than 24 bytes, which could be guessed from them: `short key`.
+ *
+ * @throws ReceiverConfigError `invalid_secret` (as a rejection) for a key that a receiver would refuse
+ *
+ * @example
+ * ```ts
+ * import { fingerprint } from "@svc-webhooks/explain";
+ *
+ * console.log(await fingerprint(process.env.SVC_WEBHOOK_SECRET ?? ""));
+ * ```
+ */
+export async function fingerprint(secret: SecretKey): Promise<string> {
+  const label = await sign("svc-webhooks fingerprint v1", secret);
+  const { length } = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
+  return length < 24 ? "short key" : label.slice(7, 15);
+}
