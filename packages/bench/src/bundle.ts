@@ -7,7 +7,7 @@ const conditionNames = {
   node: ["node", "import"],
 };
 
-// The file does not exist. The search for packages begins at its path.
+// The file does not exist: its path is only where the search for packages starts.
 const entry = fileURLToPath(new URL("../deployed.js", import.meta.url));
 
 export type Target = keyof typeof conditionNames;
@@ -15,11 +15,11 @@ export type Target = keyof typeof conditionNames;
 interface Bundle {
   /** The size, minified and gzipped (level 9). */
   readonly bytes: number;
-  /** The code that remains of each file, without comments and not minified. */
+  /** The code of each file that remains in the bundle, without comments and not minified. */
   readonly modules: readonly (readonly [file: string, code: string])[];
 }
 
-/** The size of a module with all its imports except frameworks. */
+/** Returns the gzipped size in bytes of a module with all its imports except frameworks. */
 export const gzippedBytes = async (code: string, target: Target): Promise<number> =>
   (await bundle(code, target)).bytes;
 

@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 export interface Child {
-  /** Sends a message, if given, and resolves with the next one. Rejects if the process ends first. */
+  /** Sends a message, if given, and resolves with the next one. Rejects if the process exits first. */
   readonly reply: (message?: string) => Promise<unknown>;
   readonly stop: () => void;
 }
 
-/** Runs a compiled file of this package, named relative to `src`, in a process of its own. */
+/** Runs a compiled file of this package, named relative to `src`, in a separate process. */
 export function startChild(file: string, args: string[], options: ForkOptions = {}): Child {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, options);
   const ended = once(child, "exit").then(([code, signal]): never => {
     throw new Error(`${file} ${args.join(" ")} ended with ${String(code ?? signal)}.`);
   });
-  // An early end matters only while a message is awaited.
+  // An early exit matters only while a message is awaited. Otherwise it must not be an unhandled rejection.
   ended.catch(() => {});
   return {
     reply(message) {

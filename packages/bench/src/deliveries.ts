@@ -11,7 +11,7 @@ export interface Delivered {
 
 export type Body = Buffer<ArrayBuffer>;
 
-/** A JSON event of exactly `bytes` bytes, at least 512: the fields of an email event, then text. */
+/** Creates a JSON event of exactly `bytes` bytes, at least 512: the fields of an email event, padded with text. */
 export function bodyOf(bytes: number): Body {
   const event = {
     id: "evt_01jd8x3v9k",
@@ -35,7 +35,7 @@ export function bodyOf(bytes: number): Body {
 export const signatureOf = (body: Uint8Array, key: string): string =>
   `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
 
-/** The service's headers. The signature covers the body only, so copies may have ids of their own. */
+/** Returns the service's headers. The signature covers only the body, so copies may have different ids. */
 export const headersOf = (signature: string, id: string): Record<string, string> => ({
   "content-type": "application/json",
   "x-svc-signature": signature,
@@ -48,7 +48,7 @@ export const headersOf = (signature: string, id: string): Record<string, string>
 const prefix = `dlv_${randomUUID().slice(0, 24)}`;
 let made = 1e11;
 
-/** Returns a function that makes genuine deliveries of one event, each with a new id. */
+/** Returns a function that creates genuine deliveries of one event, each with a new id. */
 export function deliveriesOf(bytes: number): () => Delivered {
   const body = bodyOf(bytes);
   const signature = signatureOf(body, secret);

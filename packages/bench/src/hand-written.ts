@@ -77,8 +77,8 @@ export function handWrittenReceiver({ secret, on, claims }: Options) {
 }
 
 /**
- * Keeps claims in this process, in two generations. The older one is dropped as a whole, so that each id costs
- * less.
+ * Keeps claims in this process, in two generations. Dropping the whole older generation is cheaper than removing single
+ * ids.
  */
 export function memoryClaims(): Claims {
   let young = new Map<string, State>();
@@ -104,7 +104,7 @@ export function memoryClaims(): Claims {
 const runMs = 5 * 60_000;
 const keepMs = 7 * 24 * 60 * 60_000;
 
-// Between GET and DEL the key could expire and belong to another run.
+// A script, because between GET and DEL the key could expire and then belong to another run.
 const deleteIfOwned = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;

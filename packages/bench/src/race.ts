@@ -1,4 +1,4 @@
-/** The values of one contender, one per round. Values of the same round can be compared. */
+/** The values of one contender, one per round. Values from the same round are comparable. */
 export interface Lane {
   readonly name: string;
   readonly values: readonly number[];
@@ -14,7 +14,7 @@ export interface Bar {
   readonly atMost?: number;
   /** The value that the project wants to be known for. */
   readonly aim: number;
-  /** The reason why the bar is missed, shown while it is. */
+  /** The reason for missing the bar, shown only while it is missed. */
   readonly limit?: string;
 }
 
@@ -33,11 +33,11 @@ export interface Race {
 export interface Section {
   readonly title: string;
   readonly races: readonly Race[];
-  /** An additional table on the page: its cells, row by row, the head first. */
+  /** An additional table on the page: its cells, row by row, header row first. */
   readonly table?: readonly (readonly string[])[];
 }
 
-/** Returns every bar, with its race. */
+/** Returns every bar together with its race. */
 export const promisesOf = (sections: readonly Section[]) =>
   sections.flatMap(({ races }) => races.flatMap((race) => race.bars.map((bar) => ({ race, bar }))));
 
@@ -59,7 +59,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { low: at(0.25), median: at(0.5), high: at(0.75) };
 }
 
-/** Returns the values of a lane, or their ratios to the values of `against` in the same rounds. */
+/** Returns the spread of a lane's values, or of their ratios to the values of `against` in the same rounds. */
 export function measured({ title, lanes }: Race, lane: string, against?: string): Spread {
   const valuesOf = (name: string) => {
     const found = lanes.find((each) => each.name === name);
@@ -71,7 +71,7 @@ export function measured({ title, lanes }: Race, lane: string, against?: string)
   return spreadOf(valuesOf(lane).map((value, round) => value / (others[round] ?? NaN)));
 }
 
-/** Returns whether a bar is kept and whether its aim is reached, by the median. */
+/** Judges by the median whether a bar is kept and whether its aim is reached. */
 export function judge(race: Race, { lane, against, atLeast, atMost = NaN, aim }: Bar) {
   const spread = measured(race, lane, against);
   const holds = (limit: number) =>

@@ -2,12 +2,13 @@ import { createReceiver, type ReceiverOptions } from "@svc-webhooks/core";
 import { eventType, secret, type Delivered } from "./deliveries.js";
 import { handWrittenReceiver, memoryClaims } from "./hand-written.js";
 
-/** The part of `receive()` that costs more than in receivers that do less. */
+/** Explains why `receive()` costs more than receivers that do less. */
 export const limit =
   "A delivery pays for a hashed record key, for its checks, and for the garbage collection of its record.";
 
 /**
- * Passes a delivery to the receiver. Rejects unless it returned 200: a refusal takes less time than the work.
+ * Passes a delivery to the receiver. Rejects unless it returned 200: a rejected delivery takes less time than a handled
+ * one.
  */
 export type Receive = (delivery: Delivered) => Promise<void>;
 

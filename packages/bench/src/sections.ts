@@ -14,7 +14,7 @@ export const sectionIds = [
 ];
 
 /**
- * Runs a section. `quick` runs every step once, in seconds: this shows that the section works and measures
- * nothing.
+ * Runs a section. With `quick`, every step runs once and takes seconds in total: that shows that the section works, but
+ * measures nothing.
  */
 export type RunSection = (quick: boolean) => Promise<Section>;

@@ -4,8 +4,8 @@ import type { Lane } from "./race.js";
 export type Turn = () => number | Promise<number>;
 
 /**
- * Measures contenders in turns, in changing order: A B C, C B A, … A load on the machine that lasts
- * longer than a turn then slows all values of a round. The first turn of each is not recorded.
+ * Measures contenders in turns, in alternating order: A B C, C B A, … Load on the machine that lasts longer than a turn
+ * then slows all values of a round. The first turn of each contender is not recorded.
  */
 export async function takeTurns(
   contenders: Readonly<Record<string, Turn>>,
@@ -25,10 +25,10 @@ export async function takeTurns(
   return lanes.map(({ name, values }) => ({ name, values }));
 }
 
-/** One call. It is awaited, so that synchronous work pays for that too. */
+/** The work of one call. It is awaited even if it is synchronous, so that every contender pays for the await. */
 export type Work = () => unknown;
 
-/** Returns the microseconds per call of each contender. A turn takes at least `turnMs`. */
+/** Measures the microseconds per call of each contender. A turn takes at least `turnMs`. */
 export async function timeInTurns(
   contenders: Readonly<Record<string, Work>>,
   rounds: number,
@@ -42,7 +42,7 @@ export async function timeInTurns(
   return takeTurns(turns, rounds);
 }
 
-/** Returns how many calls fill a turn, once the work has been compiled. */
+/** Finds the number of calls that fill a turn once the work has been JIT-compiled. */
 async function callsIn(work: Work, turnMs: number): Promise<number> {
   let calls = 1;
   for (;;) {
@@ -58,7 +58,7 @@ async function time(work: Work, calls: number): Promise<number> {
   return performance.now() - start;
 }
 
-/** Returns the calls per second with `inFlight` of them at any time. */
+/** Measures the calls per second, with `inFlight` calls running concurrently. */
 export async function ratePerSecond(inFlight: number, turnMs: number, work: Work): Promise<number> {
   const start = performance.now();
   let calls = 0;

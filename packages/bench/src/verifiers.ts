@@ -11,7 +11,7 @@ import { isGenuine } from "./hand-written.js";
 /** Returns or resolves with `true` or `{ ok: true }` if the body is genuine. It may also throw. */
 export type Check = (body: Body) => unknown;
 
-/** Signs `genuine` as the contender's sender would, and returns its check against that signature. */
+/** Signs `genuine` as the contender's sender would, and returns a check against that signature. */
 export type Verifier = (genuine: Body, secret: string) => Check;
 
 export const floor: Verifier = (genuine, secret) => {
@@ -25,8 +25,8 @@ export const ours: Verifier = (genuine, secret) => {
 };
 
 /**
- * Returns the headers of Standard Webhooks. They sign the id and the time with the body, so these peers hash
- * some 40 bytes more.
+ * Returns Standard Webhooks headers. Their signature also covers the id and the time, so these peers hash some 40 bytes
+ * more.
  */
 function standardHeaders(genuine: Body, secret: string): Record<string, string> {
   const id = "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W";
@@ -39,7 +39,7 @@ function standardHeaders(genuine: Body, secret: string): Record<string, string> 
   };
 }
 
-/** The other libraries. All of them reject a signature header of another form. */
+/** The other libraries. Each of them rejects a signature header in another format. */
 export const peers = {
   // This one accepts text, so decoding the bytes is part of the work.
   "@octokit/webhooks-methods": (genuine, secret) => {

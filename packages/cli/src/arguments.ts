@@ -51,8 +51,8 @@ export function readArguments(name: string, args: readonly string[], command: Co
 }
 
 /**
- * Refuses secrets given as flags: other users of the machine can see a flag's value, and it stays in the
- * shell's history.
+ * Rejects secrets passed as flags: other users of the machine can see a flag's value, and it stays in the shell's
+ * history.
  */
 function refuseSecrets(args: readonly string[]): void {
   const flag = args.find((arg) => /^--(?:previous-)?secret(?:=|$)/.test(arg))?.split("=")[0];

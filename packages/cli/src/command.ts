@@ -1,14 +1,14 @@
 import type { Readable } from "node:stream";
 import type { Line, Output } from "./paint.js";
 
-/** An option of a command, from which `parseArgs`, `--help` and the pages in `docs/cli` are made. */
+/** An option of a command. `parseArgs`, `--help` and the pages in `docs/cli` are derived from it. */
 export interface OptionSpec {
   readonly type: "string" | "boolean";
   readonly short?: string;
   readonly multiple?: boolean;
   readonly default?: string;
   readonly required?: boolean;
-  /** The name of the option's value in the help. */
+  /** The placeholder for the option's value in the help text. */
   readonly value?: string;
   readonly text: string;
 }
@@ -27,13 +27,13 @@ export type ValuesOf<Specs extends OptionSpecs> = {
   readonly [Name in keyof Specs]: ValueOf<Specs[Name]>;
 };
 
-/** The parts of its process that a command may use. */
+/** The parts of the process that a command may use. */
 export interface Process {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** The output for data. */
+  /** The stream for data. */
   readonly stdout: Output;
-  /** The output for everything that is not data. */
+  /** The stream for everything that is not data. */
   readonly stderr: Output;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
@@ -44,11 +44,11 @@ export interface Context<Specs extends OptionSpecs = OptionSpecs> extends Proces
   readonly options: ValuesOf<Specs>;
   readonly json: boolean;
   /**
-   * Writes a result to stdout: with `--json` the value as one line of JSON, otherwise the lines. Control
-   * characters and secrets in them are not written, except `revealed`.
+   * Writes a result to stdout: `value` as one line of JSON with `--json`, `lines` otherwise. Control characters and
+   * secrets are filtered out, except the secret `revealed`.
    */
   readonly show: (value: object, lines: readonly Line[], revealed?: string) => void;
-  /** Writes a line for people to stderr, with the same filter as `show`. */
+  /** Writes a human-readable line to stderr, filtered like `show`. */
   readonly note: (line: string) => void;
 }
 
@@ -56,20 +56,20 @@ export interface Context<Specs extends OptionSpecs = OptionSpecs> extends Proces
 export type ExitCode = 0 | 1;
 
 export interface Command<Specs extends OptionSpecs = OptionSpecs> {
-  /** The usage after the command's name. */
+  /** The part of the usage line after the command's name. */
   readonly usage: string;
   /** The names of the command's arguments. All are required. */
   readonly args?: readonly string[];
-  /** The name of any number of further arguments, at least one, which may follow `--`. */
+  /** The name of one or more further arguments, which may follow `--`. */
   readonly rest?: string;
   /** The paragraphs of the command's help. */
   readonly details: readonly string[];
-  /** The command lines in the command's help. */
+  /** The example command lines in the command's help. */
   readonly examples: readonly string[];
   readonly options: Specs;
   run(context: Context<Specs>): Promise<ExitCode>;
 }
 
-/** Infers the types of the options for `run`. */
+/** Defines a command, and infers the types of its options for `run`. */
 export const command = <const Specs extends OptionSpecs>(one: Command<Specs>): Command<Specs> =>
   one;

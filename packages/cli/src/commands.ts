@@ -1,7 +1,7 @@
 import type { Command } from "./command.js";
 
 export interface CommandEntry {
-  /** The command's name, of one word or two. */
+  /** The command's name: one or two words. */
   readonly name: string;
   readonly summary: string;
   /** Loads the command and its dependencies, only when it runs. */

@@ -1,8 +1,8 @@
-/** Wrong usage: a missing, unknown or invalid argument, or a refused target. Exit code 2. */
+/** Wrong usage: a missing, unknown or invalid argument, or a target that is not allowed. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly code = "wrong_usage";
-  /** The fix, as a whole sentence. */
+  /** The fix, as one or more whole sentences. */
   readonly hint: string;
 
   constructor(message: string, hint: string) {
@@ -11,11 +11,11 @@ export class UsageError extends Error {
   }
 }
 
-/** A command that was used correctly and did not succeed. Exit code 1. */
+/** The failure of a command that was used correctly. Exit code 1. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: string;
-  /** The fix, as a whole sentence. */
+  /** The fix, as one or more whole sentences. Empty if there is no known fix. */
   readonly hint: string;
 
   constructor(code: string, message: string, hint: string, options?: ErrorOptions) {
@@ -25,14 +25,14 @@ export class Failure extends Error {
   }
 }
 
-/** Returns whether the address has refused the connection. `fetch` reports the reason as a cause. */
+/** Returns whether the connection was refused. `fetch` reports the reason as the error's `cause`. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof Error &&
   ((error as NodeJS.ErrnoException).code === "ECONNREFUSED" || isRefusal(error.cause));
 
 /**
- * Returns the message of an error. If several addresses refused a connection, its error has a code and no
- * message.
+ * Returns an error's message, or its code if the message is empty, as it is when several addresses refused a
+ * connection.
  */
 export function messageOf(error: unknown): string {
   const { message, code } = Object(error) as {

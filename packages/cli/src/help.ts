@@ -11,7 +11,7 @@ const exitCodes = "Exit codes: 0 success, 1 failure, 2 wrong usage, 130 after Ct
 
 const maxColumns = 100;
 
-/** Breaks a text into lines of at most `width` characters. */
+/** Wraps a text into lines of at most `width` characters. */
 function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
@@ -23,7 +23,7 @@ function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Formats two columns, the second of which is wrapped. */
+/** Formats rows of two columns, and wraps the second column. */
 function columns(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([first]) => first.length)) + 4;
   return rows
@@ -43,7 +43,7 @@ const rowOf = ([name, spec]: [string, OptionSpec]) => {
   return [`${short}--${name}${value}`, `${spec.text}${initial}`] as const;
 };
 
-/** Returns the help of one command: at most 50 lines of 100 characters. */
+/** Returns the help text of one command: at most 50 lines of at most 100 characters. */
 export function helpOf(
   { name, summary }: CommandEntry,
   { usage, details, examples, options }: Command,
@@ -61,7 +61,7 @@ export function helpOf(
   ].join("\n");
 }
 
-/** Returns the help of the program, or of the commands that share their first word. */
+/** Returns the help text of the program, or of the commands whose first word is `group`. */
 export function overview(commands: readonly CommandEntry[], group?: string): string {
   return [
     `Usage: svc-webhooks ${group === undefined ? "" : `${group} `}<command> [options]\n`,

@@ -1,6 +1,6 @@
 import { run } from "./run.js";
 
-/** The time after which a stopping command prints a note, in milliseconds. */
+/** How long a command may take to stop before a note is printed, in milliseconds. */
 const noticedMs = 500;
 
 const controller = new AbortController();
@@ -27,14 +27,14 @@ let outputFailed = false;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     controller.abort();
-    // `svc-webhooks listen | head` closes the pipe early: nothing reads the rest.
+    // `svc-webhooks listen | head` closes the pipe early, so nothing reads the rest of the output.
     if (error.code === "EPIPE" || outputFailed) return;
     outputFailed = true;
     process.stderr.write(`svc-webhooks: The output could not be written: ${error.message}.\n`);
   });
 }
 
-/** Resolves when everything is written, or writing has failed. */
+/** Resolves when all output has been written, or writing has failed. */
 const flushed = (stream: NodeJS.WriteStream) =>
   new Promise<unknown>((resolve) => stream.write("", () => setImmediate(resolve)));
 

@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 
 export type Colour = "green" | "red" | "yellow" | "bold" | "dim";
 
-/** A text in a colour. */
+/** A coloured text. */
 export interface Painted {
   readonly colour: Colour;
   readonly text: string;
@@ -19,15 +19,18 @@ export interface Output {
 
 export const paint = (colour: Colour, text: string): Painted => ({ colour, text });
 
-/** Returns the text as an output shows it. */
+/** Renders a text for an output, with or without its colour. */
 export type PaintTo = (painted: Painted) => string;
 
-/** Returns the painter of an output: colours only on a terminal, and never with `NO_COLOR` (no-color.org). */
+/**
+ * Returns the function that renders coloured texts for an output. Colours appear only on a terminal, and never with
+ * `NO_COLOR` (no-color.org).
+ */
 export function paintFor(
   { isTTY }: Pick<Output, "isTTY">,
   { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
 ): PaintTo {
   if (isTTY !== true || NO_COLOR !== "" || TERM === "dumb") return ({ text }) => text;
-  // Without this option, newer versions of Node decide about colours themselves.
+  // Without this option, newer versions of Node decide for themselves whether to use colours.
   return ({ colour, text }) => styleText(colour, text, { validateStream: false });
 }

@@ -16,7 +16,7 @@ import { paintFor } from "./paint.js";
  */
 export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2> {
   const args = asOptions(words);
-  // The code that a command calls may print its environment.
+  // The command may run code that prints its environment.
   for (const name of ["SVC_API_KEY", "SVC_WEBHOOK_SECRET"]) conceal(process.env[name] ?? "");
   const entry = entryOf(args);
   try {
@@ -74,7 +74,7 @@ async function dispatch(
 
 const isHelp = (arg: string | undefined) => arg === "--help" || arg === "-h";
 
-/** Returns the commands of two words that start with this one. */
+/** Returns the two-word commands that start with this word. */
 const groupOf = (word = "") => commands.filter(({ name }) => name.startsWith(`${word} `));
 
 const anyOf = new Intl.ListFormat("en", { type: "disjunction" });

@@ -39,18 +39,18 @@ import type {
 } from "./resources.js";
 import { responsePromise, type ResponsePromise } from "./response-promise.js";
 
-/** A request that no operation of the client covers. */
+/** The query and body of a request that no operation of the client covers. */
 export type CustomCall = Pick<Call, "query" | "body">;
 
 /**
- * The service's REST interface. Requests and results have the interface's own names. Every operation rejects
- * with an SvcError: InvalidRequestError before a request that exceeds a documented limit, otherwise by the
- * status of the response or by how the connection failed.
+ * The service's REST interface. Requests and results use the interface's own names. Every operation rejects with an
+ * SvcError: an InvalidRequestError, before any request, if a documented limit is exceeded; otherwise an error that
+ * depends on the response status or on how the connection failed.
  */
 export interface Client {
   readonly emails: {
     /**
-     * Submits an email. All attempts carry one idempotency key, so that the email is sent once. The result and
+     * Submits an email. All attempts use the same idempotency key, so the email is sent only once. The result and
      * errors contain the key.
      */
     readonly send: (
@@ -69,7 +69,7 @@ export interface Client {
   readonly sends: {
     /** Returns the status of a send. */
     readonly get: (send_id: string, options?: RequestOptions) => ResponsePromise<SendStatus>;
-    /** Requests the status until it is final, or as `until` states. */
+    /** Polls the status until it is final, or until it matches `until`. */
     readonly waitFor: (send_id: string, options?: WaitOptions) => Promise<SendStatus>;
   };
   readonly domains: {
@@ -86,12 +86,12 @@ export interface Client {
     readonly list: (options?: RequestOptions) => List<WebhookEventType>;
   };
   readonly webhookEndpoints: {
-    /** Registers an endpoint. Its `secret` is only returned here: store `secret.reveal()`. */
+    /** Registers an endpoint. Its `secret` is returned only here: store `secret.reveal()`. */
     readonly create: (
       endpoint: WebhookEndpointRequest,
       options?: RequestOptions,
     ) => ResponsePromise<WebhookEndpointWithSecret>;
-    /** Replaces the secret. The new one is only returned here. `rotatingSecrets` keeps both for a receiver. */
+    /** Replaces the secret. The new one is returned only here. `rotatingSecrets` keeps both for a receiver. */
     readonly rotateSecret: (
       webhook_endpoint_id: string,
       options?: RotateOptions,
@@ -117,9 +117,9 @@ export interface Client {
     readonly redeliverFailed: (options: BulkRedeliveryOptions) => Promise<BulkRedelivery>;
   };
   /**
-   * Makes any other request to the same service: `client.request("GET", "/v1/sends/send_1")`. With an
-   * `idempotencyKey`, even a POST is repeated after a lost response. No key is generated for it.
-   * A member of the third argument besides `query` and `body` is a ClientConfigError `invalid_option`.
+   * Makes any other request to the same service: `client.request("GET", "/v1/sends/send_1")`. With an `idempotencyKey`,
+   * even a POST is retried after a lost response. No key is generated for it. Any member of the third argument besides
+   * `query` and `body` causes a ClientConfigError `invalid_option`.
    */
   readonly request: <Result>(
     method: Call["method"],
@@ -267,7 +267,7 @@ export function createClient(options: ClientOptions = {}): Client {
 
 const endpointPath = (id: string) => `/v1/webhook-endpoints/${pathId("webhook_endpoint_id", id)}`;
 
-/** Calls `make` late, so that its errors are rejections too. */
+/** Calls `make` inside an async function, so that its errors become rejections too. */
 const requester =
   (connection: Connection) =>
   <Result>(

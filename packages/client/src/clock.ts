@@ -1,4 +1,4 @@
-/** The client's time between attempts. The time limit of an attempt is always real. */
+/** The clock that the client uses between attempts. The time limit of a single attempt always uses real time. */
 export interface ClientClock {
   /** The time in epoch milliseconds. */
   readonly now: () => number;
@@ -6,7 +6,7 @@ export interface ClientClock {
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** The longest delay of a timer, in milliseconds. */
+/** The longest delay that a timer supports, in milliseconds. */
 export const longestTimer = 2_147_483_647;
 
 export const systemClock: ClientClock = {
@@ -24,12 +24,13 @@ export const systemClock: ClientClock = {
     }),
 };
 
-/** The functions that each signal's abort calls. */
+/** The functions to call when each signal is aborted. */
 const endedBy = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls `run` when `signal` is aborted, or soon if it has been. The returned function undoes it. All calls
- * share one listener: Node warns of more than ten, and keeps a few bytes of each `AbortSignal.any`.
+ * Calls `run` when `signal` is aborted, or in a microtask if it already is. Returns a function that undoes this. All
+ * calls for a signal share one listener: Node warns about more than ten, and retains a few bytes for each
+ * `AbortSignal.any`.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (!signal) return () => {};

@@ -1,11 +1,11 @@
 import type { Open } from "./resources.js";
 
-/** Marks the errors of each copy of this package: an app may load it as ESM and as CommonJS. */
+/** Marks the errors of every copy of this package: an app may load it both as ESM and as CommonJS. */
 const brand = Symbol.for("svc-webhooks.client.error");
 
 /**
- * The class of each known code, by the interface document or by this client. The service may respond with a
- * known code and another status: the class follows the status.
+ * The error class for each known code, as defined by the interface document or by this client. If the service sends a
+ * known code with another status, the class follows the status.
  */
 export interface ErrorsByCode {
   // Codes in the interface document.
@@ -13,7 +13,7 @@ export interface ErrorsByCode {
   readonly missing_idempotency_key: InvalidRequestError;
   readonly invalid_request: InvalidRequestError;
   readonly rate_limited: RateLimitError;
-  // Codes that are assumed, as in the sandbox.
+  // Assumed codes, the same as in the sandbox.
   readonly not_found: NotFoundError;
   readonly conflict: ConflictError;
   readonly idempotency_conflict: ConflictError;
@@ -64,21 +64,18 @@ export class SvcError extends Error {
   declare readonly requestId: string | undefined;
   /** The headers of the last response. */
   declare readonly headers: Headers | undefined;
-  /** The pause that the service asked for, in milliseconds. */
+  /** The pause that the service requested, in milliseconds. */
   declare readonly retryAfterMs: number | undefined;
-  /**
-   * The number of attempts; 0 if the request was refused before the first one, and in errors of `waitFor`
-   * itself.
-   */
+  /** The number of attempts; 0 if the request was rejected before the first one, and in errors of `waitFor` itself. */
   declare readonly attempts: number;
-  /** The key of the request. Repeat the request with it, and it takes effect at most once. */
+  /** The idempotency key of the request. If you repeat the request with this key, it takes effect at most once. */
   declare readonly idempotencyKey: string | undefined;
 
   constructor({ message, cause, headers, ...facts }: ErrorFacts) {
     super(message, cause ? { cause } : {});
     for (const [name, fact] of Object.entries({ attempts: 0, ...facts }))
       if (fact !== undefined) (this as Record<string, unknown>)[name] = fact;
-    // These are not enumerable, because they would fill the terminal.
+    // These are not enumerable, because they would clutter the terminal when an error is printed.
     Object.defineProperties(this, { headers: { value: headers }, [brand]: { value: true } });
   }
 }
@@ -88,12 +85,12 @@ export class ClientConfigError extends SvcError {
   override readonly name = "ClientConfigError";
 }
 
-/** An error that the service responded with. Statuses without a class of their own have this one. */
+/** An error response from the service. Used directly for statuses that have no class of their own. */
 export class ApiError extends SvcError {
   override readonly name: string = "ApiError";
 }
 
-/** 400, 413, 415 or 422; without a `status`, this client refused the request before it was made. */
+/** 400, 413, 415 or 422. Without a `status`, this client rejected the request before sending it. */
 export class InvalidRequestError extends ApiError {
   override readonly name = "InvalidRequestError";
 }
@@ -123,10 +120,7 @@ export class ServerError extends ApiError {
   override readonly name = "ServerError";
 }
 
-/**
- * The response did not arrive, or not completely. Code `connection_failed`; the request may have been
- * processed.
- */
+/** No response arrived, or only part of one. Code `connection_failed`; the request may have been processed. */
 export class ConnectionError extends SvcError {
   override readonly name: string = "ConnectionError";
 }
@@ -139,9 +133,9 @@ export class TimeoutError extends ConnectionError {
   override readonly name = "TimeoutError";
 }
 
-/** The caller's signal was aborted. Code `aborted`; `cause` is the reason of the signal. */
+/** The caller's signal was aborted. Code `aborted`; `cause` is the signal's reason. */
 export class AbortedError extends SvcError {
-  // Code that handles errors of `fetch` checks for this name.
+  // Code that handles `fetch` errors checks for this name.
   override readonly name = "AbortError";
 }
 
@@ -154,8 +148,9 @@ export class InvalidResponseError extends SvcError {
 }
 
 /**
- * An error by its code: a `switch` on `code` narrows to the class. The interface document ties classes to
- * codes, and codes that this version does not know reach `default`, so a type assertion is needed.
+ * The errors of this client, discriminated by `code`: a `switch` on `code` narrows to the class. A type assertion is
+ * needed, because only the interface document ties classes to codes, and the service may send newer codes, which reach
+ * `default`.
  *
  * @example
  * ```ts
@@ -182,7 +177,7 @@ export type KnownError =
   | (ApiError & { readonly code: `http_${number}` });
 
 /**
- * Returns whether `value` is an error of this client, even of another copy of this package.
+ * Returns whether `value` is an error of this client, even one from another copy of this package.
  *
  * @example
  * ```ts
@@ -194,10 +189,10 @@ export type KnownError =
 export const isSvcError = (value: unknown): value is SvcError =>
   (Object(value) as { readonly [brand]?: true })[brand] === true;
 
-/** The way in which a request failed without an error of the service. */
+/** The kind of a failure other than an error response from the service. */
 export type ErrorKind = "connection" | "timeout" | "aborted" | "response";
 
-/** Returns the class of a failed request. Without a kind, the status decides. */
+/** Returns the error class for a failed request. Without a kind, the status decides. */
 export const errorClass = (kind: ErrorKind | undefined, status = 0): typeof SvcError =>
   classes[kind ?? status] ?? (status < 500 ? ApiError : ServerError);
 

@@ -1,6 +1,7 @@
 import { memoryStores } from "./memory-stores.js";
 
-// Each store has a heap of its own. Otherwise small stores would pay for the garbage collection of big ones.
+// Each store has its own process and heap. In a shared heap, small stores would pay for the garbage collection of big
+// ones.
 const [kind = "", size] = process.argv.slice(2);
 const deliver = memoryStores[kind]?.(Number(size));
 if (!deliver) throw new Error(`There is no store "${kind}".`);

@@ -5,8 +5,8 @@ import { ours } from "../receivers.js";
 type Deliver = (count: number) => void | Promise<void>;
 
 /**
- * Stores that are filled with `size` records and keep that size. Each returns a function that delivers `count`
- * times.
+ * Functions that fill a store with `size` records and keep it at that size. Each returns a function that makes `count`
+ * deliveries.
  */
 export const memoryStores: Readonly<Record<string, (size: number) => Deliver>> = {
   "a Map alone, at capacity": mapAlone,
@@ -23,10 +23,10 @@ export const memoryStores: Readonly<Record<string, (size: number) => Deliver>> =
 
 const zeros = "0".repeat(51);
 
-/** Returns 32 characters cut from 64, as a receiver cuts its keys: the heap keeps all 64. */
+/** Returns the first 32 of 64 characters, as a receiver cuts its keys. The heap keeps all 64. */
 export const keyOf = (delivery: number): string => `${1e12 + delivery}${zeros}`.slice(0, 32);
 
-/** Builds the minimum that any store needs: a table, and a ring that finds the oldest key. */
+/** Builds the minimum that any store needs: a table of records, and a ring that finds the oldest key. */
 function mapAlone(size: number): Deliver {
   const known = new Map<string, boolean>();
   const ring: string[] = [];
@@ -45,16 +45,19 @@ function mapAlone(size: number): Deliver {
   return deliver;
 }
 
-/** Each new record finds an expired one, because the clock advances a millisecond per delivery. */
+/**
+ * Creates a store that stays below its capacity: each new record finds an expired one, because the clock advances one
+ * millisecond per delivery.
+ */
 export const belowCapacity = (size: number) => steady(size, 10_000_000, size);
 
-/** Each new record evicts the oldest one. */
+/** Creates a store at its capacity: each new record evicts the oldest one. */
 export const atCapacity = (size: number) => steady(size, size, 7 * 24 * 60 * 60_000);
 
 function steady(size: number, maxRecords: number, retainMs: number) {
   let count = 0;
   const startedAt = Date.now();
-  // Real clocks return epoch milliseconds and fractions, which need more memory than small integers.
+  // Real clocks return epoch milliseconds and fractions. Both need more memory than small integers.
   const clock: Clock = {
     now: () => startedAt + count,
     monotonic: () => count + 0.25,
@@ -72,7 +75,7 @@ function steady(size: number, maxRecords: number, retainMs: number) {
       void store.complete(key, request, call);
     }
   };
-  // Delivering more than `size` matters: a Map that loses entries while it gains others has a table twice as
+  // More than `size` deliveries are needed: a Map whose entries are deleted while others are added has a table twice as
   // big.
   deliver(size + size / 10);
   return { store, deliver };

@@ -12,7 +12,7 @@ import type { HandWrittenReceiver } from "../hand-written.js";
 
 const maxBodyBytes = 2 ** 20;
 
-/** The hand-written receiver in `node:http`, on the stream of the request. */
+/** Mounts the hand-written receiver in `node:http`, where it reads the request stream. */
 export const onStream =
   (receive: HandWrittenReceiver): RequestListener =>
   async (request, response) => {
@@ -52,7 +52,7 @@ function send(response: ServerResponse, status: number): void {
   response.end(body);
 }
 
-/** The hand-written receiver in Express. */
+/** Mounts the hand-written receiver in Express. */
 export const inExpress = (receive: HandWrittenReceiver): RequestHandler[] => [
   // The signature covers the bytes before decompression.
   express.raw({ type: () => true, limit: maxBodyBytes, inflate: false }),
@@ -67,14 +67,13 @@ export const inExpress = (receive: HandWrittenReceiver): RequestHandler[] => [
 const respond = (c: Context, status: number) =>
   c.json({ status: STATUS_CODES[status] }, status as ContentfulStatusCode);
 
-/** The hand-written receiver in Hono. */
+/** Mounts the hand-written receiver in Hono. */
 export function inHono(receive: HandWrittenReceiver): Handler {
   const countBytes = bodyLimit({ maxSize: maxBodyBytes });
   return async (c) => {
     const length = c.req.header("content-length");
     if (Number(length) > maxBodyBytes) return respond(c, 413);
-    // Counting creates a stream of the body (108 µs instead of 32), so only bodies without a length are
-    // counted.
+    // Counting turns the body into a stream (108 µs instead of 32), so only bodies without a length are counted.
     if (length === undefined) await countBytes(c, async () => {});
     const body = Buffer.from(await c.req.arrayBuffer());
     const headers = {

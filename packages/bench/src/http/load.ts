@@ -7,7 +7,8 @@ const body = bodyOf(1_024);
 const signature = signatureOf(body, secret);
 
 /**
- * Returns headers that are genuine for the service's receivers and, under GitHub's header names, for GitHub's.
+ * Returns headers that are genuine for receivers of this service and, under GitHub's header names, for GitHub's
+ * receivers.
  */
 export const headersFor = (id: string) => ({
   ...headersOf(signature, id),
@@ -17,10 +18,10 @@ export const headersFor = (id: string) => ({
 });
 
 /**
- * Sends deliveries of 1 kB for `ms`, one after the other on each connection, each with an id of its
- * own. Resolves with the number of responses.
+ * Sends deliveries of 1 kB for `ms`, one after the other on each connection, each with its own id. Resolves with the
+ * number of responses.
  *
- * @throws Error if one request failed or got a status other than 2xx: a refusal takes less time
+ * @throws Error if a request failed or its status was not 2xx: a rejected delivery takes less time
  */
 export async function load(port: number, ms: number): Promise<number> {
   const { requests, non2xx, errors } = await autocannon({
@@ -32,11 +33,11 @@ export async function load(port: number, ms: number): Promise<number> {
     idReplacement: true,
     connections,
     duration: ms / 1_000,
-    // autocannon checks once per sample whether the time is over.
+    // autocannon checks only once per sample whether the time is up.
     sampleInt: 100,
   });
-  // `errors` does not count connections that the server closes: autocannon reopens them and their
-  // requests are lost. At the end, each connection has one request without a response.
+  // `errors` does not include connections that the server closes: autocannon reopens them, and their requests are lost.
+  // At the end, one request per connection has no response yet.
   const lost = Math.max(requests.sent - requests.total - connections, 0);
   if (non2xx + errors + lost > 0) {
     throw new Error(`${non2xx} responses were not 2xx, ${errors + lost} requests failed.`);

@@ -22,10 +22,7 @@ export type Handle = (event: unknown) => Promise<void>;
 
 /** Contenders on the same server or framework. */
 interface Platform {
-  /**
-   * Functions that return a listener, which receives deliveries at `/webhooks` and responds when `handle` has
-   * ended.
-   */
+  /** Functions that create a listener. It receives deliveries at `/webhooks` and responds once `handle` has settled. */
   readonly contenders: Readonly<Record<string, (handle: Handle) => RequestListener>>;
   readonly bars: readonly Bar[];
 }
@@ -34,7 +31,7 @@ const handWritten = (handle: Handle) =>
   handWrittenReceiver({ secret, on: { [eventType]: handle }, claims: memoryClaims() });
 const ours = (handle: Handle) => createReceiver({ secret, on: { [eventType]: handle } });
 
-/** Creates an Express app as a listener. Express types its apps for its own request class. */
+/** Creates an Express app, cast to a listener because Express types its apps for its own request class. */
 const expressApp = (...handlers: RequestHandler[]) =>
   express().post("/webhooks", ...handlers) as RequestListener;
 
@@ -44,8 +41,8 @@ const honoApp = (handler: Handler) =>
 const lane = "svc-webhooks";
 
 /**
- * The kernel's part was measured with a hand-written receiver that was busy for 13 µs more per request, which took
- * 20 to 25 µs.
+ * Explains the remaining difference over HTTP. The kernel's share was measured by keeping a hand-written receiver busy
+ * for 13 µs more per request, which made each request 20 to 25 µs longer.
  */
 const overHttp = `${limit} Half of the difference is the kernel's: a write to a client that sleeps meanwhile costs twice as much as one to a busy client.`;
 
@@ -73,7 +70,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
       [lane]: (handle) => expressApp(expressWebhooks(ours(handle))),
       "@hookflo/tern": (handle) =>
         expressApp(
-          // The library's error message asks for this.
+          // The library's error message recommends this parser.
           express.raw({ type: "*/*", limit: 2 ** 20 }),
           createWebhookMiddleware({ platform: "github", secret }) as RequestHandler,
           async (request, response) => {

@@ -4,12 +4,12 @@ import { performance } from "node:perf_hooks";
 import { eventType } from "../deliveries.js";
 import { platforms, type Handle } from "./platforms.js";
 
-// This is the process of one contender. It sends its port, then its busy time in milliseconds on request.
+// Runs one contender. Sends its port, then its busy time in milliseconds whenever it receives a message.
 const [platform = "", name = ""] = process.argv.slice(2);
 const mount = platforms[platform]?.contenders[name];
 if (!mount) throw new Error(`There is no contender "${name}" on ${platform}.`);
 
-// The handler is asynchronous, as handlers with work to do are.
+// The handler is asynchronous, like any handler that does real work.
 const handle: Handle = async (event) => {
   const type = (event as { type?: unknown } | undefined)?.type;
   if (type !== eventType) throw new TypeError("This is not the event that was sent.");
@@ -18,5 +18,5 @@ const handle: Handle = async (event) => {
 const server = createServer(mount(handle));
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.on("message", () => process.send?.(performance.eventLoopUtilization().active));
-// The parent has ended, so this process ends too.
+// The parent has exited, so this process exits too.
 process.once("disconnect", () => process.exit());

@@ -9,7 +9,7 @@ const manifest = new URL("../../package.json", import.meta.url);
 export function machine(): string[] {
   const load = loadavg()[0]?.toFixed(1);
   const gigabytes = Math.round(totalmem() / 2 ** 30);
-  // Only the figures are kept: the rest names a build.
+  // Keeps only the version number: the rest identifies a build.
   const kernel = /^[\d.]+/.exec(release())?.[0] ?? "";
   const { stdout } = spawnSync("redis-server", ["--version"], { encoding: "utf8" });
   const redis = /v=(\S+)/.exec(stdout ?? "")?.[1];

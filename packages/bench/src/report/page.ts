@@ -8,7 +8,7 @@ import { markdownOf, subjectOf, summary, table } from "./table.js";
 const root = new URL("../../../../", import.meta.url);
 const template = new URL("../../page.md", import.meta.url);
 
-/** Writes the page, and all values to a file that Git ignores. Resolves with the names. */
+/** Writes the page, and all values to a file ignored by Git. Resolves with the names of both files. */
 export async function writePage(
   machine: readonly string[],
   sections: readonly Section[],
@@ -40,7 +40,7 @@ export async function writePage(
   return written;
 }
 
-/** Returns the reasons for the missed bars. */
+/** Returns a Markdown list of the missed bars and the reason for each, or an empty string. */
 function limits(sections: readonly Section[]): string {
   const missed = promisesOf(sections)
     .filter(({ race, bar }) => !judge(race, bar).isKept)

@@ -7,7 +7,7 @@ const figure = (value: number): string =>
     ? value.toLocaleString("en", { maximumFractionDigits: 0 })
     : value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 
-/** Formats the figure of a bar or an aim. Such figures are round, and shown as they were set. */
+/** Formats the value of a bar or an aim. These are round numbers, shown as they were set. */
 export const round = (value: number): string => value.toLocaleString("en");
 
 const limitOf = ({ atLeast, atMost = NaN }: Bar): string =>
@@ -31,7 +31,7 @@ const valueOf = (race: Race, lane: string): string =>
 const head = ["", "what", "median", "ratio to", "ratio", "quartiles", "bar", "aim"];
 const rule = ["---", "---", "--:", "---", "--:", "--:", "--:", "--:"];
 
-/** Returns rows as a Markdown table. */
+/** Formats rows as a Markdown table. */
 export const markdownOf = (rows: readonly (readonly string[])[]): string =>
   rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
@@ -58,7 +58,7 @@ function row(race: Race, lane: string, against: string | undefined, bar?: Bar): 
   return [bar ? markOf(race, bar) : "", ...cells, ...promise];
 }
 
-/** Returns how many bars are kept and missed. */
+/** Returns a line with the numbers of kept bars, missed bars and reached aims. */
 export function summary(sections: readonly Section[]): string {
   const marks = promisesOf(sections).map(({ race, bar }) => markOf(race, bar));
   const missed = marks.filter((mark) => mark === "✘").length;

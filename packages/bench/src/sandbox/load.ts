@@ -11,18 +11,18 @@ export interface Load {
 
 const endpoints = 100;
 
-/** The deliveries per send: a send has two events. */
+/** The number of deliveries per send: each send raises two events. */
 const perSend = 2 * endpoints;
 
-/** The times of the attempts with A-09 `fast`, in seconds after the event. */
+/** The due times of the attempts under A-09 `fast`, in milliseconds after the event. */
 const dueAt = [0, 1, 6, 21, 81].map((seconds) => seconds * 1_000);
 
-/** Returns whether a receiver fails. Half of them respond with 500 to everything. */
+/** Returns whether the receiver at a path fails. Half of the receivers respond to everything with 500. */
 const isFailing = (path: string) => Number(path.slice(1)) % 2 === 1;
 
 /**
- * Sends emails to 100 endpoints, half of which fail until their schedule ends. Each attempt must start at
- * its due time to the millisecond, and none may be missing.
+ * Sends emails to 100 endpoints, half of which fail every attempt of their schedule. Throws if an attempt is missing or
+ * does not start exactly at its due time.
  */
 export async function load({
   deliveries,
@@ -72,7 +72,7 @@ export async function load({
   };
 }
 
-/** Returns the milliseconds that the realistic schedule takes on the manual clock. */
+/** Measures how many real milliseconds the realistic schedule takes on the manual clock. */
 export async function realistic(): Promise<number> {
   const sandbox = quietSandbox({ assumptions: { "A-06": "allow", "A-09": "realistic" } });
   await register(sandbox, "http://127.0.0.1:9/1");
@@ -93,7 +93,10 @@ export async function realistic(): Promise<number> {
 const respond = ({ url }: Request) =>
   Promise.resolve(new Response(null, { status: isFailing(new URL(url).pathname) ? 500 : 200 }));
 
-/** Signs and hands over a body as often as `load` does, one delivery after the other. Returns the rate. */
+/**
+ * Signs a body and passes it to a receiver as often as `load` does, one delivery at a time and without a sandbox.
+ * Returns the attempts per second.
+ */
 export async function plainLoop(deliveries: number): Promise<number> {
   const body = Buffer.from(JSON.stringify({ text: "x".repeat(400) }));
   const attempts = (deliveries / 2) * (1 + dueAt.length);

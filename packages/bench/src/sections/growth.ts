@@ -45,7 +45,7 @@ async function timeRace(title: string, sizes: readonly number[], quick: boolean)
   }
 }
 
-/** Measures everything that a receiver keeps for a done delivery. */
+/** Measures the heap that a receiver uses per completed delivery. */
 async function heapRace(records: number): Promise<Race> {
   const next = deliveriesOf(1_024);
   const before = heapUsed();

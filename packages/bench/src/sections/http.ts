@@ -23,7 +23,7 @@ async function race(title: string, quick: boolean): Promise<Race> {
       });
       servers.push(server);
       const port = Number(await server.reply());
-      // autocannon cannot saturate the fastest servers, so idle time of the event loop does not count.
+      // autocannon cannot saturate the fastest servers, so only the event loop's busy time counts.
       turns[name] = async () => {
         const before = Number(await server.reply("busy"));
         const responses = await load(port, quick ? 100 : 1_400);

@@ -15,7 +15,7 @@ export const run: RunSection = async (quick) => {
     throw new Error("Install PostgreSQL, or name the sections that do without it.");
   }
   const removeFolder = runFolder();
-  // The server has its default settings: commits wait for the disk.
+  // The server has its default settings, so commits wait for the disk.
   const server = await postgresServer({});
   // An uncaught error must not leave the server running.
   process.once("exit", () => void server.crash());
@@ -29,7 +29,7 @@ export const run: RunSection = async (quick) => {
 
 const ours = "svc-webhooks";
 
-/** The parts that the races share. */
+/** The fixtures that the races share. */
 interface Track {
   readonly pool: Pool;
   readonly store: PostgresStore<PoolClient>;
@@ -165,7 +165,9 @@ async function bytesRace({ pool, store }: Track, records: number): Promise<Race>
   return { title: "Postgres, bytes per done record", unit: "B", lanes, bars };
 }
 
-/** Compares the speed with few and with many records. The table still has the many of the previous race. */
+/**
+ * Compares the speed with few records and with many. The table still contains the many records of the previous race.
+ */
 async function sizeRace({ pool, store, quick }: Track, few: number, many: number): Promise<Race> {
   const schema = "few";
   await migrate(pool, { schema });
@@ -182,14 +184,14 @@ async function sizeRace({ pool, store, quick }: Track, few: number, many: number
 
 const nameOf = (records: number) => `${records.toLocaleString("en")} records`;
 
-// Receivers' keys are hashes, so entries of the index are in random order.
+// Receivers use hashes as keys, so inserts reach the index in random order.
 const newKey = (): string => randomBytes(16).toString("hex");
 
 const token = randomBytes(16).toString("base64url");
 const request = { token, leaseMs: 30_000, retainMs: 7 * 24 * 60 * 60_000 };
 const call = { signal: new AbortController().signal };
 
-// Each call must have the expected result: a refusal takes less time than the work.
+// Each call must have the expected result, because a rejected call would take less time.
 
 async function claim<Tx>(store: PostgresStore<Tx>, key: string): Promise<number> {
   const result = await store.claim(key, request, call);
@@ -237,7 +239,7 @@ async function fill<Tx>(store: PostgresStore<Tx>, records: number): Promise<void
   await Promise.all(Array.from({ length: 8 }, worker));
 }
 
-/** Makes a delivery and removes its record, so that the store keeps its size. */
+/** Handles a delivery and then forgets its record, so that the store's size stays the same. */
 async function comeAndGo<Tx>(store: PostgresStore<Tx>): Promise<void> {
   const key = newKey();
   await handle(store, key);

@@ -19,7 +19,8 @@ export const run: RunSection = async (quick) => {
   ): Promise<Race> {
     const next = deliveriesOf(bytes);
     const [theirs, our] = [handWritten(handle), ours(handle)];
-    // Fills the memory store to its capacity. From here on, the hand-written receiver drops records too.
+    // In 1 kB races, fills the memory store to its capacity. From there on, the hand-written receiver drops records
+    // too.
     for (let filled = 0; filled < (quick || bytes > 1_024 ? 1 : 100_000); filled++) {
       await theirs(next());
       await our(next());
@@ -33,7 +34,7 @@ export const run: RunSection = async (quick) => {
     title: "Receive",
     races: [
       await race("receive(), 1 kB", 1_024, nothing, [bar]),
-      // When a handler returns a promise, the receiver also keeps the lease and limits the time.
+      // When a handler returns a promise, the receiver also maintains the lease and enforces the time limit.
       await race("receive(), 1 kB, async handler", 1_024, async () => {}, [asyncBar]),
       await race("receive(), 10 kB", 10_240, nothing),
       await race("receive(), 100 kB", 102_400, nothing),

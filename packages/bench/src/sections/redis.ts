@@ -47,7 +47,7 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
   }
 
   const next = deliveriesOf(1_024);
-  // After the first turn, which is not recorded, this delivery is a duplicate.
+  // From the second turn on, this delivery is a duplicate. The first turn is not recorded.
   const known = next();
   const limit = "Claims and completions are Lua scripts, which check the owner and count runs.";
   const speed = { against: "hand-written", atLeast: 0.65, aim: 0.75, limit };
@@ -76,7 +76,7 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
 const infoOf = async (client: Redis, name: string): Promise<number> =>
   Number(new RegExp(`^${name}:(\\d+)`, "m").exec(await client.info())?.[1]);
 
-/** Measures the memory of done deliveries, including their share of the server's tables. */
+/** Measures how much memory done deliveries use, including their share of the server's tables. */
 async function usedMemory(client: Redis, sizes: readonly number[]): Promise<Race> {
   const lanes = [];
   for (const size of sizes) {
@@ -104,8 +104,8 @@ async function usedMemoryPerRecord(client: Redis, size: number, lineage?: string
   await store.claim(zeros, request, call);
   await store.complete(zeros, request, call);
   const record = await client.randomkey();
-  // A million writes would take half a minute, so the server copies the record under keys of the same length.
-  // It does nothing else while a script runs, so each script makes only some of the copies.
+  // A million writes would take half a minute, so the server copies the record under keys of the same length. A running
+  // script blocks the server, so each script makes only some of the copies.
   for (let made = 1; made < size; made += 100_000) {
     await client.eval(copies, 1, record ?? "", made, Math.min(made + 100_000, size) - 1);
   }
@@ -113,8 +113,8 @@ async function usedMemoryPerRecord(client: Redis, size: number, lineage?: string
 }
 
 /**
- * Returns the number of round trips per call. Calls run one at a time, so each read of the server is a request
- * that the caller waits for. The server's count of commands would include those that scripts call.
+ * Measures the round trips per call. Calls run one at a time, so each read by the server is a request that the caller
+ * waits for. The server's command count would include the commands that scripts call.
  */
 async function roundTripsPer(client: Redis, call: () => Promise<void>): Promise<number> {
   const calls = 100;
@@ -124,7 +124,7 @@ async function roundTripsPer(client: Redis, call: () => Promise<void>): Promise<
   return ((await infoOf(client, "total_reads_processed")) - before - 1) / calls;
 }
 
-/** Returns the bytes of the record that a call leaves, without its share of the server's tables. */
+/** Measures the size in bytes of the record that a call leaves, without its share of the server's tables. */
 async function bytesAfter(client: Redis, call: () => Promise<void>): Promise<number> {
   await client.flushall("SYNC");
   await call();

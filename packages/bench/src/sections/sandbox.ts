@@ -76,7 +76,7 @@ async function deliveryRaces(deliveries: number, rounds: number): Promise<Race[]
 }
 
 const ofBlock = "Work is started in batches of 25; a block includes the garbage collection in it.";
-/** Measures the heap: once the sandbox holds as much as it may, more deliveries need no more memory. */
+/** Measures the heap. Once the sandbox is at its limit, further deliveries should need no more memory. */
 async function heapRace(deliveries: number): Promise<Race> {
   const [once, thrice] = ["at the limit", "after three times as many"];
   const { heaps } = await load({ deliveries, repeat: 3 });
@@ -118,10 +118,10 @@ async function startRace(rounds: number): Promise<Race> {
   };
 }
 
-// Node finds hono from this folder.
+// Node resolves hono from this folder.
 const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Returns the real time from the start of a Node process until its first output. */
+/** Measures the real time from the start of a Node process to its first output, in milliseconds. */
 function firstLineMs(args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
@@ -132,7 +132,7 @@ function firstLineMs(args: readonly string[]): Promise<number> {
       child.kill("SIGKILL");
     });
     child.once("error", reject);
-    // The next turn must not compete with a process that is ending.
+    // The next turn must not compete with a process that is still exiting.
     child.once("close", () => {
       if (ms > 0) resolve(ms);
       else reject(new Error(`node ${args.join(" ")} printed nothing.`));

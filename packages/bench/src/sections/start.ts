@@ -33,7 +33,7 @@ const start = performance.now();
 await import(process.argv[1]);
 process.stdout.write(String(performance.now() - start));`;
 
-// Node finds the packages from this folder.
+// Node resolves the packages from this folder.
 const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
 function importMs(name: string): number {

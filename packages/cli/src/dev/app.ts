@@ -7,29 +7,29 @@ import type { Output } from "../paint.js";
 import type { LogLines } from "./log-lines.js";
 import { portsOf, treeOf } from "./processes.js";
 
-/** The time between two looks at the port, in milliseconds. */
+/** The polling interval for the app's port, in milliseconds. */
 const lookMs = 100;
 
-/** The time that the app has to end after SIGTERM, in milliseconds. */
+/** How long the app may take to exit after SIGTERM, in milliseconds. */
 const graceMs = 5_000;
 
 export interface App {
-  /** Resolves when the app has ended, to `exit code 1` or `SIGKILL`. */
+  /** Resolves when the app has exited, with a text such as `exit code 1` or `SIGKILL`. */
   readonly ended: Promise<string>;
   /**
-   * Resolves when something listens at the address.
+   * Resolves when something accepts connections at the URL's address.
    *
    * @throws Failure (as a rejection) `app_ended`, or `app_not_listening` after `waitMs`
    */
   readonly listens: (url: URL, waitMs: number, signal: AbortSignal) => Promise<void>;
-  /** Ends the app and what it has started. Resolves when the app has ended. */
+  /** Stops the app and all processes that it started. Resolves when the app has exited. */
   readonly stop: () => Promise<void>;
 }
 
 export interface AppOptions {
   readonly command: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** The outputs to which the app's outputs are copied. */
+  /** The outputs that the app's stdout and stderr are copied to. */
   readonly stdout: Output;
   readonly stderr: Output;
   readonly log: LogLines;
@@ -97,7 +97,7 @@ function kill(pids: readonly number[], signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal);
     } catch {
-      // The process has ended.
+      // The process has already exited.
     }
   }
 }

@@ -6,7 +6,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // The process has ended, or this is another system.
+    // The process has exited, or this system has no `/proc`.
     return "";
   }
 }
@@ -27,12 +27,12 @@ function socketOf(link: string): string | undefined {
   }
 }
 
-/** Returns a process and all processes that it has started, directly or not. */
+/** Returns the ids of a process and of all its descendants. */
 export function treeOf(pid: number): readonly number[] {
   const parents = list("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map((name) => {
-      // The name of the program is in parentheses and may contain spaces.
+      // The program's name is in parentheses and may contain spaces.
       const [, parent] = read(`/proc/${name}/stat`).split(") ").at(-1)?.split(" ") ?? [];
       return { pid: Number(name), parent: Number(parent) };
     });
@@ -43,7 +43,7 @@ export function treeOf(pid: number): readonly number[] {
   return found;
 }
 
-/** Returns the TCP ports on which a process, or one that it has started, listens. */
+/** Returns the TCP ports on which a process or any of its descendants listens. */
 export function portsOf(pid: number): readonly number[] {
   const sockets = new Set(
     treeOf(pid).flatMap((one) =>
@@ -53,7 +53,7 @@ export function portsOf(pid: number): readonly number[] {
   const rows = ["tcp", "tcp6"].flatMap((name) => read(`/proc/net/${name}`).split("\n").slice(1));
   const ports = rows.flatMap((row) => {
     const [, local = "", , state, , , , , , inode] = row.trim().split(/\s+/);
-    // 0A is the state of a socket that listens.
+    // 0A is the state of a listening socket.
     return state === "0A" && sockets.has(inode)
       ? [Number.parseInt(local.split(":")[1] ?? "", 16)]
       : [];

@@ -5,18 +5,19 @@ import { resolveTarget } from "../lib/target-rule.js";
 /** The sandbox that a command uses. */
 export interface UsedSandbox {
   readonly url: string;
-  /** Closes the sandbox if the command has started it. */
+  /** Closes the sandbox if the command started it. */
   readonly close: () => Promise<void>;
 }
 
-/** Leaves a sandbox open that the command has not started. */
+/** Does nothing: a sandbox that the command did not start stays open. */
 const leave = async () => {};
 
 /**
- * Returns the sandbox at `given`, else the one that already listens on the port, else a new one in this process.
+ * Returns the sandbox at `given`. Without it, returns the one that already listens on the port, or a new one in this
+ * process.
  *
  * @param flag the name of the option or variable that `given` comes from
- * @param port the port of the sandbox; if it is 0 or another program has it, a new one gets a free port
+ * @param port the port of the sandbox; if it is 0 or taken by another program, a new sandbox listens on a free port
  * @throws UsageError (as a rejection) if `given` is not on this machine
  */
 export async function useSandbox(
@@ -36,7 +37,7 @@ export async function useSandbox(
 }
 
 async function assertHere(flag: string, given: string): Promise<void> {
-  // A name without an address is not this machine either.
+  // A name that cannot be resolved is not this machine either.
   const target = await resolveTarget(flag, given, true).catch(() => undefined);
   if (target?.isHere === true) return;
   throw new UsageError(
@@ -45,7 +46,7 @@ async function assertHere(flag: string, given: string): Promise<void> {
   );
 }
 
-/** Returns whether a sandbox listens at the URL whose time passes by itself. */
+/** Returns whether a sandbox listens at the URL and its clock advances by itself. */
 async function isUsable(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/_sandbox/clock`, { signal: AbortSignal.timeout(2_000) });

@@ -7,7 +7,7 @@ import { textOf } from "../lib/terminal/table.js";
 import { paint } from "../paint.js";
 import type { LogLines } from "./log-lines.js";
 
-/** The deliveries that are looked at: the newest ones of the endpoint. */
+/** The number of deliveries to poll: the newest ones of the endpoint. */
 const newest = 100;
 
 /**
@@ -23,7 +23,7 @@ export function createTimeline(
 ): (client: Client, signal: AbortSignal) => Promise<void> {
   /** The state of each delivery, how many of its attempts were printed, and the number of the last one. */
   const known = new Map<string, { state: string; printed: number; n: unknown }>();
-  /** The results whose reasons have been printed. */
+  /** Results whose reasons have already been printed. */
   const explained = new Set<string>();
 
   return async (client, signal) => {
@@ -80,7 +80,7 @@ async function newestOf({ webhookEvents }: Client, endpoint: string, signal: Abo
   return data;
 }
 
-/** Returns why an attempt did not succeed, as far as it is known. */
+/** Returns the reasons why an attempt did not succeed, as far as they can be determined. */
 function reasonsOf(
   status: Attempt["status"],
   code: Attempt["code"],

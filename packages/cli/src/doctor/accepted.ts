@@ -5,7 +5,7 @@ import { bodyGuesses } from "./guesses.js";
 import { identify } from "./identify.js";
 import { isSuccess, newDeliveryId } from "./probe.js";
 
-/** The number of probes that a receiver without mistakes receives. */
+/** The number of probes that {@link examineAccepted} sends to a receiver without mistakes. */
 export const acceptedProbes = 9;
 
 /** Sends the other deliveries that a receiver must accept if it accepts a genuine one. */
@@ -25,14 +25,14 @@ export async function examineAccepted(examining: Examining): Promise<void> {
     const unexplained = finding("body_altered", saw(reply));
     const guessed = await identify(body, bodyGuesses(body, secret), reply, examining).catch(
       (error: unknown) => {
-        // The refusal is a finding, even if a limit or a lock hides its cause.
+        // The rejection is a finding even if a rate limit or a lockout hides its cause.
         findings.push(unexplained);
         throw error;
       },
     );
     findings.push(guessed ?? unexplained);
     expectUnlocked(await afterForgeries(examining));
-    // The other deliveries would fail for the same reason.
+    // The remaining variants would fail for the same reason.
     break;
   }
 

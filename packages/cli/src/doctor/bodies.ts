@@ -6,16 +6,16 @@ export interface Bodies {
   readonly plain: () => Uint8Array;
   /** Returns JSON that every serialiser writes differently. */
   readonly exact: () => Uint8Array;
-  /** Returns JSON in lines that end with CR LF. */
+  /** Returns multi-line JSON with CR LF line endings. */
   readonly lines: () => Uint8Array;
-  /** Returns JSON with characters of two, three and four bytes. */
+  /** Returns JSON with two-, three- and four-byte UTF-8 characters. */
   readonly nonAscii: () => Uint8Array;
   /**
-   * Returns exactly 64 KiB: more than one piece on the wire, and less than the 100 kB at which body parsers stop
-   * by default.
+   * Returns exactly 64 KiB of JSON: more than one chunk on the wire, and less than the 100 kB default limit of body
+   * parsers.
    */
   readonly large: () => Uint8Array;
-  /** Returns a body for unsigned requests only, which no receiver may accept as an event. */
+  /** Returns a body that is not JSON, for unsigned requests only. No receiver may accept it as an event. */
   readonly notJson: () => Uint8Array;
 }
 
@@ -23,7 +23,9 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 const oddities = String.raw`"n": 1.0, "big": 12345678901234567890, "text": "Zo\u00eb \/", "same": 1, "same": 2`;
 
-/** Returns the bodies of events of a type. They have all fields that receivers may require: those of `email.sent`. */
+/**
+ * Returns the bodies of events of one type. They have all fields that a receiver may require: those of `email.sent`.
+ */
 export function bodiesOf(type: string): Bodies {
   const event = (data: Readonly<Record<string, unknown>> = {}) => ({
     event_id: newEventId(),

@@ -10,21 +10,21 @@ export interface Examination {
   readonly probes: readonly Reply[];
   readonly findings: readonly Finding[];
   readonly not_judged: readonly string[];
-  /** The number of probes that were planned, if a limit, a lock or a finding ended the examination. */
+  /** The number of planned probes, if a rate limit, a lockout or a finding ended the examination early. */
   readonly stoppedBefore?: number;
 }
 
-/** The time that an ending process has to close its port, in milliseconds. */
+/** How long an exiting process may take to close its port, in milliseconds. */
 const endingMs = 300;
 
-/** Sends probes until the receiver's reaction to each kind of delivery is clear. */
+/** Sends probes of each kind of delivery, and derives findings from the receiver's replies. */
 export async function examine(options: ExamineOptions): Promise<Examination> {
   const probes: Reply[] = [];
   const findings: Finding[] = [];
   const notSent: string[] = [];
   let stoppedBefore: number | undefined;
   let expected = 1 + forgedProbes + acceptedProbes;
-  /** Whether a wrong signature was sent. A receiver may lock after one. */
+  /** Whether a wrong signature was sent. A receiver may lock out the sender after one. */
   let hasForged = false;
   const send: Send = async (probe) => {
     options.onProbe(probe, (probes.length + 1) / expected);
@@ -36,12 +36,12 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     }
     return reply;
   };
-  /** Sends the genuine delivery after a connection without a response. */
+  /** Sends a genuine delivery after a probe got no response. */
   const sendGenuine = async () => {
     expected += 1;
     const reply = await send(genuineAfterForgeries(options));
     if (lostReply(reply)?.id !== "connection_closed") return reply;
-    // A process that is ending resets connections until its port is closed.
+    // An exiting process resets connections until its port is closed.
     await pause(endingMs);
     expected += 1;
     return send(genuineAfterForgeries(options));
@@ -51,7 +51,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     const reply = await send(probe);
     let lost = lostReply(reply, hasForged);
     if (!lost) return reply;
-    // Nothing listens after a crash, or the process was started again.
+    // After a crash, nothing listens, or the process has been restarted.
     if (hasForged && isDropped(lost)) {
       const genuine = await sendGenuine();
       if (isDropped(lostReply(genuine))) expectUnlocked(genuine);
@@ -99,5 +99,5 @@ const droppedForgery = {
   fix: "Respond with 401. If the connection was not closed deliberately, look for an exception in the receiver's log.",
 };
 
-/** Returns whether a connection that was accepted, or may have been, got no response. */
+/** Returns whether a connection got no response although it was accepted, or may have been. */
 const isDropped = (lost: Finding | undefined) => lost !== undefined && lost.id !== "unreachable";

@@ -1,18 +1,18 @@
 import type { OutcomeCode } from "@svc-webhooks/core";
 import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 
-/** A mistake of the receiver. */
+/** A mistake in the receiver. */
 export interface Finding {
   readonly id: FindingId;
   /** A description of what the probes showed. */
   readonly saw: string;
   readonly cause: string;
   readonly fix: string;
-  /** The id of the mistake, as `verify --explain` names it. */
+  /** The mistake's id in `verify --explain`. */
   readonly mistake?: string;
 }
 
-/** The name of a mistake, or the outcome that a receiver of svc-webhooks states. */
+/** The name of a mistake, or the outcome code that an svc-webhooks receiver reports. */
 export type FindingId = keyof typeof texts | OutcomeCode;
 
 const pages = "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs";
@@ -21,7 +21,7 @@ const rawBody = `Mount the receiver before every body parser, or keep the raw by
 const verifyFirst =
   "Compare the X-SVC-Signature with the HMAC of the exact body before anything else, and respond with 401 if they differ.";
 
-/** The causes and fixes. */
+/** The cause and fix for each finding. */
 const texts = {
   unreachable: {
     cause: "No server accepts connections at this address and port.",
@@ -157,7 +157,7 @@ const textsOf = (id: FindingId): { readonly cause: string; readonly fix: string 
 
 const isOwn = (id: FindingId): id is keyof typeof texts => Object.hasOwn(texts, id);
 
-/** The properties that no request from outside can show. */
+/** Properties that no request from outside can show. */
 export const notJudged: readonly string[] = [
   "whether a delivery runs once when copies arrive at several processes at the same time",
   "whether handlers are idempotent, and whether their work is done before the 2xx",

@@ -5,7 +5,7 @@ import { finding, type Finding, type FindingId } from "./findings.js";
 import { signedWith } from "./guesses.js";
 import { isSuccess, type Probe, type Reply } from "./probe.js";
 
-/** Returns a body with the signature of a random secret. */
+/** Signs a body with a random secret. */
 export async function forgery(body: Uint8Array): Promise<{ body: Uint8Array; signature: string }> {
   return { body, signature: await sign(body, `whsec_${randomBytes(24).toString("base64")}`) };
 }
@@ -24,7 +24,7 @@ const empty = new Uint8Array();
 
 const formType = { "content-type": "application/x-www-form-urlencoded" };
 
-/** Returns deliveries that must be refused, by the finding if one is accepted. */
+/** Returns deliveries that must be rejected, each with the id of the finding if it is accepted. */
 async function forgeriesOf(
   body: Uint8Array,
   { bodies, secret }: Examining,
@@ -71,11 +71,11 @@ async function forgeriesOf(
   ];
 }
 
-/** The number of deliveries that must be refused. */
+/** The number of deliveries that must be rejected. */
 export const forgedProbes = 18;
 
 /**
- * Sends deliveries that must be refused. Their findings are kept even if a limit or a lock ends the
+ * Sends deliveries that must be rejected. Their findings are recorded even if a rate limit or a lockout ends the
  * examination.
  */
 export async function examineForgeries(genuineReply: Reply, examining: Examining): Promise<void> {
@@ -86,8 +86,8 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
   let after: Reply | undefined;
   try {
     for (const [id, name, change] of await forgeriesOf(body, examining)) {
-      // The service sends neither forms nor empty bodies, so those are not sent again. Receivers that wait for
-      // a body may not respond to an empty one.
+      // The service sends neither forms nor empty bodies, so it never retries one after a server error. A receiver that
+      // waits for a body may not respond to an empty one.
       const isSent = !change.headers && !change.body;
       const reply = await (change.body ? send : ask)({ name, body, ...change });
       if (isSuccess(reply)) accepted.push(finding(id, saw(reply)));
@@ -96,7 +96,7 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
     if (isSuccess(genuineReply)) after = await afterForgeries(examining);
   } finally {
     findings.push(...distinct(accepted, genuineReply));
-    // A receiver that fails on everything, or is locked, fails on forgeries for the same reason.
+    // A receiver that fails on every delivery, or has locked out the sender, fails on forgeries for the same reason.
     const own = errors.filter(({ status }) => status !== after?.status);
     if (own.length > 0 && !isError(genuineReply)) {
       findings.push(finding("forgery_is_an_error", own.map(saw).join(" ")));
@@ -117,9 +117,10 @@ export const afterForgeries = (examining: Examining): Promise<Reply> => {
 };
 
 /**
- * Ends the examination if the receiver locked after wrong signatures: that is correct, and shows nothing more.
+ * Ends the examination if the receiver locked out the sender after wrong signatures. That is correct, but further
+ * probes would show nothing more.
  *
- * @throws Enough if the genuine delivery was refused
+ * @throws Enough if the genuine delivery was rejected
  */
 export function expectUnlocked(reply: Reply): void {
   if (isSuccess(reply)) return;
@@ -129,13 +130,14 @@ export function expectUnlocked(reply: Reply): void {
   );
 }
 
-/** Returns one finding for each mistake. */
+/** Removes findings with the same cause, so that each mistake is reported once. */
 function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly Finding[] {
   const has = (id: FindingId) => accepted.some((one) => one.id === id);
   const unsigned = accepted.find(({ id }) => id === "unsigned_accepted");
   // A receiver that accepts unsigned deliveries accepts every other forgery for the same reason.
   if (unsigned) return [unsigned];
-  // A receiver without a secret refuses genuine deliveries, and one that accepts any signature compares none.
+  // A receiver that rejects genuine deliveries may have no secret, and one that accepts a wrong secret compares
+  // nothing. Either explains the other findings.
   const isExplained = !isSuccess(genuineReply) || has("wrong_secret_accepted");
   return accepted.filter(
     ({ id }, index) =>

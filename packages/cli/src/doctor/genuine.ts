@@ -7,7 +7,7 @@ import { bodyGuesses, keyGuesses } from "./guesses.js";
 import { identify } from "./identify.js";
 import { isSuccess, type Reply } from "./probe.js";
 
-/** Sends the simplest genuine delivery. */
+/** Sends a plain genuine delivery, and examines the cause if it is rejected. */
 export async function examineGenuine(examining: Examining): Promise<Reply> {
   const { ask, bodies, expectMore, findings, secret, previousSecrets } = examining;
   const body = bodies.plain();
@@ -58,15 +58,15 @@ async function notFound(reply: Reply, { bodies, sendToOtherSlash }: Examining): 
   );
 }
 
-/** Returns the finding for the outcome that a receiver of svc-webhooks states itself. */
+/** Returns the finding for the outcome that an svc-webhooks receiver reports itself. */
 function knownCode(reply: Reply): Finding | undefined {
   const { code } = reply;
-  // The examination finds why a signature is refused.
+  // The examination determines why a signature is rejected.
   if (code === undefined || code === "signature_mismatch") return undefined;
   return finding(mistakes[code] ?? code, saw(reply));
 }
 
-/** The mistakes that other receivers make too. */
+/** Mistakes that other receivers make too, by the outcome code that svc-webhooks reports for them. */
 const mistakes: Readonly<Partial<Record<OutcomeCode, FindingId>>> = {
   body_unavailable: "parser_before_receiver",
   signature_missing: "header_removed",
@@ -78,7 +78,7 @@ const mistakes: Readonly<Partial<Record<OutcomeCode, FindingId>>> = {
 const unknownCause = (reply: Reply): Finding =>
   finding(isError(reply) ? "genuine_failed" : "wrong_secret", saw(reply));
 
-/** Returns why a genuine delivery is refused if no guess is accepted. */
+/** Returns the finding for a rejected genuine delivery if no guess was accepted. */
 async function refused(
   reply: Reply,
   { ask, bodies, expectMore, send }: Examining,
@@ -87,13 +87,13 @@ async function refused(
   expectMore(1);
   const forged = await ask({ name: "a forged delivery", ...(await forgery(plain())) });
   if (forged.status !== reply.status) {
-    // The signature is recognised, so something else is refused.
+    // The reply to a forged delivery differs, so the signature was checked and something else failed.
     return finding("genuine_failed", `${saw(reply)} ${saw(forged)}`);
   }
   if (reply.code === undefined && (reply.status === 401 || reply.status === 403)) {
     expectMore(1);
     const slow = await send({ name: "a body in two pieces", body: plain(), how: "pieces" });
-    // A receiver that responds before the body has arrived has not compared its signature.
+    // A receiver that responds before the body has arrived cannot have compared its signature.
     if (slow.early && slow.status === reply.status) {
       return finding(
         "guarded",

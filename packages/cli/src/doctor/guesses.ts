@@ -2,11 +2,11 @@ import { createHash, createHmac } from "node:crypto";
 
 type Bytes = string | Uint8Array;
 
-/** Returns the signature with any key, even one that a receiver would refuse. */
+/** Signs a message with any key, even one that a receiver would reject. */
 export const signedWith = (key: Bytes, message: Bytes): string =>
   `sha256=${createHmac("sha256", key).update(message).digest("hex")}`;
 
-/** The place of a mistake: the body that was signed, the key, or how the value is computed and written. */
+/** The location of a mistake: the signed body, the key, or the way the value is computed and written. */
 export type GuessKind = "parsed" | "altered" | "key" | "form";
 
 /** The signature that a mistaken receiver computes for a body, and therefore accepts. */
@@ -15,7 +15,7 @@ export interface Guess {
   readonly signature: string;
 }
 
-/** Returns signatures of the values that a receiver may have in place of the body. */
+/** Returns the signatures of values that a receiver may verify in place of the raw body. */
 export function bodyGuesses(body: Uint8Array, secret: string): readonly Guess[] {
   const text = new TextDecoder().decode(body);
   const latin1 = Buffer.from(body).toString("latin1");
@@ -37,7 +37,10 @@ export function bodyGuesses(body: Uint8Array, secret: string): readonly Guess[] 
   );
 }
 
-/** Returns signatures with keys that mistaken code derives from the secret, and in other forms. */
+/**
+ * Returns signatures with keys that a mistaken receiver may use in place of the secret, and signatures in other
+ * formats.
+ */
 export function keyGuesses(
   body: Uint8Array,
   secret: string,

@@ -19,7 +19,7 @@ export async function identify(
   refusal: Reply,
   { ask, expectMore, secret, previousSecrets }: Examining,
 ): Promise<Finding | undefined> {
-  // A receiver that accepts anything accepts each guess too.
+  // The genuine signature has already been rejected, so guesses that equal it are skipped, as are repeated guesses.
   const genuine = await sign(body, secret);
   const all = [genuine, ...guesses.map(({ signature }) => signature)];
   const distinct = guesses.filter(({ signature }, index) => all.indexOf(signature) === index + 1);

@@ -3,7 +3,7 @@ import type { Send } from "./probe.js";
 
 const maximum = { repeats: 3, pauseMs: 10_000 };
 
-/** Sends a probe again after a response with 429, unless its rate limit demands a longer pause. */
+/** Wraps `send` to repeat a probe after a 429 response, unless the rate limit demands a longer pause or persists. */
 export const patient =
   (send: Send, signal: AbortSignal): Send =>
   async (probe) => {

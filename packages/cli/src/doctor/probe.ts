@@ -9,15 +9,15 @@ import type { Target } from "../lib/target.js";
 
 /** A request to a receiver. */
 export interface Probe {
-  /** The request in words. */
+  /** A description of the request. */
   readonly name: string;
   readonly body: Uint8Array;
-  /** The value of `X-SVC-Signature`; undefined leaves it out. Default: the genuine one. */
+  /** The value of `X-SVC-Signature`; undefined omits the header. Default: the genuine signature. */
   readonly signature?: string | undefined;
   /** The delivery id. Default: a new one. */
   readonly deliveryId?: string;
   readonly attempt?: number;
-  /** Headers by lower-case name, in place of those of a delivery. */
+  /** Headers by lower-case name. They override the headers of a delivery. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * How the body is sent: `pieces` sends its second half a moment later, `half` closes the connection instead.
@@ -27,16 +27,16 @@ export interface Probe {
 
 export interface Reply {
   readonly name: string;
-  /** The status of the response; null if there is none. */
+  /** The response status, or null if there was no response. */
   readonly status: number | null;
-  /** The reason why there is no response: `timeout`, or the error of the connection. */
+  /** The reason for a missing response: `timeout`, or the connection error. */
   readonly error: string | null;
-  /** The outcome's code if the receiver is one of svc-webhooks. */
+  /** The outcome code, if the receiver uses svc-webhooks. */
   readonly code?: OutcomeCode;
   readonly location?: string;
-  /** The pause that a response with 429 demands. */
+  /** The pause that a 429 response demands, in milliseconds. */
   readonly retry_after_ms?: number;
-  /** Whether the response came before the body had been sent. */
+  /** Whether the response arrived before the whole body had been sent. */
   readonly early: boolean;
   readonly ms: number;
 }
@@ -132,7 +132,9 @@ async function readReply(response: IncomingMessage) {
   };
 }
 
-/** Parses `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); at least a second. */
+/**
+ * Parses `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3). Returns milliseconds, at least one second.
+ */
 function retryAfterMs(value = ""): number {
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? 1_000 : Math.max(ms, 1_000);

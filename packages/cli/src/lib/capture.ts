@@ -8,10 +8,10 @@ export interface Captured {
   readonly at: string;
   readonly method: string;
   readonly path: string;
-  /** All headers in their order, `Authorization` and cookies without their values. */
+  /** All headers in their original order. The values of `Authorization` and cookies are replaced with an ellipsis. */
   readonly headers: HeaderList;
   readonly body: Buffer;
-  /** `genuine`, or the reason why the signature is refused. */
+  /** `genuine`, or the reason why the signature is rejected. */
   readonly verdict: string;
 }
 
@@ -39,7 +39,7 @@ export function openCapture(flag: string, name: string): CaptureFile {
       ]);
       const request = { at, method, path, headers: kept, body: body.toString("base64"), verdict };
       const line = `${start}${JSON.stringify(request)}\n`;
-      // A full disk may leave half a line.
+      // A full disk may cut the line short, so the next one starts with a line break.
       start = "\n";
       appendFileSync(file, line);
       start = "";
@@ -55,7 +55,7 @@ function open(flag: string, name: string): number {
     if (!stats.isFile()) return file;
     fchmodSync(file, 0o600);
     const last = Buffer.alloc(1);
-    // A process that was killed may have left half a line.
+    // A killed process may have left an incomplete line.
     if (stats.size > 0 && readSync(file, last, 0, 1, stats.size - 1) === 1 && last[0] !== 10) {
       appendFileSync(file, "\n");
     }
@@ -65,7 +65,7 @@ function open(flag: string, name: string): number {
   }
 }
 
-/** Parses a line of a capture file. Returns undefined if it is not one. */
+/** Parses a line of a capture file. Returns undefined if the line is not well-formed. */
 export function parseCaptured(line: string): Captured | undefined {
   try {
     const value = JSON.parse(line) as Partial<Record<keyof Captured, unknown>> | null;
@@ -82,7 +82,7 @@ export function parseCaptured(line: string): Captured | undefined {
   }
 }
 
-/** A method (RFC 9110, section 5.6.2). */
+/** The syntax of a method, which is a token (RFC 9110, section 5.6.2). */
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
 const isHeaderList = (headers: unknown): headers is HeaderList =>

@@ -28,21 +28,21 @@ export async function listFromSandbox<Item>(
   );
 }
 
-/** An attempt of a delivery. */
+/** A delivery attempt. */
 export interface Attempt {
   readonly n: unknown;
   readonly started_at: unknown;
-  /** The status and the receiver's code, such as `200 processed`, or the error of the connection. */
+  /** The status and the receiver's code, such as `200 processed`, or the connection error. */
   readonly result: string;
   readonly status?: number;
-  /** The outcome, if the receiver is one of svc-webhooks. */
+  /** The outcome code, if the receiver uses svc-webhooks. */
   readonly code?: OutcomeCode;
   /** The duration in milliseconds. */
   readonly ms: unknown;
 }
 
 /**
- * Returns the attempts of a delivery, or undefined if the service does not show them: only the sandbox does.
+ * Returns the attempts of a delivery, or undefined if the service does not expose them. Only the sandbox does.
  *
  * @throws the reason of `signal` (as a rejection)
  */
@@ -52,7 +52,7 @@ export async function attemptsFromSandbox(
   signal: AbortSignal,
 ): Promise<readonly Attempt[] | undefined> {
   try {
-    // Another service may leave the id out, or send half a character.
+    // Another service may omit the id, or send a lone surrogate in it.
     const id = encodeURIComponent(Buffer.from(String(delivery_id)).toString());
     const path = `/_sandbox/deliveries/${id}` as const;
     const { attempts } = await request<{ readonly attempts: unknown }>("GET", path, {}, { signal });
@@ -69,7 +69,7 @@ export async function attemptsFromSandbox(
     });
   } catch (error) {
     signal.throwIfAborted();
-    // Another service may respond to an unknown path with any status, or with a page.
+    // Another service may respond to an unknown path with any status, or with a web page.
     if (isSvcError(error)) return undefined;
     throw error;
   }
@@ -89,7 +89,7 @@ export async function addLogLines(
   await request("POST", path, { body: { lines } }, { signal }).catch(() => {});
 }
 
-/** Returns the objects of a list, or undefined if the value is not a list. */
+/** Returns the objects in a list, or undefined if the value is not a list. */
 const itemsOf = (value: unknown) =>
   Array.isArray(value)
     ? value.filter((item): item is Readonly<Record<string, unknown>> => isObject(item))

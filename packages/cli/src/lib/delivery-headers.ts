@@ -3,7 +3,9 @@ import type { HeaderList } from "./target.js";
 
 const passed = new Set<string>([...Object.values(headerNames), "content-type"]);
 
-/** Returns the headers that the service documents, `Idempotency-Key` and `Content-Type`, as they were sent. */
+/**
+ * Returns the documented `X-SVC-*` headers, `Idempotency-Key` and `Content-Type`, with their original names and values.
+ */
 export const deliveryHeaders = (headers: HeaderList): HeaderList =>
   headers.filter(([name]) => passed.has(name.toLowerCase()));
 

@@ -1,5 +1,5 @@
 /**
- * Returns the type that a body names: the first non-empty string of `type`, `event_type` and `event`, as in a
+ * Returns the event type in a body: the first non-empty string among `type`, `event_type` and `event`, as in a
  * receiver.
  */
 export function eventTypeOf(body: Uint8Array): string | undefined {

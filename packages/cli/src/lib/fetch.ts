@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
 import type { Target } from "./target.js";
 
-/** The statuses of responses that have no body. */
+/** The statuses whose responses have no body. */
 const bodiless = new Set([204, 205, 304]);
 
-/** Returns a `fetch` for URLs of the target's host, which connects to the addresses that were checked. */
+/** Returns a `fetch` for URLs on the target's host. It connects only to the addresses that were checked. */
 export const fetchFrom =
   (target: Target) =>
   async (

@@ -5,16 +5,16 @@ import type { Context } from "../command.js";
 import { messageOf, UsageError } from "../errors.js";
 
 export interface Line {
-  /** The number of the line, from 1. */
+  /** The line number, starting at 1. */
   readonly number: number;
   readonly text: string;
-  /** The share of the file that has been read, 0 … 1. Undefined if its size is unknown. */
+  /** The fraction of the file that has been read, 0 … 1. Undefined if its size is unknown. */
   readonly share: number | undefined;
 }
 
 /**
- * Yields the lines of a file one by one, so that its size does not matter, or of stdin if the path is `-`,
- * until `signal` is aborted. Empty lines are skipped.
+ * Yields the lines of a file, or of stdin if the path is `-`, until `signal` is aborted. Reads line by line, so the
+ * size does not matter. Skips empty lines.
  *
  * @throws UsageError (as a rejection) if the file cannot be read
  */

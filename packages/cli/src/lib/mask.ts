@@ -2,18 +2,17 @@
 const known = new Set<string>();
 
 /**
- * The minimum length of a secret that is masked wherever it occurs. A shorter one may occur in other text by
- * chance.
+ * The minimum length of a secret that is masked wherever it occurs. A shorter one might occur in other text by chance.
  */
 const shortest = 8;
 
-/** Records a secret or an API key, which is masked from now on, and returns it. */
+/** Records a secret or an API key so that it is masked from now on, and returns it. */
 export function conceal(secret: string): string {
   if (secret.length >= shortest) known.add(secret);
   return secret;
 }
 
-/** A character of a secret or an API key, for regular expressions: printable ASCII without the space. */
+/** A character of a secret or an API key, for regular expressions: printable ASCII except the space. */
 export const secretCharacter = "[!-~]";
 
 /** The characters after a prefix, including the ellipsis of a secret that is already masked. */
@@ -25,10 +24,10 @@ const patterns = [
 ] as const;
 
 /**
- * Replaces the secrets that this process has read, and everything that resembles a signing secret or an API
- * key: its prefix and at least four characters, with the punctuation that follows them.
+ * Masks the secrets that this process has read, and everything that looks like a signing secret or an API key: a known
+ * prefix followed by at least four characters, including any punctuation directly after them.
  *
- * @param revealed a secret that stays, because printing it is the command's purpose
+ * @param revealed a secret that is not masked, because printing it is the command's purpose
  */
 export function masked(text: string, revealed = ""): string {
   if (revealed !== "" && text.includes(revealed)) {

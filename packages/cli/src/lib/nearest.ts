@@ -1,4 +1,4 @@
-/** Returns the pairs of neighbouring characters of a name, with a space around it. */
+/** Returns the pairs of adjacent characters in a name that is padded with a space on either side. */
 const pairsOf = (name: string): ReadonlySet<string> =>
   new Set(
     Array.from(name, (letter, index) => (name[index - 1] ?? " ") + letter).concat(
@@ -6,7 +6,9 @@ const pairsOf = (name: string): ReadonlySet<string> =>
     ),
   );
 
-/** Returns the name that shares the most pairs of characters with a misspelt one, at least 40 % of them. */
+/**
+ * Returns the name whose character pairs overlap most with those of a misspelt one, if they overlap by at least 40 %.
+ */
 export function nearest(given: string, names: readonly string[]): string | undefined {
   const pairs = pairsOf(given.slice(0, 64));
   const [best] = names

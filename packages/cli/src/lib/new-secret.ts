@@ -5,8 +5,8 @@ import { secretCharacter } from "./mask.js";
 const form = new RegExp(`^whsec_${secretCharacter}{1,506}$`);
 
 /**
- * Returns the new secret of an endpoint, which a command prints. A value of any other form may be anything,
- * such as a page or an unrelated secret, and no receiver could verify with it.
+ * Returns an endpoint's new secret, to be printed. A value that is not well-formed could be anything, such as a web
+ * page or an unrelated secret, and no receiver could verify with it.
  *
  * @param done the sentence that states what the service has done
  * @param fix the sentence that states what to do about the endpoint
@@ -17,7 +17,7 @@ export function newSecret(
   done: string,
   fix: string,
 ): string {
-  // The client only wraps texts in masked secrets.
+  // The client wraps only strings as masked secrets.
   const value: unknown = typeof secret.reveal === "function" ? secret.reveal() : secret;
   if (typeof value === "string" && form.test(value)) return value;
   throw new Failure(
@@ -32,7 +32,7 @@ const described = (value: unknown) =>
     ? `a string of ${value.length} characters`
     : `a value of type ${Array.isArray(value) ? "array" : typeof value}`;
 
-/** Returns the id of an endpoint that was registered, if the service has sent one. */
+/** Returns the id of a newly registered endpoint, or undefined if the service did not send one. */
 export function idOf({
   webhook_endpoint: endpoint,
 }: Pick<WebhookEndpointWithSecret, "webhook_endpoint">): string | undefined {

@@ -2,7 +2,7 @@ import type { OutcomeCode } from "@svc-webhooks/core";
 import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 
 /**
- * Returns the outcome in a response of a receiver of svc-webhooks: `{"status":"processed"}` or
+ * Returns the outcome that an svc-webhooks receiver states in its response: `{"status":"processed"}` or
  * `{"error":{"code":"signature_mismatch"}}`. Other servers may use the same words, but not with the same
  * `Cache-Control`.
  */
@@ -23,11 +23,11 @@ export function outcomeIn(caching: string | undefined, body: string): OutcomeCod
 export const isOutcome = (code: unknown): code is OutcomeCode =>
   typeof code === "string" && Object.hasOwn(outcomeTexts, code);
 
-/** Returns whether the outcome needs no attention. A receiver of another kind has no outcome. */
+/** Returns whether the outcome needs no attention. Receivers that do not use svc-webhooks report no outcome. */
 export const isHandled = (code: OutcomeCode | undefined): boolean =>
   code === undefined || code === "processed";
 
-/** Returns why a receiver refused a genuine delivery: the cause, and the fix if it is known. */
+/** Returns why a receiver rejected a genuine delivery: the cause, and the fix if it is known. */
 export function refusalOf(
   status: number | undefined,
   code: OutcomeCode | undefined,

@@ -9,7 +9,7 @@ import { messageOf, UsageError } from "../errors.js";
 export const readStdin = ({ stdin, signal }: Pick<Context, "stdin" | "signal">): Promise<Buffer> =>
   buffer(addAbortSignal<Readable>(signal, stdin));
 
-/** Reads a response up to `most` bytes. A longer one is cut there, and its connection closed. */
+/** Reads at most `most` bytes of a response. A longer response is cut, and its connection is closed. */
 export async function readUpTo(
   most: number,
   response: IncomingMessage,

@@ -33,10 +33,10 @@ type SecretContext = Pick<
 type PreviousContext = Context<typeof previousSecretOptions>;
 
 /**
- * Reads the secret from the place that the options name. Resolves to undefined if none of them is given. Its
- * form is not checked.
+ * Reads the secret from the source that the options select. Resolves to undefined if none is selected. The secret's
+ * format is not checked.
  *
- * @throws UsageError (as a rejection) if two are given, or there is no secret
+ * @throws UsageError (as a rejection) if two sources are selected, or the selected one has no secret
  */
 export async function readSecret(context: SecretContext): Promise<string | undefined> {
   const { "secret-env": name, "secret-file": file, "secret-stdin": fromStdin } = context.options;
@@ -65,7 +65,7 @@ export async function requireSecret(context: SecretContext): Promise<string> {
   );
 }
 
-/** Reads the previous secrets: none or one. */
+/** Reads the previous secret. Resolves to a list of none or one. */
 export async function readPreviousSecrets({
   env,
   options,
@@ -84,7 +84,7 @@ export async function readPreviousSecrets({
 /**
  * Reads `--<flag>-env` or `--<flag>-file`. Resolves to undefined if neither is given.
  *
- * @throws UsageError (as a rejection) if the variable or file contains nothing
+ * @throws UsageError (as a rejection) if the variable is not set, or the variable or file is empty
  */
 export async function secretFrom(
   flag: string,
@@ -131,9 +131,9 @@ function decode(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Refuses to read the secret and the body from stdin.
+ * Rejects options that read both the secret and the body from stdin.
  *
- * @throws UsageError if stdin would be the secret and the body
+ * @throws UsageError if both would be read from stdin
  */
 export function bodyFirst(options: {
   readonly "secret-stdin": boolean;

@@ -5,7 +5,7 @@ import { fetchFrom } from "./fetch.js";
 import { secretFrom } from "./secret.js";
 import { resolveTarget } from "./target-rule.js";
 
-/** The URL of `svc-webhooks sandbox`. */
+/** The default URL of `svc-webhooks sandbox`. */
 const sandboxUrl = "http://127.0.0.1:4010";
 
 export const serviceOptions = {
@@ -26,7 +26,7 @@ export const serviceOptions = {
   },
 } as const;
 
-/** The option of commands about deliveries that selects those of one endpoint. */
+/** The option that limits a command to the deliveries of one endpoint. */
 export const endpointOption = {
   type: "string",
   value: "id",
@@ -39,13 +39,13 @@ const baseUrlOf = ({ options, env }: ServiceContext): string =>
   options["base-url"] ?? (env["SVC_BASE_URL"] || sandboxUrl);
 
 /**
- * Calls the service, with the client's retries. A service on this machine, or over `http:`, is called at the
+ * Calls the service, with the client's retries. Requests to a service on this machine, or over `http:`, go only to the
  * addresses that were checked.
  *
  * @param work passes `signal` to each operation
- * @param onlyHere refuses a service on another machine, over `https:` too, unless `--allow-external` is given
- * @throws UsageError (as a rejection) for arguments that the client refuses and for an API key that would be
- *   sent unencrypted, Failure for a request that the service refuses
+ * @param onlyHere rejects a service on another machine, even over `https:`, unless `--allow-external` is given
+ * @throws UsageError (as a rejection) for arguments that the client refuses and for an API key that would be sent
+ *   unencrypted, Failure for a request that the service refuses
  */
 export async function callService<Result>(
   context: ServiceContext,
@@ -55,7 +55,7 @@ export async function callService<Result>(
   const baseUrl = baseUrlOf(context);
   const allowExternal = context.options["allow-external"];
   const isPlain = /^http:/i.test(baseUrl);
-  // The client names the problem of a URL that has no target.
+  // If the URL has no usable address, the client reports the problem.
   const target = await resolveTarget("The base URL", baseUrl, allowExternal || !onlyHere).catch(
     (error: unknown) => {
       if (onlyHere) throw error;
@@ -79,7 +79,7 @@ export async function callService<Result>(
   }
 }
 
-/** Calls the service like {@link callService}, for a command that does nothing else. */
+/** Calls the service like {@link callService}, and returns the exit code that `work` resolves with. */
 export const withService: (
   context: ServiceContext,
   work: (client: Client) => Promise<ExitCode>,
@@ -112,7 +112,7 @@ const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
   rate_limited: "Wait, and try again.",
 };
 
-/** The flags of the command line, by the client's parameter. */
+/** The command-line flag for each parameter of the client. */
 const flags: Readonly<Record<string, string>> = {
   apiKey: "The API key",
   baseUrl: "--base-url",
@@ -124,7 +124,7 @@ const flags: Readonly<Record<string, string>> = {
   url: "--url",
 };
 
-/** Returns the message, with the flag in place of the parameter that it begins with, such as `to.0`. */
+/** Replaces the parameter at the start of the message, such as `to.0`, with its flag. */
 function withFlag({ message, param = "" }: SvcError): string {
   const [name = "", index = "0"] = param.split(".");
   const flag = flags[name];
@@ -133,12 +133,12 @@ function withFlag({ message, param = "" }: SvcError): string {
   return which + message.slice(param.length);
 }
 
-/** Returns the error in the words of the command line. */
+/** Converts an error of the client to one for the command line, with a fix. */
 function explained(error: SvcError, baseUrl: string, isHere: boolean): UsageError | Failure {
   const { code, message, status } = error;
   const isRefused =
     code === "invalid_option" || (code === "invalid_request" && status === undefined);
-  // The client has refused its arguments.
+  // The client rejected its arguments before making a request.
   if (isRefused) {
     const text = message.replaceAll(/`(\w+)`/g, (_, name: string) => flags[name] ?? name);
     return new UsageError(text, "--help describes the arguments.");

@@ -27,7 +27,7 @@ const isLoopback = ({ address, family }: Address) =>
   loopback.check(address, family === 4 ? "ipv4" : "ipv6");
 
 /**
- * Checks a target against this rule, and resolves its addresses.
+ * Checks a target against the rule above, and resolves its addresses.
  *
  * @throws UsageError (as a rejection) if the rule does not allow it
  */

@@ -10,19 +10,21 @@ export interface Outgoing {
   readonly body: Uint8Array;
 }
 
-/** A URL whose addresses were checked. Requests go to these addresses, whatever the name resolves to later. */
+/** A URL whose addresses have been checked. Requests go to these addresses, whatever the name resolves to later. */
 export interface Target {
   readonly url: URL;
   /** Whether all addresses are loopback. */
   readonly isHere: boolean;
-  /** Sends exactly these headers, `Host`, `Content-Length` and `Connection`. Does not follow redirects. */
+  /**
+   * Sends the given headers and `Host`, `Content-Length` and `Connection`, but no others. Does not follow redirects.
+   */
   readonly send: (outgoing: Outgoing, signal: AbortSignal) => Promise<IncomingMessage>;
-  /** Starts a request, whose body of `length` bytes is written by the caller. */
+  /** Starts a request. The caller writes its body of `length` bytes. */
   readonly open: (
     outgoing: Omit<Outgoing, "body"> & { readonly length: number },
     signal: AbortSignal,
   ) => ClientRequest;
-  /** Returns the target for another path of the same host. */
+  /** Returns the target for another path on the same host. */
   readonly at: (url: URL) => Target;
 }
 
@@ -32,15 +34,15 @@ export interface Address {
 }
 
 /**
- * The options of connections. By default Node leaves an address after 250 ms, and a busy machine may need
- * longer for loopback.
+ * The connection options. By default, Node gives up on an address after 250 ms, but a busy machine may need longer even
+ * for loopback.
  */
 const connecting = { agent: false, autoSelectFamilyAttemptTimeout: 5_000 } as const;
 
 /**
- * Returns the target of a URL.
+ * Creates the target for a URL.
  *
- * @param addresses of the URL's host, checked
+ * @param addresses the checked addresses of the URL's host
  * @param isHere whether all of them are loopback
  */
 export const targetAt = (url: URL, addresses: readonly Address[], isHere: boolean): Target =>
@@ -72,7 +74,7 @@ function through(url: URL, isHere: boolean, lookup: LookupFunction): Target {
   };
 }
 
-/** Returns a lookup function that returns the checked addresses. */
+/** Returns a DNS lookup function that returns the checked addresses, whatever the host name. */
 const pinned =
   (addresses: readonly Address[]): LookupFunction =>
   (_hostname, { all }, callback) => {

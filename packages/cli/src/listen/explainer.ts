@@ -6,10 +6,10 @@ const mostInWindow = 10;
 export type Explainer = (body: Uint8Array, signature: string) => Promise<Explanation | undefined>;
 
 /**
- * Returns a function that explains wrong signatures, one at a time and ten a minute, because anyone who reaches
- * the port can send them, and one can take seconds. It resolves to undefined above the limit.
+ * Returns a function that explains wrong signatures, one at a time and at most ten a minute. Anyone who can reach the
+ * port can send them, and explaining one can take seconds. Above the limit, the function resolves to undefined.
  *
- * @param now milliseconds of a monotonic clock
+ * @param now returns the milliseconds of a monotonic clock
  */
 export function createExplainer(
   secrets: string,

@@ -2,7 +2,7 @@ import type { WebhookEndpointWithSecret } from "@svc-webhooks/client";
 import { callService, type ServiceContext } from "../lib/service.js";
 import type { Context } from "../command.js";
 
-/** The time that the service has after Ctrl-C to register or archive the endpoint, in milliseconds. */
+/** How long the service may take after Ctrl-C to register or archive the endpoint, in milliseconds. */
 const graceMs = 5_000;
 
 /** Returns a signal that is aborted `graceMs` after `signal`. */
@@ -15,8 +15,8 @@ function afterGrace(signal: AbortSignal): AbortSignal {
 }
 
 /**
- * Registers an endpoint for all event types. A call that has begun is finished, so that the endpoint can be
- * archived.
+ * Registers an endpoint for all event types. A call in progress is completed despite Ctrl-C, so that the endpoint can
+ * be archived.
  */
 export async function register(
   context: ServiceContext & Pick<Context, "note">,

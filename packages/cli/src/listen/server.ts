@@ -10,12 +10,12 @@ import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
 
-/** The response of the target, if there is one. */
+/** The target's response. */
 export interface TargetReply {
   readonly status: number;
-  /** The body of the response; empty if that is compressed. */
+  /** The response body, or an empty string if the body is compressed. */
   readonly text: string;
-  /** The outcome, if the target is a receiver of svc-webhooks. */
+  /** The outcome code, if the target uses svc-webhooks. */
   readonly code: OutcomeCode | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface TargetReply {
 export interface Received extends Omit<Captured, "body"> {
   /** The body of the request. Undefined if it was not read. */
   readonly body: Buffer | undefined;
-  /** The id of the secret that made the signature, if it is genuine. */
+  /** The id of the secret that the signature was made with, if the request is genuine. */
   readonly secretId?: string;
   /** The status of the response. */
   readonly status: number;
@@ -34,28 +34,29 @@ export interface Received extends Omit<Captured, "body"> {
 
 export interface ListenOptions {
   readonly port: number;
-  /** Returns the secrets of the endpoint at this URL. Deliveries wait for them. */
+  /** Resolves with the secrets of the endpoint at this URL. Deliveries wait until then. */
   readonly secretsFor: (url: string) => Promise<readonly Secret[]>;
   readonly maxBytes: number;
   readonly target: Target | undefined;
-  /** Called before the request is forwarded. If it throws, the sender gets 503. */
+  /** Called before the request is forwarded. If it throws, the response is 503. */
   readonly save: (captured: Captured) => void;
   /** Called after the response. */
   readonly onReceived: (received: Received) => void;
   readonly signal: AbortSignal;
   /**
-   * The time for a connection's headers to arrive. Then it is closed, so that idle ones do not keep others out.
+   * How long a connection may take to send its headers, in milliseconds. It is then closed, so that idle connections do
+   * not block others.
    */
   readonly headersMs?: number;
 }
 
-/** The time limit of a forwarded request: longer than a sender waits. */
+/** The time limit for a forwarded request, in milliseconds: longer than a sender waits. */
 const forwardMs = 30_000;
-/** The time for a body to arrive. Then the response is 408. */
+/** How long a request may take to arrive, in milliseconds. After that, the response is 408. */
 const requestMs = 30_000;
 
 /**
- * The number of connections, each of which may hold a body in memory. Beyond it they are closed, and their
+ * The maximum number of connections, each of which may hold a body in memory. Further connections are closed, and their
  * senders try again.
  */
 const maxConnections = 100;
@@ -86,7 +87,7 @@ export async function serve(options: ListenOptions): Promise<void> {
     {
       requestTimeout: requestMs,
       headersTimeout: headersMs,
-      // Node checks for late connections every 30 s by default.
+      // By default, Node checks for timed-out connections only every 30 s.
       connectionsCheckingInterval: headersMs / 5,
     },
     (request, response) => void receive(request, response, options, secrets),
@@ -126,7 +127,7 @@ async function receive(
   const { body, ...judged } = await read(request, headers, options.maxBytes, secrets);
   const captured = { at, method, path, headers, verdict: judged.verdict };
   const reply = await replyTo({ ...captured, body }, options);
-  // The connection is closed, so the sender tries again.
+  // The server is stopping and closes the connection, so the sender tries again.
   if (options.signal.aborted) return;
   if (body === undefined) response.setHeader("Connection", "close");
   response.writeHead(reply.status, reply.headers).end(reply.body);
@@ -134,7 +135,7 @@ async function receive(
   options.onReceived({ ...captured, ...judged, body, ...result });
 }
 
-/** Reads the body and verifies it. A verdict is `genuine`, or the code of the problem. */
+/** Reads the body and verifies it. The verdict is `genuine`, or the code of the problem. */
 async function read(
   request: IncomingMessage,
   headers: HeaderList,
@@ -167,7 +168,7 @@ async function replyTo(
   try {
     save({ ...captured, body });
   } catch (error) {
-    // The sender tries again, so that nothing is lost.
+    // 503 makes the sender try again, so nothing is lost.
     return { status: 503, error: `The request was not saved: ${messageOf(error)}.` };
   }
   if (verdict !== "genuine") return { status: 401 };

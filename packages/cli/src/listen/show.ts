@@ -18,7 +18,7 @@ export interface ShowOptions {
   readonly forwardTo: URL | undefined;
 }
 
-/** Returns a function that writes the result of a request: a line, or JSON. */
+/** Returns a function that writes the result of a request as a line of text or as JSON. */
 export function createShow(
   { json, show, note }: Pick<Context, "json" | "show" | "note">,
   { explain, endpoint, forwardTo }: ShowOptions,
@@ -44,7 +44,7 @@ export function createShow(
       return;
     }
     const isRefused = target !== undefined && target.status >= 300;
-    // The texts of the other outcomes say more than their responses.
+    // For the other outcomes, the texts of this command explain more than the responses.
     const isOwn = code === undefined || code === "signature_mismatch";
     const genuine = secretId === "previous" ? "genuine, previous secret" : verdict;
     const parts = [

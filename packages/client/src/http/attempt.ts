@@ -8,7 +8,7 @@ import type { PreparedRequest } from "./prepare.js";
 export interface Received {
   readonly status: number;
   readonly headers: Headers;
-  /** The start of a body that is too large. */
+  /** The body, or only its start if it is too large. */
   readonly text: string;
   readonly isTooLarge?: boolean;
 }
@@ -16,7 +16,7 @@ export interface Received {
 /** The time limit of an attempt. */
 export interface AttemptLimit {
   readonly ms: number;
-  /** The failure when the time is over. */
+  /** The failure to report when the time is up. */
   readonly failure: Failure;
 }
 
@@ -33,7 +33,7 @@ export async function makeAttempt(
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), limit.ms);
   const forget = onAbort(signal, () => controller.abort());
-  // An injected `fetch` may ignore its signal.
+  // An injected `fetch` may ignore its signal, so the attempt does not rely on it.
   const ended = new Promise<never>((_resolve, reject) => {
     controller.signal.addEventListener("abort", reject);
   });
@@ -49,7 +49,7 @@ export async function makeAttempt(
     let left = maxResponseBytes;
     for await (const chunk of response.body ?? []) {
       left -= chunk.length;
-      // Leaving the loop closes the response.
+      // Leaving the loop cancels the response body.
       if (left < 0) break;
       chunks.push(chunk);
     }
@@ -74,7 +74,7 @@ export async function makeAttempt(
 /**
  * Returns the time limit of an attempt.
  *
- * @param of the limit that the caller knows
+ * @param of the configured limit, for the error message; `ms` may be the remaining part of it
  */
 export const timeLimit = (
   ms: number,
@@ -89,13 +89,13 @@ export const timeLimit = (
   },
 });
 
-/** Returns the failure of a request that its caller ended. */
+/** Returns the failure of a request that its caller aborted. */
 export const abortion = ({ reason }: AbortSignal): Failure => ({
   kind: "aborted",
   facts: { code: "aborted", message: "The request was aborted.", cause: reason },
 });
 
-/** Returns the reason of an error. `fetch failed` has it as a cause, which may contain only a code. */
+/** Returns the reason for an error. `fetch failed` carries it as its `cause`, which may have only a code. */
 function reasonOf(error: Error): string {
   const { message, code } = (error.cause ?? error) as Error & { readonly code?: string };
   return message || code || error.message;

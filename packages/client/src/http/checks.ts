@@ -18,7 +18,7 @@ export function checkEmail({ from, to, subject, html, text }: EmailRequest): voi
   checkRequest(isText(from), "`from` must be an address.");
   checkRequest(areTexts(to), "`to` must be an array of at least one address.");
   checkRequest(isText(subject), "`subject` must be a text.");
-  // The `u` flag counts characters, some of which have two UTF-16 units.
+  // The `u` flag makes a character count once even if it has two UTF-16 units.
   checkRequest(!/^.{301}/su.test(subject), "`subject` must have at most 300 characters.");
   checkRequest(isText(html) || isText(text), "An email needs `text`, `html` or both.");
 }
@@ -43,7 +43,7 @@ export function checkEndpoint({ url, event_types: types }: WebhookEndpointReques
 }
 
 /**
- * Encodes an id as a part of a path.
+ * Encodes an id as a path segment.
  *
  * @throws InvalidRequestError for a value that would change the path
  */

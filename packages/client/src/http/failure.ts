@@ -5,6 +5,6 @@ export interface Failure {
   /** The kind of failure. Undefined if the service responded with an error. */
   readonly kind?: ErrorKind | undefined;
   readonly facts: ErrorFacts;
-  /** Whether the service may have processed the request, and the response was lost. */
+  /** Whether the service may have processed the request although its response was lost. */
   readonly isLost?: boolean;
 }

@@ -1,14 +1,14 @@
 /**
- * Replaces the API key, which a proxy or an injected `fetch` may repeat, and signing secrets, with the
- * punctuation that follows them.
+ * Masks the API key, which a proxy or an injected `fetch` may repeat, and signing secrets, including any punctuation
+ * directly after them.
  */
 export const mask = (text: string, apiKey: string): string =>
-  // A secret may contain the key.
+  // A secret may contain the key, so secrets are replaced first.
   text.replaceAll(/whsec_[!-~]+/g, "[secret]").replaceAll(apiKey, "[API key]");
 
 /**
- * Returns a server's text as one line of at most `length` characters, without terminal sequences, invisible
- * characters and the key.
+ * Returns a server's text as one line of at most `length` characters, with secrets masked, and with control and
+ * invisible characters replaced by spaces.
  */
 export const oneLine = (text: string, apiKey: string, length: number): string | undefined =>
   mask(text, apiKey)
@@ -16,15 +16,15 @@ export const oneLine = (text: string, apiKey: string, length: number): string | 
     .trim()
     .slice(0, length) || undefined;
 
-/** Copies headers without the key, so that nothing that prints the response contains it. */
+/** Copies headers with the key masked, so that printing the response does not reveal it. */
 export const maskedHeaders = (headers: Headers, apiKey: string): Headers =>
   new Headers(
     Array.from(headers, ([name, value]): [string, string] => [name, mask(value, apiKey)]),
   );
 
 /**
- * Copies an error without the API key and without the properties of other clients, which may contain the
- * complete request. Its causes are copied too.
+ * Copies an error, with the API key masked and without properties that HTTP clients add, which may contain the complete
+ * request. Its causes are copied too.
  */
 export function plainError(error: unknown, apiKey: string, depth = 0): Error {
   const { name, message, code, cause } = Object(error) as Partial<
@@ -33,7 +33,7 @@ export function plainError(error: unknown, apiKey: string, depth = 0): Error {
   const masked = (value: unknown) => (typeof value === "string" ? mask(value, apiKey) : undefined);
   const copy = new Error(masked(message) ?? masked(error) ?? "unknown error");
   Object.assign(copy, { name: masked(name) ?? "Error", code: masked(code) });
-  // An error may be its own cause.
+  // An error may be its own cause, so the depth is limited.
   if (cause && depth < 4) copy.cause = plainError(cause, apiKey, depth + 1);
   return copy;
 }

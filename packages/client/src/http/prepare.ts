@@ -8,7 +8,7 @@ import {
   type Limits,
 } from "../options.js";
 
-/** The request of an operation. */
+/** The request that an operation makes. */
 export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** The path, beginning with a slash, without a query. */
@@ -16,25 +16,25 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;
   /** The body, sent as JSON. */
   readonly body?: unknown;
-  /** Whether the request carries an idempotency key: always, or if the caller passes one. */
+  /** Whether the request carries an idempotency key: always, or only if the caller passes one. */
   readonly key?: "always" | "optional";
-  /** Whether repeating the request after a lost response does no harm. */
+  /** Whether the request can safely be repeated after a lost response. */
   readonly mayRepeat?: boolean | undefined;
   /** Whether a successful response may have no body. */
   readonly mayBeEmpty?: boolean;
-  /** The member that a successful response must have. */
+  /** A member that a successful response must have. */
   readonly result?: "send_id" | "secret";
 }
 
-/** A request in the form that all its attempts share. */
+/** A prepared request, shared by all its attempts. */
 export interface PreparedRequest extends Limits {
   readonly method: string;
-  /** The path with the query. */
+  /** The path, including the query. */
   readonly path: string;
   readonly body: string | null;
   readonly call: Call;
   readonly idempotencyKey: string | undefined;
-  /** Whether the request takes effect once, however often it is processed. */
+  /** Whether the request takes effect only once, however often it is processed. */
   readonly isRepeatable: boolean;
   readonly signal: AbortSignal | undefined;
   /** The deadline in epoch milliseconds. */

@@ -5,7 +5,7 @@ import { mask, oneLine } from "./mask.js";
 import type { PreparedRequest } from "./prepare.js";
 import { retryAfterMs } from "./retry.js";
 
-/** Reads a response: the value of a success, or the error in any of the three shapes of A-11. */
+/** Parses a response. Returns the value of a success, or the error in any of the three shapes of A-11. */
 export function readResponse(
   { status, headers, text, isTooLarge }: Received,
   { call: { mayBeEmpty, result }, maxResponseBytes }: PreparedRequest,
@@ -15,7 +15,7 @@ export function readResponse(
   const json = parsed(text);
   const body = Object(json) as Readonly<Record<string, unknown>>;
   const { error: nested } = body;
-  // The error may be nested. The other two shapes have its members in the body.
+  // The error may be nested in `error`. In the other two shapes, its members are at the top level of the body.
   const error = (Object(nested) === nested ? nested : body) as typeof body;
   const shown = (value: unknown, longest = 1_000) =>
     typeof value === "string" ? oneLine(value, apiKey, longest) : undefined;
@@ -37,7 +37,7 @@ export function readResponse(
     if (result && json !== undefined && !body[result])
       return invalid("invalid_response", `The response has no \`${result}\`.`);
     if (json === body) return { value: json };
-    // Incomplete JSON was cut off on its way; any other response will be the same again.
+    // Incomplete JSON was cut off in transit, so a retry may help. Any other invalid response would be the same again.
     const isCut = json === undefined && /json/.test(headers.get("content-type") ?? "");
     return invalid("invalid_response", unexpected, isCut || text === "");
   }
@@ -54,13 +54,13 @@ export function readResponse(
   return { failure: { facts } };
 }
 
-/** The markup of a proxy's error page. */
+/** Matches the markup of a proxy's error page. */
 const markup = /<(style|script)[^]*?<\/\1>|<[^>]*>/gi;
 
 export const requestIdOf = (headers: Headers): string | undefined =>
   headers.get("x-request-id") ?? undefined;
 
-/** Parses a JSON text and masks its secrets. Returns undefined for any other text. */
+/** Parses JSON and masks the secrets in it. Returns undefined if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text, (name, value: unknown) =>

@@ -7,8 +7,8 @@ const firstHalf = 250;
 const longestHalf = 4_000;
 
 /**
- * Returns the pause after attempt `attempt`: as long as the service asks, or half of it fixed, plus a random
- * part.
+ * Returns the pause after attempt number `attempt`: the one that the service requests, or else half of the backoff,
+ * plus a random part of up to half the backoff.
  */
 export function pauseMs(attempt: number, { facts }: Failure): number {
   const half = Math.min(longestHalf, firstHalf * 2 ** (attempt - 1));
@@ -16,21 +16,21 @@ export function pauseMs(attempt: number, { facts }: Failure): number {
 }
 
 /**
- * Returns whether another attempt may succeed and does no harm.
+ * Returns whether another attempt is safe and may succeed.
  *
- * @param isRepeatable the request takes effect once, however often it is processed
+ * @param isRepeatable whether the request takes effect only once, however often it is processed
  */
 export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boolean {
   const { status = 0, code } = facts;
-  // The service did not process the request.
+  // The service did not process the rate-limited request.
   if (status === 429) return true;
   if (status === 409) return code === "idempotency_in_progress";
   return isRepeatable && (isLost || status === 408 || status >= 500);
 }
 
 /**
- * Returns the pause that the service asks for: `Retry-After` in seconds or as a date (RFC 9110, section
- * 10.2.3). Otherwise, with status 429, until `X-RateLimit-Reset` (A-16). A date is relative to the response's
+ * Returns the pause that the service requests, in milliseconds: `Retry-After` in seconds or as a date (RFC 9110,
+ * section 10.2.3), or, with status 429, the time until `X-RateLimit-Reset` (A-16). A date is relative to the response's
  * `Date`.
  */
 export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {

@@ -2,10 +2,10 @@ import type { Line, Output, PaintTo } from "../../paint.js";
 import { masked } from "../mask.js";
 import { printable } from "./text.js";
 
-/** The maximum length of one text in a line. */
+/** The maximum length of one text within a line, in characters. */
 const longest = 1_000;
 
-/** Writes lines, without the control characters and secrets that their texts contain. */
+/** Writes lines, with control characters removed from their texts and secrets masked. */
 export function writeLines(
   output: Output,
   lines: readonly Line[],
@@ -25,7 +25,7 @@ export function writeLines(
   output.write(`${written.join("\n")}\n`);
 }
 
-/** Writes a line of JSON that is safe on a terminal, without the secrets in its texts and names. */
+/** Writes a value as one line of JSON that is safe on a terminal, with the secrets in its strings and names masked. */
 export function writeJson(output: Output, value: object, revealed = ""): void {
   const json = JSON.stringify(value, (_name, one: unknown) => {
     if (typeof one === "string") return masked(one, revealed);

@@ -2,12 +2,12 @@ import type { Context } from "../../command.js";
 
 const width = 30;
 
-/** A line at the bottom of a terminal. Nothing is written to other outputs, or with `--json`. */
+/** A progress line at the bottom of a terminal. Nothing is written if stderr is not a terminal, or with `--json`. */
 export interface Progress {
   /**
    * Shows the text.
    *
-   * @param share of the work that is done, 0 … 1
+   * @param share the fraction of the work that is done, 0 … 1
    */
   readonly update: (share: number, text: string) => void;
   /** Removes the line, for example before another one is written. */

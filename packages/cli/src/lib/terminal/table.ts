@@ -1,7 +1,7 @@
 import { paint, type Colour, type Line } from "../../paint.js";
 import { excerpt } from "./text.js";
 
-/** Formats columns of texts from outside, under their names. `colours` has those of some texts. */
+/** Formats untrusted texts as a table with column names. `colours` maps some of the texts to their colours. */
 export function table(
   names: readonly string[],
   rows: readonly (readonly unknown[])[],
@@ -23,15 +23,15 @@ export function table(
   return [[paint("dim", head.trimEnd())], ...lines];
 }
 
-/** Formats a value of any type. The interface document does not show all fields, so theirs are unknown. */
+/** Formats a value of any type. The interface document does not show every field, so some types are unknown. */
 export const textOf = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 
-/** Joins the items of a list in one text. Returns any other value unchanged. */
+/** Joins the items of a list into one text. Returns any other value unchanged. */
 export const listed = (value: unknown, textOfItem: (item: unknown) => string = textOf): unknown =>
   Array.isArray(value) ? value.map(textOfItem).join(", ") : value;
 
-/** Formats lines of a name and a value. Values without a text are skipped. */
+/** Formats one line per name and value. Skips empty values. */
 export function fields(values: Readonly<Record<string, unknown>>): readonly Line[] {
   const given = Object.entries(values)
     .map(([name, value]) => [name, textOf(value ?? "")] as const)

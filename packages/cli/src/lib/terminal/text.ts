@@ -20,19 +20,19 @@ export const clean = (text: string): string =>
     .replaceAll(/\s+/gu, (space) => (/^ +$/.test(space) ? space : " "))
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]/gu, "");
 
-/** Cuts a text to `length` characters. A longer one ends with an ellipsis. */
+/** Cuts a text to `length` characters. A text that is cut ends with an ellipsis. */
 function cut(text: string, length: number): string {
   const characters = Array.from(text.slice(0, length * 2 + 2));
   return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;
 }
 
-/** Cleans and masks a text. It is masked before it is cut, because the start of a secret is not recognised. */
+/** Cleans and masks a text. Masking comes before cutting, because a secret that is cut off would not be recognised. */
 const safe = (text: string, revealed = "") => masked(clean(text), clean(revealed));
 
-/** Returns a text for printing: it is safe on a terminal, and every secret except `revealed` is masked. */
+/** Makes a text safe to print on a terminal, masks every secret except `revealed`, and cuts the result to `length`. */
 export const printable = (text: string, length: number, revealed?: string): string =>
   cut(safe(text, revealed), length);
 
-/** Returns the start of a text from outside for printing, without needless spaces. */
+/** Returns the start of an untrusted text, safe to print and with runs of spaces collapsed. */
 export const excerpt = (text: string, length: number): string =>
   cut(safe(text).replaceAll(/ +/g, " ").trim(), length);
