@@ -9,7 +9,7 @@ const brand = Symbol.for("svc-webhooks.error");
  * change. Three codes have no class of their own:
  * - `not_sent`: a store throws it if a call has not left this process, for example because its client
  *   has no connection. The receiver then has no claim to release.
- * - `handler_failed`: a store's `complete` throws it if the work of a run failed without its handler's notice.
+ * - `handler_failed`: a store's `complete` throws it if the work of a run failed although its handler resolved.
  * - `invalid_delivery`: `parseDelivery` throws it for a value that `serializeDelivery` did not write.
  */
 export class WebhookError<Code extends string = string> extends Error {

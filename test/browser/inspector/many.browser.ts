@@ -24,7 +24,7 @@ async function store({ sandbox }: Service, emails: number): Promise<void> {
     };
     const request = new Request("http://sandbox.test/v1/emails", { method: "POST", headers, body });
     const { status } = await sandbox.fetch(request);
-    if (status !== 202) throw new Error(`Email ${n} was answered with ${status}.`);
+    if (status !== 202) throw new Error(`Email ${n} got the response status ${status}.`);
     if (n % 200 === 199) await sandbox.clock.advance(0);
   }
   await sandbox.clock.advance(0);

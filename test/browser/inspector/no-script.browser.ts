@@ -95,7 +95,7 @@ describeWithBrowser("the page without JavaScript", () => {
     expect(await page.locator("#calls > li").count()).toBe(3);
   });
 
-  test("reloads itself only if it was asked to", async () => {
+  test("reloads itself only if this was requested", async () => {
     const opened = await full();
     const page = await openInspector(opened, "/", { javaScriptEnabled: false });
     expect(await page.locator("meta[http-equiv=refresh]").count()).toBe(0);

@@ -56,8 +56,8 @@ export function createEngine(world: World, transport: Transport) {
     const delay = ledger.get("delivery.retry")[delivery.retries];
     if (delay === undefined) return finish(delivery, "failed");
     delivery.retries += 1;
-    const asked = honorRetryAfter ? retryAfterMs(response?.headers, clock.now()) : 0;
-    schedule.set(delivery, clock.now() + Math.max(delay, asked), "retry");
+    const requested = honorRetryAfter ? retryAfterMs(response?.headers, clock.now()) : 0;
+    schedule.set(delivery, clock.now() + Math.max(delay, requested), "retry");
   };
 
   const sendOne = (delivery: DeliveryRecord, tamper: Tamper | undefined) =>

@@ -272,7 +272,7 @@ describe("redeliver", () => {
 });
 
 describe("run now and skip", () => {
-  test("run now makes the waiting attempt once, however often it is asked for", async () => {
+  test("run now makes the waiting attempt once, however often it is requested", async () => {
     const run = await delivered([500]);
     await inOneTurn(run, "run-now", "run-now");
     await run.clock.advance(0);

@@ -311,7 +311,7 @@ describe("a part of the page", () => {
     expect(all(two.dom, "#detail")).toHaveLength(0);
   });
 
-  test("of the timeline is limited to the calls that are asked for", async () => {
+  test("of the timeline is limited to the requested calls", async () => {
     const { id } = opened.sent;
     const { dom } = await opened.get(`/?part=timeline&call=${id}&call=call_x`);
     expect(all(dom, "#calls li").flatMap((row) => attr(row, "id") ?? [])).toEqual([id]);
