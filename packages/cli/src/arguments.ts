@@ -2,6 +2,8 @@ import { parseArgs } from "node:util";
 import type { Command, OptionSpec, OptionSpecs, ValuesOf } from "./command.js";
 import { UsageError } from "./errors.js";
 import { commonOptions } from "./help.js";
+import { didYouMean } from "./lib/nearest.js";
+import { assertOneOf } from "./lib/one-of.js";
 
 export interface Arguments {
   readonly args: readonly string[];
@@ -40,8 +42,12 @@ export function readArguments(name: string, args: readonly string[], command: Co
     ([one, { required }]) => required === true && given[one] === undefined,
   );
   if (missing) throw new UsageError(`--${missing[0]} is missing.`, hint);
+  for (const [one, { values: accepted }] of Object.entries(command.options)) {
+    if (accepted && given[one] !== undefined) assertOneOf(`--${one}`, String(given[one]), accepted);
+  }
   const absent = wanted[positionals.length];
   if (absent !== undefined) throw new UsageError(`The argument <${absent}> is missing.`, hint);
+  if (command.argValues) assertOneOf(`<${wanted[0]}>`, positionals[0] ?? "", command.argValues);
   if (positionals.length > wanted.length && rest === undefined) {
     const surplus = positionals.length - wanted.length;
     const text = surplus === 1 ? "is 1 argument" : `are ${surplus} arguments`;
@@ -73,7 +79,13 @@ function parse(args: readonly string[], specs: OptionSpecs, hint: string) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, tokens: true });
   } catch (error) {
-    const [sentence = "The arguments are wrong"] = (error as Error).message.split(/\.(?:\s|$)/);
+    const { message } = error as Error;
+    const unknown = /^Unknown option '(-[^']*)'/.exec(message)?.[1];
+    if (unknown !== undefined) {
+      const near = didYouMean(unknown.replace(/^-+/, ""), Object.keys(specs), "--");
+      throw new UsageError(`${unknown} is not an option.`, near + hint);
+    }
+    const [sentence = "The arguments are wrong"] = message.split(/\.(?:\s|$)/);
     throw new UsageError(`${sentence}.`, hint);
   }
 }

@@ -8,6 +8,8 @@ export interface OptionSpec {
   readonly multiple?: boolean;
   readonly default?: string;
   readonly required?: boolean;
+  /** The values that the option accepts. Default: any. */
+  readonly values?: readonly string[];
   /** The placeholder for the option's value in the help text. */
   readonly value?: string;
   readonly text: string;
@@ -60,6 +62,8 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
   readonly usage: string;
   /** The names of the command's arguments. All are required. */
   readonly args?: readonly string[];
+  /** The values that the first argument accepts. Default: any. */
+  readonly argValues?: readonly string[];
   /** The name of one or more further arguments, which may follow `--`. */
   readonly rest?: string;
   /** The paragraphs of the command's help. */
@@ -68,6 +72,15 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
   readonly examples: readonly string[];
   readonly options: Specs;
   run(context: Context<Specs>): Promise<ExitCode>;
+}
+
+/** A row of the table of commands. */
+export interface CommandEntry {
+  /** The command's name: one or two words. */
+  readonly name: string;
+  readonly summary: string;
+  /** Loads the command and its dependencies, only when it runs. */
+  readonly load: () => Promise<Command>;
 }
 
 /** Defines a command, and infers the types of its options for `run`. */

@@ -1,12 +1,4 @@
-import type { Command } from "./command.js";
-
-export interface CommandEntry {
-  /** The command's name: one or two words. */
-  readonly name: string;
-  readonly summary: string;
-  /** Loads the command and its dependencies, only when it runs. */
-  readonly load: () => Promise<Command>;
-}
+import type { CommandEntry } from "./command.js";
 
 /** All commands, in the order of `--help`. */
 export const commands: readonly CommandEntry[] = [
@@ -119,5 +111,10 @@ export const commands: readonly CommandEntry[] = [
     name: "event-types list",
     summary: "List the event types",
     load: async () => (await import("./commands/event-types-list.js")).eventTypesList,
+  },
+  {
+    name: "completions",
+    summary: "Print the completions for bash or zsh",
+    load: async () => (await import("./commands/completions.js")).completions(commands),
   },
 ];

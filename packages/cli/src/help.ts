@@ -1,5 +1,5 @@
-import type { Command, OptionSpec, OptionSpecs } from "./command.js";
-import type { CommandEntry } from "./commands.js";
+import type { Command, CommandEntry, OptionSpec, OptionSpecs } from "./command.js";
+import type { Output } from "./paint.js";
 
 /** The options of every command. */
 export const commonOptions = {
@@ -9,7 +9,11 @@ export const commonOptions = {
 
 const exitCodes = "Exit codes: 0 success, 1 failure, 2 wrong usage, 130 after Ctrl-C.";
 
+/** The width of help texts in characters, unless the terminal is narrower. */
 const maxColumns = 100;
+
+const widthOn = ({ columns = 0 }: Pick<Output, "columns">) =>
+  columns === 0 ? maxColumns : Math.min(columns, maxColumns);
 
 /** Wraps a text into lines of at most `width` characters. */
 function wrap(text: string, width: number): readonly string[] {
@@ -24,11 +28,11 @@ function wrap(text: string, width: number): readonly string[] {
 }
 
 /** Formats rows of two columns, and wraps the second column. */
-function columns(rows: readonly (readonly [string, string])[]): string {
+function twoColumns(rows: readonly (readonly [string, string])[], total: number): string {
   const width = Math.max(...rows.map(([first]) => first.length)) + 4;
   return rows
     .flatMap(([first, second]) =>
-      wrap(second, maxColumns - width).map((line, index) => {
+      wrap(second, total - width).map((line, index) => {
         const start = index === 0 ? `  ${first}` : "";
         return `${start.padEnd(width)}${line}\n`;
       }),
@@ -43,33 +47,44 @@ const rowOf = ([name, spec]: [string, OptionSpec]) => {
   return [`${short}--${name}${value}`, `${spec.text}${initial}`] as const;
 };
 
-/** Returns the help text of one command: at most 50 lines of at most 100 characters. */
+/** Returns the help text of one command: on a wide terminal, at most 50 lines of at most 100 characters. */
 export function helpOf(
   { name, summary }: CommandEntry,
   { usage, details, examples, options }: Command,
+  output: Pick<Output, "columns">,
 ): string {
-  const paragraphs = [`${summary}.`, ...details].map(
-    (text) => `${wrap(text, maxColumns).join("\n")}\n`,
-  );
+  const width = widthOn(output);
+  const paragraphs = [`${summary}.`, ...details].map((text) => `${wrap(text, width).join("\n")}\n`);
   const rows = Object.entries<OptionSpec>({ ...options, ...commonOptions }).map(rowOf);
   return [
     `${`Usage: svc-webhooks ${name} ${usage}`.trimEnd()}\n`,
     ...paragraphs,
-    `Options:\n${columns(rows)}`,
+    `Options:\n${twoColumns(rows, width)}`,
     `Examples:\n${examples.map((line) => `  ${line}\n`).join("")}`,
     `${exitCodes}\n`,
   ].join("\n");
 }
 
 /** Returns the help text of the program, or of the commands whose first word is `group`. */
-export function overview(commands: readonly CommandEntry[], group?: string): string {
+export function overview(
+  commands: readonly CommandEntry[],
+  output: Pick<Output, "columns">,
+  group?: string,
+): string {
+  const width = widthOn(output);
   return [
     `Usage: svc-webhooks ${group === undefined ? "" : `${group} `}<command> [options]\n`,
-    `Commands:\n${columns(commands.map(({ name, summary }) => [name, summary]))}`,
-    `Options:\n${columns([
-      ["-v, --version", "print the version, and exit"],
-      ["-h, --help", "print this text, or the help of a command, and exit"],
-    ])}`,
+    `Commands:\n${twoColumns(
+      commands.map(({ name, summary }) => [name, summary] as const),
+      width,
+    )}`,
+    `Options:\n${twoColumns(
+      [
+        ["-v, --version", "print the version, and exit"],
+        ["-h, --help", "print this text, or the help of a command, and exit"],
+      ],
+      width,
+    )}`,
     `${exitCodes}\n`,
   ].join("\n");
 }

@@ -14,6 +14,8 @@ export type Line = string | readonly (string | Painted)[];
 /** stdout or stderr. */
 export interface Output {
   readonly isTTY?: boolean;
+  /** The width of the terminal, in characters. 0 or undefined if it is unknown. */
+  readonly columns?: number;
   write(text: string): unknown;
 }
 

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { readArguments } from "./arguments.js";
-import type { Process } from "./command.js";
-import { commands, type CommandEntry } from "./commands.js";
+import type { CommandEntry, Process } from "./command.js";
+import { commands } from "./commands.js";
 import { Failure, messageOf, UsageError } from "./errors.js";
 import { helpOf, overview } from "./help.js";
 import { conceal } from "./lib/mask.js";
-import { nearest } from "./lib/nearest.js";
+import { didYouMean, nearest } from "./lib/nearest.js";
 import { writeJson, writeLines } from "./lib/terminal/output.js";
 import { paintFor } from "./paint.js";
 
@@ -46,11 +46,11 @@ async function dispatch(
   if (!entry) {
     const [first, second] = args;
     const group = groupOf(first);
-    if (isHelp(first)) stdout.write(overview(commands));
+    if (isHelp(first)) stdout.write(overview(commands, stdout));
     else if (first !== undefined && group.length > 0 && isHelp(second))
-      stdout.write(overview(group, first));
+      stdout.write(overview(group, stdout, first));
     else if (first === "--version") stdout.write(`${version()}\n`);
-    else if (first === undefined) stderr.write(overview(commands));
+    else if (first === undefined) stderr.write(overview(commands, stderr));
     else throw unknownCommand(args);
     return first === undefined ? 2 : 0;
   }
@@ -58,7 +58,7 @@ async function dispatch(
   const words = entry.name.split(" ").length;
   const { help, ...given } = readArguments(entry.name, args.slice(words), command);
   if (help) {
-    stdout.write(helpOf(entry, command));
+    stdout.write(helpOf(entry, command, stdout));
     return 0;
   }
   return command.run({
@@ -94,9 +94,8 @@ function unknownCommand(args: readonly string[]): UsageError {
     return new UsageError(`The command ${two} does not exist.`, hint);
   }
   const names = commands.map((one) => one.name);
-  const near = nearest(two, names) ?? nearest(first, names);
-  const known = "svc-webhooks --help lists all commands.";
-  const hint = near === undefined ? known : `Did you mean ${near}? ${known}`;
+  const near = didYouMean(two, names) || didYouMean(first, names);
+  const hint = `${near}svc-webhooks --help lists all commands.`;
   return new UsageError(`The command ${first} does not exist.`, hint);
 }
 

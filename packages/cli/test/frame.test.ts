@@ -26,7 +26,26 @@ describe("wrong usage prints one line with the fix, and exits with 2", () => {
     ],
     ["half a command", ["send"], /Did you mean emails send\?/],
     ["an option in place of a command", ["--verbose"], /Options follow the command\./],
-    ["an unknown option", ["sign", "--sercet-env", "SECRET"], /'--sercet-env'.*sign --help/],
+    [
+      "a misspelt option",
+      ["sign", "--sercet-env", "SECRET"],
+      /--sercet-env is not an option\. Did you mean --secret-env\? .*sign --help/,
+    ],
+    [
+      "an option that resembles none",
+      ["sign", "--zzz"],
+      /--zzz is not an option\. svc.*sign --help/,
+    ],
+    [
+      "a misspelt value",
+      ["events", "list", "--status", "faild"],
+      /--status cannot be faild\. Did you mean failed\? Use pending, .* or failed\./,
+    ],
+    [
+      "a misspelt argument",
+      ["trigger", "emial.sent"],
+      /<event_type> cannot be emial\.sent\. Did you mean email\.sent\? Use /,
+    ],
     ["an option without its value", ["sign", "--secret-env"], /--secret-env/],
     ["an option that is given twice", ["sign", "--body=a", "--body=b"], /--body is given twice/],
     ["a missing option", ["verify", "--secret-env", "SECRET"], /--signature is missing/],

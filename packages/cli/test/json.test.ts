@@ -93,6 +93,7 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   const { shows, output } = start(["sandbox", "--port=0", "--json"]);
   await shows(/\n/);
   add("sandbox", output.stdout);
+  await run("completions", "bash");
   await run("sign", "--secret-env=SECRET");
   await run("verify", "--secret-env=SECRET", "--signature=x");
   const file = newFile();

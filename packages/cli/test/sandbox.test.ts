@@ -54,7 +54,7 @@ test("--assumptions prints all of them, with --json as a list", async () => {
 test.each([
   ["a port that is not a number", ["--port", "web"], /--port must be/],
   ["an assumption that does not exist", ["--set", "A-99=x"], /A-99/],
-  ["an unknown option", ["--prot=1"], /'--prot'/],
+  ["an unknown option", ["--prot=1"], /--prot is not an option\./],
 ])("wrong usage exits with 2: %s", async (_what, args, text) => {
   const { code, stdout, stderr } = await cli(["sandbox", ...args]);
   expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(text)]);
@@ -65,7 +65,7 @@ test.each([
   expect(error).toEqual({
     code: "wrong_usage",
     message: expect.stringMatching(text),
-    hint: expect.stringMatching(/^svc-webhooks sandbox --help lists /),
+    hint: expect.stringMatching(/svc-webhooks sandbox --help lists /),
   });
 });
 

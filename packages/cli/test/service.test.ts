@@ -193,7 +193,7 @@ describe("a refusal is one line with its fix", () => {
     ["endpoints create --url  --event email.sent", 2, /: --url must be a URL\./],
     ["endpoints create --url http://example.com/ --event email.sent", 1, /url/i],
     ["events list --limit 0", 2, /--limit is not a whole number from 1 to 10000\./],
-    ["trigger email.opened", 2, /Use one of email\.sent, email\.delivered, domain\.updated\./],
+    ["trigger email.opened", 2, /Use email\.sent, email\.delivered, or domain\.updated\./],
     ["trigger email.sent --base-url http://192.0.2.1/", 2, /add --allow-external/],
     ["event-types list --base-url http://192.0.2.1/", 2, /unencrypted\..+https.+--allow-external/],
     ["listen --base-url http://192.0.2.1/", 2, /unencrypted/],

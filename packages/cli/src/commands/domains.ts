@@ -33,7 +33,10 @@ export const domainsList = command({
         status,
       ]);
       const names = ["domain_id", "domain_name", "status"];
-      context.show({ data }, rows.length === 0 ? ["No domains found."] : table(names, rows));
+      context.show(
+        { data },
+        rows.length === 0 ? ["No domains found."] : table(names, rows, context.stdout),
+      );
       return 0;
     }),
 });

@@ -56,7 +56,7 @@ export const endpointsList = command({
       const names = ["webhook_endpoint_id", "status", "url", "event_types"];
       context.show(
         { data },
-        rows.length === 0 ? ["No endpoints found."] : table(names, rows, colours),
+        rows.length === 0 ? ["No endpoints found."] : table(names, rows, context.stdout, colours),
       );
       return 0;
     }),

@@ -9,11 +9,11 @@ export const eventTypesList = command({
   options: serviceOptions,
   run: (context) =>
     withService(context, async ({ webhookEventTypes }) => {
-      const { show, signal } = context;
+      const { show, stdout, signal } = context;
       const data = [];
       for await (const type of webhookEventTypes.list({ signal })) data.push(type);
       const rows = data.map((item) => [item.type ?? item, item.description]);
-      show({ data }, table(["type", "description"], rows));
+      show({ data }, table(["type", "description"], rows, stdout));
       return 0;
     }),
 });

@@ -6,7 +6,7 @@ import { wholeNumber } from "../lib/number.js";
 import { endpointOption, serviceOptions, withService } from "../lib/service.js";
 import { shortTime } from "../lib/terminal/time.js";
 import { table } from "../lib/terminal/table.js";
-import type { Colour, Line } from "../paint.js";
+import type { Colour, Line, Output } from "../paint.js";
 
 /** The maximum page size of the service's list. */
 const longestPage = 100;
@@ -23,7 +23,12 @@ export const eventsList = command({
   examples: ["svc-webhooks events list --status failed", "svc-webhooks events list --follow"],
   options: {
     endpoint: endpointOption,
-    status: { type: "string", value: "status", text: "only those, such as failed or pending" },
+    status: {
+      type: "string",
+      value: "status",
+      values: ["pending", "attempting", "succeeded", "failed"],
+      text: "only those that are pending, attempting, succeeded or failed",
+    },
     limit: {
       type: "string",
       default: "20",
@@ -35,12 +40,12 @@ export const eventsList = command({
   },
   run: (context) =>
     withService(context, async (client) => {
-      const { options, show, signal } = context;
+      const { options, show, stdout, signal } = context;
       const limit = wholeNumber("--limit", options.limit, 1, 10_000);
       const newest = (most: number) => read(client, options, most, signal);
       const print = async (deliveries: readonly WebhookEvent[]) => {
         const data = await withLastResponses(client, deliveries, signal);
-        show({ data }, linesOf(data));
+        show({ data }, linesOf(data, stdout));
       };
       const listed = await newest(limit);
       await print(listed);
@@ -101,7 +106,7 @@ async function withLastResponses(
 }
 
 /** Formats deliveries, with the most important columns first. */
-function linesOf(data: readonly Listed[]): readonly Line[] {
+function linesOf(data: readonly Listed[], output: Output): readonly Line[] {
   if (data.length === 0) return ["No deliveries found."];
   const isShown = data.some(({ last_response }) => last_response !== undefined);
   const rows = data.map((event) => [
@@ -115,7 +120,8 @@ function linesOf(data: readonly Listed[]): readonly Line[] {
     shortTime(event.created_at),
   ]);
   const names = ["event_id", "type", "status", "attempts", ...(isShown ? ["last_response"] : [])];
-  return table([...names, "next_attempt_at", "webhook_endpoint_id", "created_at"], rows, colours);
+  const allNames = [...names, "next_attempt_at", "webhook_endpoint_id", "created_at"];
+  return table(allNames, rows, output, colours);
 }
 
 const colours: Readonly<Record<string, Colour>> = {

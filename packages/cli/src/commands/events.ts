@@ -18,7 +18,7 @@ export const eventsGet = command({
   options: { endpoint: endpointOption, ...serviceOptions },
   run: (context) =>
     withService(context, async (client) => {
-      const { args, options, show, signal } = context;
+      const { args, options, show, stdout, signal } = context;
       const [event_id = ""] = args;
       const event = await find(client, event_id, options.endpoint, signal);
       const results = await attemptsFromSandbox(client, event.delivery_id, signal);
@@ -28,7 +28,9 @@ export const eventsGet = command({
         result,
         ms,
       ]);
-      const lines = rows ? ["", ...table(["attempt", "started_at", "result", "ms"], rows)] : [];
+      const lines = rows
+        ? ["", ...table(["attempt", "started_at", "result", "ms"], rows, stdout)]
+        : [];
       show({ ...event, ...(results && { results }) }, [...fields({ ...event }), ...lines]);
       return 0;
     }),

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Client } from "@svc-webhooks/client";
 import { command } from "../command.js";
-import { UsageError } from "../errors.js";
 import { serviceOptions, withService } from "../lib/service.js";
 import { fields } from "../lib/terminal/table.js";
 
@@ -35,11 +34,14 @@ const triggers: Readonly<Record<string, Trigger>> = {
   },
 };
 
+const types = Object.keys(triggers);
+
 export const trigger = command({
   usage: "<event_type>",
   args: ["event_type"],
+  argValues: types,
   details: [
-    `Does what raises an event of a type: ${Object.keys(triggers).join(", ")}. An email is sent, or a domain is added and verified.`,
+    `Does what raises an event of a type: ${types.join(", ")}. An email is sent, or a domain is added and verified.`,
     "The service delivers the event to the endpoints that subscribe to it: start svc-webhooks listen first.",
   ],
   examples: ["svc-webhooks trigger email.delivered"],
@@ -65,13 +67,8 @@ export const trigger = command({
   async run(context) {
     const { args, options, signal, show } = context;
     const [type = ""] = args;
-    const act = Object.hasOwn(triggers, type) ? triggers[type] : undefined;
-    if (!act) {
-      const known = `Use one of ${Object.keys(triggers).join(", ")}.`;
-      throw new UsageError(`Unknown event type ${type}: no operation is known to raise it.`, known);
-    }
     const run = async (client: Client) => {
-      const done = await act(client, options, signal);
+      const done = (await triggers[type]?.(client, options, signal)) ?? {};
       show({ type, ...done }, fields({ type, ...done }));
       return 0 as const;
     };

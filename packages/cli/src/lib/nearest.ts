@@ -21,3 +21,9 @@ export function nearest(given: string, names: readonly string[]): string | undef
     .toSorted((a, b) => b.share - a.share);
   return best?.name;
 }
+
+/** Returns a question that names the nearest name and ends with a space, or an empty string if none is similar. */
+export function didYouMean(given: string, names: readonly string[], prefix = ""): string {
+  const near = nearest(given, names);
+  return near === undefined ? "" : `Did you mean ${prefix}${near}? `;
+}

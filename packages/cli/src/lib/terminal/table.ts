@@ -1,26 +1,58 @@
-import { paint, type Colour, type Line } from "../../paint.js";
+import { paint, type Colour, type Line, type Output } from "../../paint.js";
 import { excerpt } from "./text.js";
 
-/** Formats untrusted texts as a table with column names. `colours` maps some of the texts to their colours. */
+/** The minimum width of a column that is cut, in characters. */
+const narrowest = 12;
+
+/**
+ * Formats untrusted texts as a table with column names. On a terminal that is too narrow, the first column that does
+ * not fit is cut, and those after it are left out.
+ *
+ * @param colours the colours of some texts
+ */
 export function table(
   names: readonly string[],
   rows: readonly (readonly unknown[])[],
+  { columns = 0 }: Pick<Output, "columns">,
   colours: Readonly<Record<string, Colour>> = {},
 ): readonly Line[] {
   const cells = rows.map((row) => row.map((value) => excerpt(textOf(value), 80)));
-  const widths = names.map((name, column) =>
-    Math.max(name.length, ...cells.map((row) => (row[column] ?? "").length)),
+  const widths = fitting(
+    names.map((name, column) =>
+      Math.max(name.length, ...cells.map((row) => (row[column] ?? "").length)),
+    ),
+    columns === 0 ? Infinity : columns,
   );
-  const spaceAfter = (text: string, column: number) =>
-    " ".repeat((widths[column] ?? 0) - text.length + 2);
-  const head = names.map((name, column) => name + spaceAfter(name, column)).join("");
-  const lines = cells.map((row) =>
-    row.flatMap((text, column) => {
-      const colour = Object.hasOwn(colours, text) ? colours[text] : undefined;
-      return [colour === undefined ? text : paint(colour, text), spaceAfter(text, column)];
-    }),
-  );
-  return [[paint("dim", head.trimEnd())], ...lines];
+  const lineOf = (texts: readonly string[], colourOf: (text: string) => Colour | undefined) =>
+    widths.flatMap((width, column) => {
+      const text = texts[column] ?? "";
+      const colour = colourOf(text);
+      const shown = excerpt(text, width);
+      return [
+        colour === undefined ? shown : paint(colour, shown),
+        " ".repeat(width - shown.length + 2),
+      ];
+    });
+  return [
+    lineOf(names, () => "dim"),
+    ...cells.map((row) =>
+      lineOf(row, (text) => (Object.hasOwn(colours, text) ? colours[text] : undefined)),
+    ),
+  ];
+}
+
+/** Returns the widths of the columns that fit next to each other, two spaces apart. The first one always does. */
+function fitting(widths: readonly number[], available: number): readonly number[] {
+  const [first = 0, ...others] = widths;
+  const fit = [first];
+  let left = available - first;
+  for (const width of others) {
+    left -= 2;
+    if (left < Math.min(width, narrowest)) break;
+    fit.push(Math.min(width, left));
+    left -= width;
+  }
+  return fit;
 }
 
 /** Formats a value of any type. The interface document does not show every field, so some types are unknown. */

@@ -1,0 +1,78 @@
+import { command, type Command, type CommandEntry, type OptionSpec } from "../command.js";
+import { commonOptions } from "../help.js";
+
+const shells = ["bash", "zsh"];
+
+/** Returns the command that prints the completions of these commands. */
+export const completions = (commands: readonly CommandEntry[]) =>
+  command({
+    usage: "<shell>",
+    args: ["shell"],
+    argValues: shells,
+    details: [
+      "Prints a script for bash or zsh that completes the commands, their options and the values of options.",
+      "Load it in ~/.bashrc or ~/.zshrc, as in the examples. With --json: { script }.",
+    ],
+    examples: ['eval "$(svc-webhooks completions bash)"', 'eval "$(svc-webhooks completions zsh)"'],
+    options: {},
+    async run({ args: [shell], show }) {
+      const lines = [...(shell === "zsh" ? zsh : []), ...(await script(commands))];
+      show({ script: lines.join("\n") }, lines);
+      return 0;
+    },
+  });
+
+/** Lets zsh use completions written for bash. */
+const zsh = [
+  "whence compdef > /dev/null || { autoload -U compinit && compinit; }",
+  "autoload -U bashcompinit && bashcompinit",
+];
+
+/** Returns the completions as a script for bash. Where it offers no word, the shell completes file names. */
+async function script(commands: readonly CommandEntry[]): Promise<readonly string[]> {
+  const cases = await Promise.all(
+    commands.map(async ({ name, load }) => [`  "${name} "*)`, ...optionCases(await load())]),
+  );
+  const firstWords = new Set(commands.map(({ name }) => name.split(" ")[0] ?? ""));
+  const groupCases = Array.from(firstWords).flatMap((word) => {
+    const group = commands.filter(({ name }) => name.startsWith(`${word} `));
+    if (group.length === 0) return [];
+    return wordsCase(
+      `"${word} "`,
+      group.map(({ name }) => name.slice(word.length + 1)),
+    );
+  });
+  return [
+    "_svc_webhooks() {",
+    "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=",
+    '  case "${COMP_WORDS[*]:1:$((COMP_CWORD - 1))} " in',
+    ...cases.flat(),
+    ...groupCases,
+    wordsCase('" "', Array.from(firstWords)),
+    "  esac",
+    '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
+    "}",
+    "complete -o default -F _svc_webhooks svc-webhooks",
+  ];
+}
+
+/** Returns the cases for the word before the cursor: an option that takes a value, or anything else. */
+function optionCases({ options, argValues = [] }: Command): readonly string[] {
+  const specs = Object.entries<OptionSpec>({ ...options, ...commonOptions });
+  const valued = specs.filter(([, { type }]) => type === "string");
+  const free = valued.filter(([, { values }]) => values === undefined).map(flagOf);
+  return [
+    "    case $previous in",
+    ...(free.length === 0 ? [] : [`    ${free.join(" | ")}) ;;`]),
+    ...valued.flatMap(([name, { values }]) =>
+      values ? [`  ${wordsCase(`--${name}`, values)}`] : [],
+    ),
+    `  ${wordsCase("*", [...argValues, ...specs.map(flagOf)])}`,
+    "    esac ;;",
+  ];
+}
+
+const flagOf = ([name]: readonly [string, OptionSpec]) => `--${name}`;
+
+const wordsCase = (pattern: string, words: readonly string[]) =>
+  `  ${pattern}) words="${words.join(" ")}" ;;`;

@@ -1,0 +1,49 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { cli } from "./support.js";
+
+const completed: readonly (readonly [string, string, readonly string[]])[] = [
+  ["commands", "l", ["listen"]],
+  ["groups", "end", ["endpoints"]],
+  ["subcommands", "events redeliver", ["redeliver", "redeliver-failed"]],
+  ["options", "events list --st", ["--status"]],
+  ["common options", "sign --js", ["--json"]],
+  ["values of an option", "events list --status s", ["succeeded"]],
+  ["options after a value", "events list --status failed --fo", ["--follow"]],
+  ["values of an argument", "trigger email.", ["email.sent", "email.delivered"]],
+  ["nothing for a free value", "listen --save x", []],
+  ["nothing for an unknown command", "frobnicate x", []],
+];
+
+/** The lines that prepare each shell to run the function of a completion. */
+const shells = {
+  bash: { flags: ["--norc"], call: "_svc_webhooks" },
+  // The functions that zsh calls for bash run in this emulation.
+  zsh: { flags: ["-f"], call: "emulate ksh -c _svc_webhooks" },
+};
+
+describe.each(Object.entries(shells))("in %s", (shell, { flags, call }) => {
+  const isMissing = spawnSync(shell, ["--version"]).status !== 0 && !process.env["CI"];
+
+  test.skipIf(isMissing)(`${shell} completes commands, options and values`, async () => {
+    const { stdout: script } = await cli(["completions", shell]);
+    const results = completed.map(([what, line]) => {
+      const words = ["svc-webhooks", ...line.split(" ")];
+      const quoted = words.map((word) => `'${word}'`).join(" ");
+      const commands = `${script}COMP_WORDS=(${quoted}) COMP_CWORD=${words.length - 1}; ${call}; printf '%s\n' "\${COMPREPLY[@]}"`;
+      const output = execFileSync(shell, [...flags, "-c", commands], { encoding: "utf8" });
+      // zsh itself leaves out the words that do not match.
+      const matching = output.split("\n").filter((word) => word.startsWith(words.at(-1) ?? ""));
+      return [what, line, matching.filter(Boolean)];
+    });
+    expect(results).toEqual(completed);
+  });
+});
+
+test("another shell is refused", async () => {
+  const { code, stderr } = await cli(["completions", "fish"]);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/cannot be fish\. .*Use bash or zsh\./),
+  ]);
+});
