@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { run, type Ended } from "@svc-webhooks/kit/programs";
@@ -46,5 +47,15 @@ describe.each(versions)("on Node %s", (version) => {
     expect(stderr).toBe("");
     expect(stdout.trimEnd().split("\n")).toHaveLength(lines);
     expect(exitCode).toBe(0);
+  });
+
+  test("keeps a sandbox's data with node:sqlite, or names the package that it needs", async () => {
+    const file = join(consumer, `data-${version}.db`);
+    const script = `import { createSandbox } from "@svc-webhooks/sandbox";
+      await createSandbox({ data: process.argv[1] }).close();`;
+    const { exitCode, stderr } = await node(["--input-type=module", "-e", script, file]);
+    const hasSqlite = version === "24";
+    expect(stderr).toMatch(hasSqlite ? /^$/ : /Run `npm install @photostructure\/sqlite@\^\d/);
+    expect([exitCode === 0, existsSync(file)]).toEqual([hasSqlite, hasSqlite]);
   });
 });

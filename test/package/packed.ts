@@ -35,6 +35,9 @@ function link(target: string, path: string): void {
   symlinkSync(target, path, "junction");
 }
 
+/** An optional peer that most apps do not install. */
+const leftOut = "@photostructure/sqlite";
+
 /** Packs every public package and installs them as pnpm does: a package cannot resolve an undeclared dependency. */
 export async function packWorkspace(): Promise<PackedWorkspace> {
   const directory = outsideDirectory();
@@ -78,7 +81,7 @@ export async function packWorkspace(): Promise<PackedWorkspace> {
     packages.some((one) => one.name === name) ? unpacked(name) : join(root, "node_modules", name);
   for (const { name, manifest } of packages) {
     const declared = { ...manifest.dependencies, ...manifest.peerDependencies };
-    for (const dependency of Object.keys(declared)) {
+    for (const dependency of Object.keys(declared).filter((one) => one !== leftOut)) {
       link(installed(dependency), join(homeOf(name), "node_modules", dependency));
     }
   }

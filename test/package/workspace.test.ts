@@ -35,6 +35,7 @@ describe.each(publicPackages)("$name", ({ folder, manifest }) => {
 interface Locked {
   readonly engines?: { readonly node?: string };
   readonly hasInstallScript?: boolean;
+  readonly dev?: boolean;
 }
 
 test("the packages of the lockfile run on Node 20.20, and their install scripts are reviewed", () => {
@@ -51,6 +52,16 @@ test("the packages of the lockfile run on Node 20.20, and their install scripts 
     hasInstallScript === true ? [path.replace(/^.*node_modules\//, "")] : [],
   );
   expect(scripts.toSorted()).toEqual(Object.keys(allowScripts).toSorted());
+});
+
+test("no published package brings an install script", () => {
+  const { packages } = JSON.parse(read("package-lock.json")) as {
+    readonly packages: Readonly<Record<string, Locked>>;
+  };
+  const brought = Object.entries(packages).filter(
+    ([, { hasInstallScript, dev }]) => hasInstallScript === true && dev !== true,
+  );
+  expect(brought.map(([path]) => path)).toEqual([]);
 });
 
 test("one changeset names all unreleased packages", () => {

@@ -11,9 +11,9 @@ import {
   type Stats,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { messageOf } from "../errors.js";
 import type { Journal } from "./journal.js";
+import { loadSqlite, type Database } from "./sqlite.js";
 
 /** Marks a SQLite file as the sandbox's ("svcw"), so that another program's database is never changed. */
 const applicationId = 0x73_76_63_77;
@@ -26,10 +26,12 @@ const version = 2;
  * its mode. With `synchronous=NORMAL` and a write-ahead log, the data survives a crash of the process at any moment; a
  * crash of the machine may lose the last transactions.
  *
+ * @throws ReceiverConfigError `invalid_option` if there is no SQLite
  * @throws Error with the path and the cause, also if another process has the file open
  */
 export function sqliteJournal(path: string): Journal {
-  let database: DatabaseSyncInstance | undefined;
+  const { DatabaseSync } = loadSqlite();
+  let database: Database | undefined;
   let restoreModes: (() => void) | undefined;
   try {
     // The file is opened here only if it does not exist: opening a FIFO would block, and closing an existing file would
@@ -80,7 +82,7 @@ function makePrivate(file: string): () => void {
   };
 }
 
-function journalIn(database: DatabaseSyncInstance, path: string): Journal {
+function journalIn(database: Database, path: string): Journal {
   // This is checked before anything is written, because the file may belong to another program.
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
   if (!isEmpty) {
@@ -117,7 +119,7 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
   return {
     *load() {
       try {
-        for (const { kind, id, value } of all.iterate() as Iterable<Record<string, unknown>>) {
+        for (const { kind, id, value } of all.iterate()) {
           yield { kind: String(kind), id: String(id), value: decode(String(value)) };
         }
       } catch (error) {
@@ -126,8 +128,8 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
       }
     },
     read(kind, id) {
-      const found = one.get(kind, id) as { readonly value: string } | undefined;
-      return found && decode(found.value);
+      const found = one.get(kind, id);
+      return found && decode(String(found["value"]));
     },
     write(changes) {
       database.exec("BEGIN");
@@ -138,8 +140,7 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
         }
         database.exec("COMMIT");
       } catch (error) {
-        // SQLite may roll the transaction back by itself when the disk is full (lang_transaction.html, section 3.1).
-        if (database.isTransaction) database.exec("ROLLBACK");
+        rollBack(database);
         throw error;
       }
     },
@@ -147,12 +148,20 @@ function journalIn(database: DatabaseSyncInstance, path: string): Journal {
   };
 }
 
+function rollBack(database: Database): void {
+  try {
+    database.exec("ROLLBACK");
+  } catch {
+    // When the disk is full, SQLite may have rolled back by itself (lang_transaction.html, section 3.1).
+  }
+}
+
 /**
  * Closes the database and leaves all records in its main file. `close` alone would release the file only when its
  * statements have been garbage-collected, and would leave records in the write-ahead log, where they are lost if the
  * file is moved.
  */
-function close(database: DatabaseSyncInstance): void {
+function close(database: Database): void {
   try {
     database.exec("PRAGMA journal_mode=DELETE; PRAGMA locking_mode=NORMAL; SELECT 1 FROM record");
   } finally {
