@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { metrics, type MeterProvider } from "@opentelemetry/api";
 import { createReceiver, type Receiver, type Secret } from "@svc-webhooks/core";
-import { signedDelivery } from "@svc-webhooks/testing";
+import { signedDelivery, signedRequest } from "@svc-webhooks/testing";
 import { describe, expect, test, vi } from "vitest";
 import { root } from "@svc-webhooks/kit/programs";
 import { tableOf } from "@svc-webhooks/kit/tables";
-import * as prelude from "./readme-prelude.js";
 import { codeBlocks, compileBlocks } from "./readme.js";
 
 const page = "docs/production.md";
 const blocks = codeBlocks(page);
 const { modulePath } = await compileBlocks(blocks);
-Object.assign(globalThis, prelude);
+const on = { "*": () => {} };
+vi.stubEnv("SVC_WEBHOOK_SECRET", "whsec_test");
 
 /** Imports the page's block that contains this text. */
 async function load<Module>(text: string): Promise<Module> {
@@ -111,7 +111,7 @@ describe("rotating the secret", async () => {
   test("both keys are accepted, and the old one is reported until it is removed", async () => {
     let stored: readonly Secret[] = [before];
     const secret = cachedSecrets(async () => stored, 0);
-    const receiver = createReceiver({ secret, on: prelude.on, log: () => {} });
+    const receiver = createReceiver({ secret, on, log: () => {} });
     expect(await receive(receiver, before)).toEqual(["processed", "before"]);
     stored = [after, before];
     expect(await receive(receiver, after)).toEqual(["processed", "after"]);
@@ -122,7 +122,7 @@ describe("rotating the secret", async () => {
 
   test("the secrets are read once within their maximum age", async () => {
     const read = vi.fn<() => Promise<readonly Secret[]>>(async () => [before]);
-    const receiver = createReceiver({ secret: cachedSecrets(read), on: prelude.on });
+    const receiver = createReceiver({ secret: cachedSecrets(read), on });
     await receive(receiver, before);
     await receive(receiver, before);
     expect(read).toHaveBeenCalledTimes(1);
@@ -131,11 +131,23 @@ describe("rotating the secret", async () => {
   test("known secrets are kept while they cannot be read", async () => {
     const read = vi.fn<() => Promise<readonly Secret[]>>(async () => [before]);
     const secret = cachedSecrets(read, 0);
-    const receiver = createReceiver({ secret, on: prelude.on, log: () => {} });
+    const receiver = createReceiver({ secret, on, log: () => {} });
     read.mockRejectedValueOnce(new Error("unreachable"));
     expect(await receive(receiver, before)).toEqual(["misconfigured", undefined]);
     expect(await receive(receiver, before)).toEqual(["processed", "before"]);
     read.mockRejectedValueOnce(new Error("unreachable"));
     expect(await receive(receiver, before)).toEqual(["processed", "before"]);
   });
+});
+
+test("each tenant has a receiver, and an unknown one is not found", async () => {
+  const { serve } = await load<{ serve: (request: Request) => Promise<Response> }>("receiverOf");
+  const send = async (tenant: string, secret?: string) => {
+    const url = `https://app.test/webhooks/${tenant}`;
+    const options = secret === undefined ? { url } : { url, secret };
+    return (await serve(await signedRequest({ type: "email.sent" }, options))).status;
+  };
+  expect([await send("acme"), await send("acme", "whsec_other"), await send("globex")]).toEqual([
+    200, 401, 404,
+  ]);
 });

@@ -139,7 +139,7 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
     run: ({ module }, env) =>
       node(["--import", "./dist/readme-preload.js", `dist/${module}.js`], {
         cwd: directory,
-        env: { SVC_WEBHOOK_SECRET: prelude.secret, ...env },
+        env: { SVC_WEBHOOK_SECRET: "whsec_test", ...env },
       }),
   };
 }

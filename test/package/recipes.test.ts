@@ -12,7 +12,8 @@ import {
 } from "@svc-webhooks/kit/postgres-server";
 import { root, run } from "@svc-webhooks/kit/programs";
 import { codeBlocks, compileBlocks } from "./readme.js";
-import { secret } from "./readme-prelude.js";
+
+const secret = "whsec_test";
 
 const blocks = codeBlocks("docs/recipes.md").filter(({ code }) =>
   /^export const \w+ = /m.test(code),
@@ -33,7 +34,7 @@ function recipe(name: string): string {
 const program = `
   import { Database } from "bun:sqlite";
   import { signedDelivery } from "@svc-webhooks/testing";
-  globalThis.secret = "whsec_test";
+  process.env.SVC_WEBHOOK_SECRET = "whsec_test";
   const { once, receiverOn } = await import(${JSON.stringify(recipe("receiverOn"))});
 
   const database = new Database(":memory:");
@@ -86,7 +87,7 @@ describeWithPostgres("on PostgreSQL", () => {
   let server: PostgresServer;
   let pool: Pool;
   beforeAll(async () => {
-    vi.stubGlobal("secret", secret);
+    vi.stubEnv("SVC_WEBHOOK_SECRET", secret);
     server = await postgresServer();
     pool = new Pool({ connectionString: server.connectionString, connectionTimeoutMillis: 1_000 });
     await migrate(pool);
