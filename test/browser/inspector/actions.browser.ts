@@ -158,6 +158,7 @@ const cases: readonly Case[] = [
     what: "Explain",
     item: "succeeded",
     steps: [
+      unfold("signature-parts"),
       (page, hand) => hand.fill(page.getByLabel("Paste the signature"), "sha256=00"),
       press("Explain"),
     ],
@@ -172,7 +173,7 @@ const cases: readonly Case[] = [
     what: "Send a test email with options",
     steps: [
       unfold("test-email-options"),
-      (page, hand) => hand.fill(page.getByLabel("Subject"), "Größe & <b>"),
+      (page, hand) => hand.fill(page.getByRole("textbox", { name: "Subject" }), "Größe & <b>"),
       (page, hand) => hand.choose(page.getByLabel("What happens to it"), "bounced"),
       press("Send it"),
     ],

@@ -6,7 +6,7 @@ import { ApiError, invalid } from "../errors.js";
 import { newCall } from "../http/kept-request.js";
 import { readBody, tooLarge } from "../http/read-body.js";
 import { whole } from "../read/body.js";
-import { overview } from "../read/queries.js";
+import { hasFailed, noteworthyDelivery, overview } from "../read/queries.js";
 import { scriptAsset, styleAsset } from "./assets.js";
 import { field, formOf, needsToken, stateAfter, type Fields } from "./forms.js";
 import { href, readState, type PageState } from "./page-state.js";
@@ -47,7 +47,11 @@ export function addInspector(app: Hono, context: InspectorContext): void {
 
   app.get("/", async (c) => {
     if (!wantsPage(c)) return c.text(directions(c));
-    const params = new URL(c.req.url).searchParams;
+    const { search, searchParams: params } = new URL(c.req.url);
+    // Whoever opens the page by its address, and not by a link in it, sees the newest failure.
+    const isOpened = search === "" && c.req.header("sec-fetch-site") === "none";
+    const shown = isOpened ? noteworthyDelivery(service) : undefined;
+    if (shown && hasFailed(shown)) return c.redirect(href({ item: shown.id }), 302);
     const view = viewOf(c, readState(params));
     const names = Array.from(new Set(params.getAll("part").filter(isPart)));
     if (names.length > 0) return document(await renderParts(view, names, params.getAll("call")));

@@ -142,6 +142,17 @@ const cases: Readonly<Record<FindingCode | "page_filtered", readonly Case[]>> = 
       shows: /HTTP 404 in .+No such path\./,
     },
   ],
+  url_registered_twice: [
+    {
+      provoke: async (sandbox) => {
+        const { url } = await receiver(401, { text: mismatch });
+        await sandbox.endpoint(url);
+        await sendTo(sandbox, url);
+      },
+      link: /^#endpoints$/,
+      form: "archive",
+    },
+  ],
   receiver_ignores: [
     {
       provoke: refusing(200, '{"status":"ignored"}'),

@@ -131,6 +131,19 @@ const cases: readonly Case[] = [
     },
   },
   {
+    code: "url_registered_twice",
+    severity: "error",
+    provoke: async (sandbox) => {
+      const { url } = await receiver(401, { text: '{"error":{"code":"signature_mismatch"}}' });
+      await sandbox.endpoint(url);
+      await sendTo(sandbox, url);
+    },
+    remedy: async (sandbox, route) => {
+      expect(route).toMatch(/^POST \/_sandbox\/endpoints\/we_\w+\/archive$/);
+      await sandbox.call(route as "POST endpoints/x/archive");
+    },
+  },
+  {
     code: "receiver_slow",
     severity: "error",
     provoke: async (sandbox) => {

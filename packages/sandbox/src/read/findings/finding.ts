@@ -3,6 +3,7 @@ export type FindingCode =
   | "type_not_subscribed"
   | "all_archived"
   | "url_refused"
+  | "url_registered_twice"
   | "not_emitted"
   | "fault_waiting"
   | "receiver_refused_connection"

@@ -28,6 +28,7 @@ const single: ReadonlySet<FindingCode> = new Set([
   "type_not_subscribed",
   "all_archived",
   "not_emitted",
+  "url_registered_twice",
   "wrong_base_url",
 ]);
 

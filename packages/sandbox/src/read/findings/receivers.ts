@@ -120,6 +120,7 @@ function refusal(
   const route = `/_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`;
   const read = remedy(known?.fix ?? "Read its response.", `GET ${route}`);
   if (status === 401 && (code === undefined || code === "signature_mismatch")) {
+    if (isRegisteredTwice(world, endpoint)) return registeredTwice(endpoint, said);
     return {
       code: "receiver_responds_4xx",
       severity,
@@ -141,6 +142,21 @@ function refusal(
   const counted = `${text} Only 200 is a success (A-10).`;
   return { code: "receiver_fails", severity, text: counted, remedy: read };
 }
+
+const isRegisteredTwice = ({ state }: World, { id, url }: EndpointRecord) =>
+  Array.from(state.endpoints.all()).some(
+    (other) => other.id !== id && other.url === url && other.status === "active",
+  );
+
+const registeredTwice = ({ id }: EndpointRecord, said: string): Finding => ({
+  code: "url_registered_twice",
+  severity: "error",
+  text: `${said} More than one active endpoint has this URL, and each has its own secret.`,
+  remedy: remedy(
+    "Archive all but one of them, or let the receiver accept their secrets.",
+    `POST /_sandbox/endpoints/${id}/archive`,
+  ),
+});
 
 /** Returns a sentence about a recent rotation (A-19), which is often the reason for a rejected signature. */
 function rotation({ clock, ledger }: World, { previous }: EndpointRecord): string {

@@ -31,9 +31,9 @@ export const DeliveryDetail = async ({ view, delivery }: DeliveryProps) => {
       <Attempts view={view} delivery={delivery} current={n} />
       {attempt && (
         <>
-          <Signature view={view} delivery={delivery} attempt={attempt} />
           <ReceivedResponse view={view} attempt={attempt} />
           <ReceiverLog attempt={attempt} />
+          <Signature view={view} delivery={delivery} attempt={attempt} />
           <Request view={view} delivery={delivery} attempt={attempt} />
         </>
       )}

@@ -26,8 +26,8 @@ export const ReceivedResponse = ({ view, attempt }: Omit<AttemptProps, "delivery
           <b>{upperFirst(resultWords({ error: error.kind }))}.</b> <Linked text={error.text} />
         </Verdict>
       )}
-      {known && !attempt.ok && (
-        <Verdict of="bad">
+      {known && attempt.code !== "processed" && (
+        <Verdict of={attempt.ok ? "none" : "bad"}>
           <b>{known.happened}</b> {known.cause} {known.fix}
         </Verdict>
       )}

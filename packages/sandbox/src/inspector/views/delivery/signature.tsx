@@ -11,6 +11,7 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
   const { outcome } = view;
   const shown = { id: delivery.id, n };
   const explained = outcome?.kind === "explained" ? outcome : undefined;
+  const isTopic = tamper !== undefined || attempt.status === 401 || outcome?.action === "explain";
   return (
     <Part
       id="signature"
@@ -18,55 +19,58 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
       title={`Signature of attempt ${n}`}
       assumed="A-20"
     >
-      {tamper === undefined ? (
-        <Verdict of="ok">
-          <b>Signed correctly.</b> The header is the HMAC-SHA256 of the {request.body.bytes} body
-          bytes.
-          {attempt.status === 401 &&
-            " The receiver refused a correctly signed request: its secret differs, or it did not verify these bytes."}
-        </Verdict>
-      ) : (
-        <Verdict of="bad">
-          <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver has to refuse it.
-        </Verdict>
-      )}
-      <dl class="kv">
-        <dt>X-SVC-Signature</dt>
-        <dd>{signature.header === undefined ? "not sent" : <code>{signature.header}</code>}</dd>
-        <dt>expected</dt>
-        <dd>
-          <code>{signature.expected}</code>
-        </dd>
-        <dt>secret</dt>
-        <dd>
-          {signature.secret_hint === undefined ? (
-            "replaced since, and no longer stored"
-          ) : (
-            <>
-              <code>whsec_{signature.secret_hint}</code>, fingerprint{" "}
-              <code>{signature.secret_fingerprint}</code>
-            </>
-          )}
-        </dd>
-      </dl>
-      <Action view={view} name="explain" with={shown} class="paste" label="Explain a signature">
-        <label for="mine">
-          Paste the signature that your code computed to find out what went wrong.
-        </label>
-        <input
-          id="mine"
-          name="value"
-          class="mono"
-          value={explained?.fields["value"]?.[0] ?? typed(view, "explain", shown, "value")}
-          placeholder="sha256=…"
-          autocomplete="off"
-          spellcheck={false}
-          maxlength={10_000}
-          required
-        />
-        <button>Explain</button>
-      </Action>
-      {explained && <Explained explanation={explained.explanation} bytes={request.body.bytes} />}
+      <details id="signature-parts" open={isTopic}>
+        <summary>{tamper === undefined ? "Signed correctly" : "Tampered on request"}</summary>
+        {tamper === undefined ? (
+          <Verdict of="ok">
+            <b>Signed correctly.</b> The header is the HMAC-SHA256 of the {request.body.bytes} body
+            bytes.
+            {attempt.status === 401 &&
+              " The receiver refused a correctly signed request: its secret differs, or it did not verify these bytes."}
+          </Verdict>
+        ) : (
+          <Verdict of="bad">
+            <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver has to refuse it.
+          </Verdict>
+        )}
+        <dl class="kv">
+          <dt>X-SVC-Signature</dt>
+          <dd>{signature.header === undefined ? "not sent" : <code>{signature.header}</code>}</dd>
+          <dt>expected</dt>
+          <dd>
+            <code>{signature.expected}</code>
+          </dd>
+          <dt>secret</dt>
+          <dd>
+            {signature.secret_hint === undefined ? (
+              "replaced since, and no longer stored"
+            ) : (
+              <>
+                <code>whsec_{signature.secret_hint}</code>, fingerprint{" "}
+                <code>{signature.secret_fingerprint}</code>
+              </>
+            )}
+          </dd>
+        </dl>
+        <Action view={view} name="explain" with={shown} class="paste" label="Explain a signature">
+          <label for="mine">
+            Paste the signature that your code computed to find out what went wrong.
+          </label>
+          <input
+            id="mine"
+            name="value"
+            class="mono"
+            value={explained?.fields["value"]?.[0] ?? typed(view, "explain", shown, "value")}
+            placeholder="sha256=…"
+            autocomplete="off"
+            spellcheck={false}
+            maxlength={10_000}
+            required
+          />
+          <button>Explain</button>
+        </Action>
+        {explained && <Explained explanation={explained.explanation} bytes={request.body.bytes} />}
+      </details>
     </Part>
   );
 };

@@ -1,5 +1,6 @@
 import type { BodyShape } from "../../../read/body.js";
 import { amount } from "../../words.js";
+import { indentJson } from "../../../lib/indent-json.js";
 import { Text } from "./elements.js";
 
 type Headers = readonly (readonly [string, string])[];
@@ -54,6 +55,7 @@ export const Bytes = ({ body, label, all }: BytesProps) => (
         {body.text === undefined ? hexOf(body.base64 ?? "") : <Text of={body.text} lines />}
       </pre>
     )}
+    {body.text !== undefined && !body.truncated && <Indented of={body.text} label={label} />}
     {body.truncated && (
       <p class="sub">
         {amount(body.shown)} of {amount(body.bytes)} bytes are shown.{" "}
@@ -62,6 +64,20 @@ export const Bytes = ({ body, label, all }: BytesProps) => (
     )}
   </>
 );
+
+/** JSON with a line for each member, unless it is shown like that already. */
+const Indented = ({ of, label }: { of: string; label: string }) => {
+  const indented = indentJson(of);
+  if (indented === undefined || indented === of) return null;
+  return (
+    <details id={label.toLowerCase().replaceAll(" ", "-")} class="fold">
+      <summary>Indented</summary>
+      <pre class="body" tabindex={0} role="region" aria-label={`${label}, indented`}>
+        <Text of={indented} lines />
+      </pre>
+    </details>
+  );
+};
 
 const perLine = 16;
 

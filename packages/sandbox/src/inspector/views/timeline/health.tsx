@@ -86,6 +86,7 @@ function placeOf(state: PageState, { remedy: { route }, item }: Finding): string
   if (route.startsWith("GET /_sandbox/calls/") && item !== undefined) return itemHref(state, item);
   if (route.includes("/faults/")) return "#faults";
   if (route.endsWith("/endpoints")) return "#new-endpoint";
+  if (route.endsWith("/archive")) return "#endpoints";
   if (route.endsWith("/clock")) return "#clock";
   return route.endsWith("/test-email") ? "#test-email" : "#base-url";
 }
