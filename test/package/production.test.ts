@@ -13,7 +13,7 @@ const page = "docs/production.md";
 const blocks = codeBlocks(page);
 const { modulePath } = await compileBlocks(blocks);
 const on = { "*": () => {} };
-vi.stubEnv("SVC_WEBHOOK_SECRET", "whsec_test");
+process.env["SVC_WEBHOOK_SECRET"] = "whsec_test";
 
 /** Imports the page's block that contains this text. */
 async function load<Module>(text: string): Promise<Module> {

@@ -1,5 +1,7 @@
 import { createClient } from "@svc-webhooks/client";
 import { createSandbox } from "@svc-webhooks/sandbox";
+import { postgresServer } from "@svc-webhooks/kit/postgres-server";
+import { redisServer } from "@svc-webhooks/kit/redis-server";
 import { afterAll, expect, test } from "vitest";
 import {
   codeBlocks,
@@ -21,7 +23,15 @@ const { run } = await compileBlocks(blocks);
 /** The service that the blocks call, with a failed delivery. */
 const sandbox = createSandbox({ assumptions: { "A-06": "allow", "A-09": "none" } });
 afterAll(() => sandbox.close());
-const env = { SVC_API_KEY: "svc_test", SVC_BASE_URL: (await sandbox.listen(0)).url };
+const redis = await redisServer();
+const postgres = await postgresServer();
+afterAll(() => Promise.all([redis.close(), postgres.close()]));
+const env = {
+  SVC_API_KEY: "svc_test",
+  SVC_BASE_URL: (await sandbox.listen(0)).url,
+  REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+  DATABASE_URL: postgres.connectionString,
+};
 const { domains, webhookEndpoints } = createClient({
   apiKey: env.SVC_API_KEY,
   baseUrl: env.SVC_BASE_URL,

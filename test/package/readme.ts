@@ -9,7 +9,6 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { node, outsideDirectory, root, tsc, type Ended } from "@svc-webhooks/kit/programs";
-import * as prelude from "./readme-prelude.js";
 
 export interface CodeBlock {
   /** The block's position among the file's TypeScript and JavaScript blocks: `README.md block 2`. */
@@ -76,18 +75,35 @@ export function textOf(file: string): string {
   return file.endsWith(".ts") ? text.replaceAll(/^ *\*(?: |$)/gm, "") : text;
 }
 
-const fence = /^```(?<language>ts|typescript|js|javascript)\b.*\n(?<code>[^]*?)^```$/gm;
+const fence = /^```(?<language>ts|typescript|js|javascript)\b(?<mark>.*)\n(?<code>[^]*?)^```$/gm;
 
+/** The word after a fence's language that marks a block as a part of the block above it. */
+export const continued = "continued";
+
+/** Returns the blocks of a file. A block marked `continued` is appended to the one above, at its own line. */
 export function codeBlocks(file: string): readonly CodeBlock[] {
   const text = textOf(file);
-  return Array.from(text.matchAll(fence), ({ index, groups }, position) => ({
-    name: `${file} block ${position + 1}`,
-    file,
-    line: text.slice(0, index).split("\n").length + 1,
-    code: groups?.["code"] ?? "",
-    module: `${file.replaceAll(/\W/g, "-")}-${position + 1}`,
-    extension: groups?.["language"]?.startsWith("t") ? "ts" : "js",
-  }));
+  const blocks: CodeBlock[] = [];
+  for (const { index, groups } of text.matchAll(fence)) {
+    const line = text.slice(0, index).split("\n").length + 1;
+    const code = groups?.["code"] ?? "";
+    const above = blocks.at(-1);
+    if (above && groups?.["mark"]?.trim() === continued) {
+      const gap = line - above.line - (above.code.split("\n").length - 1);
+      blocks[blocks.length - 1] = { ...above, code: above.code + "\n".repeat(gap) + code };
+      continue;
+    }
+    const position = blocks.length + 1;
+    blocks.push({
+      name: `${file} block ${position}`,
+      file,
+      line,
+      code,
+      module: `${file.replaceAll(/\W/g, "-")}-${position}`,
+      extension: groups?.["language"]?.startsWith("t") ? "ts" : "js",
+    });
+  }
+  return blocks;
 }
 
 /** Compiles all blocks as modules of one project outside the workspace, with this repository's `node_modules`. */
@@ -97,13 +113,10 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
   mkdirSync(join(directory, "src"));
   symlinkSync(join(root, "node_modules"), join(directory, "node_modules"), "junction");
   write("package.json", '{ "type": "module" }');
-  for (const helper of ["readme-prelude.ts", "readme-preload.ts"]) {
-    copyFileSync(join(root, "test/package", helper), join(directory, "src", helper));
-  }
-  const globals = Object.keys(prelude).map(
-    (name) => `const ${name}: typeof import("./readme-prelude.js").${name};`,
+  copyFileSync(
+    join(root, "test/package/readme-preload.ts"),
+    join(directory, "src/readme-preload.ts"),
   );
-  write("src/globals.d.ts", `export {};\ndeclare global {\n${globals.join("\n")}\n}\n`);
   for (const { module, extension, code } of blocks) write(`src/${module}.${extension}`, code);
   const compilerOptions = {
     target: "es2023",
