@@ -28,6 +28,7 @@ import {
   timedStore,
   type ObservedReceiver,
 } from "@svc-webhooks/kit/receivers";
+import { schemeDelivery, testScheme } from "@svc-webhooks/kit/test-scheme";
 import { statuses } from "@svc-webhooks/kit/statuses";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
 import {
@@ -203,6 +204,7 @@ const hangingUp: Produce = async (mount) => {
 };
 
 const retryAfter = (seconds: string) => ({ "retry-after": seconds });
+const ofScheme = { scheme: testScheme, secret: "test key" } as const;
 const noId = { dedupeBy: "event", eventId: () => undefined } as const;
 const claimFails = recordedStore({ claim: () => Promise.reject(new Error("down")) }).store;
 const sha512 = forgedSignature.replace("256", "512");
@@ -218,6 +220,11 @@ const cases: readonly Case[] = [
     "parked",
     "its runs are used up",
     twice({ ...rejecting(new Error("no")), maxRuns: 1, onParked: () => {} }),
+  ],
+  [
+    "handshake",
+    "the sender tests the endpoint",
+    sending(Promise.resolve(schemeDelivery({ ping: true })), ofScheme),
   ],
   ["in_flight", "another worker holds the lease for 30 s", whileInFlight(0), retryAfter("5")],
   ["in_flight", "another worker's lease ends in 2.5 s", whileInFlight(27_500), retryAfter("3")],
@@ -261,6 +268,11 @@ const cases: readonly Case[] = [
   ["signature_missing", "the signature is empty", sending(unsignedWith(""))],
   ["signature_malformed", "the signature has another prefix", sending(unsignedWith(sha512))],
   ["signature_mismatch", "the signature matches no key", sending(unsignedWith(forgedSignature))],
+  [
+    "signature_stale",
+    "the signed time is too far from the clock",
+    sending(Promise.resolve(schemeDelivery(undefined, { at: 0 })), ofScheme),
+  ],
   ["delivery_id_missing", "the delivery id is missing", sending(idOf(undefined))],
   ["delivery_id_malformed", "the delivery id has 257 characters", sending(idOf("d".repeat(257)))],
   ["delivery_id_malformed", "the delivery id has a comma", sending(idOf("dlv_1,dlv_2"))],
@@ -338,7 +350,7 @@ const codes = Object.keys(responseStatuses);
 
 test("every outcome code has a case", () => {
   expect(codes.filter((code) => !cases.some(([one]) => one === code))).toEqual([]);
-  expect(codes).toHaveLength(25);
+  expect(codes).toHaveLength(27);
 });
 
 test("the outcomes table lists all codes, statuses and headers", () => {

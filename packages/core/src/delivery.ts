@@ -14,6 +14,9 @@ export const headerNames = {
   idempotencyKey: "idempotency-key",
 } as const;
 
+/** A parsed, signed body. */
+export type SignedBody = Readonly<Record<string, unknown>>;
+
 /** One header as frameworks represent it. A list holds the values of a repeated header. */
 export type HeaderValue = string | readonly string[] | undefined;
 
@@ -65,18 +68,26 @@ export interface StoredDelivery extends Delivery {
 
 /** Identifies the record that `forget` removes. */
 export interface ForgetTarget {
-  /** The value of `X-SVC-Delivery-Id`. */
+  /** The value of `X-SVC-Delivery-Id`, or the delivery id of the scheme. */
   readonly deliveryId: string;
   /**
    * The exact bytes of the body. Required with `dedupeBy` `"event"` and `"body"`, which derive the
    * record's key from it.
    */
   readonly body?: Uint8Array | undefined;
+  /**
+   * The headers of the delivery. Required with `dedupeBy: "event"` if the scheme reads the type from a header, as
+   * those of GitHub and Shopify do. A stored delivery has them: `forget({ deliveryId, ...delivery })`.
+   */
+  readonly headers?: DeliveryHeaders | undefined;
 }
 
-/** The service's own headers. A stored delivery keeps no others. */
-export const storedHeaders = (header: HeaderLookup): StoredDelivery["headers"] =>
-  Object.fromEntries(Object.values(headerNames).map((name) => [name, header(name) || undefined]));
+/** The sender's own headers. A stored delivery keeps no others. */
+export const storedHeaders = (
+  header: HeaderLookup,
+  names: readonly string[] = Object.values(headerNames),
+): StoredDelivery["headers"] =>
+  Object.fromEntries(names.map((name) => [name, header(name) || undefined]));
 
 /**
  * Returns a stored delivery as JSON text, for a text or JSON column:

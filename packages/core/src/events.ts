@@ -172,3 +172,30 @@ export const typed = <Event extends { readonly type: string }>(): StandardSchema
     validate: (value) => ({ value: value as Event }),
   },
 });
+
+/** The schemas of a union of events, by their `type`. */
+export type SchemasOf<Union extends { readonly type: string }> = {
+  readonly [Event in Union as Event["type"]]: StandardSchemaV1<Event>;
+};
+
+/**
+ * Types the handlers with a union of events, such as the one of the sender's own package. It validates nothing,
+ * and is an empty object at run time.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver, typedUnion } from "@svc-webhooks/core";
+ *
+ * type BillingEvent =
+ *   | { readonly type: "invoice.paid"; readonly amount: number }
+ *   | { readonly type: "customer.deleted"; readonly customer: string };
+ *
+ * export const receiver = createReceiver({
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
+ *   events: typedUnion<BillingEvent>(),
+ *   on: { "invoice.paid": ({ amount }) => console.log(amount) },
+ * });
+ * ```
+ */
+export const typedUnion = <Union extends { readonly type: string }>(): SchemasOf<Union> =>
+  ({}) as SchemasOf<Union>;

@@ -6,20 +6,16 @@ export type {
   InferredOptions,
   ReceiveOptions,
   ReceiverOptions,
-  Secret,
-  SecretKey,
-  Secrets,
-  SecretSource,
-  SignedBody,
   StoreTimeouts,
 } from "./options.js";
-export { fieldsOf, isEvent, typed } from "./events.js";
+export { fieldsOf, isEvent, typed, typedUnion } from "./events.js";
 export type {
   AnyEvent,
   EventFor,
   EventSchemas,
   Fields,
   HandlerKey,
+  SchemasOf,
   UnknownEvent,
 } from "./events.js";
 export type {
@@ -34,12 +30,25 @@ export type {
   Delivery,
   DeliveryHeaders,
   ForgetTarget,
+  HeaderLookup,
   HeaderValue,
+  SignedBody,
   StoredDelivery,
 } from "./delivery.js";
 export { answer } from "./outcome.js";
 export type { Answer, DeliveryFacts, Outcome, OutcomeCode, Warning } from "./outcome.js";
 export type { DeliveryReport, Stage, StageTimes } from "./report.js";
+export type {
+  HeaderProblem,
+  HmacKey,
+  Identified,
+  ImportHmac,
+  Inspection,
+  Scheme,
+  VerificationKey,
+  VerifiedRequest,
+} from "./scheme.js";
+export type { Secret, SecretKey, Secrets, SecretSource } from "./secrets.js";
 export { sign, verify } from "./signature.js";
 export type { SignatureProblem, VerifyResult } from "./signature.js";
 export { memoryStore } from "./memory-store.js";

@@ -1,40 +1,12 @@
 import type { Clock } from "./clock.js";
+import type { SignedBody } from "./delivery.js";
 import type { EventFor, EventSchemas } from "./events.js";
 import type { DeliveryContext, Handler, Handlers } from "./handler.js";
 import type { Logger } from "./logger.js";
 import type { DeliveryReport } from "./report.js";
+import type { Scheme } from "./scheme.js";
+import type { SecretSource } from "./secrets.js";
 import type { DeliveryStore } from "./store.js";
-
-/** A parsed, signed body. */
-export type SignedBody = Readonly<Record<string, unknown>>;
-
-/**
- * A signing secret: a string, whose UTF-8 bytes are the key (`whsec_` included), or the bytes of the
- * key.
- */
-export type SecretKey = string | Uint8Array;
-
-/** One of several secrets during a rotation, with a name and maybe an expiry. */
-export interface Secret {
-  /** Your name for it, unique in its list. Reports and `context.secretId` contain it. */
-  readonly id: string;
-  /** The key, unique in its list. */
-  readonly key: SecretKey;
-  /** The time from which it is no longer accepted: a Date or epoch milliseconds. Default: never. */
-  readonly expiresAt?: Date | number | undefined;
-}
-
-/**
- * One key, or a list of 1 … 10 keys: the current one first, then those that it replaces. The id of a single key
- * is `"default"`; the id of a listed plain key is its position, `"1"` for the first.
- */
-export type Secrets = SecretKey | readonly (SecretKey | Secret)[];
-
-/**
- * Secrets, or a function that returns them. It is called for every delivery with a well-formed
- * signature, so cache its result.
- */
-export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
 
 /** The identity of an event: deliveries with the same delivery id, signed event id or body are duplicates. */
 export type DedupeBy = "delivery" | "event" | "body";
@@ -64,6 +36,13 @@ export interface CommonOptions {
    * `invalid_secret`, `unknown_option`; errors of a function end the delivery as `misconfigured`.
    */
   readonly secret: SecretSource;
+
+  /**
+   * The sender whose deliveries this receiver accepts, such as `stripe()` from `@svc-webhooks/schemes`. It decides
+   * the signature, the keys, the delivery id and the defaults of `eventType`, `eventId` and `handlerTimeoutMs`.
+   * Default: the service of the interface document. Errors: `invalid_option`.
+   */
+  readonly scheme?: Scheme | undefined;
 
   /**
    * The receiver's namespace in the store, 1 … 256 characters. Receivers with the same name and store
@@ -240,9 +219,9 @@ export interface InferredOptions<Events extends EventSchemas, Keys extends strin
   };
 }
 
-/** Makes `createReceiver({ dedupeBy: "event" })` without `eventId` a type error. */
+/** Makes `createReceiver({ dedupeBy: "event" })` without `eventId` or a scheme, which may have one, a type error. */
 export type NeedsEventId<Dedupe extends DedupeBy> = [Dedupe] extends ["event"]
-  ? { readonly eventId: NonNullable<CommonOptions["eventId"]> }
+  ? { readonly eventId: NonNullable<CommonOptions["eventId"]> } | { readonly scheme: Scheme }
   : unknown;
 
 /** The options of one `receive` or `resume` call. */

@@ -4,6 +4,7 @@ export const statuses = {
   ignored: 200,
   duplicate: 200,
   parked: 200,
+  handshake: 200,
   in_flight: 503,
   handler_timeout: 503,
   handler_failed: 500,
@@ -16,6 +17,7 @@ export const statuses = {
   signature_missing: 401,
   signature_malformed: 401,
   signature_mismatch: 401,
+  signature_stale: 401,
   delivery_id_missing: 400,
   delivery_id_malformed: 400,
   malformed_body: 400,
@@ -114,6 +116,8 @@ export type Outcome = {
      * `Retry-After`.
      */
     readonly retryAfterMs?: number | undefined;
+    /** The parts of the response that the scheme replaces, such as its status. Absent unless `status` is 200. */
+    readonly reply?: Partial<Answer> | undefined;
   };
 }[OutcomeCode];
 
@@ -121,14 +125,15 @@ export type Outcome = {
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as JSON text. */
+  /** The body as JSON text. Empty with a status that has no body, such as 204. */
   readonly body: string;
 }
 
 /**
  * Returns the HTTP response for an outcome; adapters send it unchanged. The body is
  * `{"status":"<code>"}` for 200 and `{"error":{"code":"<code>","message":"<fixed text>"}}` for any other
- * status. It contains nothing of the payload, a key, a digest or a handler's error.
+ * status. It contains nothing of the payload, a key, a digest or a handler's error. A scheme may replace parts of
+ * a 200.
  *
  * @example
  * ```ts
@@ -149,7 +154,7 @@ export interface Answer {
  * }).listen(3000);
  * ```
  */
-export function answer({ code, status, retryAfterMs }: Outcome): Answer {
+export function answer({ code, status, retryAfterMs, reply }: Outcome): Answer {
   const headers: Record<string, string> = {
     "Content-Type": "application/json",
     "Cache-Control": "no-store",
@@ -160,7 +165,7 @@ export function answer({ code, status, retryAfterMs }: Outcome): Answer {
   if (status === 401) headers["WWW-Authenticate"] = "SVC-Signature";
   const content =
     status === 200 ? { status: code } : { error: { code, message: code.replaceAll("_", " ") } };
-  return { status, headers, body: JSON.stringify(content) };
+  return { status, headers, body: JSON.stringify(content), ...reply };
 }
 
 /** Whole seconds, 1 … 86,400 (RFC 9110, section 10.2.3). */

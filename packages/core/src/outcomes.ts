@@ -1,5 +1,7 @@
 import type { OutcomeCode, Warning } from "./outcome.js";
+import type { Scheme } from "./scheme.js";
 import { lineTexts, otherTexts } from "./texts/outcome-texts.js";
+import { schemeTexts } from "./texts/scheme-texts.js";
 
 /** The explanation of an outcome or a warning. Each text is whole sentences. */
 export interface OutcomeText {
@@ -31,6 +33,8 @@ export const outcomeTexts: Readonly<Record<OutcomeCode | Warning, OutcomeText>> 
  * Returns the explanation of a code that came from elsewhere, such as the `code` in the body of a receiver's
  * response; undefined if it is not a code of this package.
  *
+ * @param scheme the scheme of the receiver, whose texts name the sender and its headers
+ *
  * @example
  * ```ts
  * import { outcomeText } from "@svc-webhooks/core/outcomes";
@@ -39,8 +43,13 @@ export const outcomeTexts: Readonly<Record<OutcomeCode | Warning, OutcomeText>> 
  * console.log(text?.happened, text?.fix, text?.link);
  * ```
  */
-export function outcomeText(code: string): OutcomeText | undefined {
-  return Object.hasOwn(outcomeTexts, code)
-    ? outcomeTexts[code as OutcomeCode | Warning]
-    : undefined;
+export function outcomeText(code: string, scheme?: Scheme): OutcomeText | undefined {
+  if (!Object.hasOwn(outcomeTexts, code)) return undefined;
+  const known = code as OutcomeCode | Warning;
+  const texts: Partial<Record<typeof known, readonly string[]>> = scheme ? schemeTexts(scheme) : {};
+  const text = outcomeTexts[known];
+  const own = texts[known];
+  if (!own) return text;
+  const [happened = "", cause = "", fix = ""] = own;
+  return { ...text, happened, cause, fix };
 }

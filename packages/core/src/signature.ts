@@ -8,7 +8,7 @@ import {
 } from "./crypto/keys.js";
 import { toBytes } from "./lib/bytes.js";
 import { andThen } from "./lib/maybe-promise.js";
-import type { SecretKey, Secrets } from "./options.js";
+import type { SecretKey, Secrets } from "./secrets.js";
 import { assertOption } from "./texts/assert.js";
 
 /** The result of `verify`: the id of the key that matched, or the reason why none did. */
@@ -92,7 +92,7 @@ export async function verify(
   const bytes = bodyBytes(body);
   const secrets = unexpired(parsed(keys), Date.now());
   if (code) return { ok: false, code };
-  return andThen(matchingSecret(secrets, bytes, given), (secret) =>
+  return andThen(matchingSecret(secrets, bytes, given.slice(7)), (secret) =>
     secret ? { ok: true, secretId: secret.id } : { ok: false, code: "signature_mismatch" },
   );
 }

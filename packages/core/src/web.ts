@@ -54,7 +54,7 @@ export const toDelivery = (request: Request): Delivery => ({
  * ```
  */
 export const toResponse = (request: Request, { status, headers, body }: Answer): Response =>
-  new Response(request.method === "HEAD" ? null : body, { status, headers });
+  new Response(request.method === "HEAD" || !body ? null : body, { status, headers });
 
 async function readBody(request: Request, limit: number, call: DeadlineCall): Promise<Uint8Array> {
   const { headers } = request;

@@ -34,6 +34,7 @@ const unset =
   'The environment variable is not set in this process. Set it. If it is missing only at build time, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
 const inQuotes = "has a quote around it, which probably comes from an env file.";
 const placeholder = "is a placeholder or an abbreviated secret.";
+const unreplaced = "contains the name of a variable that was not expanded.";
 const isText = 'is the text of a missing value, such as "undefined".';
 const space = "has a line break or white space around it.";
 const schema = "Pass a Standard Schema";
@@ -60,20 +61,32 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["no secret", { secret: undefined }, `\`secret\` is undefined. ${unset}`],
     ["null", { secret: null }, `\`secret\` is null. ${unset}`],
     ["an empty secret", { secret: "" }, `\`secret\` is empty. ${unset}`],
-    ["empty bytes", { secret: new Uint8Array() }, "`secret` is empty or zeros"],
-    ["bytes that were wiped", { secret: new Uint8Array(32) }, "`secret` is empty or zeros"],
+    ["empty bytes", { secret: new Uint8Array() }, "`secret` is empty or all zeros"],
+    ["bytes that were wiped", { secret: new Uint8Array(32) }, "`secret` is empty or all zeros"],
     ["white space before it", { secret: ` ${secret}` }, `\`secret\` ${space}`],
     ["a line break after it", { secret: `${secret}\n` }, `\`secret\` ${space}`],
     ["a line break inside", { secret: "whsec_a\nb" }, "`secret` contains a line break."],
-    ["a lone surrogate", { secret: "w\ud800" }, "`secret` contains half of a character."],
+    ["a lone surrogate", { secret: "w\ud800" }, "`secret` contains an unpaired surrogate."],
     ['"', { secret: '"whsec_a"' }, `\`secret\` ${inQuotes}`],
     ["'", { secret: "'whsec_a'" }, `\`secret\` ${inQuotes}`],
     ["`", { secret: "`a`" }, `\`secret\` ${inQuotes}`],
     ["a quote before it", { secret: '"whsec_a' }, `\`secret\` ${inQuotes}`],
     ["a quote after it", { secret: "whsec_a'" }, `\`secret\` ${inQuotes}`],
     ...["whsec_…", "whsec_...", "whsec_…PmrW", "…", "whsec_xxxx", "xxx", "your-webhook-secret"]
-      .concat("whsec_your_secret", "<secret>", "whsec_<secret>", "$SECRET", "${SVC_WEBHOOK_SECRET}")
+      .concat("whsec_your_secret", "<secret>", "whsec_<secret>", "whsec_YOUR_SIGNING_SECRET")
+      .concat(
+        "changeme",
+        "change_me",
+        "REPLACE_ME",
+        "whsec_replace_me",
+        "whsec_placeholder",
+        "TODO",
+      )
+      .concat("whsec_zT0b****INdXt", "whsec_****", "[REDACTED]", "whsec_XXXXXXXX", "whsec_abcd…")
       .map((text) => [text, { secret: text }, `\`secret\` ${placeholder}`] as const),
+    ...["$SECRET", "${SVC_WEBHOOK_SECRET}", "${SECRET:-}", "%SVC_WEBHOOK_SECRET%", "{{ SECRET }}"]
+      .concat(`SVC_WEBHOOK_SECRET=${secret}`)
+      .map((text) => [text, { secret: text }, `\`secret\` ${unreplaced}`] as const),
     ["undefined as text", { secret: "undefined" }, `\`secret\` ${isText}`],
     ["null as text", { secret: "null" }, `\`secret\` ${isText}`],
     ["NaN as text", { secret: "NaN" }, `\`secret\` ${isText}`],
@@ -84,14 +97,18 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["the prefix alone", { secret: "whsec_" }, "`secret` is the prefix `whsec_` alone."],
     ["a number", { secret: 42 }, "`secret` is a number. Pass text or bytes."],
     ["a promise", { secret: Promise.resolve(secret) }, "`secret` is a promise, which must"],
-    ["no key at all", { secret: [] }, "`secret` is an empty list."],
+    ["no key at all", { secret: [] }, "`secret` is an empty array."],
     ["eleven keys", { secret: keys(11) }, "`secret` has more than 10 keys."],
-    ["the same key twice", { secret: twice }, "`secret` has the same key twice."],
-    ["the same text twice", { secret: [secret, secret] }, "`secret` has the same key twice."],
+    ["the same key twice", { secret: twice }, "`secret` contains the same key twice."],
+    ["the same text twice", { secret: [secret, secret] }, "`secret` contains the same key twice."],
     ["the same id twice", { secret: keyed("a", "a") }, "`secret` has two keys with the same id."],
     ["a key without an id", { secret: keyed(undefined) }, "`secret` has a key without an id."],
-    ["an invalid expiry", { secret: expiring("soon") }, "`secret` has an expiresAt that is not"],
-    ["expiry in seconds", { secret: expiring(1e9) }, "`secret` has an expiresAt that is not"],
+    [
+      "an invalid expiry",
+      { secret: expiring("soon") },
+      "`secret` has an expiresAt that is neither",
+    ],
+    ["expiry in seconds", { secret: expiring(1e9) }, "`secret` has an expiresAt that is neither"],
     ["expired keys", { secret: expiring(1e12) }, "`secret` has expired: every expiresAt"],
     ["null in a list", { secret: [secret, null] }, "`secret[1]` is null."],
     ["a padded listed key", { secret: [`${secret} `] }, `\`secret[0]\` ${space}`],
@@ -99,7 +116,7 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     [
       "a list as listed key",
       { secret: [{ id: "a", key: [undefined] }] },
-      "`secret[0].key` is a list.",
+      "`secret[0].key` is an array.",
     ],
   ],
   unknown_option: [
@@ -109,7 +126,7 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     [
       "nothing similar",
       { retries: 5 },
-      "`retries` is not an option. There are secret, on, clock, ",
+      "`retries` is not an option. The options are secret, on, scheme, ",
     ],
     ["a timeout", { storeTimeouts: { claims: 5 } }, "Did you mean `storeTimeouts.claim`?"],
     ["an odd timeout", { storeTimeouts: { forget: 5 } }, "`storeTimeouts.forget` is not an"],
@@ -129,22 +146,22 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["two *", { on: { "*.*": onParked } }, '`on["*.*"]` matches no event. Write a type, "'],
   ],
   missing_name: [
-    ["a shared store", { store }, "`name` is missing. The store is shared or used by another"],
-    ["an empty name", { name: "" }, "`name` is missing. The store is shared or used by another"],
+    ["a shared store", { store }, "`name` is missing. The store is shared, or another receiver"],
+    ["an empty name", { name: "" }, "`name` is missing. The store is shared, or another receiver"],
   ],
   missing_event_id: [
-    ["dedupeBy event", { dedupeBy: "event" }, '`eventId` is missing. `dedupeBy: "event"` needs'],
+    ["dedupeBy event", { dedupeBy: "event" }, '`eventId` is missing. `dedupeBy: "event"` requires'],
   ],
-  missing_on_parked: [["maxRuns", { maxRuns: 3 }, "`onParked` is missing. `maxRuns` needs it:"]],
+  missing_on_parked: [["maxRuns", { maxRuns: 3 }, "`onParked` is missing. `maxRuns` requires it:"]],
   invalid_option: [
     ["a long name", { name: "n".repeat(257) }, "`name` is a string. Pass 1 to 256 characters."],
     ["a name of 5", { name: 5 }, "`name` is a number. Pass 1 to 256 characters."],
-    ["another store", { store: new Map() }, "`store` is an object without the needed members."],
+    ["another store", { store: new Map() }, "`store` is an object without the required members."],
     ["a client as store", { store: client }, "Pass memoryStore(), redisStore(client) or"],
     ["null as store", { store: null }, "`store` is null. Pass memoryStore()"],
     ["null as clock", { clock: null }, "`clock` is null. Omit it, or pass an object with now"],
     ["Date as clock", { clock: Date }, "`clock` is a function. Omit it"],
-    ["a list as dedupeBy", { dedupeBy: ["event"] }, `\`dedupeBy\` is a list. ${kinds}`],
+    ["a list as dedupeBy", { dedupeBy: ["event"] }, `\`dedupeBy\` is an array. ${kinds}`],
     ["an unknown dedupeBy", { dedupeBy: "id" }, `\`dedupeBy\` is a string. ${kinds}`],
     ["more than a dedupeBy", { dedupeBy: "bodyguard" }, kinds],
     ["the end of a dedupeBy", { dedupeBy: "somebody" }, kinds],
@@ -170,7 +187,7 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["no schema", { events: { a: undefined } }, `\`events["a"]\` is undefined. ${schema}`],
     ["null as schema", { events: { a: null } }, `\`events["a"]\` is null. ${schema}`],
     ["a schema that cannot validate", { events: { a: broken } }, schema],
-    ["null as events", { events: null }, "`events` is null. Pass an object of schemas"],
+    ["null as events", { events: null }, "`events` is null. Pass an object that maps"],
     ["a body limit of 0", { maxBodyBytes: 0 }, `\`maxBodyBytes\` is 0, ${whole} 1 to 104857600.`],
     ["a body limit over 100 MiB", { maxBodyBytes: 104_857_601 }, whole],
     ["half a millisecond", { leaseMs: 10_000.5 }, `\`leaseMs\` is 10000.5, ${whole}`],
@@ -215,7 +232,7 @@ test.each([undefined, null, "x", 5, () => {}])("%s in place of options is refuse
     if (options === undefined && build !== create) continue;
     const error = errorOf(() => build(options));
     expect(error).toMatchObject({ code: "invalid_option", option: "options" });
-    expect(error.message).toContain("Pass one object of options.");
+    expect(error.message).toContain("Pass one options object.");
   }
 });
 

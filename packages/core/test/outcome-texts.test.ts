@@ -35,3 +35,20 @@ test("a code from elsewhere has a text only if it is one of this package", () =>
   expect(outcomeText("duplicate")).toBe(outcomeTexts.duplicate);
   for (const code of ["toString", "__proto__", ""]) expect(outcomeText(code)).toBeUndefined();
 });
+
+test("a scheme's texts name its sender and headers, and the others stay", () => {
+  const scheme = {
+    name: "acme",
+    headers: ["x-acme"],
+    form: "v1=<64 hex digits>",
+    inspect: () => ({}),
+    importKey: () => ({ verify: () => true }),
+    identify: () => ({}),
+  };
+  expect(outcomeText("signature_malformed", scheme)).toMatchObject({
+    happened: "x-acme does not have the form v1=<64 hex digits>.",
+    fix: expect.stringContaining("acme"),
+    link: outcomeTexts.signature_malformed.link,
+  });
+  expect(outcomeText("duplicate", scheme)).toBe(outcomeTexts.duplicate);
+});

@@ -295,7 +295,9 @@ describe("RetryError", () => {
       const outcome = await send(receiver);
       expect(outcome).toMatchObject({ code: "handler_failed", status: 500 });
       expect(answer(outcome).headers["Retry-After"]).toBe("1");
-      const message = expect.stringContaining("Pass milliseconds, such as new RetryError(");
+      const message = expect.stringContaining(
+        "Pass a number of milliseconds, such as new RetryError(",
+      );
       const cause = { code: "invalid_option", option: "retryAfterMs", message };
       expect(errors).toMatchObject([{ code: "retry_error", message, cause }]);
       expect((await send(receiver)).run).toBe(2);

@@ -1,5 +1,6 @@
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { fakeClock } from "@svc-webhooks/testing";
+import fc from "fast-check";
 import { inspect } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import {
@@ -267,8 +268,8 @@ describe("a function for secrets", () => {
     ["returns nothing", () => undefined, "misconfigured: `secret()` is undefined. The env"],
     ["returns an empty string", () => "", "is not set in this process. Set it. https:"],
     ["returns padded text", async () => " whsec_current\n", "`secret()` has a line break or"],
-    ["returns an empty list", () => [], "`secret()` is an empty list."],
-    ["returns the same key twice", () => ["a", "a"], "`secret()` has the same key twice."],
+    ["returns an empty list", () => [], "`secret()` is an empty array."],
+    ["returns the same key twice", () => ["a", "a"], "`secret()` contains the same key twice."],
     ["returns only expired keys", () => [{ ...current, expiresAt: 1e12 }], "has expired: every"],
     ["returns null in a list", () => [null], "`secret()[0]` is null."],
     ["returns a number", () => 7, "`secret()` is a number."],
@@ -296,6 +297,24 @@ describe("a function for secrets", () => {
     expect(lines).toEqual(ms === Infinity ? [expect.stringContaining(late)] : []);
     expect(clock.timers).toBe(0);
   });
+});
+
+test("random keys are accepted, whatever their encoding and their prefix", () => {
+  const bytes = fc.uint8Array({ minLength: 16, maxLength: 64 }).map((one) => Buffer.from(one));
+  const key = fc.oneof(
+    ...(["base64", "base64url", "hex"] as const).map((form) =>
+      bytes.map((one) => one.toString(form)),
+    ),
+    bytes.map((one) => one.toString("base64").replace(/=+$/, "")),
+    bytes.map((one) => one.toString("hex").toUpperCase()),
+    fc.uuid(),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom("", "whsec_"), key, (prefix, secret) => {
+      expect(() => observed({ secret: prefix + secret })).not.toThrow();
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test("no key appears in a receiver, its outcomes, reports or lines", async () => {

@@ -1,5 +1,6 @@
 import { utf8 } from "../lib/bytes.js";
-import type { DescribeKeys, Fingerprint, ImportKey } from "./hmac.js";
+import type { ImportHmac } from "../scheme.js";
+import type { DescribeKeys, Fingerprint } from "./hmac.js";
 
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 
@@ -12,14 +13,15 @@ const toHex = (bytes: ArrayBuffer) =>
 const fromHex = (hex: string) =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
-export const importKey: ImportKey = async (bytes) => {
+export const importKey: ImportHmac = async (bytes) => {
   const key = await crypto.subtle.importKey("raw", bytes as Source, algorithm, false, [
     "sign",
     "verify",
   ]);
   return {
     sign: async (body) => toHex(await crypto.subtle.sign("HMAC", key, body as Source)),
-    verify: (body, hex) => crypto.subtle.verify("HMAC", key, fromHex(hex), body as Source),
+    verify: (body, hex) =>
+      /^[\da-f]{64}$/i.test(hex) && crypto.subtle.verify("HMAC", key, fromHex(hex), body as Source),
   };
 };
 

@@ -1,20 +1,8 @@
+import type { Scheme } from "../scheme.js";
 import type { MaybePromise } from "../store.js";
 
-/**
- * An imported key. Its bytes are not a property, so it cannot be inspected, printed or serialized.
- */
-export interface HmacKey {
-  /** Returns the HMAC-SHA256 (RFC 2104, FIPS 180-4) of `body`: 64 lower-case hex digits. */
-  sign(body: Uint8Array): MaybePromise<string>;
-  /**
-   * Returns whether `hex` (64 hex digits in either case) is the HMAC of `body`, compared in
-   * constant time.
-   */
-  verify(body: Uint8Array, hex: string): MaybePromise<boolean>;
-}
+// `#hmac` selects the file on the platform that implements these types and `ImportHmac`.
 
-/** `#hmac` selects the file that implements this type and `Fingerprint` on the platform. */
-export type ImportKey = (key: Uint8Array) => MaybePromise<HmacKey>;
 /**
  * Returns the first 128 bits of SHA-256 as 32 hex digits: short, because a store keeps one per record.
  * A string is encoded as UTF-8.
@@ -33,11 +21,12 @@ export interface DescribedKey {
  * Describes the configured keys when no active one made a signature: their fingerprints, and what is wrong with
  * each. Empty where HMACs are asynchronous.
  *
- * @param hex the 64 hex digits of the signature
+ * @param signature the 64 hex digits of the service's signature, or the claim of the scheme
  */
 export type DescribeKeys = (
   keys: readonly DescribedKey[],
   now: number,
   body: Uint8Array,
-  hex: string,
+  signature: unknown,
+  scheme: Scheme | undefined,
 ) => string;

@@ -8,10 +8,10 @@ import { isObject } from "../lib/is-object.js";
 import { andThen, tryThen } from "../lib/maybe-promise.js";
 import { describe, isFilled } from "../lib/text.js";
 import { earliestExpiryMs, secretDeadlineMs } from "../lib/times.js";
-import type { Secret, SecretKey, SecretSource, Secrets } from "../options.js";
+import type { Scheme, VerificationKey } from "../scheme.js";
+import type { Secret, SecretKey, SecretSource, Secrets } from "../secrets.js";
 import type { MaybePromise } from "../store.js";
 import { assertOptions, assertOption } from "../texts/assert.js";
-import type { HmacKey } from "./hmac.js";
 
 /**
  * A validated secret. The imported key is kept, not its promise: a Worker must not await a promise
@@ -23,7 +23,8 @@ export interface KnownSecret {
   readonly key: SecretKey;
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
-  hmac?: HmacKey;
+  readonly scheme: Scheme | undefined;
+  imported?: VerificationKey<unknown>;
 }
 
 export interface SecretReader {
@@ -39,7 +40,7 @@ export interface SecretReader {
  * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, only its reader
  *   rejects
  */
-export function secretReader(source: SecretSource, clock: Clock): SecretReader {
+export function secretReader(source: SecretSource, clock: Clock, scheme?: Scheme): SecretReader {
   const isFunction = typeof source === "function";
   let known: readonly KnownSecret[] = [];
   let last: readonly unknown[] | undefined;
@@ -54,8 +55,8 @@ export function secretReader(source: SecretSource, clock: Clock): SecretReader {
     ]);
     if (values.length !== last?.length || values.some((value, index) => value !== last?.[index])) {
       known = isFunction
-        ? parseSecrets(secrets, "secret()")
-        : parseSecrets(secrets, "secret", copyOf);
+        ? parseSecrets(secrets, "secret()", scheme)
+        : parseSecrets(secrets, "secret", scheme, copyOf);
       last = values;
     }
     return unexpired(known, clock.now());
@@ -105,6 +106,7 @@ export function unexpired(secrets: readonly KnownSecret[], now: number): readonl
 export function parseSecrets(
   secrets: Secrets,
   path = "secret",
+  scheme?: Scheme,
   copyOf: (key: SecretKey) => Uint8Array | undefined = () => undefined,
 ): readonly KnownSecret[] {
   const known = listOf(secrets).map((one, index) => {
@@ -112,8 +114,8 @@ export function parseSecrets(
     const given = isList(secrets) ? secrets[index] : undefined;
     const at = isList(secrets) ? `${path}[${index}]` : path;
     assertOptions(one, ["id", "key", "expiresAt"], at);
-    const bytes = copyOf(key) ?? keyBytes(key, given === one ? `${at}.key` : at);
-    return { id, key, bytes, expiresAt: Number(expiresAt) };
+    const bytes = copyOf(key) ?? keyBytes(key, given === one ? `${at}.key` : at, scheme);
+    return { id, key, bytes, expiresAt: Number(expiresAt), scheme };
   });
   assertOption(
     known.length > 0 &&
@@ -128,44 +130,51 @@ export function parseSecrets(
   return known;
 }
 
+// A scheme in JavaScript may return an object, such as the result of `verify`, which must not count as true.
+const isGenuine = (ok: unknown) => ok === true;
+
 /**
- * Returns the secret whose key made the well-formed `signature` of `body`. Every secret is tried,
- * so that timing does not reveal which one matched.
+ * Returns the secret whose key made the signature of `body`. Every secret is tried, so that timing does not
+ * reveal which one matched.
+ *
+ * @param claim the 64 hex digits of the service's signature, or the claim of the scheme
  */
 export function matchingSecret(
   secrets: readonly KnownSecret[],
   body: Uint8Array,
-  signature: string,
+  claim: unknown,
 ): MaybePromise<KnownSecret | undefined> {
-  const hex = signature.slice(7);
   return secrets.reduce<MaybePromise<KnownSecret | undefined>>(
     (before, secret) =>
       andThen(before, (match) =>
-        andThen(hmacOf(secret), (hmac) =>
-          andThen(hmac.verify(body, hex), (ok) => match ?? (ok ? secret : undefined)),
+        andThen(importedOf(secret), (key) =>
+          andThen(key.verify(body, claim), (ok) => match ?? (isGenuine(ok) ? secret : undefined)),
         ),
       ),
     undefined,
   );
 }
 
-const hmacOf = (secret: KnownSecret) =>
-  secret.hmac ?? andThen(importKey(secret.bytes), (hmac) => (secret.hmac = hmac));
+const importedOf = (secret: KnownSecret) =>
+  secret.imported ??
+  andThen<VerificationKey<never>, VerificationKey<unknown>>(
+    (secret.scheme?.importKey ?? importKey)(secret.bytes, importKey),
+    (key) => (secret.imported = key),
+  );
 
-// Rejects the result of a missing variable, a wrong cast or a copied configuration line, and placeholders. Base64
-// contains no dots, so a secret with a dot after its prefix is masked or abbreviated.
+// Rejects the result of a missing variable, a wrong cast or a copied configuration line, and placeholders. Base64,
+// hex and UUIDs contain none of the punctuation here, and a random key is longer than each of the words.
 const plausibleSecret =
-  /^(?!["'`]|(whsec_)?(undefined|null|NaN|\[object \w+\]|x{3,}|<.*>|\$\{?[A-Z][A-Z\d_]*}?|your[-_].*|[.\u2026].*)?$)\S(.*[^\s"'`])?$/;
+  /^(?!["'`]|(whsec_)?(undefined|null|nan|\[[\w ]+]|x{3,}|<.*>|\$(\{.*|[a-z_]+)|your[-_]\D*|(change|replace).?me|todo|placeholder|%\w+%|\{\{.*|[.\u2026].*|.*(\u2026|(=whsec_|\*{4}).*))?$)\S(.*[^\s"'`])?$/i;
 
 /** @throws ReceiverConfigError `invalid_secret` */
-export function keyBytes(key: SecretKey, path = "secret"): Uint8Array {
-  const bytes = toBytes(key);
+export function keyBytes(key: SecretKey, path = "secret", scheme?: Scheme): Uint8Array {
+  const bytes = (scheme?.keyBytes ?? toBytes)(key, path);
   assertOption(
     // All zeros means that the bytes were wiped.
     bytes &&
-      (typeof key === "string"
-        ? plausibleSecret.test(key) && !isApiKey(key)
-        : key.some((byte) => byte > 0)),
+      bytes.some((byte) => byte > 0) &&
+      (scheme || typeof key !== "string" || (plausibleSecret.test(key) && !isApiKey(key))),
     "invalid_secret",
     path,
     key,

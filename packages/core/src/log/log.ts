@@ -4,6 +4,7 @@ import { codeOf } from "../errors.js";
 import type { RetryError } from "../handler-errors.js";
 import { describe } from "../lib/text.js";
 import type { DeliveryFacts, OutcomeCode, Warning } from "../outcome.js";
+import type { Scheme } from "../scheme.js";
 import { linePrinter, type Level, type Print, type Write } from "./line.js";
 
 /**
@@ -14,6 +15,7 @@ export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   ignored: "info",
   duplicate: undefined,
   parked: undefined,
+  handshake: "info",
   in_flight: "info",
   handler_timeout: "warn",
   handler_failed: undefined,
@@ -26,6 +28,7 @@ export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   signature_missing: "warn",
   signature_malformed: "warn",
   signature_mismatch: "warn",
+  signature_stale: "warn",
   delivery_id_missing: "error",
   delivery_id_malformed: "error",
   malformed_body: "error",
@@ -68,6 +71,7 @@ export function createLog(
   write: Write,
   handlerKeys: readonly string[],
   hasProcessed: boolean,
+  scheme: Scheme | undefined,
 ): Log {
   const print: Print = linePrinter(clock, write);
   const ignoredTypes = new Set<string>();
@@ -111,7 +115,7 @@ export function createLog(
       print(code, key, () => ({
         level: isSetUp ? level : "error",
         message: (typeof hint === "function" ? hint() : hint) ?? "",
-        advice: `${advise(code)} ${isSetUp ? "" : advise("never_verified")}`.trim(),
+        advice: `${advise(code, scheme)} ${isSetUp ? "" : advise("never_verified")}`.trim(),
         facts,
       }));
     },
@@ -123,7 +127,7 @@ export function createLog(
           code === "other_delivery_id" && subscriptionId && subscriptionId !== firstSubscription;
         const subscriptions = `subscriptions ${firstSubscription} and ${subscriptionId}`;
         const message = isOther ? subscriptions : error === undefined ? "" : describe(error);
-        return { level: "warn", message, advice: advise(code), facts };
+        return { level: "warn", message, advice: advise(code, scheme), facts };
       });
     },
 

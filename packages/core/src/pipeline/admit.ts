@@ -1,9 +1,10 @@
-import { headerNames } from "../delivery.js";
+import { headerNames, type HeaderLookup } from "../delivery.js";
 import { codeOf } from "../errors.js";
 import { isBytes } from "../lib/bytes.js";
 import { DeadlineError, withDeadline } from "../lib/deadline.js";
-import { tryThen } from "../lib/maybe-promise.js";
+import { andThen, tryThen } from "../lib/maybe-promise.js";
 import { describe } from "../lib/text.js";
+import type { Inspection } from "../scheme.js";
 import { signatureProblem } from "../signature.js";
 import type { MaybePromise } from "../store.js";
 import type { UndecodedDelivery } from "./delivery-state.js";
@@ -15,8 +16,8 @@ import { headerLookup } from "./header-lookup.js";
  * memory. Then it reads the body, at most `maxBodyBytes` of it.
  */
 export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
-  const { method, headers, body, fix } = state.delivery;
-  const { maxBodyBytes, bodyTimeoutMs, clock } = state.config;
+  const { method, headers } = state.delivery;
+  const { maxBodyBytes, scheme } = state.config;
   const header = (state.header = headerLookup(headers));
   if (method !== "POST") return endWith("method_not_allowed");
 
@@ -28,10 +29,27 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   const declaredBytes = Number(header("content-length"));
   if (declaredBytes > maxBodyBytes) return endWith("body_too_large");
 
-  state.signature = header(headerNames.signature);
-  const problem = signatureProblem(state.signature);
-  if (problem) return endWith(problem);
+  const inspection = (scheme?.inspect ?? inspect)(header, state.context.receivedAt);
+  // A scheme of another package may return a promise, whose rejection would end the process.
+  return andThen(inspection, ({ problem, hint, claim }) => {
+    if (problem) return endWith(problem, hint);
+    state.signature = claim;
+    return readBody(state, declaredBytes);
+  });
+}
 
+/** Inspects the headers of the service. The claim is the 64 hex digits of the signature. */
+const inspect = (header: HeaderLookup): Inspection<string> => {
+  const signature = header(headerNames.signature);
+  return { problem: signatureProblem(signature), claim: signature.slice(7) };
+};
+
+function readBody(
+  state: UndecodedDelivery,
+  declaredBytes: number,
+): MaybePromise<Ending | undefined> {
+  const { body, fix } = state.delivery;
+  const { maxBodyBytes, bodyTimeoutMs, clock } = state.config;
   const unavailable = (cause: string) =>
     endWith("body_unavailable", fix ? `${cause}; ${fix}` : cause);
 

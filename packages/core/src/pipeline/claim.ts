@@ -24,7 +24,9 @@ export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
   if (!isSigned && (config.dedupeBy === "event" || (signedId ?? "") !== "")) {
     return endWith("misconfigured", unusable("eventId", signedId));
   }
-  const eventId = isSigned ? signedId : state.header(headerNames.eventId) || undefined;
+  const eventId = isSigned
+    ? signedId
+    : (!config.scheme && state.header(headerNames.eventId)) || undefined;
   context.eventIdSigned = isSigned;
   context.eventId = eventId;
   // `verify` has set the id, and `decode` the type.

@@ -1,8 +1,10 @@
 import type { AnyEvent } from "../events.js";
 import { isObject } from "../lib/is-object.js";
-import { isPromise } from "../lib/maybe-promise.js";
+import { andThen, isPromise } from "../lib/maybe-promise.js";
 import { isFilled } from "../lib/text.js";
-import type { SignedBody } from "../options.js";
+import type { SignedBody } from "../delivery.js";
+import type { MaybePromise } from "../store.js";
+import { setDeliveryId } from "./delivery-id.js";
 import type { UnroutedDelivery } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 
@@ -10,13 +12,30 @@ import { endWith, type Ending } from "./ending.js";
 const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Stage 3: decodes the bytes to an event. Its type comes from the signed body, never from a header.
+ * Stage 3: decodes the bytes to an event. Its type comes from the signed body, unless the sender's scheme has it in
+ * a header.
  */
-export function decode(state: UnroutedDelivery): Ending | undefined {
-  const { config, bytes } = state;
+export function decode(state: UnroutedDelivery): MaybePromise<Ending | undefined> {
+  const { bytes, header, signature } = state;
+  const { scheme } = state.config;
   const body = parseBody(bytes);
+  if (!scheme) return readEvent(state, body);
+  return andThen(scheme.identify({ body, bytes, header, claim: signature }), (identified) => {
+    const { code, hint, deliveryId, body: event = body, reply } = identified;
+    state.reply = reply;
+    if (code) return endWith(code, hint);
+    // A scheme of another package may return a promise, whose rejection would end the process.
+    return andThen(
+      deliveryId,
+      (id) => (event && setDeliveryId(state, id)) ?? readEvent(state, event),
+    );
+  });
+}
+
+function readEvent(state: UnroutedDelivery, body: SignedBody | undefined): Ending | undefined {
+  const { config, bytes, header } = state;
   if (!body) return endWith("malformed_body");
-  const type = config.eventType(body, bytes);
+  const type = config.eventType(body, bytes, header);
   if (!isFilled(type)) return endWith("event_untyped", unusable("eventType", type));
   state.body = body;
   state.context.type = type;

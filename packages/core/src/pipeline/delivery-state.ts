@@ -3,6 +3,7 @@ import {
   storedHeaders,
   type Delivery,
   type HeaderLookup,
+  type SignedBody,
   type StoredDelivery,
 } from "../delivery.js";
 import type { AnyEvent } from "../events.js";
@@ -10,8 +11,8 @@ import type { Handler } from "../handler.js";
 import { LazySignal } from "../lib/deadline.js";
 import { isPromise } from "../lib/maybe-promise.js";
 import { neverThrows } from "../lib/never-throws.js";
-import type { ReceiveOptions, SignedBody } from "../options.js";
-import type { DeliveryFacts, Outcome, Warning } from "../outcome.js";
+import type { ReceiveOptions } from "../options.js";
+import type { Answer, DeliveryFacts, Outcome, Warning } from "../outcome.js";
 import type { DeliveryReport, Stage, StageTimes } from "../report.js";
 import type { Config } from "../setup/config.js";
 import type { MaybePromise } from "../store.js";
@@ -26,13 +27,15 @@ export class DeliveryState {
   // Set by `admit`.
   header!: HeaderLookup;
   bytes!: Uint8Array;
-  /** The well-formed signature, not yet compared. */
-  signature!: string;
+  /** The claim of the well-formed signature, not yet compared: for the service its 64 hex digits. */
+  signature: unknown;
 
   // Set by `decode`.
   body!: SignedBody;
   /** The body, with the event's type in `type`. */
   event!: AnyEvent;
+  /** The parts of the response that the scheme replaces. */
+  reply: Partial<Answer> | undefined;
 
   // Set by `route`.
   handler!: Handler<unknown>;
@@ -124,11 +127,12 @@ export class DeliveryState {
     const { config, context } = this;
     const receiver = config.name;
     const { code, status, retryAfterMs, hint } = ending;
+    const reply = status === 200 && this.reply && { reply: this.reply };
     const warnings = [...this.#warnings];
     // Spreading copies the context's own fields, which are the facts, and leaves its getters behind.
     // TypeScript cannot see that a code and its own status belong together.
     // oxlint-disable-next-line typescript/no-misused-spread
-    const outcome = { ...context, warnings, code, status, retryAfterMs } as Outcome;
+    const outcome = { ...context, warnings, code, status, retryAfterMs, ...reply } as Outcome;
     config.log.outcome(code, hint, context);
     if (config.observe) {
       const totalMs = config.clock.monotonic() - this.#startedAt;
@@ -173,7 +177,7 @@ export class Context extends LazySignal {
   }
 
   get delivery(): StoredDelivery {
-    const { header, bytes } = this.#state;
-    return { method: "POST", headers: storedHeaders(header), body: bytes };
+    const { header, bytes, config } = this.#state;
+    return { method: "POST", headers: storedHeaders(header, config.scheme?.headers), body: bytes };
   }
 }

@@ -13,6 +13,8 @@ export interface Ending {
 
 export function endWith(code: OutcomeCode, hint?: Hint, retryAfterMs?: number): Ending {
   const status = statuses[code];
+  // A scheme of another package may return any code.
+  if (!status) throw new TypeError(`${code} is not an outcome`);
   return {
     code,
     status,

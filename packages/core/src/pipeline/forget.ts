@@ -6,15 +6,20 @@ import { isFilled } from "../lib/text.js";
 import type { Config } from "../setup/config.js";
 import { assertOption } from "../texts/assert.js";
 import { parseBody } from "./decode.js";
+import { headerLookup } from "./header-lookup.js";
 
 /** Removes the record of a delivery from the store. */
 export async function forget(config: Config, target: ForgetTarget): Promise<boolean> {
   // JavaScript callers may pass anything.
-  const { deliveryId, body: bytes = new Uint8Array() } = Object(target) as ForgetTarget;
+  const {
+    deliveryId,
+    body: bytes = new Uint8Array(),
+    headers = {},
+  } = Object(target) as ForgetTarget;
   const { clock, store, storeTimeouts, dedupeBy } = config;
   assertOption(isFilled(deliveryId), "invalid_option", "deliveryId", deliveryId);
   const body = dedupeBy === "event" ? parseBody(bytes) : undefined;
-  const type = body && config.eventType(body, bytes);
+  const type = body && config.eventType(body, bytes, headerLookup(headers));
   const eventId = body && config.eventId(body, bytes);
   assertOption(
     isBytes(bytes) &&

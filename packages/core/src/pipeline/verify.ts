@@ -5,10 +5,8 @@ import { andThen, tryThen } from "../lib/maybe-promise.js";
 import { describe } from "../lib/text.js";
 import type { MaybePromise } from "../store.js";
 import type { UndecodedDelivery } from "./delivery-state.js";
+import { setDeliveryId } from "./delivery-id.js";
 import { endWith, type Ending } from "./ending.js";
-
-// 1 to 256 visible ASCII characters without the comma, which joins repeated headers.
-const deliveryIdPattern = /^[!-+\--~]{1,256}$/;
 
 /** Stage 2: verifies the signature. Other headers are read only after that. */
 export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
@@ -31,21 +29,22 @@ export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefine
 const mismatchIn =
   ({ config, bytes, signature }: UndecodedDelivery) =>
   () =>
-    describeKeys(config.secret.known(), config.clock.now(), bytes, signature.slice(7));
+    describeKeys(config.secret.known(), config.clock.now(), bytes, signature, config.scheme);
 
-/** Reads a verified delivery's unsigned headers and counts it as pending work. */
+/** Counts a verified delivery as pending work, after the service's unsigned headers are read. */
 export function accept(state: UndecodedDelivery): Ending | undefined {
-  const { header, context } = state;
-  const count = header(headerNames.attempt);
-  context.subscriptionId = header(headerNames.subscriptionId) || undefined;
-  context.attempt = /^\d{1,9}$/.test(count) ? Number(count) : undefined;
+  const { header, context, config } = state;
+  if (!config.scheme) {
+    const count = header(headerNames.attempt);
+    context.subscriptionId = header(headerNames.subscriptionId) || undefined;
+    context.attempt = /^\d{1,9}$/.test(count) ? Number(count) : undefined;
 
-  const deliveryId = header(headerNames.deliveryId);
-  if (!deliveryId) return endWith("delivery_id_missing");
-  if (!deliveryIdPattern.test(deliveryId)) return endWith("delivery_id_malformed");
-  context.deliveryId = deliveryId;
+    const deliveryId = header(headerNames.deliveryId);
+    const ending = setDeliveryId(state, deliveryId);
+    if (ending) return ending;
 
-  const repeated = header(headerNames.idempotencyKey) || deliveryId;
-  if (repeated !== deliveryId && repeated !== `"${deliveryId}"`) state.warn("id_mismatch");
+    const repeated = header(headerNames.idempotencyKey) || deliveryId;
+    if (repeated !== deliveryId && repeated !== `"${deliveryId}"`) state.warn("id_mismatch");
+  }
   return state.accept();
 }

@@ -11,7 +11,9 @@ import { longestDelayMs } from "../lib/times.js";
 import { lineWriter } from "../log/line.js";
 import { createLog, type Log } from "../log/log.js";
 import { memoryStore } from "../memory-store.js";
-import type { CommonOptions, ReceiverOptions, SignedBody, StoreTimeouts } from "../options.js";
+import type { SignedBody } from "../delivery.js";
+import type { CommonOptions, ReceiverOptions, StoreTimeouts } from "../options.js";
+import type { Scheme } from "../scheme.js";
 import type { DeliveryStore } from "../store.js";
 import { assertOption } from "../texts/assert.js";
 import { parseRoutes, type Routes } from "./routes.js";
@@ -19,19 +21,25 @@ import { parseSchemas, type Schemas } from "./schemas.js";
 import { hasMethods, isFunction, readOptions, type Complete, type OptionTable } from "./table.js";
 
 /** The hooks that are undefined by default. */
-type Optional = "log" | "observe" | "onHandlerError" | "onInternalError";
+type Optional = "scheme" | "log" | "observe" | "onHandlerError" | "onInternalError";
 
-type Given = Complete<Omit<ReceiverOptions<EventSchemas>, Optional>> &
-  Pick<CommonOptions, Optional>;
+type Given = Complete<Omit<ReceiverOptions<EventSchemas>, Optional | "eventType">> &
+  Pick<CommonOptions, Optional> &
+  Pick<Config, "eventType">;
 
 /**
  * The options of one receiver, validated and with their defaults. `observe`, `log`,
  * `onHandlerError` and `onInternalError` never throw.
  */
 export interface Config extends Complete<
-  Omit<CommonOptions, "secret" | "observe" | "log" | "logger" | "onInternalError">
+  Omit<
+    CommonOptions,
+    "secret" | "scheme" | "eventType" | "observe" | "log" | "logger" | "onInternalError"
+  >
 > {
   readonly secret: SecretReader;
+  readonly scheme?: Scheme | undefined;
+  readonly eventType: NonNullable<Scheme["eventType"]>;
   readonly on: Routes;
   readonly events: Schemas;
   readonly storeTimeouts: Complete<StoreTimeouts>;
@@ -60,6 +68,7 @@ const unnamed = (): WeakSet<DeliveryStore> =>
 const optionTable: OptionTable<Given> = {
   secret: parsed,
   on: parsed,
+  scheme: () => [undefined, hasMethods("inspect", "importKey", "identify")],
   clock: () => [systemClock, hasMethods("after")],
   store: ({ clock }, store = memoryStore({ clock })) => [
     store,
@@ -70,13 +79,13 @@ const optionTable: OptionTable<Given> = {
     (name) => typeof name === "string" && name.length <= 256,
   ],
   dedupeBy: () => ["delivery", (by) => ["delivery", "event", "body"].includes(by)],
-  eventType: () => [firstTypeField, isFunction],
-  eventId: () => [unset, isFunction],
+  eventType: ({ scheme }) => [scheme?.eventType ?? firstTypeField, isFunction],
+  eventId: ({ scheme }) => [scheme?.eventId ?? unset, isFunction],
   maxBodyBytes: () => [1_048_576, isWhole, 1, 104_857_600],
   bodyTimeoutMs: () => [10_000, isWhole, 1, 300_000],
   leaseMs: () => [30_000, isWhole, 10_000, 3_600_000],
-  handlerTimeoutMs: ({ leaseMs }) => [
-    Math.min(10_000, leaseMs - 5_000),
+  handlerTimeoutMs: ({ leaseMs, scheme }) => [
+    Math.min(scheme?.handlerTimeoutMs ?? 10_000, leaseMs - 5_000),
     isWhole,
     1,
     leaseMs - 5_000,
@@ -120,8 +129,18 @@ const timeoutTable: OptionTable<Complete<StoreTimeouts>> = {
  */
 export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
   const given = readOptions(options, optionTable);
-  const { on, clock, store, name, dedupeBy, onHandlerError, onParked, observe, onInternalError } =
-    given;
+  const {
+    on,
+    scheme,
+    clock,
+    store,
+    name,
+    dedupeBy,
+    onHandlerError,
+    onParked,
+    observe,
+    onInternalError,
+  } = given;
   assertOption(name, "missing_name", "name");
   assertOption(dedupeBy !== "event" || given.eventId !== unset, "missing_event_id", "eventId");
   assertOption(given.maxRuns === Infinity || onParked !== unset, "missing_on_parked", "onParked");
@@ -133,7 +152,7 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
     neverThrows(onInternalError ?? unset, unset),
   );
   const handlerKeys = Object.keys(on).filter((key) => on[key]);
-  const lines = createLog(clock, write, handlerKeys, given.logProcessed);
+  const lines = createLog(clock, write, handlerKeys, given.logProcessed, scheme);
   const internalError = neverThrows(
     onInternalError ? (error: unknown) => onInternalError(error) : lines.internalError,
     unset,
@@ -158,10 +177,11 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
     log: lines,
     observe: observe && neverThrows(observe, internalError),
     events: parseSchemas(given.events),
-    secret: secretReader(given.secret, clock),
+    secret: secretReader(given.secret, clock, scheme),
     on: routes,
   };
   if (name === "default") unnamed().add(store);
+  if (scheme?.notice) write({ level: "info", code: "notice", message: scheme.notice }, 0);
   return config;
 }
 

@@ -47,7 +47,8 @@ export function readOptions<Options>(
     const { [name]: given } = options as Fields;
     const [byDefault, check, min, max] = row(resolved, given);
     const value = given === undefined ? byDefault : given;
-    const ok = check(value, min as number, max as number);
+    // Every default is valid, and an option without one may be absent.
+    const ok = given === undefined || check(value, min as number, max as number);
     assertOption(ok, "invalid_option", path ? `${path}.${name}` : name, value, min, max);
     resolved[name] = value;
   }

@@ -4,8 +4,9 @@ import { isPromise } from "../lib/maybe-promise.js";
 import { nearest } from "../lib/nearest.js";
 import { isFilled } from "../lib/text.js";
 import { earliestExpiryMs } from "../lib/times.js";
-import type { Secret } from "../options.js";
+import type { Secret } from "../secrets.js";
 import { lineTexts } from "./outcome-texts.js";
+import { schemeTexts } from "./scheme-texts.js";
 import type { Advise, Explain, IsApiKey, IsDevelopment, Suggest } from "./texts.js";
 
 const unset = "The environment variable is not set in this process. Set it.";
@@ -15,27 +16,35 @@ const absentInBuild =
 /** The fixes by code or option; `events[]` is any member of `events`. */
 const fixes: Readonly<Record<string, string>> = {
   missing_name:
-    'The store is shared or used by another receiver, whose records would be mixed with these. Give this receiver a name of its own, such as name: "billing".',
+    'The store is shared, or another receiver uses it too, so their records would be mixed. Give this receiver its own name, such as name: "billing".',
   missing_event_id:
-    '`dedupeBy: "event"` needs it. Add a function that returns the signed id, such as eventId: (body) => body.event_id.',
+    '`dedupeBy: "event"` requires it. Add a function that returns the signed id, such as eventId: (body) => body.event_id.',
   missing_on_parked:
-    "`maxRuns` needs it: events that reach the limit would be lost. Add onParked: (error, context) => ..., which stores them, or remove maxRuns.",
-  options: "Pass one object of options.",
+    "`maxRuns` requires it: events that reach the limit would be lost. Add onParked: (error, context) => ... to store them, or remove maxRuns.",
+  options: "Pass one options object.",
   logger: "Pass an object with the methods info, warn and error, such as pino().",
+  scheme: "Call the scheme's function and pass its result, such as stripe().",
   storeTimeouts: "Pass an object, such as { claim: 1_500 }.",
   on: 'Add at least one handler, such as on: { "*": (event) => ... }.',
   store: "Pass memoryStore(), redisStore(client) or another DeliveryStore.",
   clock: "Omit it, or pass an object with now, monotonic and after.",
-  events: "Pass an object of schemas by event type.",
-  "events[]": "Pass a Standard Schema: one of zod, valibot, arktype or another library.",
+  events: "Pass an object that maps event types to schemas.",
+  "events[]": "Pass a Standard Schema, such as one from zod, valibot or arktype.",
   logProcessed: "Pass true or false.",
   name: "Pass 1 to 256 characters.",
   dedupeBy: 'Pass "delivery", "event" or "body".',
   onStoreError: 'Pass "refuse" or "process".',
   deliveryId: "Pass the value of X-SVC-Delivery-Id.",
   body: "Pass the exact bytes that were received, or their well-formed text.",
-  retryAfterMs: "Pass milliseconds, such as new RetryError({ retryAfterMs: 60_000 }).",
-  receiver: "Mount what createReceiver() returns: webhooks(createReceiver({ secret, on })).",
+  retryAfterMs: "Pass a number of milliseconds, such as new RetryError({ retryAfterMs: 60_000 }).",
+  receiver:
+    "Pass the receiver that createReceiver() returns: webhooks(createReceiver({ secret, on })).",
+};
+
+/** The problems of an object that was passed as an option. */
+const ofObject: Readonly<Record<string, string>> = {
+  on: "has no handlers",
+  scheme: "lacks a function of a scheme: inspect, importKey or identify",
 };
 
 export const explain: Explain = (code, option, found, min, max) => {
@@ -44,9 +53,8 @@ export const explain: Explain = (code, option, found, min, max) => {
   if (code === "unknown_option") {
     const names = found as readonly string[];
     const near = nearest(option.slice(start), names);
-    const fix = near
-      ? `Did you mean \`${option.slice(0, start)}${near}\`?`
-      : `There are ${names.join(", ")}.`;
+    const all = names.length > 0 ? `The options are ${names.join(", ")}.` : "There are no options.";
+    const fix = near ? `Did you mean \`${option.slice(0, start)}${near}\`?` : all;
     return `${named} is not an option. ${fix}`;
   }
   if (code === "invalid_secret") {
@@ -70,13 +78,17 @@ export const explain: Explain = (code, option, found, min, max) => {
   }
   const fix = fixes[code] ?? fixes[option.replace(/\[.*/, "[]")] ?? "Pass a function.";
   if (code.startsWith("missing")) return `${named} is missing. ${fix}`;
-  return `${named} ${option === "on" && isObject(found) ? "has no handlers" : `is ${kindOf(found)}`}. ${fix}`;
+  const own = isObject(found) ? ofObject[option] : undefined;
+  return `${named} ${own ?? `is ${kindOf(found)}`}. ${fix}`;
 };
 
-export const advise: Advise = (code) => {
+export const advise: Advise = (code, scheme) => {
   if (code === "never_verified")
     return "This receiver has not verified any delivery yet, so its configuration is probably wrong.";
-  const texts: Partial<Record<typeof code, readonly string[]>> = lineTexts;
+  const texts: Partial<Record<typeof code, readonly string[]>> = {
+    ...lineTexts,
+    ...(scheme && schemeTexts(scheme)),
+  };
   return texts[code]?.join(" ") ?? "";
 };
 
@@ -106,8 +118,8 @@ function kindOf(value: unknown): string {
   if (isPromise(value)) return "a promise, which must be awaited";
   // This is checked before options, because Node's requests have an `on`.
   if ("headers" in value || "req" in value) return "a request: `webhooks` itself was mounted";
-  if ("secret" in value || "on" in value) return "an object of options";
-  return Array.isArray(value) ? "a list" : "an object without the needed members";
+  if ("secret" in value || "on" in value) return "an options object";
+  return Array.isArray(value) ? "an array" : "an object without the required members";
 }
 
 /** The problems of a key given as text; the first pattern that matches applies. */
@@ -118,21 +130,26 @@ const keyProblems: readonly (readonly [RegExp, string])[] = [
     "has a quote around it, which probably comes from an env file. Remove it there.",
   ],
   [
-    /^(whsec_)?(undefined|null|NaN|\[object \w+\])$/,
+    /^(whsec_)?(undefined|null|nan|\[object \w+\])$/i,
     `is the text of a missing value, such as "undefined". ${unset}`,
   ],
+  [/^whsec_$/, "is the prefix `whsec_` alone. Copy the whole secret."],
+  [/[\n\r\u2028\u2029]/, "contains a line break. Copy a single secret."],
+  [/\p{Cs}/u, "contains an unpaired surrogate. Pass the key's bytes."],
   [
-    /^(whsec_)?([.\u2026<$]|x{3}|your)/,
+    /^(whsec_)?[$%{]|=whsec_/,
+    "contains the name of a variable that was not expanded. Pass the variable's value alone.",
+  ],
+  [
+    /(?:)/,
     "is a placeholder or an abbreviated secret. Copy the whole secret that the service returned.",
   ],
-  [/^whsec_$/, "is the prefix `whsec_` alone. Copy the whole secret."],
-  [/[\n\r\u2028\u2029]/, "contains a line break. Copy one secret."],
-  [/(?:)/, "contains half of a character. Pass its bytes."],
 ];
 
 function keyProblem(key: unknown): string {
   if (!isFilled(key)) {
-    if (isBytes(key)) return "is empty or zeros, as after wiping. Pass the bytes of the key.";
+    if (isBytes(key))
+      return "is empty or all zeros, as if it had been wiped. Pass the key's bytes.";
     const hint = key === undefined || key === null || key === "" ? unset : "Pass text or bytes.";
     return `is ${kindOf(key)}. ${hint}`;
   }
@@ -150,13 +167,13 @@ const isReadList = (found: unknown): found is readonly ReadSecret[] =>
 
 function listProblem(list: readonly ReadSecret[]): string {
   const has = (count: (one: ReadSecret) => unknown) => new Set(list.map(count)).size < list.length;
-  if (list.length === 0) return `is an empty list. ${unset}`;
+  if (list.length === 0) return `is an empty array. ${unset}`;
   if (list.length > 10) return "has more than 10 keys. Remove the oldest.";
   if (!list.every(({ id }) => isFilled(id))) return "has a key without an id. Pass { id, key }.";
   if (has(({ id }) => id)) return "has two keys with the same id. Rename one.";
-  if (has(({ bytes }) => bytes.join())) return "has the same key twice. Remove one.";
+  if (has(({ bytes }) => bytes.join())) return "contains the same key twice. Remove one.";
   if (!list.every(({ expiresAt }) => Number(expiresAt) > earliestExpiryMs)) {
-    return "has an expiresAt that is not a Date or epoch milliseconds, perhaps seconds.";
+    return "has an expiresAt that is neither a Date nor epoch milliseconds; it may be in seconds.";
   }
   return "has expired: every expiresAt has passed. Add the current key.";
 }

@@ -19,24 +19,24 @@ type Texts<Code extends string> = Readonly<
   Record<Code, readonly [happened: string, cause: string, fix: string]>
 >;
 
-const passHeaders = "Let every proxy pass the X-SVC-* headers unchanged, once each.";
+const passHeaders = "Configure every proxy to pass each X-SVC-* header exactly once and unchanged.";
 
 /** The texts that end a line of the log. */
 export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
   in_flight: [
     "The event is already being processed.",
-    "Another attempt is running, or the process that ran it died and its lease has not ended.",
-    "The response was 503, so the sender retries. If it lasts longer than your handlers take, look for one that never settles.",
+    "Another attempt is running, or the process that was running it died and the lease has not expired yet.",
+    "The response was 503, so the sender retries. If this lasts longer than your handlers take, look for a handler whose promise never settles.",
   ],
   handler_timeout: [
     "The handler was still running after `handlerTimeoutMs`, so the response was 503.",
-    "It waits for something slow, or it never settles.",
+    "It is waiting for something slow, or its promise never settles.",
     "The handler keeps running under its lease, and the sender retries. If it often takes this long, raise `handlerTimeoutMs`, or put the work in a queue.",
   ],
   event_untyped: [
     "No event type was found in the body.",
-    "None of its fields `type`, `event_type` and `event` is a string, or your `eventType` did not return one.",
-    "Pass an `eventType` that returns the type.",
+    "None of the fields `type`, `event_type` and `event` is a string, or your `eventType` function did not return one.",
+    "Pass an `eventType` function that returns the type.",
   ],
   signature_missing: [
     "The request has no X-SVC-Signature header.",
@@ -44,14 +44,24 @@ export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
     passHeaders,
   ],
   signature_malformed: [
-    'X-SVC-Signature is not "sha256=" and 64 hex digits.',
+    'X-SVC-Signature is not "sha256=" followed by 64 hex digits.',
     "The request did not come from the service, or a proxy changed the header or sent it twice.",
     passHeaders,
   ],
   signature_mismatch: [
     "The signature does not match any configured secret.",
     "`secret` is not this endpoint's current signing secret, or something modified the body before it got here.",
-    "Compare `secret` with the secret that the service returned for this endpoint; it changes with a rotation. If they are equal, look for a proxy or a parser that rewrites the body.",
+    "Compare `secret` with the secret that the service returned for this endpoint; a rotation changes it. If they are equal, look for a proxy or a parser that rewrites the body.",
+  ],
+  signature_stale: [
+    "The signed time of the request is further from this machine's clock than the scheme tolerates.",
+    "It is a replay, something held the request back, or this machine's clock is wrong.",
+    "If other requests are refused too, correct this machine's clock. Otherwise, no action is needed.",
+  ],
+  handshake: [
+    "The sender tested the endpoint, and its signature is genuine.",
+    "The endpoint was registered or changed, or the sender checks it from time to time.",
+    "No action is needed: the receiver responded, and no handler was called.",
   ],
   delivery_id_missing: [
     "The signature is genuine, but there is no X-SVC-Delivery-Id header.",
@@ -81,22 +91,22 @@ export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
   body_timeout: [
     "The body did not arrive within `bodyTimeoutMs`.",
     "The sender or the connection is slow.",
-    "If it happens often, look at the buffering of your proxy, or raise `bodyTimeoutMs`.",
+    "If this happens often, check your proxy's buffering, or raise `bodyTimeoutMs`.",
   ],
   draining: [
     "The receiver is shutting down.",
     "The application called `drain`.",
-    "There is nothing to do: the response was 503, so the sender retries.",
+    "No action is needed: the response was 503, so the sender retries.",
   ],
   id_mismatch: [
-    "Idempotency-Key is not the delivery id.",
+    "The Idempotency-Key header differs from the delivery id.",
     "A proxy sets or changes the header.",
-    "The receiver used X-SVC-Delivery-Id. Let every proxy pass Idempotency-Key unchanged.",
+    "The receiver used X-SVC-Delivery-Id. Configure every proxy to pass Idempotency-Key unchanged.",
   ],
   other_delivery_id: [
     "The event was already handled under another delivery id, so the handler was not called.",
-    "It was replayed, a second subscription delivers it too, or two endpoints use this receiver's name.",
-    "If two endpoints use the name, give each of their receivers a `name` of its own.",
+    "It was replayed, a second subscription delivers it too, or the receivers of two endpoints have the same `name`.",
+    "If the receivers of two endpoints share a `name`, give each of them its own.",
   ],
   complete_failed: [
     "The handler finished, but the store did not record it.",
@@ -109,29 +119,29 @@ export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
     "Stop the handler when `context.signal` aborts, look for code that blocks, or raise `leaseMs` or `maxRunMs`.",
   ],
   taken_over: [
-    "The lease of this event's previous run ended without a result, so this run may repeat its effects.",
+    "The lease of this event's previous run expired without a result, so this run may repeat its effects.",
     "Its process crashed, was killed or was paused for longer than the lease.",
-    "Look for a crash or a kill at the end of that lease. Make the handler idempotent with `idempotencyKey`, or use a store transaction.",
+    "Look for a process that crashed or was killed during the last `leaseMs` before that lease expired. Make the handler idempotent with `idempotencyKey`, or use a store transaction.",
   ],
   long_run: [
     "The handler is still running.",
-    "It waits for something slow, or it never settles.",
-    "Give its requests deadlines. If the work takes this long, put it in a queue. A lease that is renewed no more ends, and the next attempt then starts another run.",
+    "It is waiting for something slow, or its promise never settles.",
+    "Set timeouts on the requests that it makes. If the work has to take this long, put it in a queue. Once its lease is no longer renewed, it expires, and the next attempt starts another run.",
   ],
   old_secret: [
-    "The delivery was signed with a secret that is not the first of the list.",
+    "The delivery was signed with a secret that is not the first in the list.",
     "A rotation is in progress.",
-    "Once this warning has been absent for a day, remove the old secret.",
+    "Once this warning has not appeared for a day, remove the old secret.",
   ],
   evicted_early: [
-    "The memory store is full and forgot a delivery before `retainMs` had passed.",
+    "The memory store was full and dropped a delivery before `retainMs` had passed.",
     "More deliveries arrive within `retainMs` than `maxRecords` allows.",
     "Raise `maxRecords`, or use a shared store.",
   ],
 };
 
 export const otherTexts: Texts<OtherCode> = {
-  processed: ["The handler ran, and the store recorded it.", "", "There is nothing to do."],
+  processed: ["The handler ran, and the store recorded it.", "", "No action is needed."],
   ignored: [
     "No handler is registered for the event's type.",
     "The type is misspelt in `on`, or this receiver does not need it.",
@@ -140,10 +150,10 @@ export const otherTexts: Texts<OtherCode> = {
   duplicate: [
     "The event was already processed, so the handler was not called again.",
     "The service sent it again, or a test used a delivery id twice.",
-    "There is nothing to do. To run it again, call `receiver.forget({ deliveryId })` and redeliver it.",
+    "No action is needed. To run it again, call `receiver.forget({ deliveryId })` and redeliver it.",
   ],
   parked: [
-    "The event was given up and passed to `onParked`.",
+    "The receiver passed the event to `onParked` and will not run it again.",
     "The handler threw a PermanentError, or the event has had `maxRuns` runs.",
     "Fix the cause, then pass the stored delivery to `receiver.resume`.",
   ],
@@ -153,7 +163,7 @@ export const otherTexts: Texts<OtherCode> = {
     "Read the error and its stack in the receiver's log. The sender retries.",
   ],
   event_invalid: [
-    "The schema of the event's type rejected the event.",
+    "The schema for this event type rejected the event.",
     "The schema does not match what the service sends.",
     "Correct the schema. The sender's next attempt is checked against it.",
   ],
@@ -163,9 +173,9 @@ export const otherTexts: Texts<OtherCode> = {
     "Check the store, and connect it before the server listens. The receiver's log has the store's error, and the sender retries.",
   ],
   body_unavailable: [
-    "The receiver did not get the raw body.",
-    "A body parser ran before the receiver, or the platform changed or cut the body.",
-    "Mount the receiver before every body parser, or let the parser keep the raw bytes.",
+    "The receiver did not receive the raw body.",
+    "A body parser ran before the receiver, or the platform changed or truncated the body.",
+    "Mount the receiver before every body parser, or configure the parser to keep the raw bytes.",
   ],
   misconfigured: [
     "The receiver could not verify or claim the delivery.",
@@ -173,18 +183,18 @@ export const otherTexts: Texts<OtherCode> = {
     "The receiver's log names the option and the problem.",
   ],
   internal_error: [
-    "An unexpected error ended the delivery.",
-    "One of your options threw, such as `eventType`, or the receiver has a bug.",
+    "Processing the delivery failed with an unexpected error.",
+    "A function that you passed as an option, such as `eventType`, threw, or the receiver has a bug.",
     "Read the error in the receiver's log. If it does not come from your code, report it.",
   ],
   method_not_allowed: [
     "The request was not a POST.",
     "A browser or a health check requested the URL.",
-    "There is nothing to do: this URL receives webhooks by POST. Give health checks a path of their own.",
+    "No action is needed: this URL receives webhooks by POST. Give health checks their own path.",
   ],
   aborted: [
     "The sender disconnected while it was sending the body.",
-    "The connection broke, or a proxy ended it.",
-    "There is nothing to do: the sender retries.",
+    "The connection broke, or a proxy closed it.",
+    "No action is needed: the sender retries.",
   ],
 };

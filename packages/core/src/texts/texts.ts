@@ -1,5 +1,6 @@
 import type { ReceiverConfigErrorCode } from "../errors.js";
 import type { OutcomeCode, Warning } from "../outcome.js";
+import type { Scheme } from "../scheme.js";
 
 /**
  * Returns the text of a `ReceiverConfigError`: what was found, its likely cause and the fix. `found` is
@@ -19,9 +20,9 @@ export type Explain = (
 
 /**
  * Returns the sentences that end a line: the likely cause and the fix of an outcome or a warning.
- * `never_verified` is a cause of refused requests.
+ * `never_verified` is a cause of refused requests. With a scheme, they name its sender and headers.
  */
-export type Advise = (code: OutcomeCode | Warning | "never_verified") => string;
+export type Advise = (code: OutcomeCode | Warning | "never_verified", scheme?: Scheme) => string;
 
 /** Returns whether a text is the API key in this process's environment. */
 export type IsApiKey = (text: string) => boolean;

@@ -1,0 +1,27 @@
+/**
+ * A signing secret: a string, whose UTF-8 bytes are the key (`whsec_` included), or the bytes of the
+ * key.
+ */
+export type SecretKey = string | Uint8Array;
+
+/** One of several secrets during a rotation, with a name and maybe an expiry. */
+export interface Secret {
+  /** Your name for it, unique in its list. Reports and `context.secretId` contain it. */
+  readonly id: string;
+  /** The key, unique in its list. */
+  readonly key: SecretKey;
+  /** The time from which it is no longer accepted: a Date or epoch milliseconds. Default: never. */
+  readonly expiresAt?: Date | number | undefined;
+}
+
+/**
+ * One key, or a list of 1 … 10 keys: the current one first, then those that it replaces. The id of a single key
+ * is `"default"`; the id of a listed plain key is its position, `"1"` for the first.
+ */
+export type Secrets = SecretKey | readonly (SecretKey | Secret)[];
+
+/**
+ * Secrets, or a function that returns them. It is called for every delivery with a well-formed
+ * signature, so cache its result.
+ */
+export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
