@@ -1,0 +1,70 @@
+import type { Scheme, SignedBody } from "@svc-webhooks/core";
+import { bodyId } from "./lib/body-id.js";
+import { importEd25519, isEd25519Key } from "./lib/ed25519.js";
+import { fromHex } from "./lib/hex.js";
+import { keyReader } from "./lib/keys.js";
+import { inspectOne } from "./lib/one-signature.js";
+import type { PublicKeyClaim } from "./lib/public-key.js";
+import { filled } from "./lib/text.js";
+import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
+
+const name = "x-signature-ed25519";
+const timestamp = "x-signature-timestamp";
+
+/** Discord accepts only 204 without a body (discord-api-docs, `webhook-events.mdx`, read November 2026). */
+const reply = { status: 204, headers: {}, body: "" };
+
+const signatureOf = (text: string) => (text.length === 128 ? fromHex(text) : undefined);
+
+/**
+ * Discord's webhook events, not its interactions: `X-Signature-Ed25519: <hex>`, Ed25519 of the time of
+ * `X-Signature-Timestamp` and the body. The type is the event's `type`, such as `APPLICATION_AUTHORIZED`. There are
+ * no ids, so the delivery id is the SHA-256 of the body. A PING ends as `handshake`. Discord sends wrong signatures
+ * to test the endpoint; they are refused with 401, as it requires.
+ *
+ * The secret is the application's public key in hex digits.
+ *
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { discord } from "@svc-webhooks/schemes";
+ *
+ * export const receiver = createReceiver({
+ *   scheme: discord(),
+ *   secret: process.env.DISCORD_PUBLIC_KEY ?? "",
+ *   on: { APPLICATION_AUTHORIZED: (event) => console.log(event["event"]) },
+ * });
+ * ```
+ */
+export function discord(options: TimedOptions = {}): Scheme<PublicKeyClaim> {
+  const toleranceMs = toleranceOf(options);
+  return {
+    name: "discord",
+    headers: [name, timestamp],
+    form: `<128 hex digits>, with the seconds in ${timestamp}`,
+    handlerTimeoutMs: 2_000,
+
+    inspect: (header, receivedAt) =>
+      inspectOne(header(name), "", signatureOf, (signature) => {
+        const time = header(timestamp);
+        const claim = { before: time, signatures: [signature] };
+        return timeProblem(name, time, receivedAt, toleranceMs) ?? { claim };
+      }),
+
+    keyBytes: keyReader(
+      fromHex,
+      "is not an Ed25519 public key of 64 hex digits. Pass the application's public key.",
+      isEd25519Key,
+    ),
+    importKey: importEd25519,
+
+    identify: async ({ body, bytes }) =>
+      body?.["type"] === 0
+        ? { code: "handshake", reply }
+        : { deliveryId: await bodyId(bytes), reply },
+
+    eventType: (body) => filled((body["event"] as SignedBody | null | undefined)?.["type"]),
+  };
+}

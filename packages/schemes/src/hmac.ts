@@ -1,0 +1,137 @@
+import type { HeaderLookup, Identified, Inspection, Scheme, SignedBody } from "@svc-webhooks/core";
+import { bodyId } from "./lib/body-id.js";
+import { utf8 } from "./lib/bytes.js";
+import { importHmacKey, importWebHmac, type HmacClaim } from "./lib/hmac-key.js";
+import {
+  assertHmacOptions,
+  digests,
+  keys,
+  lengths,
+  unitMs,
+  type HeaderOrField,
+  type HmacOptions,
+} from "./lib/hmac-options.js";
+import { keyReader } from "./lib/keys.js";
+import { andThen } from "./lib/maybe-promise.js";
+import { inspectOne } from "./lib/one-signature.js";
+import { filled } from "./lib/text.js";
+import { timeProblem, toleranceOf } from "./lib/time.js";
+
+/**
+ * A sender that signs with an HMAC of the body, or of a text with the time and the body. Whatever the options are,
+ * the whole body is signed, the signature is in a header, and the request chooses neither key nor algorithm.
+ *
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { hmac } from "@svc-webhooks/schemes";
+ *
+ * export const zoom = createReceiver({
+ *   scheme: hmac({
+ *     name: "zoom",
+ *     header: "x-zm-signature",
+ *     prefix: "v0=",
+ *     encoding: "hex",
+ *     timestamp: { header: "x-zm-request-timestamp", unit: "s" },
+ *     before: (time) => `v0:${time}:`,
+ *     handlerTimeoutMs: 2_000,
+ *     async handshake({ event, payload }, sign) {
+ *       if (event !== "endpoint.url_validation") return undefined;
+ *       const { plainToken } = payload as { plainToken: string };
+ *       return { plainToken, encryptedToken: await sign(plainToken) };
+ *     },
+ *   }),
+ *   secret: process.env.ZOOM_SECRET_TOKEN ?? "",
+ *   on: { "meeting.started": (event) => console.log(event["payload"]) },
+ * });
+ * ```
+ */
+export function hmac(options: HmacOptions): Scheme<HmacClaim> {
+  assertHmacOptions(options);
+  const {
+    name,
+    prefix = "",
+    encoding,
+    hash = "SHA-256",
+    key = "utf8",
+    timestamp,
+    before,
+  } = options;
+  const { id, type, handshake, handlerTimeoutMs } = options;
+  const toleranceMs = toleranceOf({ toleranceMs: options.toleranceMs });
+  const header = options.header.toLowerCase();
+  const time = timestamp?.header.toLowerCase();
+  const read = digests[encoding](lengths[hash]);
+  const size =
+    encoding === "hex" ? `${lengths[hash] * 2} hex digits` : `base64 of ${lengths[hash]} bytes`;
+  const others = [time, id, type].filter((one) => typeof one === "string");
+
+  return {
+    name,
+    headers: [...new Set([header, ...others.map((one) => one.toLowerCase())])],
+    form: `${prefix}<${size}>${time ? `, with the time in ${time}` : ""}`,
+    notice: noticeOf(options),
+    handlerTimeoutMs,
+
+    inspect: (lookup, receivedAt) =>
+      inspectOne(lookup(header), prefix, read, (signature): Inspection<HmacClaim> => {
+        const text = time ? lookup(time) : "";
+        // `before` receives checked digits only.
+        return (
+          (time &&
+            timeProblem(
+              header,
+              text,
+              receivedAt,
+              toleranceMs,
+              timestamp && unitMs[timestamp.unit],
+            )) || {
+            claim: { before: before?.(text) ?? "", signatures: [signature] },
+          }
+        );
+      }),
+
+    keyBytes: keyReader(
+      keys[key],
+      `is not ${key}. Pass the sender's secret as \`key\` of the scheme describes it.`,
+      (bytes) => bytes.length > 0,
+    ),
+    importKey: (bytes, importSha256) =>
+      importHmacKey(bytes, hash === "SHA-256" ? importSha256 : (raw) => importWebHmac(raw, hash)),
+
+    identify({ body, bytes, header: lookup, claim }) {
+      const signing = claim?.key;
+      const json = body && signing && handshake?.(body, (text) => signing.sign(utf8(text)));
+      return andThen<unknown, Identified>(json, (test) => {
+        if (typeof test === "object" && test !== null)
+          return { code: "handshake", reply: { body: JSON.stringify(test) } };
+        if (id === undefined) return andThen(bodyId(bytes), (deliveryId) => ({ deliveryId }));
+        return { deliveryId: body && filled(readField(id, body, lookup)) };
+      });
+    },
+
+    eventType:
+      type === undefined
+        ? undefined
+        : (body, _bytes, lookup) => filled(readField(type, body, lookup)),
+    eventId: typeof id === "function" ? (body) => filled(id(body)) : undefined,
+  };
+}
+
+const readField = (field: HeaderOrField, body: SignedBody, header: HeaderLookup) =>
+  typeof field === "string" ? header(field.toLowerCase()) : field(body);
+
+function noticeOf({ name, id, type }: HmacOptions): string | undefined {
+  if (typeof id === "string" && typeof type === "string") {
+    return `${name} signs neither the delivery id nor the type: a captured body can be sent again under another id or as another event.`;
+  }
+  if (typeof id === "string") {
+    return `${name} does not sign the delivery id: a captured body can be sent again under another id.`;
+  }
+  if (typeof type === "string") {
+    return `${name} does not sign the type: a captured body can be sent again as another event.`;
+  }
+  return undefined;
+}

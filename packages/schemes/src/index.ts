@@ -1,0 +1,16 @@
+export { discord } from "./discord.js";
+export { github } from "./github.js";
+export { hmac } from "./hmac.js";
+export { linear } from "./linear.js";
+export type { LinearClaim, LinearOptions } from "./linear.js";
+export { paddle } from "./paddle.js";
+export { sendgrid } from "./sendgrid.js";
+export { shopify } from "./shopify.js";
+export { slack } from "./slack.js";
+export { standardWebhooks } from "./standard-webhooks.js";
+export type { StandardWebhooksOptions } from "./standard-webhooks.js";
+export { stripe } from "./stripe.js";
+export type { HeaderOrField, HmacOptions } from "./lib/hmac-options.js";
+export type { HmacClaim, SigningKey } from "./lib/hmac-key.js";
+export type { PublicKeyClaim } from "./lib/public-key.js";
+export type { TimedOptions } from "./lib/time.js";

@@ -1,0 +1,17 @@
+/**
+ * Returns the bytes of padded base64, or undefined for any other text. `atob` also accepts white space, missing
+ * padding and other spellings of the last byte, which would be further texts for the same signature or key.
+ */
+export function fromBase64(text: string): Uint8Array | undefined {
+  try {
+    const binary = atob(text);
+    if (btoa(binary) !== text) return undefined;
+    const bytes = new Uint8Array(binary.length);
+    for (let at = 0; at < bytes.length; at += 1) bytes[at] = binary.charCodeAt(at);
+    return bytes;
+  } catch {
+    return undefined;
+  }
+}
+
+export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));

@@ -1,0 +1,23 @@
+/**
+ * Converts an ECDSA signature over P-256 from DER to the 64 bytes that WebCrypto verifies. Returns undefined unless
+ * it is the only DER encoding of two positive integers of at most 32 bytes.
+ */
+export function fromDer(der: Uint8Array): Uint8Array | undefined {
+  // Two integers of 33 bytes need 72. So every length is a single byte.
+  if (der.length > 72 || der[0] !== 0x30 || der[1] !== der.length - 2) return undefined;
+  const signature = new Uint8Array(64);
+  let at = 2;
+  for (const end of [32, 64]) {
+    const length = der[at + 1] ?? 0;
+    const integer = der.subarray(at + 2, at + 2 + length);
+    const digits = integer.subarray(integer[0] === 0 ? 1 : 0);
+    const [first = 0] = integer;
+    const [next = 0] = digits;
+    const isMinimal = first > 0 || next > 127;
+    const isInteger = der[at] === 2 && integer.length === length && first < 128 && isMinimal;
+    if (!isInteger || digits.length > 32) return undefined;
+    signature.set(digits, end - digits.length);
+    at += 2 + length;
+  }
+  return at === der.length ? signature : undefined;
+}

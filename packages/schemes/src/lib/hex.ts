@@ -1,0 +1,12 @@
+export const toHex = (bytes: Uint8Array): string =>
+  bytes.reduce((digits, byte) => digits + (byte + 256).toString(16).slice(1), "");
+
+/** Returns the bytes of hex digits in either case, or undefined for any other text. */
+export function fromHex(text: string): Uint8Array | undefined {
+  if (!/^([\da-fA-F]{2})*$/.test(text)) return undefined;
+  const bytes = new Uint8Array(text.length / 2);
+  for (let at = 0; at < bytes.length; at += 1) {
+    bytes[at] = parseInt(text.slice(at * 2, at * 2 + 2), 16);
+  }
+  return bytes;
+}

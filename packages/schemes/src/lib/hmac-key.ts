@@ -1,0 +1,50 @@
+import type { HmacKey, MaybePromise, VerificationKey } from "@svc-webhooks/core";
+import { concat, utf8, type Source } from "./bytes.js";
+import { toHex } from "./hex.js";
+import { andThen } from "./maybe-promise.js";
+
+/** A key that makes HMACs as lower-case hex digits. */
+export type SigningKey = Pick<HmacKey, "sign">;
+
+/** The signatures of a request, and the text that is signed before its body. */
+export interface HmacClaim {
+  readonly before: string;
+  /** 1 to 5 signatures in lower-case hex digits. */
+  readonly signatures: readonly string[];
+  /** The key that made one of them; set by its `verify`. */
+  key?: SigningKey;
+}
+
+/** Imports a key that compares the signatures of a claim. It computes one HMAC, however many there are. */
+export const importHmacKey = (
+  key: Uint8Array,
+  hmac: (key: Uint8Array) => MaybePromise<SigningKey>,
+): MaybePromise<VerificationKey<HmacClaim>> =>
+  andThen(hmac(key), (imported) => ({
+    verify: (body, claim) =>
+      andThen(imported.sign(concat(utf8(claim.before), body)), (expected) => {
+        let matches = 0;
+        for (const signature of claim.signatures) matches += isEqual(expected, signature);
+        if (matches > 0) claim.key = imported;
+        return matches > 0;
+      }),
+  }));
+
+/** Returns 1 if two texts are equal, otherwise 0, in a time that depends on the length of the first one only. */
+function isEqual(one: string, other: string): number {
+  let difference = one.length ^ other.length;
+  for (let at = 0; at < one.length; at += 1) {
+    difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
+  }
+  return Number(difference === 0);
+}
+
+/** Imports a key for HMAC with another hash than the core has. */
+export async function importWebHmac(key: Uint8Array, hash: string): Promise<SigningKey> {
+  const algorithm = { name: "HMAC", hash };
+  const imported = await crypto.subtle.importKey("raw", key as Source, algorithm, false, ["sign"]);
+  return {
+    sign: async (message) =>
+      toHex(new Uint8Array(await crypto.subtle.sign("HMAC", imported, message as Source))),
+  };
+}

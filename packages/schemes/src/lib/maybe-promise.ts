@@ -1,0 +1,10 @@
+import type { MaybePromise } from "@svc-webhooks/core";
+
+/** Calls `use` with `value`, synchronously unless it is a promise. Edge runtimes have several `Promise` classes. */
+export const andThen = <T, R>(
+  value: MaybePromise<T>,
+  use: (value: T) => MaybePromise<R>,
+): MaybePromise<R> =>
+  typeof (value as Promise<T> | undefined)?.then === "function"
+    ? (value as Promise<T>).then(use)
+    : use(value as T);

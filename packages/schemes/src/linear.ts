@@ -1,0 +1,89 @@
+import type { Scheme } from "@svc-webhooks/core";
+import { hexDigest } from "./lib/digests.js";
+import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
+import { textKey } from "./lib/keys.js";
+import { inspectOne } from "./lib/one-signature.js";
+import { filled } from "./lib/text.js";
+import { staleness, toleranceOf } from "./lib/time.js";
+
+const name = "linear-signature";
+const deliveryId = "linear-delivery";
+
+export interface LinearOptions {
+  /**
+   * How far the signed `webhookTimestamp` may be from the receiver's clock, before or after it, in whole
+   * milliseconds, 1,000 … 86,400,000. Default 28,800,000 (8 h): the last retry arrives 7 h after it. Errors:
+   * `invalid_option`.
+   */
+  readonly toleranceMs?: number | undefined;
+}
+
+/** The claim of a request of Linear, whose time is in the body. */
+export interface LinearClaim extends HmacClaim {
+  readonly receivedAt: number;
+}
+
+/**
+ * Linear: `Linear-Signature: <hex>`, HMAC-SHA256 of the body. The delivery id is `Linear-Delivery`, which is not
+ * signed. The type is the body's `type` with its `action`: `Issue.create`.
+ *
+ * The signed time is `webhookTimestamp` in the body. Linear retries after 1 minute, 1 hour and 6 hours (its page on
+ * webhooks). Users report that a retry repeats the body with its first time, so that the 60 s of `@linear/sdk`
+ * refuse every retry (github.com/vercel/eve/issues/1570, read November 2026). The default here accepts all of them.
+ *
+ * The secret is the webhook's signing secret, `lin_wh_…`.
+ *
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { linear } from "@svc-webhooks/schemes";
+ *
+ * export const receiver = createReceiver({
+ *   scheme: linear(),
+ *   secret: process.env.LINEAR_WEBHOOK_SECRET ?? "",
+ *   on: { "Issue.create": (event) => console.log(event["data"]) },
+ * });
+ * ```
+ */
+export function linear(options: LinearOptions = {}): Scheme<LinearClaim> {
+  const toleranceMs = toleranceOf(options, [], 28_800_000, 86_400_000);
+  return {
+    name: "linear",
+    headers: [name, deliveryId],
+    form: "<64 hex digits>",
+    notice:
+      "Linear does not sign the delivery id: a captured body can be sent again under another id until its signed time is too old.",
+    handlerTimeoutMs: 4_000,
+
+    inspect: (header, receivedAt) =>
+      inspectOne(header(name), "", hexDigest, (signature) => ({
+        claim: { before: "", signatures: [signature], receivedAt },
+      })),
+
+    keyBytes: textKey(
+      (key) => !/^lin_(api|oauth)_/.test(key),
+      "is a Linear API key. Pass the webhook's signing secret.",
+    ),
+    importKey: importHmacKey,
+
+    identify({ body, header, claim }) {
+      const signedAt = body?.["webhookTimestamp"];
+      // A resumed delivery has no claim, and no time limit.
+      const hint = body && claim && staleTime(signedAt, claim.receivedAt, toleranceMs);
+      return hint ? { code: "signature_stale", hint } : { deliveryId: header(deliveryId) };
+    },
+
+    eventType(body) {
+      const type = filled(body["type"]);
+      const action = filled(body["action"]);
+      return type && action ? `${type}.${action}` : type;
+    },
+  };
+}
+
+const staleTime = (signedAt: unknown, receivedAt: number, toleranceMs: number) =>
+  Number.isFinite(signedAt)
+    ? staleness("webhookTimestamp", signedAt as number, receivedAt, toleranceMs)
+    : "webhookTimestamp is not a time in milliseconds";

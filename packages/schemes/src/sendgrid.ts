@@ -1,0 +1,86 @@
+import type { Scheme, SignedBody } from "@svc-webhooks/core";
+import { fromBase64 } from "./lib/base64.js";
+import { bodyId } from "./lib/body-id.js";
+import { fromDer } from "./lib/der.js";
+import { keyReader } from "./lib/keys.js";
+import { inspectOne } from "./lib/one-signature.js";
+import { publicKeyImporter, type PublicKeyClaim } from "./lib/public-key.js";
+import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
+
+const name = "x-twilio-email-event-webhook-signature";
+const timestamp = "x-twilio-email-event-webhook-timestamp";
+
+const importKey = /* @__PURE__ */ publicKeyImporter("spki", {
+  name: "ECDSA",
+  namedCurve: "P-256",
+  hash: "SHA-256",
+});
+
+function signatureOf(text: string): Uint8Array | undefined {
+  const der = fromBase64(text);
+  return der && fromDer(der);
+}
+
+/**
+ * SendGrid's signed event webhook: `X-Twilio-Email-Event-Webhook-Signature: <base64>`, ECDSA of the time of
+ * `X-Twilio-Email-Event-Webhook-Timestamp` and the body. The body is a list, which becomes one event of type
+ * `events` with the list in `events`: a handler that fails repeats all of it, so use each `sg_event_id` as the key
+ * of its effects. There are no ids, so the delivery id is the SHA-256 of the body. SendGrid retries for 24 hours
+ * (docs.sendgrid.com, "Troubleshooting the Event Webhook").
+ *
+ * The secret is the verification key of the mail settings: base64 of a P-256 public key.
+ *
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { sendgrid } from "@svc-webhooks/schemes";
+ *
+ * export const receiver = createReceiver({
+ *   scheme: sendgrid(),
+ *   secret: process.env.SENDGRID_VERIFICATION_KEY ?? "",
+ *   on: { events: (event) => console.log(event["events"]) },
+ * });
+ * ```
+ */
+export function sendgrid(options: TimedOptions = {}): Scheme<PublicKeyClaim> {
+  const toleranceMs = toleranceOf(options);
+  return {
+    name: "sendgrid",
+    headers: [name, timestamp],
+    form: `<base64 of a DER signature>, with the seconds in ${timestamp}`,
+
+    inspect: (header, receivedAt) =>
+      inspectOne(header(name), "", signatureOf, (signature) => {
+        const time = header(timestamp);
+        const claim = { before: time, signatures: [signature] };
+        return timeProblem(name, time, receivedAt, toleranceMs) ?? { claim };
+      }),
+
+    keyBytes: keyReader(
+      fromBase64,
+      "is not a P-256 public key in base64. Pass the verification key of the Signed Event Webhook.",
+      isP256Key,
+    ),
+    importKey,
+
+    identify: async ({ body, bytes }) => ({
+      deliveryId: await bodyId(bytes),
+      body: body ?? eventsIn(bytes),
+    }),
+  };
+}
+
+/** Returns whether bytes are a SubjectPublicKeyInfo of the length that P-256 has. Importing checks the rest. */
+const isP256Key = (bytes: Uint8Array) => bytes.length === 91 && bytes[0] === 0x30;
+
+/** Returns the list of a body as an event, or undefined if it is not a list. */
+function eventsIn(bytes: Uint8Array): SignedBody | undefined {
+  try {
+    const events: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return Array.isArray(events) ? { type: "events", events } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,119 @@
+import { assertValid, type Inspection, type Scheme } from "@svc-webhooks/core";
+import { fromBase64 } from "./lib/base64.js";
+import { base64Digest } from "./lib/digests.js";
+import { importEd25519, isEd25519Key } from "./lib/ed25519.js";
+import { importHmacKey } from "./lib/hmac-key.js";
+import { keyReader } from "./lib/keys.js";
+import { readList } from "./lib/signature-list.js";
+import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
+
+export interface StandardWebhooksOptions extends TimedOptions {
+  /**
+   * The prefix of the three headers: `"webhook"` (default), or `"svix"` for senders that use Svix, such as Resend
+   * and Clerk. Errors: `invalid_option`.
+   */
+  readonly headers?: "webhook" | "svix" | undefined;
+
+  /**
+   * `"hmac"` (default) accepts signatures of version `v1` and secrets that begin with `whsec_`; `"ed25519"` accepts
+   * `v1a` and public keys that begin with `whpk_`. The other version is never compared. Errors: `invalid_option`.
+   */
+  readonly algorithm?: "hmac" | "ed25519" | undefined;
+}
+
+/** Returns the bytes of base64 after a prefix. */
+const prefixed = (prefix: string) => (key: string) =>
+  key.startsWith(prefix) ? fromBase64(key.slice(prefix.length)) : undefined;
+
+const hmac = {
+  version: "v1",
+  form: "v1,<44 characters of base64>",
+  read: base64Digest,
+  importKey: importHmacKey,
+  // The specification, version 1.0.0, section "Signature scheme": keys of 24 to 64 bytes.
+  keyBytes: /* @__PURE__ */ keyReader((key) => {
+    const bytes = prefixed("whsec_")(key);
+    return bytes && bytes.length >= 24 && bytes.length <= 64 ? bytes : undefined;
+  }, "is not whsec_ followed by 24 to 64 bytes in base64. Pass the endpoint's signing secret, or the bytes of a key in another form."),
+};
+
+const ed25519 = {
+  version: "v1a",
+  form: "v1a,<88 characters of base64>",
+  read: (text: string) => {
+    const bytes = fromBase64(text);
+    return bytes?.length === 64 ? bytes : undefined;
+  },
+  importKey: importEd25519,
+  keyBytes: /* @__PURE__ */ keyReader(
+    prefixed("whpk_"),
+    "is not whpk_ followed by an Ed25519 public key in base64. Pass the endpoint's public key, not a secret.",
+    isEd25519Key,
+  ),
+};
+
+/**
+ * Standard Webhooks 1.0.0, as Svix, Resend, Clerk, OpenAI, Polar and others send: `webhook-signature: v1,<base64>`,
+ * HMAC-SHA256 or Ed25519 of `webhook-id`, a dot, `webhook-timestamp`, a dot and the body. While a secret is
+ * rotated, there is one signature for each, separated by spaces. The delivery id is the signed `webhook-id`; the
+ * type is the body's `type`. Each attempt is signed with its own time.
+ *
+ * The secret is `whsec_` and the base64 of the key, or the key's bytes.
+ *
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { standardWebhooks } from "@svc-webhooks/schemes";
+ *
+ * export const receiver = createReceiver({
+ *   scheme: standardWebhooks({ headers: "svix" }),
+ *   secret: process.env.RESEND_WEBHOOK_SECRET ?? "",
+ *   on: { "email.bounced": (event) => console.log(event["data"]) },
+ * });
+ * ```
+ */
+export function standardWebhooks(options: StandardWebhooksOptions = {}): Scheme {
+  const toleranceMs = toleranceOf(options, ["headers", "algorithm"]);
+  const { headers = "webhook", algorithm = "hmac" } = options;
+  assertValid(
+    headers === "webhook" || headers === "svix",
+    "headers",
+    '`headers` must be "webhook" or "svix".',
+  );
+  assertValid(
+    algorithm === "hmac" || algorithm === "ed25519",
+    "algorithm",
+    '`algorithm` must be "hmac" or "ed25519".',
+  );
+  const name = `${headers}-signature`;
+  const id = `${headers}-id`;
+  const timestamp = `${headers}-timestamp`;
+
+  const { version, form, read, importKey, keyBytes } = algorithm === "hmac" ? hmac : ed25519;
+  return {
+    name: headers === "svix" ? "svix" : "standardWebhooks",
+    headers: [name, id, timestamp],
+    form: `${form}, with ${id}, and the seconds in ${timestamp}`,
+
+    inspect(header, receivedAt): Inspection<unknown> {
+      const value = header(name);
+      if (!value) return { problem: "signature_missing" };
+      const list = readList<unknown>(value, {
+        separator: " ",
+        part: /^([^\s,]+),([^\s,]+)$/,
+        version,
+        read,
+      });
+      if (!list || !header(id)) return { problem: "signature_malformed" };
+      const time = header(timestamp);
+      const claim = { before: `${header(id)}.${time}.`, signatures: list.signatures };
+      return timeProblem(name, time, receivedAt, toleranceMs) ?? { claim };
+    },
+
+    keyBytes,
+    importKey,
+    identify: ({ header }) => ({ deliveryId: header(id) }),
+  };
+}

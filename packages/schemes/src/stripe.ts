@@ -1,0 +1,50 @@
+import type { Scheme } from "@svc-webhooks/core";
+import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
+import { textKey } from "./lib/keys.js";
+import { pairInspector } from "./lib/paired-signatures.js";
+import { filled } from "./lib/text.js";
+import { toleranceOf, type TimedOptions } from "./lib/time.js";
+
+const name = "stripe-signature";
+
+/**
+ * Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>`, HMAC-SHA256 of the time, a dot and the body. While a secret is
+ * rolled, there is one `v1` for each. `v0` belongs to tests and is not compared. The delivery id and the event id
+ * are the signed `id` of the event.
+ *
+ * The secret is the endpoint's, `whsec_…`; its UTF-8 text is the key.
+ *
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { stripe } from "@svc-webhooks/schemes";
+ *
+ * export const receiver = createReceiver({
+ *   scheme: stripe(),
+ *   secret: process.env.STRIPE_WEBHOOK_SECRET ?? "",
+ *   on: { "invoice.paid": (event, { deliveryId }) => console.log(deliveryId, event["data"]) },
+ * });
+ * ```
+ */
+export function stripe(options: TimedOptions = {}): Scheme<HmacClaim> {
+  return {
+    name: "stripe",
+    headers: [name],
+    form: "t=<seconds>,v1=<64 hex digits>",
+
+    inspect: pairInspector(
+      { header: name, separator: ",", time: "t", version: "v1", between: "." },
+      toleranceOf(options),
+    ),
+
+    keyBytes: textKey(
+      (key) => /^whsec_[\w+/=-]+$/.test(key),
+      "is not the signing secret of a Stripe endpoint, which begins with whsec_. API keys begin with sk_ or rk_.",
+    ),
+    importKey: importHmacKey,
+    identify: ({ body }) => ({ deliveryId: filled(body?.["id"]) }),
+    eventId: (body) => filled(body["id"]),
+  };
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { hmac } from "../src/index.js";
+import { testKeys, type SchemeName } from "../src/sign.js";
+import { receiving, sender, senders, sendersWith } from "./support.js";
+
+const refused = expect.objectContaining({ code: "invalid_secret", option: "secret" });
+
+/** Builds a receiver, and returns the error that it throws. */
+function errorOf(name: SchemeName, secret: unknown): Error | undefined {
+  try {
+    receiving(sender(name).scheme(), { secret: secret as string });
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+describe.each(senders)("$name", ({ name, scheme }) => {
+  test("accepts its own keys, a list of them, and their bytes", async () => {
+    const first = await testKeys(name);
+    const second = await testKeys(name);
+    expect(errorOf(name, first.secret)).toBeUndefined();
+    expect(errorOf(name, [first.secret, { id: "old", key: second.secret }])).toBeUndefined();
+    const bytes = scheme().keyBytes?.(first.secret, "secret");
+    expect(errorOf(name, bytes)).toBeUndefined();
+  });
+
+  test.each([
+    "",
+    "undefined",
+    "null",
+    "NaN",
+    "[object Object]",
+    " whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n",
+    '"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"',
+    "'secret'",
+    "secret \ud800",
+    undefined,
+    null,
+    7,
+    new Uint8Array(0),
+    new Uint8Array(32),
+  ])("refuses %j when the receiver is built", (secret) => {
+    expect(errorOf(name, secret)).toEqual(expect.objectContaining({ code: "invalid_secret" }));
+  });
+
+  test("no error contains the key", () => {
+    for (const key of ["xoxb-confidential ", "'confidential'", "confidential\ud800"]) {
+      expect(errorOf(name, key)?.message).not.toContain("confidential");
+    }
+  });
+});
+
+/** Keys of the sender, or of another one, that a scheme must not take. */
+const wrong: readonly [SchemeName, string, string][] = [
+  ["standardWebhooks", "whpk_MCowBQYDK2VwAyEAdGVzdGtleXRlc3RrZXl0ZXN0a2V5dGU=", "a public key"],
+  ["standardWebhooks", "whsk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a private key"],
+  ["standardWebhooks", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a key without its prefix"],
+  ["standardWebhooks", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS", "base64 without padding"],
+  ["standardWebhooks", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa-_", "base64 for URLs"],
+  ["standardWebhooks", "whsec_MfKQ9r8GKYqrTwjU PD8ILPZIo2LaLaSw", "base64 with a space"],
+  ["standardWebhooks", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLQ==", "23 bytes"],
+  ["standardWebhooks", `whsec_${Buffer.alloc(65, 1).toString("base64")}`, "65 bytes"],
+  ["svix", "whpk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a public key"],
+  ["standardWebhooksEd25519", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a secret"],
+  ["standardWebhooksEd25519", `whsk_${Buffer.alloc(32, 1).toString("base64")}`, "a private key"],
+  ["standardWebhooksEd25519", `whpk_${Buffer.alloc(31, 1).toString("base64")}`, "31 bytes"],
+  ["standardWebhooksEd25519", `whpk_${Buffer.alloc(64, 1).toString("base64")}`, "64 bytes"],
+  ["stripe", "sk_live_1234567890", "an API key"],
+  ["stripe", "rk_live_1234567890", "a restricted key"],
+  ["stripe", "whsec_", "only the prefix"],
+  ["slack", "xoxb-1234567890", "a token of a bot"],
+  ["slack", "xapp-1-A1234567890", "a token of an app"],
+  ["shopify", "shpat_1234567890", "an access token"],
+  ["paddle", "pdl_live_apikey_1234567890", "an API key"],
+  ["paddle", "pdl_sdbx_apikey_1234567890", "an API key of the sandbox"],
+  ["linear", "lin_api_1234567890", "an API key"],
+  ["linear", "lin_oauth_1234567890", "an OAuth token"],
+  ["discord", "1".repeat(62), "31 bytes"],
+  ["discord", "1".repeat(66), "33 bytes"],
+  ["discord", "z".repeat(64), "what is not hex digits"],
+  ["sendgrid", "SG.1234567890.1234567890", "an API key"],
+  ["sendgrid", Buffer.alloc(91, 1).toString("base64"), "91 bytes that are not a key"],
+  ["sendgrid", Buffer.alloc(32, 1).toString("base64"), "32 bytes"],
+];
+
+describe("a key of another kind", () => {
+  test.each(wrong)("%s refuses %s, which is %s", (name, secret) => {
+    const error = errorOf(name, secret);
+    expect(error).toEqual(refused);
+    if (secret.length > 8) expect(error?.message).not.toContain(secret);
+  });
+
+  test("sendgrid refuses a private key", async () => {
+    const { signingSecret } = await testKeys("sendgrid");
+    expect(errorOf("sendgrid", signingSecret)).toEqual(refused);
+  });
+
+  test("the private keys of the asymmetric senders are refused by their own schemes", async () => {
+    for (const { name } of sendersWith(({ name: one }) =>
+      /^(?:standardWebhooksEd|sendgrid)/.test(one),
+    )) {
+      expect(errorOf(name, (await testKeys(name)).signingSecret)).toEqual(refused);
+    }
+  });
+});
+
+describe("the keys of hmac", () => {
+  const scheme = (key?: "utf8" | "base64" | "hex") =>
+    hmac({ name: "acme", header: "x-acme", encoding: "hex", key });
+
+  test.each([
+    [undefined, "any text"],
+    ["utf8", "any text"],
+    ["base64", "YW55IHRleHQ="],
+    ["hex", "616e792074657874"],
+  ] as const)("of %s are read from %j", (key, secret) => {
+    const bytes = scheme(key).keyBytes?.(secret, "secret") ?? new Uint8Array();
+    expect(Buffer.from(bytes).toString()).toBe("any text");
+  });
+
+  test.each([
+    ["base64", "YW55IHRleHQ"],
+    ["base64", "any text"],
+    ["hex", "616"],
+    ["hex", "any text"],
+  ] as const)("of %s are not read from %j", (key, secret) => {
+    expect(() => receiving(scheme(key), { secret })).toThrow(refused);
+  });
+});

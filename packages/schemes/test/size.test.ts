@@ -1,0 +1,76 @@
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { rolldown } from "rolldown";
+import { describe, expect, test } from "vitest";
+
+const entry = fileURLToPath(new URL("../dist/index.js", import.meta.url));
+
+/** Returns the code that an app bundles when it imports these exports, without the core. */
+async function bundled(used: string): Promise<string> {
+  const bundle = await rolldown({
+    input: "used",
+    plugins: [
+      {
+        name: "used",
+        resolveId: (id) => (id === "used" ? id : undefined),
+        load: (id) => (id === "used" ? `export ${used} from "${entry}"` : undefined),
+      },
+    ],
+    external: "@svc-webhooks/core",
+    platform: "neutral",
+  });
+  const { output } = await bundle.generate({ format: "esm", minify: true });
+  expect(output).toHaveLength(1);
+  return output[0].code;
+}
+
+const sizeOf = (code: string) => gzipSync(code, { level: 9 }).length;
+
+/** Removes the texts for people, which are longer than any name. */
+const withoutTexts = (code: string) => code.replaceAll(/`[^`]{25,}`/g, "``");
+
+/**
+ * The maximum sizes in bytes, minified and gzipped: of the code, and with its texts. Only lower them, or add the
+ * reason here. The texts describe wrong secrets (80 bytes) and options, stale times, forms of headers, and what a
+ * sender does not sign. Ed25519 has 90 for the check of small orders, and lists of signatures, which Standard
+ * Webhooks, Stripe and Paddle share, cost the latter two 20 more than a list of pairs alone. Loops over digits and
+ * base64, which save two thirds of the time of `inspect`, cost up to 30.
+ */
+const limits: Readonly<Record<string, readonly [number, number]>> = {
+  github: [800, 1_160],
+  shopify: [800, 1_215],
+  linear: [800, 1_480],
+  paddle: [825, 1_580],
+  stripe: [815, 1_566],
+  slack: [1_250, 1_470],
+  discord: [1_250, 1_610],
+  standardWebhooks: [1_250, 2_090],
+  sendgrid: [1_250, 1_715],
+  hmac: [1_250, 2_715],
+};
+
+describe.each(Object.entries(limits))("%s", (name, [limit, withTexts]) => {
+  test("is small, minified and gzipped", async () => {
+    const bundle = await bundled(`{ ${name} }`);
+    expect(sizeOf(withoutTexts(bundle))).toBeGreaterThan(300);
+    expect(sizeOf(withoutTexts(bundle))).toBeLessThanOrEqual(limit);
+    expect(sizeOf(bundle)).toBeLessThanOrEqual(withTexts);
+  });
+
+  test("is bundled without the names of other senders", async () => {
+    const code = await bundled(`{ ${name} }`);
+    const others = Object.keys(limits).filter((other) => other !== name && other !== "hmac");
+    for (const other of others) expect(code.toLowerCase()).not.toContain(other.toLowerCase());
+    expect(code).not.toMatch(/node:|\bBuffer\b|\bprocess\.\w|\brequire\b/);
+  });
+});
+
+test("all schemes are small, minified and gzipped", async () => {
+  const bundle = await bundled("*");
+  expect(sizeOf(withoutTexts(bundle))).toBeLessThanOrEqual(3_600);
+  expect(sizeOf(bundle)).toBeLessThanOrEqual(5_395);
+});
+
+test("no scheme carries a signer", async () => {
+  expect(await bundled("*")).not.toMatch(/pkcs8|generateKey|randomUUID/);
+});
