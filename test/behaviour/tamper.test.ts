@@ -34,15 +34,32 @@ const rows: readonly (readonly [string, (delivery: SignedDelivery) => Tampered, 
       400,
       "delivery_id_malformed",
     ],
+    ["twoHeaders", tamper.twoHeaders, 401, "signature_malformed"],
     ["huge", (delivery) => tamper.huge(delivery), 413, "body_too_large"],
     ["notJson", (delivery) => tamper.notJson(delivery), 400, "malformed_body"],
     ["forgedDeliveryId", (delivery) => tamper.forgedDeliveryId(delivery), 200, "processed"],
+    ["otherId", (delivery) => tamper.otherId(delivery), 200, "processed"],
   ];
 
-test("the table has every way to tamper", () => {
+/** Changes of what the service does not sign or send, and why they are refused. */
+const others = [
+  ["stale", "which does not sign a time"],
+  ["future", "which does not sign a time"],
+  ["extraSignature", "which sends one signature"],
+] as const;
+
+test("the tables have every way to tamper", () => {
   expect(Object.keys(tamper).toSorted()).toEqual(
-    [...new Set(rows.map(([name]) => name))].toSorted(),
+    [...new Set([...rows, ...others].map(([name]) => name))].toSorted(),
   );
+});
+
+test.each(others)("%s refuses a delivery of the service, %s", async (name, why) => {
+  await expect(tamper[name](await signedDelivery(fixture("email.sent")))).rejects.toMatchObject({
+    code: "invalid_option",
+    option: "delivery",
+    message: expect.stringContaining(`\`delivery\` is one of the service, ${why}.`) as string,
+  });
 });
 
 test.each(rows)(
@@ -97,7 +114,7 @@ test.each([
   }
 });
 
-test.each(["wrongSecret", "huge", "notJson"] as const)(
+test.each(["wrongSecret", "twoHeaders", "extraSignature", "stale", "huge", "notJson"] as const)(
   "%s, which returns a promise, rejects and does not throw",
   async (name) => {
     await expect(tamper[name](undefined as never)).rejects.toThrow("`delivery` is undefined");

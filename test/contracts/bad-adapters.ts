@@ -327,6 +327,10 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
     "in_flight",
     status(200),
   ),
+  "sends the reply of a scheme unchanged, and no body with 204": answering(
+    ({ reply }) => reply !== undefined,
+    () => answer({ code: "processed", status: 200, receivedAt: 0, warnings: [] }),
+  ),
   "passes a failing delivery on once and leaves retries to the sender": bad({
     async receive(receiver, delivery) {
       let bytes: ReturnType<BodyReader> | undefined;

@@ -123,7 +123,7 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
     accepting((body, signature) => signature === signatureOf(reserialised(body) ?? "")),
   "refuses a delivery without a signature, whatever its other headers": () =>
     accepting((body, signature) => signature === "" && !isObserved(body)),
-  "refuses a signature without sha256=": () =>
+  "refuses a signature without its prefix": () =>
     accepting((body, signature) => `sha256=${signature}` === signatureOf(body)),
   "refuses a signature that is too short, too long or not hex, with 4xx": () =>
     accepting(

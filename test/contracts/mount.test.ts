@@ -12,7 +12,8 @@ import { expresses, listen } from "@svc-webhooks/kit/servers";
 import { packagesOfKind } from "@svc-webhooks/kit/workspace";
 
 const options = { secret: "whsec_do_not_show", on: { "*": () => {} } };
-const mount = "Mount what createReceiver() returns: webhooks(createReceiver({ secret, on })).";
+const mount =
+  "Pass the receiver that createReceiver() returns: webhooks(createReceiver({ secret, on })).";
 const refused = (found: string) => expect.stringContaining(`\`receiver\` is ${found}. ${mount}`);
 const itself = refused("a request: `webhooks` itself was mounted");
 
@@ -23,8 +24,8 @@ describe.each(entries)("webhooks() of %s", (entry) => {
     [undefined, "undefined"],
     [null, "null"],
     ["whsec_do_not_show", "a string"],
-    [options, "an object of options"],
-    [{}, "an object without the needed members"],
+    [options, "an options object"],
+    [{}, "an object without the required members"],
     [Promise.resolve(createReceiver(options)), "a promise, which must be awaited"],
     [
       Object.assign(new Request("http://localhost"), {}),

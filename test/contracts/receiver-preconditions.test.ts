@@ -38,7 +38,7 @@ const refused = (status: number) =>
 const notFound = (status: number) =>
   `A genuine delivery got ${status} instead of a 2xx. Mount the receiver for POST at the path of the URL.`;
 const oneRun =
-  "A delivery needs one run of the handler, with the parsed body, and then a response.";
+  "The handler must run once per delivery, with the parsed body, and the receiver must then respond.";
 
 const returning = (value: unknown) => (() => value) as MountReceiver;
 
@@ -87,7 +87,7 @@ const rows: readonly (readonly [string, MountReceiver | string, string | RegExp,
   [
     "the receiver responds with 500",
     responding(500),
-    "A genuine delivery got 500 instead of a 2xx. The receiver's log may have the reason.",
+    "A genuine delivery got 500 instead of a 2xx. The receiver's log may state the reason.",
   ],
   [
     "the receiver does not respond",
@@ -109,12 +109,12 @@ const rows: readonly (readonly [string, MountReceiver | string, string | RegExp,
       response.on("drain", more);
       more();
     }),
-    "The response has more than 1 MiB, and no more is read. Respond to deliveries with a short body, or none.",
+    "The response is larger than 1 MiB, so the rest was not read. Respond to deliveries with a short body, or none.",
   ],
   [
     "the handler is not mounted",
     responding(200),
-    "The handler ran 0 times: a 2xx came, but the handler did not run. Is it mounted for email.sent? Does the response wait for it?",
+    "The handler ran 0 times: the response was a 2xx, but the handler did not run. Is the handler registered for email.sent? Does the response wait for it?",
   ],
   [
     "the handler runs twice",

@@ -78,12 +78,12 @@ describe("a receiver that locks after wrong signatures", () => {
     [
       "responds with 401",
       (_request, response) => response.writeHead(401).end(),
-      /^Not checked: .+ refuses genuine deliveries, with 401\. Turn off its lock or rate limit/,
+      /^Not checked: .+ refuses genuine deliveries, with 401\. Turn off its lockout or rate limit/,
     ],
     [
       "closes connections",
       ({ socket }) => socket.destroy(),
-      /^Not checked: .+ does not respond to genuine deliveries\. Turn off its lock or rate limit/,
+      /^Not checked: .+ does not respond to genuine deliveries\. Turn off its lockout or rate limit/,
     ],
   ];
 

@@ -67,6 +67,8 @@ type Bodies = [
   ["GET /_sandbox/", List<string>],
   ["GET overview", ReturnType<typeof queries.overview>],
   ["GET timeline", List<Call>],
+  ["GET deliveries", List<WebhookEvent & { readonly results: Delivery["attempts"] }>],
+  ["GET /_sandbox/deliveries", List<WebhookEvent>],
   ["GET endpoints", List<ReturnType<typeof endpoints>[number]>],
   ["GET domains", List<ReturnType<typeof domains>[number]>],
   ["GET faults", List<Fault>],

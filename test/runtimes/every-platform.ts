@@ -6,7 +6,7 @@ import { nextDev, nextStart } from "@svc-webhooks/kit/next";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { script } from "./launch.js";
 import { next15Project } from "./next15.js";
-import { client, core, onNode, platforms, web, type Platform } from "./platforms.js";
+import { client, core, onNode, platforms, schemes, web, type Platform } from "./platforms.js";
 
 const require = createRequire(import.meta.url);
 
@@ -60,9 +60,9 @@ const [host, ...others] = platforms;
 export const everyPlatform: readonly Platform[] = [
   ...(host ? [host] : []),
   ...[22, 24, 26].map((major) => onNode(`Node ${major}`, nodeVersion(major))),
-  { runtime: "Bun", adapters: web, start: bun, checks: [core, client()] },
+  { runtime: "Bun", adapters: web, start: bun, checks: [core, schemes, client()] },
   // Deno's `fetch` repeats a request whose connection is closed (https://github.com/denoland/deno/issues/35610).
-  { runtime: "Deno", adapters: web, start: deno, checks: [core, client(2)] },
+  { runtime: "Deno", adapters: web, start: deno, checks: [core, schemes, client(2)] },
   ...others,
   ...nextServers,
 ];

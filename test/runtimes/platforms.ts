@@ -4,6 +4,7 @@ import type { Served } from "@svc-webhooks/kit/launch";
 import { until } from "@svc-webhooks/kit/until";
 import { createSandbox } from "@svc-webhooks/sandbox";
 import { apiKey, expectedResults, type ClientResults } from "./apps/client.js";
+import { expectedSchemeResults } from "./apps/schemes.js";
 import * as launch from "./launch.js";
 
 interface Check {
@@ -33,6 +34,14 @@ export const core: Check = {
   title: "the core behaves the same inside the runtime",
   async check({ origin }) {
     deepEqual(await (await fetch(`${origin}/portable`)).json(), []);
+  },
+};
+
+/** Signs and receives inside the runtime, because it verifies with its own WebCrypto. */
+export const schemes: Check = {
+  title: "every scheme processes a delivery once and refuses a forgery inside the runtime",
+  async check({ origin }) {
+    deepEqual(await (await fetch(`${origin}/schemes`)).json(), expectedSchemeResults);
   },
 };
 
@@ -72,12 +81,12 @@ export const onNode = (runtime: string, start: Platform["start"]): Platform => (
   runtime,
   adapters: node,
   start,
-  checks: [core, client()],
+  checks: [core, schemes, client()],
 });
 
 /** The platforms of this Node: itself, and those that it starts from packages that `npm ci` has installed. */
 export const platforms: readonly Platform[] = [
   onNode("Node", launch.hostNode),
-  { runtime: "workerd", adapters: web, start: launch.workerd, checks: [core, client()] },
-  { runtime: "edge-runtime", adapters: web, start: launch.edge, checks: [core, client()] },
+  { runtime: "workerd", adapters: web, start: launch.workerd, checks: [core, schemes, client()] },
+  { runtime: "edge-runtime", adapters: web, start: launch.edge, checks: [core, schemes, client()] },
 ];

@@ -60,7 +60,7 @@ export function webhooks(
     assertValid(
       typeof request?.on === "function",
       "request",
-      "`request` must be a raw one of node:http, and `response` too.",
+      "`request` and `response` must be the raw objects from node:http.",
     );
     const reading: Reading = {};
     // `headers` is a getter, so it is read once.
@@ -95,7 +95,8 @@ function send(response: ServerResponse, outcome: Outcome, framing: Record<string
   if (response.headersSent || response.destroyed) return;
   // The response is built for every request, because a wrapped receiver may change any part of an outcome.
   const { status, headers, body } = answer(outcome);
-  framing["Content-Length"] = String(Buffer.byteLength(body));
+  // A 204 must not have a Content-Length (RFC 9110, section 8.6).
+  if (body) framing["Content-Length"] = String(Buffer.byteLength(body));
   // A spread creates an object that Node iterates over more slowly.
   response.writeHead(status, Object.assign(framing, headers)).end(body);
 }

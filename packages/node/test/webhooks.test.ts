@@ -23,6 +23,26 @@ test("responds to every request, whatever its path", async () => {
   expect([await ask("/"), await ask("//a?b#c")]).toEqual(["processed", "duplicate"]);
 });
 
+test("a 204 has no Content-Length, and its connection serves the next delivery", async () => {
+  const { receiver } = observedReceiver();
+  const reply = { status: 204, body: "" };
+  const port = await listen(
+    webhooks({
+      receive: async (...given) => ({ ...(await receiver.receive(...given)), reply }),
+    }),
+  );
+  const client = dial(port);
+  for (const end of ["keep-alive", "close"]) {
+    const { headers, body } = await signed(eventBody(), { connection: end });
+    const length = String(body.length);
+    client.write(requestHead({ ...headers, "content-length": length }));
+    client.write(String(body));
+  }
+  const responses = await client.closed;
+  expect(responses.match(/^HTTP\/1.1 204 /gm)).toHaveLength(2);
+  expect(responses).not.toMatch(/content-length|transfer-encoding/i);
+});
+
 test("ignores a signature in the trailers of a request", async () => {
   const port = await listen(webhooks(observedReceiver().receiver));
   const { headers } = unsigned("", { "transfer-encoding": "chunked", trailer: "x-svc-signature" });

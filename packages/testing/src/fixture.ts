@@ -103,7 +103,7 @@ export function fixture<Type extends keyof Fixtures>(
   assertValid(
     Object.hasOwn(dataOf, type),
     "type",
-    `\`type\` must be one of ${types}. Pass signedDelivery an object for other types.`,
+    `\`type\` must be one of ${types}. For other types, pass an object to signedDelivery.`,
   );
   const event = {
     event_id: `evt_${type.replace(".", "_")}_${n}`,

@@ -41,7 +41,7 @@ const mostResponseBytes = 1_048_576;
 const uploadMs = 1_000;
 
 const tooLarge =
-  "The response has more than 1 MiB, and no more is read. Respond to deliveries with a short body, or none.";
+  "The response is larger than 1 MiB, so the rest was not read. Respond to deliveries with a short body, or none.";
 
 /**
  * Sends requests to a receiver over HTTP, as the service and forgers would. A response that does not

@@ -1,4 +1,6 @@
-import { assertOptions, assertValid, headerNames, sign, type SecretKey } from "@svc-webhooks/core";
+import { assertOptions, headerNames, sign, type SecretKey } from "@svc-webhooks/core";
+import { eventBytes } from "./event-bytes.js";
+import type { Signing } from "./signing.js";
 
 export interface SignedDeliveryOptions {
   /** The key that signs the delivery. Default `"whsec_test"`. */
@@ -21,6 +23,11 @@ export interface SignedDelivery {
   readonly method: "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;
+  /**
+   * How the delivery was signed, for `tamper`. Present if `signedDelivery` of `@svc-webhooks/testing/schemes` made it;
+   * otherwise it is signed as the service signs. Receivers do not read it.
+   */
+  readonly signing?: Signing | undefined;
 }
 
 /**
@@ -49,7 +56,7 @@ export async function signedDelivery(
 ): Promise<SignedDelivery> {
   assertOptions(options, optionNames);
   const { secret = "whsec_test", deliveryId = newDeliveryId(), attempt = 1, headers } = options;
-  const body = bytesOf(event);
+  const body = eventBytes(event);
   const all = {
     "content-type": "application/json",
     [headerNames.signature]: await sign(body, secret),
@@ -58,8 +65,7 @@ export async function signedDelivery(
     [headerNames.attempt]: String(attempt),
     ...headers,
   };
-  const present = Object.entries(all).filter((entry) => entry[1] !== undefined);
-  return { method: "POST", headers: Object.fromEntries(present), body };
+  return { method: "POST", headers: presentOnly(all), body };
 }
 
 /**
@@ -93,16 +99,16 @@ export async function signedRequest(
   return new Request(url, await signedDelivery(event, others));
 }
 
+/** Omits the headers whose value is undefined. */
+export const presentOnly = (
+  headers: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]],
+    ),
+  );
+
 const optionNames = ["secret", "deliveryId", "attempt", "headers"];
 
 const newDeliveryId = () => `dlv_${crypto.randomUUID()}`;
-
-function bytesOf(event: unknown): Uint8Array<ArrayBuffer> {
-  if (event instanceof Uint8Array) return Uint8Array.from(event);
-  // The result is undefined for a value that JSON cannot represent, whatever its type states.
-  const text = typeof event === "string" ? event : (JSON.stringify(event) as string | undefined);
-  const found = event === undefined ? "undefined" : `a ${typeof event}`;
-  const fix = 'Pass an object, text or bytes; "" is an empty body.';
-  assertValid(text !== undefined, "event", `\`event\` is ${found}. ${fix}`);
-  return new TextEncoder().encode(text);
-}

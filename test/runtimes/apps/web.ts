@@ -2,6 +2,7 @@ import { clientApp } from "./client.js";
 import { fetchApp } from "./fetch.js";
 import { honoApp } from "./hono.js";
 import { portable } from "./portable.js";
+import { schemesApp } from "./schemes.js";
 
 /** A request and the other arguments that platforms pass: bindings and the execution context. */
 type Arguments = Parameters<typeof honoApp.fetch>;
@@ -10,6 +11,7 @@ const apps: Readonly<Record<string, (...given: Arguments) => Response | Promise<
   Hono: honoApp.fetch,
   fetch: fetchApp,
   client: clientApp,
+  schemes: schemesApp,
   portable: async () => Response.json(await portable()),
 };
 

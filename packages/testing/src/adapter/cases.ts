@@ -2,7 +2,12 @@ import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/str
 import { gzipSync } from "node:zlib";
 import { headerNames, sign } from "@svc-webhooks/core";
 import type { BodyMiddleware } from "./body-middleware.js";
-import { contractBodyLimit, contractSecret, hurryHeader } from "./contract-receiver.js";
+import {
+  contractBodyLimit,
+  contractReplies,
+  contractSecret,
+  hurryHeader,
+} from "./contract-receiver.js";
 import type { Reply } from "../http-sender.js";
 import type { Probe } from "./probe.js";
 
@@ -525,6 +530,35 @@ const dispatchAndResponses: readonly AdapterCase[] = [
       expectResponse(late as Reply, "handler_timeout", { status: 503, retryAfter: "5" });
       expectResponse(copy as Reply, "in_flight", { status: 503, retryAfter: "5" });
       await after("contract.release")(probe);
+    },
+  },
+  {
+    title: "sends the reply of a scheme unchanged, and no body with 204",
+    async run(probe) {
+      const none = await probe.event("contract.no_content");
+      const { status, headers, body } = await probe.send(none);
+      deepEqual(
+        { status, body, cache: headers["cache-control"] },
+        { status: 204, body: "", cache: "no-store" },
+      );
+      equal(headers["content-length"] ?? "0", "0");
+      equal(headers["transfer-encoding"], undefined);
+      equal(codeOf(await probe.sendAfter(none, await probe.event("contract.event"))), "processed");
+
+      const replied = await probe.send(await probe.event("contract.replies"));
+      const expected = contractReplies["contract.replies"];
+      deepEqual(
+        {
+          status: replied.status,
+          headers: {
+            "Content-Type": replied.headers["content-type"],
+            "X-Contract": replied.headers["x-contract"],
+          },
+          body: replied.body,
+          cache: replied.headers["cache-control"],
+        },
+        { status: 200, ...expected, cache: undefined },
+      );
     },
   },
   {

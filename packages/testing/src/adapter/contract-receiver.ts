@@ -6,6 +6,7 @@ import {
   RetryError,
   toDelivery,
   toResponse,
+  type Answer,
   type Delivery,
   type DeliveryContext,
   type DeliveryStore,
@@ -42,6 +43,18 @@ export interface SeenDelivery {
   /** The body's bytes as hex digits. */
   readonly hex: string;
 }
+
+/** The replies of a scheme, by the event type that selects them. */
+export const contractReplies: Readonly<
+  Record<"contract.no_content" | "contract.replies", Partial<Answer>>
+> = {
+  "contract.no_content": { status: 204, body: "" },
+  "contract.replies": {
+    headers: { "Content-Type": "text/plain;charset=utf-8", "X-Contract": "replied" },
+    // Its length differs in characters and in bytes.
+    body: "a reply of €",
+  },
+};
 
 const handlerTimeoutMs = 100;
 
@@ -123,7 +136,7 @@ export function contractReceiver(): Receiver {
   const receive: Receiver["receive"] = async (delivery, given) => {
     const list = headerOf(delivery, memoryHeader) as keyof ContractMemory | undefined;
     const isHurried = headerOf(delivery, hurryHeader) !== undefined;
-    if (!list) return (isHurried ? hurried : receiver).receive(delivery, given);
+    if (!list) return replied(await (isHurried ? hurried : receiver).receive(delivery, given));
     const code = JSON.stringify(memory[list].splice(0));
     // This is not a real outcome, but every adapter passes its code on.
     return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;
@@ -140,6 +153,11 @@ export function contractReceiver(): Receiver {
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+function replied(outcome: Outcome): Outcome {
+  const reply = (contractReplies as Readonly<Record<string, Partial<Answer>>>)[outcome.type ?? ""];
+  return reply ? { ...outcome, reply } : outcome;
+}
 
 function once<Name extends string>(flags: Record<Name, boolean>, name: Name): boolean {
   const was = flags[name];

@@ -1,3 +1,4 @@
+import type { Sender } from "../schemes/sender.js";
 import { bytes } from "./cases/bytes.js";
 import type { ReceiverCase } from "./cases/case.js";
 import { forgeries } from "./cases/forgeries.js";
@@ -5,13 +6,15 @@ import { genuine } from "./cases/genuine.js";
 import { late } from "./cases/late.js";
 import { runs } from "./cases/runs.js";
 import { strangers } from "./cases/strangers.js";
+import { times } from "./cases/times.js";
 
-/** One case for each known mistake in receivers. All others depend on the first. */
-export const receiverCases: readonly ReceiverCase[] = [
+/** Returns one case for each known mistake in receivers. All others depend on the first. */
+export const casesFor = (sender: Sender | undefined): readonly ReceiverCase[] => [
   genuine,
   ...bytes,
   ...forgeries,
   ...strangers,
+  ...(sender?.isTimed ? times : []),
   ...runs,
   ...late,
 ];

@@ -1,6 +1,8 @@
 import { assertOptions, assertValid, type SecretKey } from "@svc-webhooks/core";
+import type { SchemeName } from "@svc-webhooks/schemes/sign";
 import type { TestRunner } from "../runner.js";
-import { receiverCases } from "./cases.js";
+import { senderOf } from "../schemes/senders.js";
+import { casesFor } from "./cases.js";
 import type { ReceiverCase } from "./cases/case.js";
 import { genuine } from "./cases/genuine.js";
 import { failureOf } from "./failure.js";
@@ -17,6 +19,11 @@ export interface ReceiverContractOptions {
   readonly secret?: SecretKey | undefined;
   /** The time limit for each response, in milliseconds, 1 … 60,000. Default 3,000. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * The sender: `"stripe"`, `"github"` or another name of `signers` in `@svc-webhooks/schemes/sign`. Default: the
+   * service. `secret` is then the key that signs: the receiver's secret, or its private key if the keys differ.
+   */
+  readonly scheme?: SchemeName | undefined;
 }
 
 /**
@@ -26,6 +33,9 @@ export interface ReceiverContractOptions {
  * fails, the others fail with "See the first case.". A case fails with "Not checked" if the receiver afterwards rejects
  * genuine deliveries or does not respond to them, such as one that locks after wrong signatures. Vitest, Jest,
  * `node:test`, Bun and Mocha have these functions. At most 1 MiB of a response is read.
+ *
+ * With `scheme`, another sender signs the deliveries: the receiver calls `handler` for events of every type. The cases
+ * that do not apply to the sender, such as those about ids that are not signed, are skipped.
  *
  * With the URL of a running receiver in place of `mount`, the cases that need its handler are skipped, and runs of the
  * handler are not counted. The deliveries have new ids each time. Where the runner has no `it.skip`, a skipped case is
@@ -64,11 +74,13 @@ export function receiverContract(
   mount: MountReceiver | string,
   options: ReceiverContractOptions = {},
 ): void {
-  assertOptions(options, ["secret", "timeoutMs"]);
-  const { secret = "whsec_test", timeoutMs = 3_000 } = options;
+  assertOptions(options, ["secret", "timeoutMs", "scheme"]);
+  const { secret = "whsec_test", timeoutMs = 3_000, scheme } = options;
   assertContract(mount, timeoutMs);
+  const sender = scheme && senderOf(scheme);
   const mounting: MountReceiver = typeof mount === "string" ? () => mount : mount;
   const hasHandler = typeof mount !== "string";
+  const probing = { secret, timeoutMs, scheme, hasHandler };
 
   /** The {@link ReceiverProbe.hasForged} of the receiver at a URL, which all cases share. */
   let hasForged = false;
@@ -78,7 +90,7 @@ export function receiverContract(
     let probe: ReceiverProbe | undefined;
     const handler = async (event: unknown) => probe?.runs.handler(event);
     await whileMounted(mounting, handler, async (url) => {
-      probe = new ReceiverProbe(url, secret, timeoutMs, hasHandler);
+      probe = new ReceiverProbe(url, probing);
       probe.hasForged = hasForged;
       try {
         await one.run(probe);
@@ -107,11 +119,17 @@ export function receiverContract(
     return attempt(one);
   };
 
+  function reasonToSkip({ needsHandler, isSkippedFor }: ReceiverCase): string | undefined {
+    if (needsHandler && !hasHandler) return "it needs mount";
+    return sender && isSkippedFor?.(sender) ? `it does not apply to ${scheme}` : undefined;
+  }
+
   describe(name, () => {
-    for (const one of receiverCases) {
-      if (hasHandler || !one.needsHandler) it(one.title, () => test(one));
+    for (const one of casesFor(sender)) {
+      const reason = reasonToSkip(one);
+      if (!reason) it(one.title, () => test(one));
       else if (it.skip) it.skip(one.title, () => test(one));
-      else it(`${one.title} (skipped: it needs mount)`, () => Promise.resolve());
+      else it(`${one.title} (skipped: ${reason})`, () => Promise.resolve());
     }
   });
 }
@@ -120,7 +138,7 @@ function assertContract(mount: unknown, timeoutMs: number): void {
   assertValid(
     typeof mount === "function" || isHttpUrl(mount),
     "mount",
-    "`mount` must be a function that serves the receiver, or the URL of one that runs.",
+    "`mount` must be a function that serves the receiver, or the URL of a running one.",
   );
   assertValid(
     Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= 60_000,

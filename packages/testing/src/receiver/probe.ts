@@ -1,45 +1,58 @@
-import { headerNames, type SecretKey } from "@svc-webhooks/core";
+import type { SecretKey } from "@svc-webhooks/core";
+import type { SchemeName } from "@svc-webhooks/schemes/sign";
 import { fixture } from "../fixture.js";
 import { HttpSender, type Reply, type Sending } from "../http-sender.js";
-import {
-  signedDelivery,
-  type SignedDelivery,
-  type SignedDeliveryOptions,
-} from "../signed-delivery.js";
+import type { SignedDelivery } from "../signed-delivery.js";
 import { PreconditionError } from "../precondition-error.js";
 import { Runs } from "./runs.js";
+import { byScheme, byService, type Wanted } from "./deliveries.js";
 
 /** A delivery whose event is in no other delivery. */
 export interface UniqueDelivery extends SignedDelivery {
   readonly eventId: string;
 }
 
+/** How a receiver is examined. */
+export interface Probing {
+  readonly secret: SecretKey;
+  /** The time limit for each response, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly scheme: SchemeName | undefined;
+  readonly hasHandler: boolean;
+}
+
 /** Sends deliveries to a receiver, and checks its responses and the runs of its handler. */
 export class ReceiverProbe extends HttpSender {
   readonly runs: Runs = new Runs();
-  readonly secret: SecretKey;
   readonly hasHandler: boolean;
+  /** The name of the sender's scheme. Undefined for the service. */
+  readonly scheme: SchemeName | undefined;
+  readonly secret: SecretKey;
   /** Whether a request that must be rejected was sent, after which a receiver may lock. */
   hasForged = false;
 
-  constructor(url: string, secret: SecretKey, timeoutMs: number, hasHandler: boolean) {
+  constructor(url: string, { secret, timeoutMs, scheme, hasHandler }: Probing) {
     super(url, timeoutMs);
     this.secret = secret;
+    this.scheme = scheme;
     this.hasHandler = hasHandler;
   }
 
   /**
-   * Creates a delivery with all headers of the interface document. `bodyOf` creates its body from a unique event id.
+   * Creates a delivery of the sender. `eventOf` creates its event, or the text of its body, from a unique event id.
    * Default: the `email.sent` event with that id.
    */
   async delivery(
-    bodyOf: (eventId: string) => unknown = (event_id) => fixture("email.sent", { event_id }),
-    { headers, ...options }: SignedDeliveryOptions = {},
+    eventOf: (eventId: string) => unknown = (event_id) => fixture("email.sent", { event_id }),
+    options: Pick<Wanted, "headers" | "change"> = {},
   ): Promise<UniqueDelivery> {
     const eventId = `evt_${crypto.randomUUID()}`;
-    const all = { [headerNames.eventId]: eventId, [headerNames.subscriptionId]: "sub_1" };
-    const signing = { secret: this.secret, ...options, headers: { ...all, ...headers } };
-    return { ...(await signedDelivery(bodyOf(eventId), signing)), eventId };
+    const wanted = { event: eventOf(eventId), eventId, ...options };
+    const { scheme, secret } = this;
+    const delivery = scheme
+      ? await byScheme(scheme, secret, wanted)
+      : await byService(secret, wanted);
+    return { ...delivery, eventId };
   }
 
   /** Sends a delivery that must be accepted and handled once. */
@@ -69,7 +82,7 @@ export class ReceiverProbe extends HttpSender {
     const reaction = await this.lockOf();
     if (reaction === undefined) return;
     throw new PreconditionError(
-      `Not checked: after the wrong signatures of the contract the receiver ${reaction}. Turn off its lock or rate limit while the contract runs.`,
+      `Not checked: after the wrong signatures of the contract the receiver ${reaction}. Turn off its lockout or rate limit while the contract runs.`,
     );
   }
 

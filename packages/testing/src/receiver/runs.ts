@@ -10,7 +10,7 @@ export class Runs {
 
   /** The handler that the receiver calls. */
   readonly handler = async (event: unknown): Promise<void> => {
-    this.#ids.push((Object(event) as { readonly event_id?: unknown }).event_id);
+    this.#ids.push(eventIdOf(event));
     this.#running += 1;
     this.#mostConcurrent = Math.max(this.#mostConcurrent, this.#running);
     try {
@@ -37,4 +37,15 @@ export class Runs {
   get mostConcurrent(): number {
     return this.#mostConcurrent;
   }
+}
+
+interface Identified {
+  readonly event_id?: unknown;
+  /** The events of a sender that sends lists. */
+  readonly events?: readonly Identified[];
+}
+
+function eventIdOf(event: unknown): unknown {
+  const { event_id, events } = Object(event) as Identified;
+  return event_id ?? events?.[0]?.event_id;
 }

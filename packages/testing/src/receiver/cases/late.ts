@@ -24,7 +24,7 @@ export const late: readonly ReceiverCase[] = [
   },
   {
     title: "does not run the handler again after the response",
-    fix: "An event that is queued or forwarded as well is handled twice: leave one place that runs the handler.",
+    fix: "An event that is also queued or forwarded is handled twice: run the handler in one place only.",
     needsHandler: true,
     async run(probe) {
       const delivery = await probe.delivery(observed);

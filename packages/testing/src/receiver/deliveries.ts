@@ -1,0 +1,45 @@
+import { assertValid, headerNames, type SecretKey } from "@svc-webhooks/core";
+import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import { completedEvent, signedDelivery as signedByScheme } from "../schemes/signed-delivery.js";
+import { signedDelivery, type SignedDelivery } from "../signed-delivery.js";
+
+/** A delivery that a case needs. */
+export interface Wanted {
+  /** The event, as the service sends it. Text becomes the body unchanged. */
+  readonly event: unknown;
+  readonly eventId: string;
+  /** Additional headers, or other values for the sender's. */
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Changes the JSON of the event before it is signed. */
+  readonly change?: ((json: string) => string) | undefined;
+}
+
+const unchanged = (json: string) => json;
+
+/** Creates a delivery of the service, with all headers of the interface document. */
+export const byService = (
+  secret: SecretKey,
+  { event, eventId, headers, change }: Wanted,
+): Promise<SignedDelivery> =>
+  signedDelivery(change ? change(JSON.stringify(event)) : event, {
+    secret,
+    headers: {
+      [headerNames.eventId]: eventId,
+      [headerNames.subscriptionId]: "sub_1",
+      ...headers,
+    },
+  });
+
+/** Creates a delivery of another sender, whose body has the members of the service's event too. */
+export function byScheme(
+  scheme: SchemeName,
+  secret: SecretKey,
+  { event, eventId, headers, change = unchanged }: Wanted,
+): Promise<SignedDelivery> {
+  assertValid(typeof secret === "string", "secret", "`secret` must be a string.");
+  if (typeof event === "string") return signedByScheme(event, { scheme, secret, headers });
+  const { type, ...members } = event as { readonly type: string };
+  const values = { scheme, type, at: Date.now(), deliveryId: eventId };
+  const json = JSON.stringify(completedEvent(members, values));
+  return signedByScheme(change(json), { ...values, secret, headers });
+}

@@ -1,0 +1,161 @@
+import { assertOptions, assertValid, ReceiverConfigError } from "@svc-webhooks/core";
+import { signers, testKeys, type SchemeName, type SignOptions } from "@svc-webhooks/schemes/sign";
+import { eventBytes } from "../event-bytes.js";
+import { presentOnly, type SignedDelivery } from "../signed-delivery.js";
+import type { Signing } from "../signing.js";
+import type { BodyValues } from "./sender.js";
+import { senderOf } from "./senders.js";
+
+export interface SchemeDeliveryOptions {
+  /** The sender: `"stripe"`, `"github"` or another name of `signers`. Errors: `invalid_option`. */
+  readonly scheme: SchemeName;
+  /** The key that signs the delivery: the receiver's secret, or its private key if the keys differ. */
+  readonly secret: string;
+  /** The time of signing, in epoch milliseconds. Default now. */
+  readonly at?: number | undefined;
+  /** The delivery id, in a header or in the body. Default: a new id each time. */
+  readonly deliveryId?: string | undefined;
+  /** The event's type, in a header or in the body. Default: a usual one of the sender. */
+  readonly type?: string | undefined;
+  /** Additional headers, or other values for the sender's. Undefined omits a header. */
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+export interface SchemeRequestOptions extends SchemeDeliveryOptions {
+  /** The URL of the request. Default `https://example.org/webhooks`. */
+  readonly url?: string | undefined;
+}
+
+/**
+ * Creates a delivery of `event` as another sender would send it, for the receivers of a scheme. The members that the
+ * sender's bodies have and an object lacks, such as its id, are added. A string or bytes become the body unchanged.
+ * `tamper` of `@svc-webhooks/testing` changes the delivery.
+ *
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret`, `unknown_option`, or `invalid_option`, also for an
+ *   event that is undefined or has no JSON, such as a function
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { stripe } from "@svc-webhooks/schemes";
+ * import { tamper } from "@svc-webhooks/testing";
+ * import { signedDelivery } from "@svc-webhooks/testing/schemes";
+ *
+ * const secret = "whsec_test";
+ * const receiver = createReceiver({
+ *   scheme: stripe(),
+ *   secret,
+ *   on: { "invoice.paid": () => {} },
+ *   logger: { info() {}, warn() {}, error() {} },
+ * });
+ *
+ * const delivery = await signedDelivery({ type: "invoice.paid" }, { scheme: "stripe", secret });
+ * assert.equal((await receiver.receive(delivery)).code, "processed");
+ * assert.equal((await receiver.receive(delivery)).code, "duplicate");
+ * assert.equal((await receiver.receive(await tamper.stale(delivery))).code, "signature_stale");
+ * ```
+ */
+export async function signedDelivery(
+  event: unknown,
+  options: SchemeDeliveryOptions,
+): Promise<SignedDelivery> {
+  assertOptions(options, optionNames);
+  const { scheme, secret, headers } = options;
+  const values = valuesOf(options);
+  const body = eventBytes(completedEvent(event, { scheme, ...values }));
+  const signing = signingOf(options, values);
+  const signed = await signing.sign(body, { secret });
+  return {
+    method: "POST",
+    headers: presentOnly({ "content-type": "application/json", ...signed.headers, ...headers }),
+    body,
+    signing,
+  };
+}
+
+/**
+ * Creates the same delivery as a web-standard `Request`.
+ *
+ * @throws ReceiverConfigError (as a rejection) as `signedDelivery` does
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { discord } from "@svc-webhooks/schemes";
+ * import { testKeys } from "@svc-webhooks/schemes/sign";
+ * import { signedRequest } from "@svc-webhooks/testing/schemes";
+ *
+ * const { secret, signingSecret } = await testKeys("discord");
+ * const receiver = createReceiver({
+ *   scheme: discord(),
+ *   secret,
+ *   on: { APPLICATION_AUTHORIZED: () => {} },
+ *   logger: { info() {}, warn() {}, error() {} },
+ * });
+ *
+ * const request = await signedRequest({}, { scheme: "discord", secret: signingSecret });
+ * assert.equal((await receiver.fetch(request)).status, 204);
+ * ```
+ */
+export async function signedRequest(
+  event: unknown,
+  options: SchemeRequestOptions,
+): Promise<Request> {
+  assertOptions(options, [...optionNames, "url"]);
+  const { url = "https://example.org/webhooks", ...others } = options;
+  const { method, headers, body } = await signedDelivery(event, others);
+  return new Request(url, { method, headers, body });
+}
+
+const optionNames = ["scheme", "secret", "at", "deliveryId", "type", "headers"];
+
+function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
+  const { at = Date.now(), deliveryId = `dlv_${crypto.randomUUID()}` } = options;
+  assertValid(Number.isFinite(at), "at", "`at` must be epoch milliseconds, such as Date.now().");
+  return { at, deliveryId, type: options.type ?? senderOf(scheme).type };
+}
+
+/** Adds what the sender's bodies have to an object. Returns any other value unchanged. */
+export const completedEvent = (
+  event: unknown,
+  { scheme, ...values }: BodyValues & { readonly scheme: SchemeName },
+): unknown =>
+  // Edge runtimes have several `Object` classes.
+  Object.prototype.toString.call(event) === "[object Object]"
+    ? senderOf(scheme).complete(event as Readonly<Record<string, unknown>>, values)
+    : event;
+
+function signingOf({ scheme, secret }: SchemeDeliveryOptions, values: BodyValues): Signing {
+  const { form, isTimed, timeField } = senderOf(scheme);
+  return {
+    ...form,
+    scheme,
+    at: isTimed ? values.at : undefined,
+    otherSecret: async () => (await testKeys(scheme)).signingSecret,
+    async sign(given, { secret: other = secret, at }) {
+      assertValid(typeof other === "string", "secret", "`secret` must be a string.");
+      const body = at !== undefined && timeField ? withTime(given, timeField, at) : given;
+      const signing = { ...values, ...(at !== undefined && { at }), secret: other };
+      return { headers: await headersOf(scheme, body, signing), body };
+    },
+  };
+}
+
+async function headersOf(scheme: SchemeName, body: Uint8Array, signing: SignOptions) {
+  try {
+    return await signers[scheme](body, signing);
+  } catch {
+    // The error of WebCrypto names neither the option nor the form of the key.
+    const text = `\`secret\` is not a key that signs for ${scheme}. testKeys("${scheme}") generates one.`;
+    throw new ReceiverConfigError("invalid_secret", "secret", text);
+  }
+}
+
+/** Replaces the time in a body. */
+function withTime(body: Uint8Array, field: string, at: number): Uint8Array {
+  const text = new TextDecoder().decode(body);
+  const time = new RegExp(`(?<="${field}"\\s*:\\s*)\\d+`);
+  return new TextEncoder().encode(text.replace(time, String(at)));
+}

@@ -1,0 +1,70 @@
+import { headerNames, sign, type MaybePromise, type SecretKey } from "@svc-webhooks/core";
+
+/** The values of a new signature. Default: those of the delivery. */
+export interface SigningValues {
+  readonly secret?: SecretKey | undefined;
+  /** The time of signing, in epoch milliseconds. */
+  readonly at?: number | undefined;
+}
+
+/** The parts of a delivery that a new signature replaces. */
+export interface Signed {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Differs from the signed body only if the sender has the time in it. */
+  readonly body: Uint8Array;
+}
+
+/**
+ * How a sender signs, so that `tamper` can change a delivery of any sender. The value of the header ends with the
+ * prefix and the signature.
+ */
+export interface SignatureForm {
+  /** The name of the header, in lower case. */
+  readonly header: string;
+  /** The text directly before the signature, such as `"sha256="`. May be empty. */
+  readonly prefix: string;
+  readonly encoding: "hex" | "base64";
+  /** The text between two signatures in one header. Undefined if the sender sends one. */
+  readonly separator?: string | undefined;
+  /** The headers with the delivery id. Empty if it is in the body. */
+  readonly idHeaders: readonly string[];
+  /** The field of the body with the delivery id. Undefined if there is none. */
+  readonly idField?: string | undefined;
+}
+
+/** How one delivery was signed. It contains the secret, but not as a property. */
+export interface Signing extends SignatureForm {
+  /** The name of the scheme. Undefined for the service. */
+  readonly scheme?: string | undefined;
+  /** The signed time, in epoch milliseconds. Undefined if the sender signs none. */
+  readonly at?: number | undefined;
+  /** Returns a secret that is not the receiver's. */
+  readonly otherSecret: () => MaybePromise<SecretKey>;
+  readonly sign: (body: Uint8Array, values: SigningValues) => Promise<Signed>;
+}
+
+/** Returns a signature header in two parts: the text up to its last signature, and this signature. */
+export function splitAtSignature(value: string, prefix: string): readonly [string, string] {
+  const found = prefix ? value.lastIndexOf(prefix) : -1;
+  const at = found < 0 ? 0 : found + prefix.length;
+  return [value.slice(0, at), value.slice(at)];
+}
+
+/** How the service signs. */
+export const serviceSigning: Signing = {
+  header: headerNames.signature,
+  prefix: "sha256=",
+  encoding: "hex",
+  idHeaders: [headerNames.deliveryId, headerNames.idempotencyKey],
+  otherSecret: () => "whsec_wrong",
+  async sign(body, { secret = "whsec_test" }) {
+    return { headers: { [headerNames.signature]: await sign(body, secret) }, body };
+  },
+};
+
+/** Returns how a delivery was signed. */
+export const signingOf = ({
+  signing = serviceSigning,
+}: {
+  readonly signing?: Signing | undefined;
+}): Signing => signing;

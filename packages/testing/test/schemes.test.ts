@@ -1,0 +1,121 @@
+import { createReceiver, type Receiver } from "@svc-webhooks/core";
+import { signers, type SchemeName } from "@svc-webhooks/schemes/sign";
+import { schemeNames, schemesUnderTest } from "@svc-webhooks/kit/schemes";
+import { describe, expect, test } from "vitest";
+import { fakeClock, tamper, type SignedDelivery } from "../src/index.js";
+import { senderOf } from "../src/schemes/senders.js";
+import { signedDelivery, signedRequest } from "../src/schemes.js";
+
+type Change = (delivery: SignedDelivery) => SignedDelivery | Promise<SignedDelivery>;
+
+const clock = fakeClock();
+const at = clock.now();
+
+test("every scheme with a signer has a sender and is tested", () => {
+  expect(schemeNames).toEqual(Object.keys(signers));
+});
+
+describe.each(await schemesUnderTest())("$name", ({ name, scheme, secret, signingSecret }) => {
+  const { form, isTimed, signsId, sendsLists, type } = senderOf(name);
+
+  const receiver = (): Receiver =>
+    createReceiver({ scheme, secret, clock, on: { "*": () => {} }, log: () => {} });
+  const signed = (event: unknown = {}) =>
+    signedDelivery(event, { scheme: name, secret: signingSecret, at });
+  /** Returns the outcome of a changed delivery. */
+  const codeOf = async (change: Change) =>
+    (await receiver().receive(await change(await signed()))).code;
+
+  test("an empty event is completed, processed and then a duplicate", async () => {
+    const { receive } = receiver();
+    const delivery = await signed();
+    expect(await receive(delivery)).toMatchObject({
+      code: "processed",
+      type: sendsLists ? "events" : type,
+    });
+    expect((await receive(delivery)).code).toBe("duplicate");
+  });
+
+  test("each delivery has an id of its own", async () => {
+    const { receive } = receiver();
+    for (const delivery of [await signed(), await signed()]) {
+      expect((await receive(delivery)).code).toBe("processed");
+    }
+  });
+
+  test("the signature's header is that of the scheme, and its form that of the sender", async () => {
+    const { headers } = await signed();
+    expect(form.header).toBe(scheme.headers[0]);
+    expect(headers[form.header]).toContain(form.prefix);
+  });
+
+  test.each<readonly [string, Change, string]>([
+    ["wrongSecret", (one) => tamper.wrongSecret(one), "signature_mismatch"],
+    ["flippedByte", tamper.flippedByte, "signature_mismatch"],
+    ["truncated", tamper.truncated, "signature_mismatch"],
+    ["reserialised", tamper.reserialised, "signature_mismatch"],
+    ["missingHeader", (one) => tamper.missingHeader(one), "signature_missing"],
+    ["duplicateHeader", (one) => tamper.duplicateHeader(one), "signature_malformed"],
+    ["twoHeaders", tamper.twoHeaders, "signature_malformed"],
+    ["huge", (one) => tamper.huge(one), "body_too_large"],
+    ["notJson", (one) => tamper.notJson(one), "malformed_body"],
+    ["otherId", (one) => tamper.otherId(one), signsId ? "signature_mismatch" : "processed"],
+  ])("a receiver sees what %s has changed", async (_name, change, code) => {
+    expect(await codeOf(change)).toBe(code);
+  });
+
+  /** The changes that need something of the sender, and the outcome for those that have it. */
+  test.each<readonly [string, Change, unknown, string]>([
+    ["upperCaseHex", tamper.upperCaseHex, form.encoding === "hex", "processed"],
+    ["missingPrefix", tamper.missingPrefix, form.prefix, "signature_malformed"],
+    ["extraSignature", tamper.extraSignature, form.separator, "processed"],
+    ["stale", (one) => tamper.stale(one), isTimed, "signature_stale"],
+    ["future", (one) => tamper.future(one), isTimed, "signature_stale"],
+    [
+      "forgedDeliveryId",
+      (one) => tamper.forgedDeliveryId(one),
+      form.idHeaders.length > 0,
+      signsId ? "signature_mismatch" : "processed",
+    ],
+  ])("%s changes what the sender has, or refuses", async (_name, change, isPresent, code) => {
+    if (isPresent) expect(await codeOf(change)).toBe(code);
+    else {
+      await expect(codeOf(change)).rejects.toMatchObject({
+        code: "invalid_option",
+        message: expect.stringContaining(`\`delivery\` is one of ${name}, wh`) as string,
+      });
+    }
+  });
+
+  test("text and bytes become the body unchanged, and headers are replaced", async () => {
+    const { body, headers } = await signedDelivery("text", {
+      scheme: name,
+      secret: signingSecret,
+      headers: { "content-type": undefined, [form.header]: "own" },
+    });
+    expect(await new Response(body).text()).toBe("text");
+    expect(headers).not.toHaveProperty("content-type");
+    expect(headers[form.header]).toBe("own");
+  });
+
+  test("a request has the same signature", async () => {
+    const request = await signedRequest({}, { scheme: name, secret: signingSecret, at });
+    expect((await receiver().fetch(request)).ok).toBe(true);
+  });
+
+  test("no property of a delivery has the secret", async () => {
+    expect(JSON.stringify(await signed())).not.toContain(signingSecret);
+  });
+});
+
+test.each([
+  [{ scheme: "strip" }, "invalid_option", "scheme"],
+  [{ scheme: "toString" }, "invalid_option", "scheme"],
+  [{ scheme: undefined }, "invalid_option", "scheme"],
+  [{ at: NaN }, "invalid_option", "at"],
+  [{ secret: new Uint8Array(9) }, "invalid_option", "secret"],
+  [{ attempt: 2 }, "unknown_option", "attempt"],
+])("refuses the options %j", async (wrong, code, option) => {
+  const options = { scheme: "stripe" as SchemeName, secret: "whsec_test", ...wrong } as never;
+  await expect(signedDelivery({}, options)).rejects.toMatchObject({ code, option });
+});

@@ -1,0 +1,119 @@
+import { createReceiver, type Scheme } from "@svc-webhooks/core";
+import { schemesUnderTest, schemeUnderTest, type SchemeUnderTest } from "@svc-webhooks/kit/schemes";
+import { webhooks } from "@svc-webhooks/node";
+import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import type { TestRunner } from "@svc-webhooks/testing/adapter";
+import { receiverContract, type MountReceiver } from "@svc-webhooks/testing/receiver";
+import { describe, expect, it, test } from "vitest";
+import { casesOf, failuresOf } from "./contract-cases.js";
+import { served } from "./mounted-receivers.js";
+
+/** Above the default, because several test files share the machine. */
+const timeoutMs = 10_000;
+
+const mounting = (
+  { scheme, secret }: Pick<SchemeUnderTest, "scheme" | "secret">,
+  dedupeBy: "body" | "delivery" = "body",
+): MountReceiver =>
+  served((handler) =>
+    webhooks(
+      createReceiver({
+        scheme,
+        secret,
+        dedupeBy,
+        on: { "*": handler },
+        log: () => {},
+        onHandlerError: () => {},
+      }),
+    ),
+  );
+
+const under = await schemesUnderTest();
+
+const contractOf =
+  ({ name, signingSecret }: SchemeUnderTest, mount: MountReceiver | string) =>
+  (runner: TestRunner) =>
+    receiverContract(runner, `a receiver of ${name}`, mount, {
+      scheme: name,
+      secret: signingSecret,
+      timeoutMs,
+    });
+
+for (const one of under) contractOf(one, mounting(one))({ describe, it });
+
+/** Cases that do not apply to some senders. */
+const unsignedIds = [
+  "does not handle a captured body again under another delivery id, or none",
+  "handles an event although a captured body was sent under its delivery id",
+];
+const signatureOfService = [
+  "refuses an HMAC of another hash than SHA-256",
+  "refuses a hash of the body without a key",
+];
+const prefix = [
+  "refuses a signature without its prefix",
+  "refuses the right digits after another prefix",
+];
+const textKey = ["refuses a signature whose key is empty, undefined or null"];
+
+test.each<readonly [SchemeName, readonly string[]]>([
+  ["stripe", unsignedIds],
+  ["github", []],
+  ["linear", prefix],
+  ["standardWebhooks", [...textKey, ...unsignedIds]],
+  ["discord", [...prefix, ...textKey, ...unsignedIds]],
+])("%s skips cases by name, with the reason", async (name, titles) => {
+  const cases = casesOf(contractOf(await schemeUnderTest(name), () => ""));
+  const expected = [...titles, ...signatureOfService].map(
+    (title) => `${title} (skipped: it does not apply to ${name})`,
+  );
+  const skipped = cases.map(({ title }) => title).filter((title) => title.includes("(skipped: "));
+  expect(skipped.toSorted()).toEqual(expected.toSorted());
+});
+
+const withoutTolerance = (scheme: Scheme): Scheme => ({
+  ...scheme,
+  inspect: (header) =>
+    scheme.inspect(header, Number(/\d{10}/.exec(header("stripe-signature"))) * 1_000),
+});
+
+test("a receiver that does not check the time fails only the case about it", async () => {
+  const one = await schemeUnderTest("stripe");
+  const mount = mounting({ ...one, scheme: withoutTolerance(one.scheme) });
+  const cases = casesOf(contractOf(one, mount));
+  expect(await failuresOf(cases)).toEqual([
+    "refuses a delivery that was signed a day before it arrived, or after",
+  ]);
+});
+
+test("a receiver that recognises copies by GitHub's id fails only the cases about captured bodies", async () => {
+  const one = await schemeUnderTest("github");
+  const cases = casesOf(contractOf(one, mounting(one, "delivery")));
+  expect(await failuresOf(cases)).toEqual(unsignedIds);
+});
+
+test("a receiver of another scheme fails every case, and the first one names the causes", async () => {
+  const mount = mounting(await schemeUnderTest("stripe"));
+  const all = casesOf(contractOf(await schemeUnderTest("slack"), mount));
+  const cases = all.filter(({ title }) => !title.includes("(skipped: "));
+  await expect(cases[0]?.run()).rejects.toThrow(
+    "A genuine delivery got 401 instead of a 2xx. The receiver's secret or scheme may differ from those of the contract, or its clock from this machine's.",
+  );
+  expect(await failuresOf(cases)).toHaveLength(cases.length);
+});
+
+test("a key of another kind fails the first case, which names the option", async () => {
+  const discord = await schemeUnderTest("discord");
+  const { signingSecret } = await schemeUnderTest("stripe");
+  const [first] = casesOf(contractOf({ ...discord, signingSecret }, mounting(discord)));
+  await expect(first?.run()).rejects.toMatchObject({ code: "invalid_secret", option: "secret" });
+});
+
+test.each([
+  [{ scheme: "strip" as never }, "scheme"],
+  [{ scheme: "toString" as never }, "scheme"],
+])("refuses the options %j", (options, option) => {
+  expect(() => receiverContract({ describe, it }, "x", () => "", options)).toThrow(
+    expect.objectContaining({ name: "ReceiverConfigError", option }) as Error,
+  );
+});
