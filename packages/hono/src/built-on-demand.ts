@@ -1,11 +1,16 @@
-import { BodyError, codeOf, createReceiver, WebhookError } from "@svc-webhooks/core";
+import { BodyError, codeOf, createReceiver, headerNames, WebhookError } from "@svc-webhooks/core";
 import type { Context } from "hono";
 import { checked, type Receives } from "./mounted.js";
 
+/** Stands for a signature in another header, which a scheme may read. */
+const anySignature = `sha256=${"0".repeat(64)}`;
+
+const headerOf = ({ req }: Context, name: string) =>
+  req.raw.headers.get(name) ?? (name === headerNames.signature ? anySignature : undefined);
+
 /**
- * Calls `make` for the first delivery with a well-formed signature and reuses the receiver that it returns. Until then,
- * a stand-in rejects requests that can be rejected without their body, and reports an error from `make` as
- * `misconfigured`.
+ * Calls `make` for the first request that may be a delivery and reuses the receiver that it returns. Until then, a
+ * stand-in rejects requests that no receiver accepts, and reports an error from `make` as `misconfigured`.
  */
 export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Receives {
   let receiver: Receives | undefined;
@@ -15,7 +20,7 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
     on: { "*": () => {} },
   });
 
-  // The stand-in reads the body only if the method, the encoding and the signature's format are valid.
+  // The stand-in reads the body only if the method, the encoding and the service's signature, if any, are valid.
   const build = async (c: Context): Promise<Uint8Array> => {
     try {
       receiver ??= checked(make(c));
@@ -24,7 +29,6 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
         ? error
         : new WebhookError(
             "misconfigured",
-            // Any value can be thrown.
             `The function passed to webhooks() failed: ${String((error as Error | undefined)?.message ?? error)}`,
             { cause: error },
           );
@@ -40,8 +44,7 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
       async receive(delivery, options) {
         const outcome = await standIn.receive({
           method: delivery.method,
-          headers: (name) =>
-            name === "content-length" ? undefined : (c.req.raw.headers.get(name) ?? undefined),
+          headers: (name) => (name === "content-length" ? undefined : headerOf(c, name)),
           body: () => build(c),
         });
         return receiver?.receive(delivery, options) ?? outcome;

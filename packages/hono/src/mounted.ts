@@ -15,7 +15,7 @@ export type Mounted<Source> = Source extends Receives
     ? Handles<C>
     : [Source] extends [never]
       ? Source
-      : "webhooks() takes a receiver or a function that returns one.";
+      : "webhooks() accepts a receiver or a function that returns one.";
 
 /**
  * Returns the receiver. Throws for any other value that JavaScript callers can pass, such as a promise of a receiver or
