@@ -1,6 +1,6 @@
 import { assertValid, sign, verify, type SecretKey } from "@svc-webhooks/core";
 import { describeMistakes, type Mistake, type MistakeId } from "./mistakes.js";
-import { toHex } from "./search/bytes.js";
+import { concat, toHex, utf8 } from "./search/bytes.js";
 import { search } from "./search/search.js";
 
 export interface ExplainRequest {
@@ -8,6 +8,11 @@ export interface ExplainRequest {
   readonly body: Uint8Array;
   /** The `X-SVC-Signature` value to explain, either received or computed by your code. Undefined if it is absent. */
   readonly signature: string | undefined;
+  /**
+   * The text that is signed before the body, such as a time and a dot. Default: none, as with the service's
+   * deliveries.
+   */
+  readonly before?: string | undefined;
   /**
    * The current secret, or a list of all secrets that are currently valid. `first_difference` uses the signature made
    * with the first one.
@@ -111,15 +116,17 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   const signature = request.signature ?? "";
   const secrets = isList(request.secrets) ? request.secrets : [request.secrets];
   const [current = ""] = secrets;
-  const signed = await sign(body, current);
+  const before = utf8(request.before ?? "");
+  const message = concat(before, body);
+  const signed = await sign(message, current);
   for (const secret of secrets) {
-    const { ok } = await verify(body, signature, secret);
+    const { ok } = await verify(message, signature, secret);
     if (ok && signature === signature.toLowerCase()) return { verdict: "same", checked: [] };
   }
   const first_difference = firstDifference(signed, signature);
   const { previousSecrets = [], otherSecrets = [] } = request;
   const keys = { current: secrets, previous: previousSecrets, other: otherSecrets };
-  const { found, checked, body: signedBody } = await search(body, signature, keys);
+  const { found, checked, body: signedBody } = await search(body, signature, keys, before);
   const [first, ...others] = found;
   if (first === undefined) {
     const next_step = await nextStep(body);
@@ -141,7 +148,7 @@ const isList = (secrets: ExplainRequest["secrets"]): secrets is readonly SecretK
 
 async function nextStep(body: Uint8Array<ArrayBuffer>): Promise<string> {
   const sha256 = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", body)));
-  return `Print the length and the SHA-256 of the bytes that your code signs. This body has ${body.length} bytes, SHA-256 ${sha256}. If yours are equal, the secret differs, otherwise the body.`;
+  return `Print the length and the SHA-256 of the bytes that your code signs. This body has ${body.length} bytes, with the SHA-256 ${sha256}. If yours are the same, the secret differs; otherwise, the body does.`;
 }
 
 function firstDifference(signed: string, yours: string): FirstDifference {

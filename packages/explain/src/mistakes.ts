@@ -55,8 +55,8 @@ export type MistakeId =
 
 const rawBytes = "Sign the bytes of the body as they arrived, before any parser or decoder runs.";
 const wholeSecret =
-  "Use the UTF-8 bytes of the whole secret as the key, `whsec_` included and nothing decoded.";
-const hexOnce = 'Encode the digest as hex, once: `digest("hex")`.';
+  "Use the UTF-8 bytes of the whole secret as the key, including `whsec_` and without decoding anything.";
+const hexOnce = 'Encode the digest as hex exactly once: `digest("hex")`.';
 
 export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   // The value
@@ -73,7 +73,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     remedy: "Await the HMAC, and encode it as hex before you add the prefix.",
   },
   decorated_value: {
-    text: "White space, quotes or the header's name surround the value.",
+    text: "The value has white space, quotes or the header's name around it.",
     remedy: "Remove everything around `sha256=` and the hex digits.",
   },
   missing_prefix: {
@@ -88,13 +88,13 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     text: "The hex digits are in upper case.",
     remedy: "Write the hex digits in lower case.",
   },
-  base64: { text: "The digest is in base64 instead of hex.", remedy: hexOnce },
+  base64: { text: "The digest is encoded as base64 instead of hex.", remedy: hexOnce },
   encoded_twice: {
     text: "The hex digits of the digest have been encoded again, as hex or base64.",
     remedy: hexOnce,
   },
   unpadded_hex: {
-    text: "The hex digits lack leading zeros.",
+    text: "The hex digits are missing leading zeros.",
     remedy: 'Write each byte as two digits: `byte.toString(16).padStart(2, "0")`.',
   },
   truncated: {
@@ -114,7 +114,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     remedy: "Use an HMAC, with the secret as its key.",
   },
   concatenated_hash: {
-    text: "The value is a hash of the secret and the body, joined.",
+    text: "The value is a hash of the secret and the body joined together.",
     remedy: "Use an HMAC, with the secret as its key and the body as its message.",
   },
 
@@ -125,7 +125,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   },
   other_secret: {
     text: "The key is the secret of another endpoint.",
-    remedy: "Each endpoint has a secret of its own: use the one that came with this endpoint.",
+    remedy: "Each endpoint has its own secret: use the one that was returned for this endpoint.",
   },
   secret_quoted: {
     text: "The key includes quotes around the secret.",
@@ -146,7 +146,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   secret_hex_decoded: { text: "The key is the secret decoded from hex.", remedy: wholeSecret },
   secret_missing: {
     text: "The key is empty, or a placeholder such as `undefined`.",
-    remedy: "Check the name of the variable that holds the secret, and that it is set.",
+    remedy: "Check the name of the variable that contains the secret, and check that it is set.",
   },
 
   // The body
@@ -155,28 +155,28 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     remedy: rawBytes,
   },
   newline_removed: {
-    text: "The signed body lacks the white space at the end or the start of the body.",
+    text: "The signed body is missing the white space at the start or end of the body.",
     remedy: rawBytes,
   },
   line_endings: {
-    text: "The signed body has other line endings: LF, CRLF or none.",
+    text: "The signed body has different line endings: LF, CRLF or none.",
     remedy: rawBytes,
   },
   bom_added: {
     text: "The signed body starts with an additional byte order mark.",
     remedy: rawBytes,
   },
-  bom_removed: { text: "The signed body lacks the byte order mark of the body.", remedy: rawBytes },
+  bom_removed: { text: "The signed body is missing the body's byte order mark.", remedy: rawBytes },
   unescaped_unicode: {
-    text: "The signed body has characters in place of escapes such as `\\u00e9` or `\\/`, as after JSON was parsed and serialised again.",
+    text: "The signed body has characters instead of escapes such as `\\u00e9` or `\\/`, which happens when JSON is parsed and serialised again.",
     remedy: rawBytes,
   },
   escaped_slashes: {
-    text: "The signed body has slashes escaped as `\\/`, as after JSON was parsed and serialised again.",
+    text: "The signed body has slashes escaped as `\\/`, which happens when JSON is parsed and serialised again.",
     remedy: rawBytes,
   },
   escaped_unicode: {
-    text: "The signed body has characters escaped as in `\\u00e9`, as after JSON was parsed and serialised again.",
+    text: "The signed body has characters escaped as in `\\u00e9`, which happens when JSON is parsed and serialised again.",
     remedy: rawBytes,
   },
   reserialised_json: {
@@ -203,7 +203,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   utf16: { text: "The signed body was encoded as UTF-16.", remedy: rawBytes },
   base64_body: {
     text: "The signed body is the base64 text of the body.",
-    remedy: "Decode the body first, as for AWS Lambda when `isBase64Encoded` is true.",
+    remedy: "Decode the body first, as on AWS Lambda when `isBase64Encoded` is true.",
   },
   quoted_body: {
     text: "The signed body is the body as a JSON string, in quotes and escaped.",

@@ -279,7 +279,9 @@ describe("an unknown value", () => {
     const sha256 = createHash("sha256").update(compact).digest("hex");
     expect(found).toMatchObject({
       verdict: "unknown",
-      next_step: expect.stringContaining(`${bytesOf(compact).length} bytes, SHA-256 ${sha256}.`),
+      next_step: expect.stringContaining(
+        `${bytesOf(compact).length} bytes, with the SHA-256 ${sha256}.`,
+      ),
     });
     expect(found).not.toHaveProperty("mistake");
   });
@@ -464,5 +466,29 @@ describe("where WebCrypto computes a digest without a turn of the event loop", (
     const { turns, most } = await turnsOf(body);
     expect(turns).toBeGreaterThanOrEqual(50);
     expect(most).toBeLessThanOrEqual(100);
+  });
+});
+
+describe("with text that is signed before the body", () => {
+  const before = "1700000000.";
+  const explainedAfter = (body: Message, signature: string) =>
+    explain({ body: bytesOf(body), signature, before, secrets: secret, previousSecrets });
+
+  test("is the same only if the text was signed", async () => {
+    expect(await explainedAfter(compact, signed(before + compact))).toMatchObject({
+      verdict: "same",
+    });
+    expect(await explainedAfter(compact, signed(compact))).toMatchObject({ verdict: "unknown" });
+  });
+
+  test.each<[MistakeId, string, string]>([
+    ["old_secret", compact, signed(before + compact, oldSecret)],
+    ["newline_added", compact, signed(`${before}${compact}\n`)],
+    ["reserialised_json", spaced, signed(before + JSON.stringify(JSON.parse(spaced)))],
+    ["sha1", compact, `sha1=${hmac(before + compact, secret, "sha1").digest("hex")}`],
+  ])("names %s", async (id, body, signature) => {
+    const found = await explainedAfter(body, signature);
+    expect(found).toMatchObject({ verdict: "known_mistake", mistake: { id } });
+    if (id === "newline_added") expect(found.body_difference?.bytes).toBe(compact.length + 1);
   });
 });

@@ -1,4 +1,4 @@
-import type { Bytes } from "./bytes.js";
+import { concat, type Bytes } from "./bytes.js";
 import type { MistakeId } from "../mistakes.js";
 import type { Hash } from "./value.js";
 
@@ -49,11 +49,7 @@ const joined = (inOrder: (key: Bytes, body: Bytes) => readonly [Bytes, Bytes]): 
   hash: "sha256",
   keyed: true,
   digest(key, body) {
-    const [first, second] = inOrder(key, body);
-    const bytes = new Uint8Array(first.length + second.length);
-    bytes.set(first);
-    bytes.set(second, first.length);
-    return crypto.subtle.digest("SHA-256", bytes);
+    return crypto.subtle.digest("SHA-256", concat(...inOrder(key, body)));
   },
 });
 

@@ -1,6 +1,6 @@
 import type { SecretKey } from "@svc-webhooks/core";
 import { bodyVariants, type BodyVariant } from "./bodies.js";
-import { toBinary, toHex, type Bytes } from "./bytes.js";
+import { concat, toBinary, toHex, type Bytes } from "./bytes.js";
 import { methods, type Method } from "./hash.js";
 import { exactKeys, keyVariants, type KeyVariant } from "./keys.js";
 import type { MistakeId } from "../mistakes.js";
@@ -64,11 +64,16 @@ function product(
   );
 }
 
-/** Compares the value with the digest that each mistake produces, then with those of combinations. */
+/**
+ * Compares the value with the digest that each mistake produces, then with those of combinations.
+ *
+ * @param before the bytes that are signed before the body
+ */
 export async function search(
   body: Bytes,
   signature: string,
   { current, previous, other }: Keys,
+  before: Bytes,
 ): Promise<Found> {
   const obvious = obviousMistake(signature, [...current, ...previous, ...other]);
   if (obvious) return { found: [obvious], checked: [obvious] };
@@ -81,7 +86,7 @@ export async function search(
 
   async function mistakesOf(candidate: Candidate): Promise<readonly MistakeId[] | undefined> {
     const { body: variant, key, method } = candidate;
-    const digest = await method.digest(key.key, variant.body);
+    const digest = await method.digest(key.key, concat(before, variant.body));
     const written = mistakesIn(toHex(new Uint8Array(digest)), method.hash);
     return written && [...idsOf(candidate), ...written];
   }
