@@ -257,7 +257,7 @@ export function createClient(options: ClientOptions = {}): Client {
         for (const name of Object.keys({ ...call }))
           check(
             ["query", "body"].includes(name),
-            `The option \`${name}\` must be in the fourth argument.`,
+            `The option \`${name}\` must be passed in the fourth argument.`,
           );
         return { ...call, method, path, key: "optional", mayBeEmpty: true };
       }, given),

@@ -172,8 +172,13 @@ export function checkNames(options: object, others: readonly string[]): void {
   for (const name of Object.keys(options))
     check(
       known.includes(name),
-      `There is no option \`${name}\`. The options are ${known.join(", ")}.`,
+      `\`${name}\` is not an option. The options are ${known.join(", ")}.`,
     );
+}
+
+/** @throws ClientConfigError `invalid_option` */
+export function checkSignal({ signal }: Pick<RequestOptions, "signal">): void {
+  check(!signal || signal instanceof AbortSignal, "`signal` must be an AbortSignal.");
 }
 
 /**

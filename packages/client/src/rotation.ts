@@ -94,7 +94,7 @@ export function rotatingSecrets({
   check(typeof save === "function", "`save` must be a function.");
   check(
     typeof overlapMs === "number" && overlapMs >= 0,
-    "`overlapMs` must be a number of 0 or more.",
+    "`overlapMs` must be a number that is 0 or greater.",
   );
   // Databases store a missing expiry as null, which a receiver refuses.
   let known = secrets.map((one) => ({ ...one, expiresAt: one.expiresAt ?? undefined }));

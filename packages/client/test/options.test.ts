@@ -64,7 +64,7 @@ describe("createClient refuses", () => {
     [
       "retries",
       { apiKey, baseUrl, retries: 3 },
-      "There is no option `retries`. The options are apiKey, baseUrl, fetch, onRequest, onResponse, clock, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
+      "`retries` is not an option. The options are apiKey, baseUrl, fetch, onRequest, onResponse, clock, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
     ],
   ])("an invalid `%s`: %j", ([param, options, message]) => {
     const create = () => createClient(options);
@@ -122,7 +122,7 @@ describe.each(Object.entries(withOptions))("%s refuses", (name, call) => {
     expect(error).toBeInstanceOf(ClientConfigError);
     expect(error).toMatchObject({ code: "invalid_option", param });
     expect(error.message).toMatch(
-      /^There is no option `\w+`\. The options are .*\bsignal, .*deadlineMs, /,
+      /^`\w+` is not an option\. The options are .*\bsignal, .*deadlineMs, /,
     );
     expect(notes).toEqual([]);
   });
@@ -159,7 +159,7 @@ test.for<[string, object]>([
   expect(error).toMatchObject({
     code: "invalid_option",
     param,
-    message: `The option \`${param}\` must be in the fourth argument.`,
+    message: `The option \`${param}\` must be passed in the fourth argument.`,
     attempts: 0,
   });
   expect(notes).toEqual([]);
@@ -233,8 +233,8 @@ describe("a documented limit is checked before a request is made", () => {
   const endpoint = (changes: object) => (client: Client) =>
     client.webhookEndpoints.create({ url: "http://a.test", event_types: ["a"], ...changes });
   const text = "An email needs `text`, `html` or both.";
-  const to = "`to` must be an array of at least one address.";
-  const types = "`event_types` must be an array of at least one event type.";
+  const to = "`to` must be an array with at least one address.";
+  const types = "`event_types` must be an array with at least one event type.";
 
   test.for<[string, (client: Client) => Promise<unknown>, string]>([
     ["from", (client) => client.emails.send(undefined as never), "`from` must be an address."],
@@ -242,7 +242,7 @@ describe("a documented limit is checked before a request is made", () => {
     ["to", send({ to: "grace@example.test" }), to],
     ["to", send({ to: [] }), to],
     ["to", send({ to: [undefined] }), to],
-    ["subject", send({ subject: "" }), "`subject` must be a text."],
+    ["subject", send({ subject: "" }), "`subject` must be a string."],
     ["subject", send({ subject: "x".repeat(301) }), "`subject` must have at most 300 characters."],
     ["text", send({ text: undefined }), text],
     ["text", send({ text: "", html: "" }), text],
@@ -275,7 +275,7 @@ describe("a documented limit is checked before a request is made", () => {
       (idempotencyKey): [string, (client: Client) => Promise<unknown>, string] => [
         "idempotencyKey",
         (client) => client.emails.send(email, { idempotencyKey: idempotencyKey as string }),
-        "`idempotencyKey` must be printable ASCII text without spaces around it.",
+        "`idempotencyKey` must be printable ASCII text without leading or trailing spaces.",
       ],
     ),
     [

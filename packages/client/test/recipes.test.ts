@@ -205,7 +205,7 @@ describe("redeliverFailed", () => {
     const { client } = await against(() => {});
     const options = { webhook_endpoint_id: "we_1", dry_run: true };
     expect((await errorOf(client.webhookEvents.redeliverFailed(options))).message).toBe(
-      "There is no option `dry_run`. The options are webhook_endpoint_id, dryRun, max, onProgress, signal, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
+      "`dry_run` is not an option. The options are webhook_endpoint_id, dryRun, max, onProgress, signal, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
     );
   });
 
@@ -407,6 +407,69 @@ describe("sendAll", () => {
       { ok: { subject: "2" } },
     ]);
     expect(await sends()).toBe(2);
+  });
+
+  test("returns an error for an item that is not an email, and sends the others", async () => {
+    const { client, sends } = await open();
+    const unreadable = {
+      get to(): string[] {
+        throw new Error("no recipients");
+      },
+    };
+    const [first, ...others] = list(4);
+    const emails = [first, null, undefined, unreadable, "text", ...others];
+    const results = await client.emails.sendAll(emails as never, { concurrency: 2 });
+    const refused = (param: string) => ({ error: { code: "invalid_request", param } });
+    expect(results).toMatchObject([
+      { ok: { subject: "0" } },
+      refused("emails.1"),
+      refused("emails.2"),
+      refused("emails.3"),
+      { error: { code: "invalid_request" } },
+      { ok: { subject: "1" } },
+      { ok: { subject: "2" } },
+      { ok: { subject: "3" } },
+    ]);
+    expect(await sends()).toBe(4);
+  });
+
+  test("keeps the keys and the other results if a request fails in an unknown way", async () => {
+    const { client, fault } = await open(
+      {},
+      {
+        clock: {
+          now: Date.now,
+          async sleep() {
+            throw new Error("broken clock");
+          },
+        },
+      },
+    );
+    await fault("status", { status: 429 });
+    const emails = list(2).map(({ idempotencyKey: _key, ...one }) => one);
+    expect(await client.emails.sendAll(emails, { concurrency: 1 })).toMatchObject([
+      {
+        error: {
+          code: "connection_failed",
+          param: "emails.0",
+          idempotencyKey: expect.stringMatching(/-/),
+          cause: { message: "broken clock" },
+        },
+      },
+      { ok: { subject: "1" } },
+    ]);
+  });
+
+  test.each([
+    [{ deadlineMs: -1 }, "deadlineMs"],
+    [{ maxRetries: -5 }, "maxRetries"],
+    [{ signal: {} }, "signal"],
+    [{ onProgress: 5 }, "onProgress"],
+  ])("refuses %j before it sends anything", async (options, param) => {
+    const { client, sends } = await open();
+    const error = await errorOf(client.emails.sendAll(list(2), options as never));
+    expect(error).toMatchObject({ name: "ClientConfigError", code: "invalid_option", param });
+    expect(await sends()).toBe(0);
   });
 
   test("ends at an abort with a result for each email, and its key", async () => {

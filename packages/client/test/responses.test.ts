@@ -66,7 +66,7 @@ describe("a response that is larger than maxResponseBytes", () => {
       status: 200,
     });
     expect(textOf(error)).toBe(
-      "The response has more than 1048576 bytes. The request was processed. Raise `maxResponseBytes`.",
+      "The response is larger than 1048576 bytes. The request was processed. Raise `maxResponseBytes`.",
     );
     expect(notes).toHaveLength(1);
   });
@@ -337,6 +337,14 @@ describe("the wait that a response asks for", () => {
     // together.
     expect(pauses.slice(0, 2)).toEqual([about(expected ?? 250), about(expected ?? 500, 500)]);
   });
+
+  test.each(["9".repeat(400), "1e12", "999999999999"])(
+    "is at most that of a timer: %s",
+    async (seconds) => {
+      const { error } = await get(responding(429, "", { "retry-after": seconds }));
+      expect(error.retryAfterMs).toBeLessThan(2 ** 31);
+    },
+  );
 
   test("is not read from the reset of a limit that was not the reason", async () => {
     const { error } = await get(responding(503, "", { "x-ratelimit-reset": "60" }));

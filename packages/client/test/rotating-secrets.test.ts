@@ -162,7 +162,7 @@ describe("an old secret", () => {
 describe("rotatingSecrets refuses", () => {
   const noSecret =
     "`secrets` must contain the current secret: `{ id, key }`, `key` from `reveal()`.";
-  const noOverlap = "`overlapMs` must be a number of 0 or more.";
+  const noOverlap = "`overlapMs` must be a number that is 0 or greater.";
 
   test.for<[string, object, string]>([
     ["secrets", { secrets: [] }, noSecret],

@@ -62,7 +62,7 @@ export async function makeAttempt(
     if (received) return { received };
     if (controller.signal.aborted) return limit;
     const cause = plainError(error, apiKey);
-    const message = `There was no whole response from ${baseUrl}: ${reasonOf(cause)}.`;
+    const message = `No complete response arrived from ${baseUrl}: ${reasonOf(cause)}.`;
     const facts = { code: "connection_failed", message, cause };
     return { failure: { kind: "connection", facts, isLost: true } };
   } finally {
@@ -84,7 +84,7 @@ export const timeLimit = (
   ms,
   failure: {
     kind: "timeout",
-    facts: { code, message: `There was no whole response within ${of / 1_000} s.` },
+    facts: { code, message: `No complete response arrived within ${of / 1_000} s.` },
     isLost: true,
   },
 });

@@ -16,8 +16,8 @@ const areTexts = (values: unknown): boolean =>
  */
 export function checkEmail({ from, to, subject, html, text }: EmailRequest): void {
   checkRequest(isText(from), "`from` must be an address.");
-  checkRequest(areTexts(to), "`to` must be an array of at least one address.");
-  checkRequest(isText(subject), "`subject` must be a text.");
+  checkRequest(areTexts(to), "`to` must be an array with at least one address.");
+  checkRequest(isText(subject), "`subject` must be a string.");
   // The `u` flag makes a character count once even if it has two UTF-16 units.
   checkRequest(!/^.{301}/su.test(subject), "`subject` must have at most 300 characters.");
   checkRequest(isText(html) || isText(text), "An email needs `text`, `html` or both.");
@@ -39,7 +39,7 @@ export function checkDomain({ domain_name: name }: DomainRequest): void {
  */
 export function checkEndpoint({ url, event_types: types }: WebhookEndpointRequest): void {
   checkRequest(isText(url), "`url` must be a URL.");
-  checkRequest(areTexts(types), "`event_types` must be an array of at least one event type.");
+  checkRequest(areTexts(types), "`event_types` must be an array with at least one event type.");
 }
 
 /**

@@ -2,6 +2,7 @@ import { InvalidRequestError } from "../errors.js";
 import {
   check,
   checkNames,
+  checkSignal,
   resolveLimits,
   type Connection,
   type KeyedRequestOptions,
@@ -56,13 +57,13 @@ export function prepare(
   checkNames(options, key ? ["signal", "idempotencyKey"] : ["signal"]);
   const limits = resolveLimits(options, connection);
   const { signal } = options;
-  check(!signal || signal instanceof AbortSignal, "`signal` must be an AbortSignal.");
+  checkSignal(options);
   const idempotencyKey =
     options.idempotencyKey ?? (key === "always" ? crypto.randomUUID() : undefined);
   checkRequest(
     idempotencyKey === undefined ||
       (typeof idempotencyKey === "string" && /^[!-~]([ -~]*[!-~])?$/.test(idempotencyKey)),
-    "`idempotencyKey` must be printable ASCII text without spaces around it.",
+    "`idempotencyKey` must be printable ASCII text without leading or trailing spaces.",
   );
   checkRequest(body === undefined || method !== "GET", "`body` is not sent with GET. Use `query`.");
   const search = new URLSearchParams();

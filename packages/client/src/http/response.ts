@@ -31,7 +31,7 @@ export function readResponse(
     if (isTooLarge)
       return invalid(
         "response_too_large",
-        `The response has more than ${maxResponseBytes} bytes. The request was processed. Raise \`maxResponseBytes\`.`,
+        `The response is larger than ${maxResponseBytes} bytes. The request was processed. Raise \`maxResponseBytes\`.`,
       );
     if (!text && mayBeEmpty) return { value: undefined };
     if (result && json !== undefined && !body[result])

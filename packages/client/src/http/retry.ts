@@ -1,3 +1,4 @@
+import { longestTimer } from "../clock.js";
 import type { Failure } from "./failure.js";
 
 /**
@@ -31,9 +32,14 @@ export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boo
 /**
  * Returns the pause that the service requests, in milliseconds: `Retry-After` in seconds or as a date (RFC 9110,
  * section 10.2.3), or, with status 429, the time until `X-RateLimit-Reset` (A-16). A date is relative to the response's
- * `Date`.
+ * `Date`. A longer pause than a timer can have is cut to that.
  */
 export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {
+  const requested = requestedMs(status, headers, now);
+  return requested === undefined ? undefined : Math.min(longestTimer, requested);
+}
+
+function requestedMs(status: number, headers: Headers, now: number): number | undefined {
   const value = headers.get("retry-after") ?? "";
   const sentAt = Date.parse(headers.get("date") ?? "") || now;
   // `parseFloat` reads the first number of a repeated header: "5, 5".

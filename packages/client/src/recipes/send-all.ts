@@ -1,5 +1,12 @@
-import { SvcError } from "../errors.js";
-import { check, checkNames, type KeyedRequestOptions } from "../options.js";
+import { ConnectionError, InvalidRequestError, SvcError } from "../errors.js";
+import {
+  check,
+  checkNames,
+  checkSignal,
+  resolveLimits,
+  type KeyedRequestOptions,
+  type RequestOptions,
+} from "../options.js";
 import type { EmailResult, KeyedEmail, SendAllOptions, SentEmail } from "../recipes.js";
 import type { EmailRequest } from "../resources.js";
 
@@ -22,12 +29,18 @@ export async function sendAll(
     Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= 100,
     "`concurrency` must be a whole number from 1 to 100.",
   );
+  check(
+    onProgress === undefined || typeof onProgress === "function",
+    "`onProgress` must be a function.",
+  );
+  checkSignal(given);
+  resolveLimits(given);
   const results: EmailResult[] = [];
-  const left = emails.entries();
+  const left = emails.keys();
   let done = 0;
   const work = async () => {
-    for (const [index, { idempotencyKey, ...email }] of left) {
-      const result = await resultOf(send(email, { ...given, idempotencyKey }));
+    for (const index of left) {
+      const result = await resultOf(send, emails, index, given);
       results[index] = result;
       done += 1;
       try {
@@ -42,11 +55,34 @@ export async function sendAll(
   return results;
 }
 
-async function resultOf(sending: Promise<SentEmail>): Promise<EmailResult> {
+async function resultOf(
+  send: Send,
+  emails: readonly KeyedEmail[],
+  index: number,
+  options: RequestOptions,
+): Promise<EmailResult> {
+  let idempotencyKey: string | undefined;
   try {
-    return { ok: await sending };
+    const { idempotencyKey: given, ...email } = emails[index] as KeyedEmail;
+    idempotencyKey = given ?? crypto.randomUUID();
+    return { ok: await send(email, { ...options, idempotencyKey }) };
   } catch (error) {
     if (error instanceof SvcError) return { error };
-    throw error;
+    const facts = { param: `emails.${index}`, cause: error };
+    return {
+      error:
+        idempotencyKey === undefined
+          ? new InvalidRequestError({
+              code: "invalid_request",
+              message: `\`emails.${index}\` must be an email.`,
+              ...facts,
+            })
+          : new ConnectionError({
+              code: "connection_failed",
+              message: `The request of \`emails.${index}\` failed unexpectedly. Its cause has the reason.`,
+              idempotencyKey,
+              ...facts,
+            }),
+    };
   }
 }
