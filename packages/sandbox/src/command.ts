@@ -17,28 +17,32 @@ export const commandOptions = {
     value: "number",
     text: "port on 127.0.0.1, 0 for a free one",
   },
-  data: { type: "string", value: "file", text: "keep all state in a SQLite file, not in memory" },
+  data: {
+    type: "string",
+    value: "file",
+    text: "keep all state in a SQLite file instead of in memory",
+  },
   set: {
     type: "string",
     multiple: true,
     value: "A-nn=value",
-    text: "choose another assumption; may be repeated",
+    text: "change an assumption; may be repeated",
   },
   clock: {
     type: "string",
     value: "mode",
-    text: "real, manual, or accelerated[:<times>]; real by default",
+    text: "real, manual or accelerated[:<times>] (default: real)",
   },
-  smtp: { type: "string", value: "url", text: "also pass emails to an SMTP server on loopback" },
+  smtp: { type: "string", value: "url", text: "also send emails to an SMTP server on loopback" },
   "allow-host": {
     type: "string",
     multiple: true,
     value: "name",
     text: "also serve requests to this host name; may be repeated",
   },
-  seed: { type: "string", value: "number", text: "repeatable ids and secrets" },
+  seed: { type: "string", value: "number", text: "make ids and secrets repeatable" },
   open: { type: "boolean", text: "open the page in the default browser" },
-  assumptions: { type: "boolean", text: "print all assumptions and their values, and exit" },
+  assumptions: { type: "boolean", text: "print all assumptions and their values, then exit" },
 } as const;
 
 /** The values of {@link commandOptions}. Absent options have their defaults. */

@@ -7,8 +7,8 @@ import { commandOptions, runCommand } from "./command.js";
 const options = {
   ...commandOptions,
   json: { type: "boolean", text: "write JSON" },
-  version: { type: "boolean", text: "print the version, and exit" },
-  help: { type: "boolean", short: "h", text: "print this text, and exit" },
+  version: { type: "boolean", text: "print the version and exit" },
+  help: { type: "boolean", short: "h", text: "print this help and exit" },
 } as const;
 
 interface Help {
@@ -27,7 +27,7 @@ const help = () => {
   });
   return `Usage: svc-webhooks-sandbox [options]
 
-Serves the whole service on this machine. The first line on stdout has its base URL.
+Serves the whole service on this machine. The first line on stdout is its base URL.
 
 ${lines.join("")}`;
 };

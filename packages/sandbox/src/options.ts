@@ -145,7 +145,7 @@ function clockFrom(clock: SandboxOptions["clock"]): ClockOptions | undefined {
   assertValid(
     speed > 0 && speed <= 999_999,
     "clock.speed",
-    "`clock.speed` must be a number more than 0, and at most 999,999.",
+    "`clock.speed` must be a number greater than 0 and at most 999,999.",
   );
   assertValid(
     start >= 0 && start <= lastTime,

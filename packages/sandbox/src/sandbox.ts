@@ -228,10 +228,10 @@ function resume(
 /** Logs a clock mode that comes from the data file, because it may be the reason that no retries run. */
 function noteClock({ clock, log }: Service, data = ""): void {
   if (clock.mode === "manual")
-    log(`The clock of ${data} is manual and stands still: --clock real lets it run.`);
+    log(`The clock in ${data} is manual and stands still: start with --clock real to let it run.`);
   else if (clock.mode === "accelerated")
     log(
-      `The clock of ${data} runs ${clock.speed} times as fast as real time: --clock real changes that.`,
+      `The clock in ${data} runs ${clock.speed} times as fast as real time: start with --clock real to change that.`,
     );
 }
 

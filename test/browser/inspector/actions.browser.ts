@@ -249,7 +249,7 @@ const cases: readonly Case[] = [
   {
     what: "Type the value of an assumption",
     steps: [
-      unfold("all-assumptions"),
+      unfold("behind"),
       unfold("set-A-09"),
       (page, hand) => hand.fill(page.getByLabel("Value of A-09"), "2s,3s"),
       pressIn("#set-A-09", "Set"),

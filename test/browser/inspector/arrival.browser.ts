@@ -34,7 +34,7 @@ const failures: readonly Failure[] = [
     listener: () => {},
     chip: "timed out",
     row: "timed out",
-    words: "Timed out. No response within 0.2 s (A-10).",
+    words: "Timed out. The receiver did not respond within 0.2 s (A-10).",
     assumption: "A-10",
   },
   {
@@ -42,7 +42,7 @@ const failures: readonly Failure[] = [
     listener: ({ socket }) => socket.resetAndDestroy(),
     chip: "reset",
     row: "reset",
-    words: "Reset. The connection was closed before a response came.",
+    words: "Reset. The connection was closed before a response arrived.",
   },
   {
     what: "the receiver redirects",

@@ -2,7 +2,7 @@ import { present } from "@svc-webhooks/kit/present";
 import { createHmac } from "node:crypto";
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import { compact, plantMistakes, type Planted } from "@svc-webhooks/kit/planted-mistakes";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { lineOf, open, openInspector } from "./support.js";
 
@@ -38,6 +38,14 @@ async function rotated() {
   return { ...opened, id: id, secret, oldSecret, otherSecret, arrived, deliver };
 }
 
+/** Whether an element's first line is in the window and in all boxes that scroll. */
+const isInView = (locator: Locator): Promise<boolean> =>
+  locator.evaluate((element) => {
+    const { left, top } = element.getBoundingClientRect();
+    const found = document.elementFromPoint(left + 20, top + 20);
+    return found !== null && element.contains(found);
+  });
+
 /** Pastes a signature. Returns the id of the mistake that is named, if any, and the displayed text. */
 async function explain(page: Page, value: string) {
   const verdict = "#signature .verdict[role=status]";
@@ -49,6 +57,7 @@ async function explain(page: Page, value: string) {
   await page.getByRole("button", { name: "Explain" }).click();
   const shown = page.locator(`${verdict}:not([data-seen])`);
   await shown.waitFor();
+  await expect.poll(() => isInView(shown)).toBe(true);
   return { id: await shown.getAttribute("data-mistake"), words: await lineOf(shown) };
 }
 
@@ -141,7 +150,7 @@ describeWithBrowser("the explanation of a signature", () => {
     await opened.sandbox.clock.advance(0);
     await page.getByRole("heading", { name: "Signature of attempt 2" }).waitFor();
     expect(await lineOf(page.locator("#signature .verdict"))).toBe(
-      `Tampered on request: ${words}. A receiver has to refuse it.`,
+      `Tampered on request: ${words}. A receiver must refuse it.`,
     );
     expect(await lineOf(page.locator("#attempts tr.sel .ans"))).toBe(`401 ${words}`);
     expect(await lineOf(page.locator("#calls ol.track > li:last-child .chip"))).toBe(

@@ -56,7 +56,7 @@ describeWithBrowser("the address of the page", () => {
         () => page.locator("#calls .tree > li:first-child a.name").click(),
         () => page.locator("#calls .tree > li:nth-child(2) a.name").click(),
         () => page.getByRole("link", { name: "Attempt 1", exact: true }).click(),
-        () => page.locator("#states a", { hasText: "Waiting" }).click(),
+        () => page.locator("#states a", { hasText: "Retrying" }).click(),
         () => page.locator("#filter [name=type]").selectOption("email.sent"),
         () => page.locator("#filter [name=q]").fill("Größe"),
         () => page.locator("#filter [name=q]").fill("no such text"),

@@ -33,14 +33,14 @@ async function full() {
 const places = ["#base-url", "#clock", "#health", "#timeline > *", "#detail > *", "#setup > *"];
 
 /**
- * Returns the page's text with every disclosure open. The key hints, and the filter button that they replace, are left
- * out.
+ * Returns the page's text with every disclosure open. The key hints, the filter button that they replace, and the
+ * buttons that copy a body, are left out.
  */
 async function textOf(page: Page): Promise<readonly string[]> {
   await page.locator("details").evaluateAll((menus: HTMLDetailsElement[]) => {
     for (const menu of menus) menu.open = true;
   });
-  await page.locator("kbd, #filter button").evaluateAll((only) => {
+  await page.locator("kbd, #filter button, [data-from]").evaluateAll((only) => {
     for (const element of only) element.remove();
   });
   return (await Promise.all(places.map((place) => linesOf(page.locator(place))))).flat();
@@ -78,7 +78,7 @@ describeWithBrowser("the page without JavaScript", () => {
     await page.getByLabel("Text, id or code").fill("first");
     await page.getByRole("button", { name: "Filter", exact: true }).click();
     expect(await linesOf(page.locator("#calls .tree > li:first-child .name"))).toEqual(["first"]);
-    await page.locator("#states a", { hasText: "Waiting" }).click();
+    await page.locator("#states a", { hasText: "Retrying" }).click();
     await page.locator("#calls .chip.wait").first().click();
     expect(new URL(page.url()).hash).toBe("#detail");
     await page.getByRole("link", { name: "Attempt 1", exact: true }).click();

@@ -55,7 +55,7 @@ describeWithBrowser("what the page shows", () => {
       ["#i-half", "Sending"],
       ["#i-none", "Not sent"],
       ["#i-ok", "Succeeded"],
-      ["#i-wait", "Waiting"],
+      ["#i-wait", "Retrying"],
     ]);
     const waiting = (await deliveries()).find(({ state }) => state === "pending");
     await visit(page, `/?item=${waiting?.id}`);

@@ -2,6 +2,7 @@ import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { openInspector, refusing, visit } from "./service.js";
+import { lineOf, linesOf } from "./support.js";
 
 const rows = (page: Page) => page.locator("#calls > li");
 const newer = (page: Page) => page.locator("#newer");
@@ -54,6 +55,31 @@ describeWithBrowser("the timeline", () => {
     await newer(page).click();
     await expect.poll(() => rows(page).count()).toBe(63);
     expect(await newer(page).isVisible()).toBe(false);
+  });
+
+  test("hides reads that succeeded until they are asked for", async () => {
+    const opened = await openInspector();
+    const { page, call } = opened;
+    const path = "GET /v1/webhook-event-types";
+    await call(path);
+    await visit(page);
+    expect(await lineOf(page.locator("#empty"))).toBe(
+      "All calls so far are reads, which are hidden. Show reads",
+    );
+    await call(path);
+    // A refused read.
+    await read(opened);
+    await expect
+      .poll(() => linesOf(page.locator("#calls .call .code")))
+      .toEqual(["405 method_not_allowed"]);
+    await page.locator("#reads").click();
+    await expect.poll(() => rows(page).count()).toBe(3);
+    expect(await page.locator("#reads").innerText()).toBe("Hide reads");
+    await call(path);
+    await expect.poll(() => rows(page).count()).toBe(4);
+    expect((await call("GET timeline?reads=false")).data).toHaveLength(1);
+    await page.locator("#reads").click();
+    await expect.poll(() => rows(page).count()).toBe(1);
   });
 
   test("stays as it is while the keyboard is in it", async () => {

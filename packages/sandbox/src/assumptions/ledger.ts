@@ -41,17 +41,19 @@ export interface Ledger {
   readonly list: () => readonly AssumptionState[];
 }
 
-const duration = "is a number with ms, s, m or h: 500ms, 1s, 5m";
+const duration = "is a number followed by ms, s, m or h: 500ms, 1s, 5m";
 
 /** The format of each placeholder that an alternative may contain, as a sentence. */
 const forms: Readonly<Record<string, string>> = {
   "<delay>": `A delay ${duration}.`,
   "<duration>": `A duration ${duration}.`,
   "<limit>": "A limit is a number of requests from 1 to 999999: epoch:100/60s.",
-  "<size>": "A size is a number with B, kB, KiB, MB or MiB: 512B, 64KiB, 10MB.",
+  "<size>": "A size is a number followed by B, kB, KiB, MB or MiB: 512B, 64KiB, 10MB.",
   "<status>": "A status is a number from 300 to 599: stop:400+410.",
-  "<type>": "A type has letters, digits, dots, underscores and hyphens: extra:email.opened.",
-  "<key>": "A key has letters, digits, dots, underscores and hyphens: keys:svc_one,svc_two.",
+  "<type>":
+    "A type consists of letters, digits, dots, underscores and hyphens: extra:email.opened.",
+  "<key>":
+    "A key consists of letters, digits, dots, underscores and hyphens: keys:svc_one,svc_two.",
 };
 
 /** A row of the table, for any setting. */
@@ -62,7 +64,7 @@ const rows: readonly Row[] = Object.values(assumptions);
 function find(id: string): Row {
   const row = rows.find((candidate) => candidate.id === id);
   if (row) return row;
-  throw notFound("id", `There is no assumption ${id.slice(0, 20)}. They are A-01 to A-28.`);
+  throw notFound("id", `There is no assumption ${id.slice(0, 20)}. The ids are A-01 to A-28.`);
 }
 
 export function createLedger(): Ledger {

@@ -242,7 +242,7 @@ async function changeClock(
   }
   if (advance_ms === undefined) return clockShape(service, await clock.advanceToNext());
   if (clock.now() + advance_ms > lastTime)
-    throw invalid("advance_ms", "The clock ends with the year 9999. Use a smaller number.");
+    throw invalid("advance_ms", "The clock cannot go beyond the year 9999. Use a smaller number.");
   await clock.advance(advance_ms);
   return clockShape(service);
 }
@@ -262,7 +262,7 @@ function addFault(
   }
   if (state.faults.size >= mostFaults) {
     const finished = Array.from(state.faults.all()).find((fault) => slotsLeft(fault) === 0);
-    if (!finished) throw conflict(`There are ${mostFaults} faults. Cancel some, or reset.`);
+    if (!finished) throw conflict(`There are already ${mostFaults} faults. Cancel some, or reset.`);
     state.faults.drop(finished.id);
   }
   return faults.add({

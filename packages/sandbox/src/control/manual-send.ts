@@ -19,7 +19,7 @@ export function sendManually(
   if (endpoint?.status !== "active")
     throw conflict("The endpoint is archived, so nothing is delivered to it.");
   if (tamper === "previous_secret" && endpoint.previous === undefined)
-    throw conflict("The endpoint has no previous secret. Rotate its secret first.");
+    throw conflict("The endpoint has no previous secret. Rotate the secret first.");
   if (tamper === "reserialised" && !isJson(body ?? delivery.body))
     throw invalid("tamper", "The body is not JSON, so it cannot be serialised again.");
   const sent = body === undefined ? delivery : edited(service, delivery, body);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { faultKinds, mostLines, tampers } from "../state/records.js";
 
-/* The bodies of the control routes. A member that does not exist is refused: it is a typing error. */
+/* The bodies of the control routes. A member that does not exist is refused: it is most likely a typo. */
 
 const whole = (first: number, last: number) => {
   const message = `must be a whole number from ${first} to ${last}`;
@@ -38,7 +38,9 @@ export const sendRequest = z.strictObject({
 });
 
 export const testEmailRequest = z.strictObject({
-  to: z.union([z.string(), z.array(z.string())], "must be an address, or several").optional(),
+  to: z
+    .union([z.string(), z.array(z.string())], "must be an address or an array of addresses")
+    .optional(),
   subject: z.string().optional(),
   scenario: z.enum(["delivered", "bounced", "failed", "delayed"]).optional(),
 });
@@ -57,7 +59,7 @@ export const clockRequest = z
   )
   .refine(({ mode, speed }) => speed === undefined || mode === "accelerated", {
     path: ["speed"],
-    message: "needs the mode accelerated",
+    message: "requires the mode accelerated",
   });
 
 export const outcomeRequest = z.strictObject({ outcome: z.enum(["verified", "failed"]) });

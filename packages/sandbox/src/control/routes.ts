@@ -1,4 +1,5 @@
 import { Hono, type Context } from "hono";
+import { authenticate } from "../http/authenticate.js";
 import { newCall } from "../http/kept-request.js";
 import { assertJson, parseJson, readBody } from "../http/read-body.js";
 import { validate } from "../http/validate.js";
@@ -8,6 +9,7 @@ import * as queries from "../read/queries.js";
 import { timelineQuery } from "../read/search.js";
 import * as shapes from "../read/shapes.js";
 import { wholeList } from "../service/pages.js";
+import { listQuery } from "../service/schemas.js";
 import type { Service } from "../service/service.js";
 import { actionNames, actions, type Perform } from "./actions.js";
 import { logRequest } from "./requests.js";
@@ -84,6 +86,12 @@ export function controlRoutes(context: RouteContext): Hono {
   );
 
   get("clock", () => shapes.clockShape(service));
+  get("deliveries", (c) => {
+    const key = c.req.header("authorization");
+    const account =
+      key === undefined ? undefined : authenticate(key, service.ledger.get("auth")).id;
+    return lists.deliveries(service, account, validate(listQuery, c.req.query()));
+  });
   get("endpoints", () => list(lists.endpoints(service)));
   get("domains", () => list(lists.domains(service)));
   get("faults", () => list(lists.faults(service)));

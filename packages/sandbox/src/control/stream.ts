@@ -139,7 +139,7 @@ export function createStream(options: StreamOptions): Stream {
       if (client.isReady) write(client, encoded(": \n\n"));
       else if (client.isStalled) {
         remove(client);
-        client.controller.error(new Error("The client does not read."));
+        client.controller.error(new Error("The client has stopped reading."));
       } else client.isStalled = true;
     }
   };
@@ -169,7 +169,7 @@ export function createStream(options: StreamOptions): Stream {
         throw new ApiError(
           503,
           "too_many_streams",
-          `${mostStreams} streams of changes are open, and more are not served. Close some of the pages that show the sandbox.`,
+          `${mostStreams} change streams are already open, which is the maximum. Close some of the pages that show the sandbox.`,
           { headers: { "Retry-After": "2" } },
         );
       }

@@ -98,7 +98,7 @@ export function createAttempts(world: World, transport: Transport) {
     timeoutMs: number,
     send: (signal: AbortSignal) => Promise<readonly Sent[]>,
   ): Promise<readonly Sent[]> => {
-    const text = `No response within ${timeoutMs / 1_000} s (A-10).`;
+    const text = `The receiver did not respond within ${timeoutMs / 1_000} s (A-10).`;
     const controller = new AbortController();
     let cancel: (() => void) | undefined;
     const deadline = new Promise<readonly Sent[]>((resolve) => {
@@ -196,7 +196,7 @@ const captured = ({ status, headers, body, bytes, truncated }: ReceivedResponse)
 
 function faultResponse(fault: FaultRecord): ReceivedResponse {
   const { retryAfter } = fault;
-  const body = new TextEncoder().encode("This response is a fault of the sandbox.\n");
+  const body = new TextEncoder().encode("This response was produced by a fault in the sandbox.\n");
   const headers: HeaderList = [
     ["Content-Type", "text/plain"],
     ...(retryAfter === undefined ? [] : ([["Retry-After", String(retryAfter)]] as const)),

@@ -140,7 +140,8 @@ const isArchived = ({ endpoints }: World["state"], { endpointId }: DeliveryRecor
 function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): void {
   if (isArchived(state, delivery))
     throw conflict("The endpoint is archived, so nothing is delivered to it.");
-  if (delivery.state === "attempting") throw conflict("An attempt of this delivery is running.");
+  if (delivery.state === "attempting")
+    throw conflict("An attempt for this delivery is already running.");
   if (ledger.get("redeliver.allow") === "failed") {
     if (delivery.attempts.length === 0)
       throw conflict("Only failed deliveries can be redelivered (A-17): no attempt has been made.");
@@ -155,7 +156,7 @@ function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): vo
 const waiting = (delivery: DeliveryRecord): number => {
   if (delivery.state === "pending" && delivery.nextAttemptAt !== undefined)
     return delivery.nextAttemptAt;
-  throw conflict(`No attempt is waiting: the delivery is ${delivery.state}.`);
+  throw conflict(`No attempt is scheduled: the delivery is ${delivery.state}.`);
 };
 
 /** Returns the delay that a Retry-After header requests, in seconds or as a date (RFC 9110, section 10.2.3), or 0. */

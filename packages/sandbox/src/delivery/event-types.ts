@@ -6,9 +6,9 @@ export interface EventType {
 }
 
 const named: readonly EventType[] = [
-  { type: "email.sent", description: "An email was handed to the recipient's server." },
+  { type: "email.sent", description: "An email was passed to the recipient's server." },
   { type: "email.delivered", description: "The recipient's server accepted an email." },
-  { type: "domain.updated", description: "The status of a sending domain changed." },
+  { type: "domain.updated", description: "The status of a sending domain has changed." },
 ];
 
 /** Returns all event types: the named ones, and those that A-03 adds. */

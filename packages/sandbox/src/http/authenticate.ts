@@ -21,7 +21,7 @@ export function authenticate(header: string | null, rule: AccountRule): Identity
     const text =
       hash === undefined
         ? "Send Authorization: Bearer <API_KEY>."
-        : "This API key is not known (A-23).";
+        : "This API key is unknown (A-23).";
     throw new ApiError(401, "authentication_required", text, {
       param: "Authorization",
       headers: { "WWW-Authenticate": "Bearer" },

@@ -20,7 +20,7 @@ export function assertHost(
   const isAllowed = allowed.some((name) => name.toLowerCase() === host);
   if (isAllowed && others.length === 0) return;
   throw forbidden(
-    `The sandbox serves 127.0.0.1:${port} and localhost:${port}. Start it with --allow-host to add another host name.`,
+    `The sandbox only serves 127.0.0.1:${port} and localhost:${port}. To add another host name, start it with --allow-host.`,
     "Host",
   );
 }

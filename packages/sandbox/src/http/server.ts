@@ -67,7 +67,7 @@ async function listen(
     server.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "EADDRINUSE"
-          ? new Error(`Port ${port} is in use. Choose another one, or 0 for a free one.`, {
+          ? new Error(`Port ${port} is in use. Choose another port, or 0 for a free one.`, {
               cause: error,
             })
           : error,

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
-// The build adds the default export.
-// oxlint-disable-next-line import/default
+// The build adds the default exports.
+// oxlint-disable import/default
 import script from "./script/main.ts?script";
+import scheme from "./script/scheme.ts?script";
+// oxlint-enable import/default
 import base from "./style/base.css?raw";
 import controls from "./style/controls.css?raw";
 import frame from "./style/frame.css?raw";
@@ -20,5 +22,7 @@ const asset = (extension: string, type: string, content: string) => {
 // Later rules override earlier ones.
 const style = [base, controls, frame, timeline, detail, parts, setup, viewports].join("");
 
-export const scriptAsset = asset("js", "text/javascript; charset=utf-8", script);
+const javascript = "text/javascript; charset=utf-8";
+export const scriptAsset = asset("js", javascript, script);
+export const schemeAsset = asset("js", javascript, scheme);
 export const styleAsset = asset("css", "text/css; charset=utf-8", style);

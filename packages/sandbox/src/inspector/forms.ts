@@ -28,9 +28,9 @@ interface Form<Result> {
 export const needsToken = ({ shows }: Form<unknown>): boolean => shows === "secret";
 
 export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
-  "run-now": { done: "The attempt is made now." },
+  "run-now": { done: "The attempt is being made now." },
   skip: { done: "The next attempt was skipped." },
-  redeliver: { done: "The delivery is sent again." },
+  redeliver: { done: "The delivery is being sent again." },
   send: {
     body: (fields) => ({
       ...numbers(fields, "times"),
@@ -72,7 +72,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
   "verify-domain": { done: "The domain was verified.", anchor: "domains" },
   "force-domain": {
     body: (fields) => ({ outcome: field(fields, "outcome") }),
-    done: "The domain has the chosen status.",
+    done: "The domain's status was changed.",
     anchor: "domains",
   },
   "add-fault": {

@@ -20,6 +20,8 @@ const fields = z
     type,
     endpoint_id,
     q,
+    /** Shows reads that succeeded, too. */
+    reads: z.literal("true"),
     before: z.string().refine(isCursor),
     /** Seconds between reloads of the page, for browsers without JavaScript. */
     refresh: z.enum(["5", "30"]),

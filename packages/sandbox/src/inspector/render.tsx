@@ -1,5 +1,4 @@
 import { timeline, titleOf } from "../read/queries.js";
-import { hasFilter } from "./page-state.js";
 import type { View } from "./view.js";
 import { Detail } from "./views/detail.js";
 import { Header } from "./views/frame/header.js";
@@ -12,9 +11,7 @@ import { resultWord } from "./words.js";
 /** The parts of the page. Each can be requested separately. */
 const parts = {
   header: Header,
-  health: ({ view, page }: TimelineProps) => (
-    <Health view={view} isFiltered={hidesNewest(view, page)} />
-  ),
+  health: Health,
   timeline: Timeline,
   detail: Detail,
   setup: Setup,
@@ -73,15 +70,8 @@ const htmlOf = async (element: unknown): Promise<string> =>
 
 /** Returns the page of the timeline that the URL selects. */
 function pageOf({ service, state }: View): TimelineProps["page"] {
-  const { before, endpoint_id, q, type } = state;
-  return timeline(service, { before, endpoint_id, q, type, state: state.state });
-}
-
-/** Whether the filter hides the newest call, which a developer may be waiting for. */
-function hidesNewest({ service, state }: View, { data }: TimelineProps["page"]): boolean {
-  if (!hasFilter(state) || state.before !== undefined) return false;
-  const [newest] = timeline(service, { limit: 1 }).data;
-  return newest !== undefined && newest.id !== data[0]?.id;
+  const { before, endpoint_id, q, type, reads = "false" } = state;
+  return timeline(service, { before, endpoint_id, q, type, reads, state: state.state });
 }
 
 /** Returns a title such as `401 · email.delivered · svc-webhooks sandbox`. */

@@ -7,7 +7,7 @@ import { newCall } from "../http/kept-request.js";
 import { readBody, tooLarge } from "../http/read-body.js";
 import { whole } from "../read/body.js";
 import { hasFailed, noteworthyDelivery, overview } from "../read/queries.js";
-import { scriptAsset, styleAsset } from "./assets.js";
+import { schemeAsset, scriptAsset, styleAsset } from "./assets.js";
 import { field, formOf, needsToken, stateAfter, type Fields } from "./forms.js";
 import { href, readState, type PageState } from "./page-state.js";
 import { isPart, renderPage, renderParts } from "./render.js";
@@ -103,7 +103,7 @@ export function addInspector(app: Hono, context: InspectorContext): void {
   });
 
   const forever = "public, max-age=31536000, immutable";
-  for (const { path, type, content } of [scriptAsset, styleAsset])
+  for (const { path, type, content } of [scriptAsset, schemeAsset, styleAsset])
     app.get(path, (c) => c.body(content, 200, { "Content-Type": type, "Cache-Control": forever }));
 }
 
@@ -132,7 +132,7 @@ const wantsPage = (c: Context) => (c.req.header("accept") ?? "").includes("text/
 /** Returns the text for clients that are not browsers. */
 function directions(c: Context): string {
   const { origin } = new URL(c.req.url);
-  return `The sandbox serves the interface at ${origin}\nOpen ${origin}/ in a browser: it shows what happened and why.\nIts description: ${origin}/openapi.json\nThe control routes: ${origin}/_sandbox/\n`;
+  return `The sandbox serves the interface at ${origin}\nOpen ${origin}/ in a browser: the page shows what happened and why.\nIts description: ${origin}/openapi.json\nThe control routes: ${origin}/_sandbox/\n`;
 }
 
 /** @throws ApiError 415 for another content type */

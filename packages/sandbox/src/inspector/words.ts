@@ -15,9 +15,9 @@ export const stateShapes = {
   not_sent: "none",
 } as const satisfies Record<(typeof stateWords)[keyof typeof stateWords] | "not_sent", Shape>;
 
-/** Returns a label such as `Not sent`. */
+/** Returns a label such as `Not sent`. A delivery that waits has nearly always failed before. */
 export const stateLabel = (state: keyof typeof stateShapes): string =>
-  upperFirst(state.replace("_", " "));
+  state === "waiting" ? "Retrying" : upperFirst(state.replace("_", " "));
 
 /** Texts for the kinds of errors, short enough for a chip. */
 const errorWords: Readonly<Record<FailureKind, string>> = {
@@ -39,7 +39,7 @@ interface Result {
 const withoutHandler: ReadonlySet<string | undefined> = new Set(["ignored", "duplicate", "parked"]);
 
 /** Returns whether a receiver of svc-webhooks accepted a delivery without processing it. */
-const isUnhandled = ({ code }: Result) => withoutHandler.has(code);
+export const isUnhandled = ({ code }: Result) => withoutHandler.has(code);
 
 /** Returns the icon and the colour of an attempt. */
 export const lookOf = (attempt: Result & { readonly ok: boolean }): "ok" | "bad" | "none" =>

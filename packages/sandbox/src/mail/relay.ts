@@ -60,7 +60,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
       const refused = rejected.length;
       return refused === 0
         ? `relayed to ${place}`
-        : `relayed to ${place}, which refused ${refused} of ${send.to.length} recipients`;
+        : `relayed to ${place}, which rejected ${refused} of ${send.to.length} recipients`;
     } catch (error) {
       return `relay failed: ${cause(error as NodemailerError, place, limitMs)}`;
     } finally {

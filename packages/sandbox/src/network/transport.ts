@@ -221,11 +221,17 @@ function describe(error: NodeJS.ErrnoException, url: URL, phase: Phase): Failure
   const { code = "", message } = error;
   const host = url.hostname;
   if (code === "ETIMEDOUT") {
-    return { kind: "timeout", text: `${host} did not react before the system gave up.` };
+    return {
+      kind: "timeout",
+      text: `${host} did not respond before the operating system gave up.`,
+    };
   }
   // Linux reports a connection that was closed right after it was accepted as ECONNRESET.
   if (phase === "connecting" && code !== "ECONNRESET") {
-    return { kind: "refused", text: refusals(url)[code] ?? `No connection to ${host} (${code}).` };
+    return {
+      kind: "refused",
+      text: refusals(url)[code] ?? `The connection to ${host} failed (${code}).`,
+    };
   }
   if (code === "HPE_HEADER_OVERFLOW") {
     return { kind: "protocol", text: "The headers of the response are longer than 16 KiB." };
@@ -257,9 +263,9 @@ function withAddresses(sent: Sent, url: URL, addresses: readonly Address[]): Sen
 const defaultPorts: Record<string, number> = { "http:": 80, "https:": 443 };
 
 const moments: Record<Phase, string> = {
-  connecting: "before a response came",
+  connecting: "before a response arrived",
   handshake: "during the TLS handshake",
-  open: "before a response came",
+  open: "before a response arrived",
   response: "in the middle of the response",
 };
 

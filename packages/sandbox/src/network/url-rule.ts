@@ -61,14 +61,16 @@ export function checkUrl(
   }
   if (text.includes("#")) {
     return refuse(
-      "The URL contains a fragment, which is never sent. Remove the # and what follows.",
+      "The URL contains a fragment, which is never sent. Remove the # and everything after it.",
     );
   }
   if (rule === "strict" && url.protocol !== "https:") {
     return refuse(`The URL does not use HTTPS. ${fixes.strict}`);
   }
   if (url.port === "0") {
-    return refuse("The URL has port 0, which cannot receive. Use the port of your receiver.");
+    return refuse(
+      "The URL has port 0, which cannot accept connections. Use the port of your receiver.",
+    );
   }
   const address = literal(url);
   const objection = address === undefined ? undefined : object(address, rule);
@@ -76,9 +78,7 @@ export function checkUrl(
 
   const [, host] = /^(.+?)(?::[1-9]\d*)?$/.exec(authority) ?? [];
   if (host?.toLowerCase() !== url.hostname) {
-    return refuse(
-      `The URL's host and port are not in their usual form. Write ${url.host} instead.`,
-    );
+    return refuse(`The URL's host and port are not in canonical form. Write ${url.host} instead.`);
   }
   if (host.endsWith(".")) {
     return refuse("The URL's host ends with a dot. Remove the dot.");

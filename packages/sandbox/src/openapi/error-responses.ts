@@ -8,7 +8,10 @@ import { headersOf, type HeaderName } from "./headers.js";
 
 const facts = {
   code: z.string(),
-  param: z.string().optional().meta({ description: "What is invalid, if it is one thing." }),
+  param: z
+    .string()
+    .optional()
+    .meta({ description: "The name of the invalid field or parameter, if there is exactly one." }),
   request_id: z.string(),
 };
 
@@ -40,12 +43,12 @@ function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
   const unauthenticated = "`Authorization: Bearer <API_KEY>` is missing.";
   yield refusal(401, "authentication_required", unauthenticated, undefined, "WWW-Authenticate");
   const limited =
-    "Rate limit exceeded: wait as long as `Retry-After` and the `X-RateLimit-*` headers state.";
+    "Rate limit exceeded: wait for the time that `Retry-After` and the `X-RateLimit-*` headers state.";
   yield refusal(429, "rate_limited", limited, undefined, "Retry-After");
   if (operation.idempotent)
     yield refusal(400, "missing_idempotency_key", "`Idempotency-Key` is missing.");
   if (operation.request) {
-    const text = `The body has more than ${ledger.get("limits")} bytes.`;
+    const text = `The body is larger than ${ledger.get("limits")} bytes.`;
     yield refusal(415, "unsupported_media_type", "The body is not `application/json`.", "A-28");
     yield refusal(413, "body_too_large", text, "A-24");
   }
@@ -70,7 +73,7 @@ function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
     yield refusal(503, "too_many_pending", full, "A-28", "Retry-After");
   }
   if (depends("A-17")) {
-    const text = "The delivery must not be redelivered now, or its endpoint is archived.";
+    const text = "The delivery cannot be redelivered now, or its endpoint is archived.";
     yield refusal(409, "conflict", text, "A-17");
   }
   if (depends("A-19")) yield refusal(409, "conflict", "The endpoint is archived.", "A-28");
@@ -124,7 +127,7 @@ export function errorResponses(
     default: {
       ...response(
         "default",
-        "Any other error, such as a fault that the developer has ordered.",
+        "Any other error, such as a fault that the developer has set.",
         [],
         [],
       ),

@@ -9,7 +9,7 @@ const ofRateLimit = (description: string) => ({
 /** The response headers, by name. */
 export const headers = {
   "X-Request-Id": {
-    description: "Identifies the request, also in the body of an error.",
+    description: "Identifies the request. An error's body contains it too.",
     schema: { type: "string" },
     "x-assumption": "A-11",
   },
@@ -22,8 +22,8 @@ export const headers = {
     schema: { type: "string", const: "Bearer" },
     "x-assumption": "A-11",
   },
-  "X-RateLimit-Limit": ofRateLimit("The requests that a window allows."),
-  "X-RateLimit-Remaining": ofRateLimit("The requests that are left in this window."),
+  "X-RateLimit-Limit": ofRateLimit("The number of requests allowed in a window."),
+  "X-RateLimit-Remaining": ofRateLimit("The number of requests left in this window."),
   "X-RateLimit-Reset": ofRateLimit(
     "The end of the window: epoch seconds, or seconds from now under A-16 `delta`.",
   ),

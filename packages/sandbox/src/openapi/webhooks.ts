@@ -27,7 +27,7 @@ const deliveryHeaders = {
     description: "The event that is delivered.",
     "x-assumption": "A-27",
   }),
-  "X-SVC-Attempt": z.int().min(1).meta({ description: "The attempt number of this delivery." }),
+  "X-SVC-Attempt": z.int().min(1).meta({ description: "The number of this attempt." }),
 };
 
 /** Returns the schema of `data`, chosen by the first word of the type. */
@@ -86,14 +86,14 @@ export function webhookObjects(
       },
       responses: {
         [only200 ? "200" : "2XX"]: {
-          description: `Acknowledged, if it comes within ${seconds(timeoutMs)}.`,
+          description: `Acknowledges the delivery, if it arrives within ${seconds(timeoutMs)}.`,
           "x-assumption": "A-10",
         },
         default: {
           description:
             delays === ""
-              ? "The attempt failed. It is not retried, except by the redeliver operation."
-              : `The attempt failed. It is retried after ${delays}, and by the redeliver operation. Redirects are not followed.`,
+              ? "The attempt failed. The delivery is not retried, except by the redeliver operation."
+              : `The attempt failed. The delivery is retried after ${delays}, and by the redeliver operation. Redirects are not followed.`,
           "x-assumption": "A-09",
         },
       },

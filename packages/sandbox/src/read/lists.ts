@@ -1,9 +1,25 @@
+import type { z } from "zod";
 import { slotsLeft } from "../faults.js";
-import { domainResource } from "../service/resources.js";
+import { cursorOf, listDeliveries } from "../service/deliveries.js";
+import { defaultLimit, page } from "../service/pages.js";
+import { domainResource, webhookEventResource } from "../service/resources.js";
+import type { listQuery } from "../service/schemas.js";
+import type { AccountId } from "../state/records.js";
 import type { World } from "../world.js";
-import { endpointShape, faultShape } from "./shapes.js";
+import { attemptSummary, endpointShape, faultShape } from "./shapes.js";
 
-/* Whole lists, newest first. */
+/* Lists, newest first. Only that of the deliveries has pages. */
+
+/** Returns a page of the deliveries as the interface shows them, with their attempts. */
+export const deliveries = (
+  world: World,
+  account: AccountId | undefined,
+  { webhook_endpoint_id: endpointId, after, limit = defaultLimit }: z.output<typeof listQuery>,
+) =>
+  page(listDeliveries(world, account, { endpointId, after }), limit, cursorOf, (delivery) => ({
+    ...webhookEventResource(delivery),
+    results: delivery.attempts.map(attemptSummary),
+  }));
 
 export const endpoints = ({ state }: World) =>
   Array.from(state.endpoints.all(), endpointShape).toReversed();

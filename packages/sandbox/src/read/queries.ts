@@ -78,7 +78,10 @@ export function timeline(world: World, query: TimelineQuery) {
 export function find<Item>(table: Table<Item>, id: string | undefined, noun: string): Item {
   const item = table.get(id ?? "");
   if (item === undefined)
-    throw notFound("id", `There is no such ${noun}. It may have been dropped or reset.`);
+    throw notFound(
+      "id",
+      `There is no such ${noun}. It may have been dropped, or removed by a reset.`,
+    );
   return item;
 }
 
@@ -176,7 +179,11 @@ export function eventDetail(world: World, id: string) {
  */
 export function findDelivery(world: World, id: string | undefined): DeliveryRecord {
   const [found, ...others] = deliveriesNamed(world, id ?? "");
-  if (!found) throw notFound("id", "There is no such delivery. It may have been dropped or reset.");
+  if (!found)
+    throw notFound(
+      "id",
+      "There is no such delivery. It may have been dropped, or removed by a reset.",
+    );
   if (others.length > 0)
     throw invalid("id", "Several deliveries have this event id (A-27). Use a delivery id.");
   return found;

@@ -22,6 +22,8 @@ export const timelineQuery = z.object({
   type: z.string().max(200).optional(),
   endpoint_id: z.string().max(200).optional(),
   q: z.string().max(200).optional(),
+  /** `false` leaves out reads that succeeded. */
+  reads: z.enum(["true", "false"]).optional(),
   before: z.string().max(200).optional(),
   limit: z
     .string()
@@ -58,14 +60,19 @@ export const isCursor = (text: string): boolean => partsOf(text) !== null;
 /** Returns the index at which the calls older than the cursor end. The cursor's own call may have been dropped. */
 function endBefore(calls: readonly CallRecord[], cursor: string): number {
   const [, at, id] = partsOf(cursor) ?? [];
-  if (at === undefined) throw invalid("before", "before must be the next_cursor of a page.");
+  if (at === undefined) throw invalid("before", "before must be a page's next_cursor.");
   const known = calls.findLastIndex((call) => call.id === id);
   return known >= 0 ? known : calls.findLastIndex((call) => call.at < Number(at)) + 1;
 }
 
+/** Whether the call changed nothing and ended as its client expects. */
+const isQuietRead = ({ method, status, faultId }: CallRecord) =>
+  method === "GET" && status >= 200 && status < 400 && faultId === undefined;
+
 /** Whether one delivery of the call, or one event that went to no endpoint, meets all conditions. */
 function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): boolean {
-  const { state, type, endpoint_id: endpointId } = query;
+  const { state, type, endpoint_id: endpointId, reads } = query;
+  if (reads === "false" && isQuietRead(call)) return false;
   if (state === undefined && type === undefined && endpointId === undefined) return true;
   const matchesDelivery = (delivery: DeliveryRecord) =>
     (state === undefined || stateWords[delivery.state] === state) &&

@@ -1,11 +1,12 @@
 import { invalid, notFound } from "../errors.js";
 import type { AccountId, DeliveryRecord } from "../state/records.js";
+import type { World } from "../world.js";
 import type { Service } from "./service.js";
 
-/** Returns an account's deliveries that are older than the cursor, newest first. */
+/** Returns an account's deliveries, or those of all accounts, that are older than the cursor, newest first. */
 export function listDeliveries(
-  { state }: Service,
-  account: AccountId,
+  { state }: World,
+  account: AccountId | undefined,
   {
     endpointId,
     after,
@@ -15,7 +16,7 @@ export function listDeliveries(
   return Array.from(state.deliveries.all())
     .filter(
       (delivery) =>
-        delivery.account === account &&
+        (account === undefined || delivery.account === account) &&
         delivery.seq < before &&
         (endpointId === undefined || delivery.endpointId === endpointId),
     )

@@ -81,7 +81,7 @@ export function checkSender(
   ];
   if (!isFirstWarning(log, name)) return;
   log(
-    `${call.id}: accepted although ${name} is not verified (A-06). Later emails from it are not reported.`,
+    `${call.id}: accepted although ${name} is not verified (A-06). Further emails from this domain are not reported.`,
   );
 }
 

@@ -193,7 +193,7 @@ export const listQuery = z.object({
   webhook_endpoint_id: z
     .string()
     .optional()
-    .meta({ description: "Only the deliveries of this endpoint." }),
+    .meta({ description: "Only deliveries to this endpoint." }),
   limit,
   after: z
     .string()

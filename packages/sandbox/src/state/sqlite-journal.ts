@@ -179,7 +179,7 @@ export function unusable(path: string, error: unknown): Error {
 function explained(path: string, error: unknown): readonly [string, string] {
   const mayNotWrite = [
     "this process has no permission to write it",
-    "Permit its user to write the file and its directory, or use another path.",
+    "Give its user write permission for the file and its directory, or use another path.",
   ] as const;
   // Errors from `openSync` have the operating system's error code.
   const { code = "" } = error as NodeJS.ErrnoException;

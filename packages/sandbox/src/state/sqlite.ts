@@ -43,7 +43,7 @@ export function loadSqlite(): Sqlite {
   assertValid(
     builtIn !== undefined,
     "data",
-    `\`data\` needs SQLite, which Node contains from version 22.13. Run \`npm install ${name}@${peerDependencies[name]}\`.`,
+    `\`data\` needs SQLite, which Node includes from version 22.13. Run \`npm install ${name}@${peerDependencies[name]}\`.`,
   );
   return builtIn as unknown as Sqlite;
 }

@@ -64,8 +64,8 @@ describe("POST deliveries/{id}", () => {
 
   test.each([
     ["redeliver", "A-17"],
-    ["run-now", "No attempt is waiting"],
-    ["skip", "No attempt is waiting"],
+    ["run-now", "No attempt is scheduled"],
+    ["skip", "No attempt is scheduled"],
   ])("/%s is 409 for a delivery that succeeded", async (action, text) => {
     const { control, id } = await delivered([200]);
     const { status, body } = await control(`POST deliveries/${id}/${action}`);
@@ -206,7 +206,7 @@ describe("POST deliveries/{id}/attempts/{n}/explain", () => {
     });
     expect(await explain("sha256=00")).toMatchObject({
       verdict: "unknown",
-      next_step: expect.stringContaining(` ${first?.body.length} bytes, SHA-256 `),
+      next_step: expect.stringContaining(` ${first?.body.length} bytes, with the SHA-256 `),
     });
   });
 

@@ -42,6 +42,36 @@ describe("GET /", () => {
   });
 });
 
+describe("GET /_sandbox/deliveries", () => {
+  test("lists deliveries as the interface does, with their attempts, and is not in the timeline", async () => {
+    const { control, events, endpointId } = await story();
+    const own = (await events(`&webhook_endpoint_id=${endpointId}`)).toReversed();
+    const before = (await control("GET timeline")).body.data.length;
+    const { body } = await control(`GET deliveries?webhook_endpoint_id=${endpointId}`);
+    expect(body.data).toMatchObject(own);
+    expect(body.data.at(-1)?.results).toMatchObject([{ n: 1, status: 503, code: "busy" }]);
+    expect((await control("GET timeline")).body.data).toHaveLength(before);
+  });
+
+  test("has pages, and refuses a query that the interface refuses", async () => {
+    const { control } = await story();
+    const first = (await control("GET deliveries?limit=1")).body;
+    expect(first).toMatchObject({ data: [{}], has_more: true });
+    const second = (await control(`GET deliveries?limit=1&after=${first.next_cursor}`)).body;
+    expect(second.data).not.toEqual(first.data);
+    expect(await control("GET deliveries?limit=0")).toMatchObject({ status: 400 });
+  });
+
+  test("with an API key, it lists the deliveries of the key's account", async () => {
+    const { call, send, settle } = await open({ assumptions: { "A-23": "per-key" } });
+    await send();
+    await settle();
+    const authorization = "Bearer svc_test_other";
+    const listed = await call("GET /_sandbox/deliveries", undefined, { authorization });
+    expect(listed.body.data).toEqual([]);
+  });
+});
+
 describe("GET /_sandbox/", () => {
   test("lists the control routes, and each of them exists", async () => {
     const { call } = await open();

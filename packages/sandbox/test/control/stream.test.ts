@@ -256,7 +256,7 @@ describe("many streams", () => {
       error: {
         code: "too_many_streams",
         message:
-          "100 streams of changes are open, and more are not served. Close some of the pages that show the sandbox.",
+          "100 change streams are already open, which is the maximum. Close some of the pages that show the sandbox.",
       },
     });
     opened.pop()?.abort();
@@ -284,7 +284,7 @@ describe("a client that does not read", () => {
       slow.stream.note("call", `call_${n}`);
     }
     // The message that was already enqueued is lost; the client resumes.
-    await expect(Promise.all([slow.read(), slow.read()])).rejects.toThrow("does not read");
+    await expect(Promise.all([slow.read(), slow.read()])).rejects.toThrow("has stopped reading");
     fast.stream.close();
     slow.stream.close();
   });

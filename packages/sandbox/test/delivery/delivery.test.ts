@@ -216,7 +216,7 @@ describe("redeliver", () => {
     await run.register(url);
     await run.send();
     await run.clock.advance(0);
-    expect(await redeliver(run)).toBe("409 An attempt of this delivery is running.");
+    expect(await redeliver(run)).toBe("409 An attempt for this delivery is already running.");
     held.open();
     await until(async () => (await stateOf(run)) === "succeeded", "the attempt has ended");
     expect(await redeliver(run)).toMatch(/^409 .*\(A-17\): the last attempt succeeded/);
@@ -277,7 +277,7 @@ describe("run now and skip", () => {
     await inOneTurn(run, "run-now", "run-now");
     await run.clock.advance(0);
     expect(await outline(run)).toEqual(["succeeded", [1, "event", 500], [2, "retry", 200]]);
-    expect(await act(run, "run-now")).toMatch(/No attempt is waiting/);
+    expect(await act(run, "run-now")).toMatch(/No attempt is scheduled/);
     expect(run.clock.nextDue).toBeUndefined();
   });
 
@@ -291,7 +291,7 @@ describe("run now and skip", () => {
     }
     expect(waits).toEqual([1_000, 6_000, 21_000, 81_000]);
     expect(await outline(run)).toEqual(["failed", [1, "event", 500]]);
-    expect(await act(run, "skip")).toMatch(/No attempt is waiting/);
+    expect(await act(run, "skip")).toMatch(/No attempt is scheduled/);
     await run.clock.advance(100_000);
     expect(run.got.length).toBe(1);
   });

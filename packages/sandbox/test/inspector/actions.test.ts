@@ -335,7 +335,7 @@ describe("a form of the page", () => {
     };
     const same = await explain(` ${signature} `);
     expect(same.body.verdict).toBe("same");
-    expect(textOf(same.shown)).toContain("This is the right signature.");
+    expect(textOf(same.shown)).toContain("This signature is correct.");
     const known = await explain(present(signature).slice("sha256=".length));
     expect(known.body.verdict).toBe("known_mistake");
     expect(textOf(known.shown)).toContain(known.body.mistake.text);

@@ -157,7 +157,7 @@ describe("a wrong parameter", () => {
   test("is ignored among others", async () => {
     const page = await opened.get(`/?item=${opened.delivery.id}&state=waiting&attempt=x&from=y`);
     expect(textOf(the(page.dom, "#h-detail"))).toContain("email.sent");
-    expect(textOf(the(page.dom, "#states a[aria-current=true]"))).toMatch(/^Waiting/);
+    expect(textOf(the(page.dom, "#states a[aria-current=true]"))).toMatch(/^Retrying/);
   });
 });
 
@@ -169,7 +169,7 @@ describe("pages of the timeline", () => {
         const id = attr(row, "id");
         return id?.startsWith("call_") ? [id] : [];
       });
-    const first = await opened.get("/");
+    const first = await opened.get("/?reads=true");
     const older = attr(the(first.dom, "#older"), "href");
     const second = await opened.get(older);
     const all105 = (await opened.calls()).map(({ id }) => id).toReversed();

@@ -301,13 +301,15 @@ describe("a finding", () => {
     const opened = await openPage(options);
     await provoke(opened);
     const page = await opened.get(at);
-    const found = the(page.dom, `#health [data-finding=${code}]`);
-    expect(attr(the(page.dom, "#health"), "hidden")).toBeUndefined();
+    const found = the(page.dom, `[data-finding=${code}]`);
     const { health } = (await opened.control("GET overview")).body;
     const finding = health.find((one: { code: string }) => one.code === code);
-    // The page shows only the time of day.
-    const text = finding?.text.replaceAll(/\d{4}-\d\d-\d\dT([\d:]{8})\.\d{3}Z/g, "$1");
-    if (finding) expect(textOf(found)).toBe(`${text} ${finding.remedy.text}`);
+    if (finding) expect(all(the(page.dom, "#health"), `[data-finding=${code}]`)).toEqual([found]);
+    // The page shows only the time of day, and code without backticks.
+    const text = `${finding?.text} ${finding?.remedy.text}`
+      .replaceAll(/\d{4}-\d\d-\d\dT([\d:]{8})\.\d{3}Z/g, "$1")
+      .replaceAll("`", "");
+    if (finding) expect(textOf(found)).toBe(text);
 
     const href = attr(all(found, "a").at(-1) ?? found, "href") ?? "";
     expect(href).toMatch(link);
@@ -338,6 +340,22 @@ describe("a finding", () => {
       health.map(({ code }: { code: string }) => code),
     );
     expect(shown.length).toBeGreaterThan(3);
+  });
+
+  test("needs attention if it is a problem, and is a folded note otherwise", async () => {
+    const opened = await openPage();
+    await opened.register((await receiver()).url, "email.sent");
+    await opened.send();
+    await opened.settle();
+    const fine = (await opened.get("/")).dom;
+    expect(all(fine, "#health h2")).toEqual([]);
+    expect(attr(the(fine, "#health"), "aria-label")).toBe("Notes");
+    expect(textOf(the(fine, "#health details summary"))).toBe("1 note");
+    await opened.send({ subject: "" });
+    const refused = (await opened.get("/")).dom;
+    expect(textOf(the(refused, "#health h2"))).toBe("Needs attention (1)");
+    expect(attr(the(refused, "#health"), "aria-label")).toBe("Needs attention");
+    expect(textOf(the(refused, "#health details summary"))).toBe("1 note");
   });
 
   test("is absent when there is none, and so is the heading", async () => {

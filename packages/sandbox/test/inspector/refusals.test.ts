@@ -65,7 +65,7 @@ const cases: readonly Case[] = [
     item: waiting,
     meanwhile: next,
     status: 409,
-    text: /waiting/,
+    text: /No attempt is scheduled/,
     gone: true,
   },
   {
@@ -74,7 +74,7 @@ const cases: readonly Case[] = [
     item: waiting,
     meanwhile: next,
     status: 409,
-    text: /waiting/,
+    text: /No attempt is scheduled/,
     gone: true,
   },
   {
@@ -119,7 +119,7 @@ const cases: readonly Case[] = [
     form: () => ({ place: "tamper" }),
     changes: { tamper: "previous_secret" },
     status: 409,
-    text: /Rotate its secret first/,
+    text: /Rotate the secret first/,
   },
   {
     what: "a signature that is too long",
@@ -228,7 +228,7 @@ const cases: readonly Case[] = [
     form: () => ({ id: "A-09" }),
     changes: { value: "sometimes" },
     status: 400,
-    text: /A delay is a number with ms, s, m or h/,
+    text: /A delay is a number followed by ms, s, m or h/,
   },
   {
     what: "a word that an assumption does not have",

@@ -1,3 +1,5 @@
+import { createReceiver } from "@svc-webhooks/core";
+import { fingerprint } from "@svc-webhooks/explain";
 import { present } from "@svc-webhooks/kit/present";
 import { describe, expect, test } from "vitest";
 import { until } from "@svc-webhooks/kit/until";
@@ -94,6 +96,30 @@ describe("a signing secret", () => {
     expect(within(first.slice(-8))).toEqual([created.html]);
     expect(within(second.slice(-8))).toEqual([rotated.html]);
     expect(all.filter((one) => one.includes(`whsec_…${second.slice(-4)}`))).not.toEqual([]);
+  });
+
+  test("has a fingerprint on the page, which no response to a delivery has", async () => {
+    const opened = await openPage();
+    const other = "whsec_0123456789abcdef0123456789abcdef";
+    const logged: string[] = [];
+    const log = (text: string) => void logged.push(text);
+    const receiver = createReceiver({ secret: other, on: { "*": () => {} }, log });
+    const responses: string[] = [];
+    opened.sandbox.deliverTo(async (request) => {
+      const response = await receiver.fetch(request);
+      responses.push(JSON.stringify([...response.headers]) + (await response.clone().text()));
+      return response;
+    });
+    const { secret } = await opened.register("http://localhost:3000/webhooks");
+    await opened.send();
+    await opened.settle();
+    const { id } = present((await opened.deliveries())[0]);
+    const [own, its] = [await fingerprint(secret), await fingerprint(other)];
+    const { dom } = await opened.get(`/?item=${id}`);
+    expect(textOf(the(dom, "#signature"))).toContain(`fingerprint ${own}`);
+    expect(logged.join("\n")).toContain(its);
+    expect(responses).toEqual([expect.stringContaining("signature_mismatch")]);
+    for (const text of [own, its]) expect(responses.join("\n")).not.toContain(text);
   });
 
   test("is created once, however often its form is sent", async () => {

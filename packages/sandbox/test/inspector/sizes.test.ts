@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { receiver } from "../support.js";
-import { all, attr, openPage, the } from "./support.js";
+import { all, attr, openPage, rawText, textOf, the } from "./support.js";
 
 describe("the page", () => {
   test("has at most 250 kB with 100 calls that were delivered", async () => {
@@ -19,6 +19,20 @@ describe("the page", () => {
     expect(plain.headers.get("content-encoding")).toBeNull();
     for (const { html } of [plain, page])
       expect(Buffer.byteLength(html)).toBeLessThanOrEqual(250_000);
+  });
+
+  test("shows a deeply nested response as it was sent, in few bytes", async () => {
+    const opened = await openPage();
+    const body = "[".repeat(8_190) + "]".repeat(8_190);
+    const { url } = await receiver((response) => response.end(body));
+    await opened.control("POST endpoints", { url, event_types: ["email.sent"] });
+    await opened.send({ subject: "Your receipt" });
+    await opened.settle();
+    const [delivery] = await opened.deliveries();
+    const { html, dom } = await opened.get(`/?item=${delivery?.id}`);
+    expect(all(dom, "pre.body").map(rawText)).toContain(body);
+    expect(textOf(dom)).toContain("This body is nested too deeply for an indented view.");
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(250_000);
   });
 
   test.each([

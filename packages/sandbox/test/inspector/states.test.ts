@@ -58,7 +58,7 @@ describe("a sandbox that was just started", () => {
       ]),
     );
     the(page.dom, "#detail form[data-action=test-email] button");
-    expect(textOf(the(page.dom, "#empty"))).toMatch(/^No call has come in yet\./);
+    expect(textOf(the(page.dom, "#empty"))).toMatch(/^No call has arrived yet\./);
     expect(textOf(the(page.dom, "#domains"))).toContain("POST /v1/domains adds one.");
   });
 
@@ -228,6 +228,50 @@ describe("an item that is not stored", () => {
   });
 });
 
+describe("an attempt", () => {
+  test.each([
+    ["processed", "ok", "1 succeeded: 200", undefined],
+    ["ignored", "none", "1 succeeded: 200 ignored", "accepted attempt 1 without processing it"],
+    ["duplicate", "none", "1 succeeded: 200 duplicate", "accepted attempt 1 without processing it"],
+    ["parked", "none", "1 succeeded: 200 parked", "accepted attempt 1 without processing it"],
+  ] as const)("that was %s has its own look: %s", async (status, look, text, sentence) => {
+    const opened = await delivered(200, JSON.stringify({ status }));
+    const { dom } = await opened.show();
+    const chip = the(dom, "#calls .chip");
+    expect(attr(chip, "class")).toBe(`chip ${look}`);
+    expect(attr(the(chip, "use"), "href")).toBe(`#i-${look}`);
+    expect(textOf(chip)).toBe(text);
+    const found = all(dom, "#about .refusal").map(textOf);
+    expect(found).toEqual(sentence ? [`Your receiver ${sentence}: 200 ${status}.`] : []);
+  });
+
+  test("that was refused says so first, in one sentence", async () => {
+    const opened = await delivered(401, mismatch);
+    const refused = the((await opened.show()).dom, "#about .refusal");
+    expect(textOf(refused)).toBe("Your receiver did not accept attempt 1: 401 signature_mismatch.");
+    expect(attr(refused, "class")).toBe("refusal bad");
+    await opened.control(`POST deliveries/${opened.id}/send`, { times: 1, tamper: "missing" });
+    await opened.settle();
+    const tampered = the((await opened.show()).dom, "#about .refusal");
+    expect(textOf(tampered)).toContain("Your receiver did not accept the tampered attempt 2: 401");
+    expect(attr(tampered, "class")).toBe("refusal none");
+  });
+
+  test("names its endpoint where two endpoints have one URL", async () => {
+    const opened = await openPage();
+    const url = "http://127.0.0.1:1/";
+    const ids = [(await opened.register(url)).id, (await opened.register(url)).id];
+    await opened.send();
+    await opened.settle();
+    const { dom } = await opened.get();
+    const rows = all(dom, "#calls .node").map(textOf);
+    for (const id of ids) {
+      expect(rows.filter((row) => row.includes(`to 127.0.0.1:1/ (${id})`))).toHaveLength(1);
+      expect(textOf(the(dom, "#health"))).toContain(`http://127.0.0.1:1/ (${id}) failed.`);
+    }
+  });
+});
+
 describe("a failed attempt says in words what happened", () => {
   test.each([
     ["a refusal of 401", 401, mismatch, /401 signature_mismatch/, /refused a correctly signed/],
@@ -282,7 +326,9 @@ describe("a failed attempt says in words what happened", () => {
     await opened.clock.advance(1_000);
     const page = await opened.get(`/?item=${id}`);
     const response = the(page.dom, "#response");
-    expect(textOf(response)).toContain("Timed out. No response within 1 s (A-10).");
+    expect(textOf(response)).toContain(
+      "Timed out. The receiver did not respond within 1 s (A-10).",
+    );
     expect(all(response, "a.as").map((link) => attr(link, "href"))).toContain("#A-10");
     expect(textOf(the(page.dom, "#calls .chip.bad"))).toContain("failed: timed out");
   });

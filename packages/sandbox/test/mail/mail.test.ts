@@ -96,7 +96,7 @@ test.each([
         onRcptTo: ({ address }, _session, callback) =>
           callback(address.startsWith("grace") ? new Error("no") : null),
       }),
-    note: /^relayed to 127\.0\.0\.1:\d+, which refused 1 of 2 recipients$/,
+    note: /^relayed to 127\.0\.0\.1:\d+, which rejected 1 of 2 recipients$/,
   },
 ])("notes it when $named, and delivers the events", async ({ start, note }) => {
   const { smtp } = await start();

@@ -347,12 +347,17 @@ describe("the response", () => {
 
 describe("a failure", () => {
   test.each([
-    ["closes before it responds", "", "reset", "The connection was closed before a response came."],
+    [
+      "closes before it responds",
+      "",
+      "reset",
+      "The connection was closed before a response arrived.",
+    ],
     [
       "closes in the head",
       "HTTP/1.1 200 OK\r\nContent-Le",
       "reset",
-      "The connection was closed before a response came.",
+      "The connection was closed before a response arrived.",
     ],
     [
       "closes in a declared body",
@@ -423,7 +428,7 @@ describe("a failure", () => {
     const before = await rawServer((socket) => socket.resetAndDestroy());
     expect(await failureOf(`http://127.0.0.1:${before}/`)).toEqual({
       kind: "reset",
-      text: "The connection was closed before a response came.",
+      text: "The connection was closed before a response arrived.",
     });
     const during = await rawServer((socket) =>
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbody", () =>

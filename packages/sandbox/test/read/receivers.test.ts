@@ -53,7 +53,7 @@ const cases: readonly Case[] = [
   {
     what: "a connection that is closed",
     code: "receiver_fails",
-    text: /The connection was closed before a response came\.$/,
+    text: /The connection was closed before a response arrived\.$/,
     url: async () => `http://127.0.0.1:${await listen(({ socket }) => socket.destroy())}/webhooks`,
   },
   {

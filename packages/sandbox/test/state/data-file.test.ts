@@ -85,7 +85,7 @@ const unusable: Readonly<Record<string, [(path: string) => unknown, RegExp]>> = 
       await written(path);
       sql(path, `INSERT INTO record VALUES ('setting', 'A-99', '{"id":"A-99","value":"on"}')`);
     },
-    /cannot be used: There is no assumption A-99\. They are A-01 to A-28\. Use another path/,
+    /cannot be used: There is no assumption A-99\. The ids are A-01 to A-28\. Use another path/,
   ],
   "a record that is not JSON": [
     async (path) => {
@@ -165,7 +165,7 @@ describe("the data file", () => {
       createSandbox({ data: process.argv[1] });`;
     const { stderr } = await node(["--input-type=module", "--eval", text, path], { cwd: root });
     expect(stderr).toContain(
-      `The data file ${path} cannot be used: this process has no permission to write it. Permit its user to write the file and its directory, or use another path.`,
+      `The data file ${path} cannot be used: this process has no permission to write it. Give its user write permission for the file and its directory, or use another path.`,
     );
   });
 
@@ -384,14 +384,16 @@ describe("the data file", () => {
       day,
       undefined,
       day,
-      [/^The clock of \S+ is manual and stands still: --clock real lets it run\.$/],
+      [/^The clock in \S+ is manual and stands still: start with --clock real to let it run\.$/],
     ],
     "accelerated, which is logged, without a choice": [
       "accelerated",
       day,
       undefined,
       day,
-      [/^The clock of \S+ runs 60 times as fast as real time: --clock real changes that\.$/],
+      [
+        /^The clock in \S+ runs 60 times as fast as real time: start with --clock real to change that\.$/,
+      ],
     ],
     "real, which is not logged, without a choice": ["real", day, undefined, day, []],
     "at the machine's time if real is chosen": [{ mode: "manual", start: 0 }, 0, "real", 0, []],

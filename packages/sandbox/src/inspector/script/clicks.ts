@@ -1,17 +1,44 @@
-import { all, bring } from "./dom.js";
+import { all, bring, find } from "./dom.js";
 import { go } from "./navigation.js";
 import { dismiss } from "./pieces.js";
 import { say } from "./say.js";
 import { showOlder } from "./timeline.js";
 import { ask } from "./updates.js";
 
-async function copy(text: string): Promise<void> {
+interface Copied {
+  readonly text?: string;
+  /** Whether only a part of it was kept. */
+  readonly truncated?: boolean;
+}
+
+/** Copies a text, and shows next to `control` whether that succeeded. */
+async function copy(control: HTMLElement, read: () => Copied | Promise<Copied>): Promise<void> {
+  const result = document.createElement("span");
+  result.className = "copied";
   try {
+    const { text, truncated } = await read();
+    if (text === undefined) throw new Error("The bytes are not text.");
     await navigator.clipboard.writeText(text);
-    say("Copied.", 3);
-  } catch {
-    say("The browser did not allow copying.", 3);
+    result.textContent = truncated ? "Copied the part that was kept." : "Copied.";
+  } catch (error) {
+    result.textContent = `Copying failed. ${(error as Error).message}`;
+    result.classList.add("bad");
   }
+  find(".copied")?.remove();
+  control.after(result);
+  say(result.textContent, 3);
+}
+
+async function load(address: string): Promise<Response> {
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`The sandbox responded with ${response.status}.`);
+  return response;
+}
+
+/** Loads a body as it was sent. @param place the body's place in the JSON: `response.body` */
+async function loadBody(address: string, place: string): Promise<Copied> {
+  const item = await (await load(address)).json();
+  return place.split(".").reduce((value, name) => value[name], item);
 }
 
 /** Replaces a piece even though it is in use. */
@@ -23,17 +50,21 @@ function showChanged(piece: HTMLElement): Promise<void> {
 
 export async function click(event: MouseEvent): Promise<void> {
   const target = event.target as Element;
-  const text = target.closest<HTMLElement>("[data-copy]")?.dataset.copy;
-  if (text) return copy(text);
+  find(".copied")?.remove();
+  const button = target.closest<HTMLElement>("[data-copy]");
+  if (button) {
+    const { copy: text = "", from } = button.dataset;
+    return copy(button, () => (from ? loadBody(from, text) : { text }));
+  }
   if (target.matches(".stale")) return showChanged(target.parentElement as HTMLElement);
   const link = target.closest("a");
-  const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
-  if (!link || button || ctrlKey || metaKey || shiftKey || altKey) return;
+  const { button: other, ctrlKey, metaKey, shiftKey, altKey } = event;
+  if (!link || other || ctrlKey || metaKey || shiftKey || altKey) return;
   const address = link.getAttribute("href") ?? "";
   if (address.startsWith("#")) return bring(address.slice(1));
   if ("copyFrom" in link.dataset && navigator.clipboard) {
     event.preventDefault();
-    return copy(await (await fetch(address)).text());
+    return copy(link, async () => ({ text: await (await load(address)).text() }));
   }
   if (!/^\/(?:$|[?#])/.test(address)) return;
   event.preventDefault();

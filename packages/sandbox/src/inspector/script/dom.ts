@@ -22,6 +22,5 @@ export function bring(id: string): void {
   if (!place) return;
   let menu = place.closest("details");
   for (; menu; menu = menu.parentElement?.closest("details") ?? null) menu.open = true;
-  const { top, bottom } = place.getBoundingClientRect();
-  if (top < 0 || bottom > innerHeight) place.scrollIntoView();
+  place.scrollIntoView({ block: "nearest" });
 }

@@ -10,19 +10,11 @@ import { press, shortcuts } from "./keys.js";
 import { live, showConnected } from "./live.js";
 import { filter, submit } from "./navigation.js";
 import { enliven } from "./pieces.js";
+import { stored } from "./storage.js";
 import { connect, disconnect } from "./stream.js";
 import { setClock, tick } from "./time.js";
 import { countRows } from "./timeline.js";
 import { ask } from "./updates.js";
-
-/** Accesses the browser's storage. If the browser denies access, a choice lasts only as long as the page. */
-function stored<T>(use: () => T): T | undefined {
-  try {
-    return use();
-  } catch {
-    return undefined;
-  }
-}
 
 document.addEventListener("keydown", press);
 document.addEventListener("click", click);
@@ -53,6 +45,13 @@ shortcuts.addEventListener("change", () =>
   stored(() => localStorage.setItem("shortcuts", String(shortcuts.checked))),
 );
 
+const root = document.documentElement.dataset;
+const scheme = the("#scheme") as HTMLSelectElement;
+scheme.addEventListener("change", () => {
+  root.scheme = scheme.value;
+  stored(() => localStorage.setItem("scheme", scheme.value));
+});
+
 // Browsers open at most six connections to a host, so a hidden tab closes its stream.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) disconnect();
@@ -64,6 +63,9 @@ window.addEventListener("pageshow", connect);
 
 document.body.classList.add("scripted");
 the("#live").hidden = false;
+scheme.hidden = false;
+// A restored page may have kept the field's value of an earlier visit.
+scheme.value = root.scheme ?? "";
 shortcuts.checked = stored(() => localStorage.getItem("shortcuts")) !== "false";
 setAddress(location.search, location.hash);
 enliven(document);

@@ -64,11 +64,11 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
   const [read] = calls;
   const check = remedy("Give your client the base URL without a path.", "GET /_sandbox/overview");
   if (stray && stray.at >= (last?.at ?? 0)) {
-    const text = `${stray.method} ${stray.path} came in. The interface's paths begin with /v1/.`;
+    const text = `The sandbox received ${stray.method} ${stray.path}. The interface's paths begin with /v1/.`;
     yield { code: "wrong_base_url", severity: "error", text, remedy: check };
   } else if (read && !last) {
     const text =
-      "Only reads came in. The requests that create something may go to another base URL.";
+      "The sandbox has received only reads. Requests that create something may be going to another base URL.";
     yield { code: "wrong_base_url", severity: "warning", text, item: read.id, remedy: check };
   }
   if (last && last.status >= 400 && last.status <= 499) {

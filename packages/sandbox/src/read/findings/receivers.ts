@@ -41,7 +41,8 @@ export function* receivers(world: World): Iterable<Finding> {
 
 function problem(world: World, last: Last): Finding | undefined {
   const { endpoint, attempt } = last;
-  const url = endpoint.url.slice(0, shownUrl);
+  const isShared = isRegisteredTwice(world, endpoint);
+  const url = `${endpoint.url.slice(0, shownUrl)}${isShared ? ` (${endpoint.id})` : ""}`;
   if (attempt.error) return failure(last, attempt.error, url);
   if (attempt.response && !attempt.ok) return refusal(world, last, attempt.response.status, url);
   if (receiverCode(attempt) === "ignored") return ignored(last, url);
@@ -57,18 +58,17 @@ function failure(
 ): Finding {
   const severity = "error";
   const path = `/_sandbox/deliveries/${delivery.id}`;
-  const text = `No response came from the receiver at ${url}. ${error.text}`;
+  const text = `An attempt to deliver to ${url} failed. ${error.text}`;
   switch (error.kind) {
     case "url_refused":
       return {
         code: "url_refused",
         severity,
         text: `Nothing is sent to ${url}. ${error.text}`,
-        remedy: remedy(
-          "Register another URL, or choose another A-21.",
-          "POST /_sandbox/endpoints",
-          { url: "…", event_types: endpoint.eventTypes },
-        ),
+        remedy: remedy("Register another URL, or change A-21.", "POST /_sandbox/endpoints", {
+          url: "…",
+          event_types: endpoint.eventTypes,
+        }),
       };
     case "refused": {
       const action = delivery.state === "pending" ? "run-now" : "redeliver";
@@ -79,7 +79,7 @@ function failure(
       return slow(severity, text);
     default: {
       const route = `GET ${path}/attempts/${attempt.n}`;
-      const read = remedy("Correct the cause: the attempt has its details.", route);
+      const read = remedy("Fix the cause: the attempt shows the details.", route);
       return { code: "receiver_fails", severity, text, remedy: read };
     }
   }
@@ -90,7 +90,7 @@ const slow = (severity: "error" | "warning", text: string): Finding => ({
   severity,
   text,
   remedy: remedy(
-    "Respond before the work is done, or choose a longer timeout (A-10).",
+    "Respond before doing the work, or set a longer timeout (A-10).",
     "POST /_sandbox/assumptions/A-10",
     { value: "timeout:60s" },
   ),
@@ -153,7 +153,7 @@ const registeredTwice = ({ id }: EndpointRecord, said: string): Finding => ({
   severity: "error",
   text: `${said} More than one active endpoint has this URL, and each has its own secret.`,
   remedy: remedy(
-    "Archive all but one of them, or let the receiver accept their secrets.",
+    "Archive all but one of them, or make the receiver accept all their secrets.",
     `POST /_sandbox/endpoints/${id}/archive`,
   ),
 });

@@ -3,7 +3,8 @@ import { Action, allTyped, isRefused, Select, typed } from "../parts/action.js";
 import { Key } from "../parts/elements.js";
 import type { AttemptProps, DeliveryProps } from "./props.js";
 
-interface ActionsProps extends DeliveryProps {
+export interface ActionsProps extends DeliveryProps {
+  /** The attempt that is shown, if there is one. */
   readonly attempt: AttemptProps["attempt"] | undefined;
 }
 
@@ -39,10 +40,8 @@ export const Actions = ({ view, delivery, attempt }: ActionsProps) => {
           </Action>
         ) : (
           <p class="sub">
-            {text === undefined
-              ? "The body is not text."
-              : "The body is too long to be edited here."}{" "}
-            <code>POST /_sandbox/deliveries/{id}/send</code> takes any bytes.
+            {text === undefined ? "The body is not text." : "The body is too long to edit here."}{" "}
+            <code>POST /_sandbox/deliveries/{id}/send</code> accepts any bytes.
           </p>
         )}
       </details>

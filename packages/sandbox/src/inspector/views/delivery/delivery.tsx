@@ -12,9 +12,9 @@ import { Signature } from "./signature.js";
 import { Countdown } from "../parts/track.js";
 import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
 import type { DeliveryProps } from "./props.js";
-import { Actions } from "./actions.js";
+import { Actions, type ActionsProps } from "./actions.js";
 import { Attempts } from "./attempts.js";
-import { ReceivedResponse, ReceiverLog, Request } from "./exchange.js";
+import { NotProcessed, ReceivedResponse, ReceiverLog, Request } from "./exchange.js";
 
 /** The details of a delivery, with its selected attempt. */
 export const DeliveryDetail = async ({ view, delivery }: DeliveryProps) => {
@@ -26,7 +26,7 @@ export const DeliveryDetail = async ({ view, delivery }: DeliveryProps) => {
   const send = cause && sendDetail(service, cause.id, full);
   return (
     <>
-      <About view={view} delivery={delivery} />
+      <About view={view} delivery={delivery} attempt={attempt} />
       <Actions view={view} delivery={delivery} attempt={attempt} />
       <Attempts view={view} delivery={delivery} current={n} />
       {attempt && (
@@ -49,9 +49,9 @@ export const DeliveryDetail = async ({ view, delivery }: DeliveryProps) => {
   );
 };
 
-const About = ({ view, delivery }: DeliveryProps) => {
+const About = ({ view, delivery, attempt }: ActionsProps) => {
   const { type, url, next, state } = delivery;
-  const about = [delivery.attempts.at(-1)?.n, state, next, delivery.delivery_id];
+  const about = [delivery.attempts.at(-1)?.n, state, next, delivery.delivery_id, attempt?.n];
   return (
     <Piece id="about" class="about" data={about}>
       <Trail
@@ -68,6 +68,7 @@ const About = ({ view, delivery }: DeliveryProps) => {
           to <Text of={shortUrl(url)} />
         </span>
       </h2>
+      {attempt && <NotProcessed attempt={attempt} />}
       <p class="vh" data-announce>
         {visibleText(announcement(delivery))}
       </p>

@@ -1,10 +1,42 @@
 import { outcomeText } from "@svc-webhooks/core/outcomes";
 import { href } from "../../page-state.js";
-import { amount, durationText, resultWords, shortUrl, upperFirst } from "../../words.js";
+import {
+  amount,
+  durationText,
+  isUnhandled,
+  resultWords,
+  shortUrl,
+  upperFirst,
+} from "../../words.js";
 import { Message } from "../parts/bytes.js";
-import { Linked, Text, Verdict } from "../parts/elements.js";
+import { Icon, Linked, Sentence, Text, Verdict } from "../parts/elements.js";
 import { Part } from "../parts/piece.js";
 import type { AttemptProps } from "./props.js";
+
+const routeOf = ({ delivery_id: id, n }: AttemptProps["attempt"]) =>
+  `deliveries/${id}/attempts/${n}`;
+
+/** States in one sentence why an attempt was not processed. */
+export const NotProcessed = ({ attempt }: Pick<AttemptProps, "attempt">) => {
+  const { n, ok, status, code, tamper, error } = attempt;
+  if (ok && !isUnhandled({ code })) return null;
+  const result = resultWords({ status, code, error: error?.kind });
+  const about = tamper === undefined ? `attempt ${n}` : `the tampered attempt ${n}`;
+  const look = ok || tamper !== undefined ? "none" : "bad";
+  const text = error
+    ? `Your receiver did not respond to ${about}: ${result}.`
+    : ok
+      ? `Your receiver accepted ${about} without processing it: ${result}.`
+      : `Your receiver did not accept ${about}: ${result}.`;
+  return (
+    <p class={`refusal ${look}`}>
+      <Icon of={look} />{" "}
+      <b>
+        <Text of={text} />
+      </b>
+    </p>
+  );
+};
 
 /** The receiver's response, or the reason why there is none. */
 export const ReceivedResponse = ({ view, attempt }: Omit<AttemptProps, "delivery">) => {
@@ -28,7 +60,7 @@ export const ReceivedResponse = ({ view, attempt }: Omit<AttemptProps, "delivery
       )}
       {known && attempt.code !== "processed" && (
         <Verdict of={attempt.ok ? "none" : "bad"}>
-          <b>{known.happened}</b> {known.cause} {known.fix}
+          <b>{known.happened}</b> <Sentence of={`${known.cause} ${known.fix}`} />
         </Verdict>
       )}
       {response && response.status >= 300 && response.status < 400 && (
@@ -37,7 +69,12 @@ export const ReceivedResponse = ({ view, attempt }: Omit<AttemptProps, "delivery
         </p>
       )}
       {response && (
-        <Message of="response" {...response} all={href(view.state, { full: "true" }, "response")} />
+        <Message
+          of="response"
+          {...response}
+          all={href(view.state, { full: "true" }, "response")}
+          from={routeOf(attempt)}
+        />
       )}
     </Part>
   );
@@ -64,7 +101,12 @@ export const Request = ({ view, delivery, attempt }: AttemptProps) => {
   );
   return (
     <Part id="request" data={[n, request]} title="Request that was sent" note={note} assumed="A-07">
-      <Message of="request" {...request} all={href(view.state, { full: "true" }, "request")} />
+      <Message
+        of="request"
+        {...request}
+        all={href(view.state, { full: "true" }, "request")}
+        from={routeOf(attempt)}
+      />
       {request.body.sha256 !== undefined && (
         <p class="sub">
           SHA-256 <code>{request.body.sha256}</code>

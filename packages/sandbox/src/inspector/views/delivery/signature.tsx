@@ -26,11 +26,11 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
             <b>Signed correctly.</b> The header is the HMAC-SHA256 of the {request.body.bytes} body
             bytes.
             {attempt.status === 401 &&
-              " The receiver refused a correctly signed request: its secret differs, or it did not verify these bytes."}
+              " The receiver refused a correctly signed request: it uses a different secret, or it did not verify these bytes."}
           </Verdict>
         ) : (
           <Verdict of="bad">
-            <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver has to refuse it.
+            <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver must refuse it.
           </Verdict>
         )}
         <dl class="kv">
@@ -85,14 +85,19 @@ const Explained = ({ explanation, bytes }: ExplainedProps) => {
   const { verdict, mistake, next_step: nextStep, checked, body_difference: other } = explanation;
   if (verdict === "same") {
     return (
-      <Verdict of="ok" role="status">
-        <b>This is the right signature.</b> If your code still refuses the request, check how it
-        compares the two.
+      <Verdict of="ok" id="explanation" role="status">
+        <b>This signature is correct.</b> If your code still refuses the request, check how it
+        compares the two signatures.
       </Verdict>
     );
   }
   return (
-    <div class="verdict bad-tint" role="status" data-mistake={mistake?.id ?? "unknown"}>
+    <div
+      class="verdict bad-tint"
+      id="explanation"
+      role="status"
+      data-mistake={mistake?.id ?? "unknown"}
+    >
       <Icon of="bad" class="bad" />
       <div>
         {mistake ? (

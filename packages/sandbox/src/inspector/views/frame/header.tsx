@@ -45,11 +45,21 @@ export const Header = ({ view }: { view: View }) => {
             <Key of="?" />
           </button>
         </div>
+        <Scheme />
       </div>
       <Notice view={view} />
     </header>
   );
 };
+
+/** Selects the colour scheme. Without the script it is hidden, and the system's scheme applies. */
+const Scheme = () => (
+  <select id="scheme" aria-label="Colour scheme" hidden>
+    <option value="">System</option>
+    <option value="light">Light</option>
+    <option value="dark">Dark</option>
+  </select>
+);
 
 const inMenu = { place: "mode" };
 
@@ -61,7 +71,7 @@ const Clock = ({ view }: { view: View }) => {
   const still = mode === "manual" ? clock.now : undefined;
   const words = [
     mode === "accelerated" ? `${mode}, ${speed} times` : mode,
-    ...(offset > 0 ? [`+${durationText(offset)}`] : []),
+    ...(offset > 0 ? [`${durationText(offset)} ahead`] : []),
   ];
   return (
     <div
@@ -73,12 +83,11 @@ const Clock = ({ view }: { view: View }) => {
       data-speed={speed}
       data-rev={revision([mode, offset, speed, due !== undefined, still])}
     >
-      <span class="label">Clock</span>
       <time class="clock" datetime={clock.now}>
         {clock.now.slice(11, 21)}
       </time>
       <details class="menu" id="clock-mode">
-        <summary>{words.join(" ")}</summary>
+        <summary>Clock: {words.join(", ")}</summary>
         <Action view={view} name="clock" with={inMenu} class="line" label="Mode of the clock">
           <Select
             name="mode"
@@ -92,11 +101,7 @@ const Clock = ({ view }: { view: View }) => {
       <ActionButton view={view} name="clock" with={{ advance_ms: 1_000 }} text="+1 s" />
       <ActionButton view={view} name="clock" with={{ advance_ms: 60_000 }} text="+1 min" />
       <Action view={view} name="clock" with={{ to: "next" }}>
-        <button
-          disabled={due === undefined}
-          title="Moves the clock to what is due next"
-          data-key="."
-        >
+        <button disabled={due === undefined} title="Moves the clock to the next retry" data-key=".">
           To next retry
         </button>
       </Action>

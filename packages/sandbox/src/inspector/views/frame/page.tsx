@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { scriptAsset, styleAsset } from "../../assets.js";
+import { schemeAsset, scriptAsset, styleAsset } from "../../assets.js";
 import type { View } from "../../view.js";
 import { visibleText } from "../../visible.js";
 import { Key } from "../parts/elements.js";
@@ -31,6 +31,7 @@ export const Page = ({ view, title, header, main, setup }: PageProps) => (
       <link rel="icon" href={icon} />
       <link rel="stylesheet" href={styleAsset.path} />
       <script type="module" src={scriptAsset.path} />
+      <script src={schemeAsset.path} />
     </head>
     <body data-stream={`${view.overview.epoch}-${view.overview.seq}`}>
       <Sprite />
@@ -102,6 +103,9 @@ const drawings = {
   event: "M8 .6 15.4 8 8 15.4.6 8 8 .6Zm0 2.300L2.9 8 8 13.1 13.1 8 8 2.900Z",
   call: "M1 2h5v1.600H2.600v8.800H6V14H1V2Zm7.9 1.700L10 2.6 15.4 8 10 13.400l-1.1-1.1 3.5-3.500H5V7.200h7.400L8.9 3.700Z",
   mail: "M1 2.500h14v11H1v-11Zm1.6 2.400v7h10.800v-7L8 9.2 2.6 4.900Zm10-.8H3.400L8 7.400l4.6-3.300Z",
+  sent: "M1 1.500 15.500 8 1 14.500 3.300 8 1 1.500Zm2.900 3.100.9 2.600H9v1.600H4.800l-.9 2.600L11.500 8 3.900 4.600Z",
+  delivered:
+    "M7.200 1h1.600v4.800l1.800-1.800 1.100 1.100L8 8.800 4.300 5.100 5.400 4l1.800 1.800V1ZM1 8.500h1.600v4.900h10.800V8.500H15V15H1V8.500Z",
   copy: "M5 1h10v10h-4v4H1V5h4V1Zm1.6 1.600V5H11v4.400h2.400V2.600H6.600ZM2.6 6.600v6.800h6.800V6.600H2.600Z",
   dot: "M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3Z",
   logo: "M2.4 1.600h11.200A1.6 1.6 0 0 1 15.2 3.200v6.400a1.6 1.6 0 0 1-1.6 1.600h-4l-3.2 3.200v-3.200h-4A1.6 1.6 0 0 1 .8 9.600V3.200a1.6 1.6 0 0 1 1.6-1.600Zm2.8 2.8-2 2 2 2 .9-.9-1.1-1.1 1.1-1.1-.9-.9Zm5.6 0-.9.9 1.1 1.1-1.1 1.1.9.9 2-2-2-2Z",

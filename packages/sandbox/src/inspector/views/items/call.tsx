@@ -14,6 +14,7 @@ type Call = ReturnType<typeof callDetail>;
 export const CallDetail = ({ view, call }: { view: View; call: Call }) => {
   const { request, response, send, events, notes } = call;
   const all = href(view.state, { full: "true" }, "detail");
+  const from = `calls/${call.id}`;
   return (
     <>
       <Piece id="about" class="about" data={call}>
@@ -27,7 +28,7 @@ export const CallDetail = ({ view, call }: { view: View; call: Call }) => {
           </span>
           <span>{durationText(call.ms)}</span>
         </Ids>
-        {call.lost && <p class="sub">A fault left this call without a response.</p>}
+        {call.lost && <p class="sub">An injected fault suppressed the response to this call.</p>}
         {notes?.map((note) => (
           <p class="sub">
             <Icon of="warn" class="wait" /> <Sentence of={note} />
@@ -55,7 +56,7 @@ export const CallDetail = ({ view, call }: { view: View; call: Call }) => {
         note={response && `${amount(response.body.bytes)} bytes`}
       >
         {response ? (
-          <Message of="response" {...response} all={all} />
+          <Message of="response" {...response} all={all} from={from} />
         ) : (
           <p class="sub">It is not stored.</p>
         )}
@@ -66,7 +67,7 @@ export const CallDetail = ({ view, call }: { view: View; call: Call }) => {
         title="Request that came in"
         note={request.body && `${amount(request.body.bytes)} bytes`}
       >
-        <Message of="request" headers={request.headers} body={request.body} all={all} />
+        <Message of="request" headers={request.headers} body={request.body} all={all} from={from} />
       </Part>
     </>
   );

@@ -36,7 +36,7 @@ export const Missing = ({ view: { state, overview }, id, error }: MissingProps) 
             The sandbox was started at <Time at={started} />
             {kept
               ? ", with what its file had."
-              : ", with nothing: it keeps what happens in memory. Start it with --data FILE to keep it."}
+              : ", with nothing: it keeps what happens in memory. Start it with --data FILE to keep its data."}
           </li>
         </ul>
       ) : (

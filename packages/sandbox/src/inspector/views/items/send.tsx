@@ -115,6 +115,8 @@ export const Mail = ({ view, send }: SendProps) => {
           body={text}
           label="Text of the email"
           all={href(view.state, { full: "true" }, "email")}
+          from={`sends/${id}`}
+          place="text"
         />
       )}
     </Piece>

@@ -1,7 +1,7 @@
 import type { BodyShape } from "../../../read/body.js";
 import { amount } from "../../words.js";
 import { indentJson } from "../../../lib/indent-json.js";
-import { Text } from "./elements.js";
+import { CopyBody, Text } from "./elements.js";
 
 type Headers = readonly (readonly [string, string])[];
 
@@ -11,13 +11,17 @@ interface MessageProps {
   readonly headers: Headers;
   readonly body: BodyShape | undefined;
   readonly all: string;
+  /** The control route that has the message. */
+  readonly from: string;
 }
 
-/** The headers and the body of a request or a response. */
-export const Message = ({ of, headers, body, all }: MessageProps) => (
+/** The body and the headers of a request or a response. */
+export const Message = ({ of, headers, body, all, from }: MessageProps) => (
   <>
+    {body && (
+      <Bytes body={body} label={`Body of the ${of}`} all={all} from={from} place={`${of}.body`} />
+    )}
     <HeaderTable headers={headers} label={`Headers of the ${of}`} />
-    {body && <Bytes body={body} label={`Body of the ${of}`} all={all} />}
   </>
 );
 
@@ -43,14 +47,21 @@ interface BytesProps {
   readonly label: string;
   /** The URL of the page with all stored bytes. */
   readonly all: string;
+  /** The control route that has the bytes, and their place in its JSON. */
+  readonly from: string;
+  readonly place: string;
 }
 
 /** Shows bytes as text if they are UTF-8, otherwise in hexadecimal. */
-export const Bytes = ({ body, label, all }: BytesProps) => (
+export const Bytes = ({ body, label, all, from, place }: BytesProps) => (
   <>
-    {body.bytes === 0 ? (
-      <p class="sub">No body.</p>
-    ) : (
+    <div class="head body-head">
+      <span class="note">{body.bytes === 0 ? "No body." : label}</span>
+      {body.bytes > 0 && body.text !== undefined && (
+        <CopyBody of={label.toLowerCase()} from={`/_sandbox/${from}?full=true`} place={place} />
+      )}
+    </div>
+    {body.bytes > 0 && (
       <pre class="body" tabindex={0} role="region" aria-label={label}>
         {body.text === undefined ? hexOf(body.base64 ?? "") : <Text of={body.text} lines />}
       </pre>
@@ -65,15 +76,21 @@ export const Bytes = ({ body, label, all }: BytesProps) => (
   </>
 );
 
-/** JSON with a line for each member, unless it is shown like that already. */
+/** JSON with a line for each member, unless it is shown like that already or would be too long. */
 const Indented = ({ of, label }: { of: string; label: string }) => {
   const indented = indentJson(of);
-  if (indented === undefined || indented === of) return null;
+  if (indented === "too_long")
+    return (
+      <p class="sub">
+        This body is nested too deeply for an indented view. It is shown as it was sent.
+      </p>
+    );
+  if (indented === undefined || indented.text === of) return null;
   return (
     <details id={label.toLowerCase().replaceAll(" ", "-")} class="fold">
       <summary>Indented</summary>
       <pre class="body" tabindex={0} role="region" aria-label={`${label}, indented`}>
-        <Text of={indented} lines />
+        <Text of={indented.text} lines />
       </pre>
     </details>
   );

@@ -3,7 +3,7 @@ import { visible } from "../../visible.js";
 import type { Shape } from "../../words.js";
 
 interface IconProps {
-  readonly of: Shape | "call" | "mail" | "copy" | "dot" | "logo";
+  readonly of: Shape | "call" | "mail" | "sent" | "delivered" | "copy" | "dot" | "logo";
   readonly class?: string | undefined;
 }
 
@@ -29,15 +29,6 @@ export const Code = ({ of }: { of: string }) => (
   </code>
 );
 
-/** A sentence whose names, in backticks, are shown as code. */
-export const Sentence = ({ of }: { of: string }) => (
-  <>
-    {of
-      .split("`")
-      .map((part, index) => (index % 2 === 1 ? <Code of={part} /> : <Text of={part} />))}
-  </>
-);
-
 const mayTurn = /\P{ASCII}/u;
 
 /** A time of day, in UTC like all times in the sandbox. */
@@ -54,6 +45,31 @@ export const Copy = ({ text, label }: { text: string; label: string }) => (
   </button>
 );
 
+interface CopyBodyProps {
+  /** The name of the copied body: `body of the response`. */
+  readonly of: string;
+  /** The control route that has the body, and the body's place in its JSON. */
+  readonly from: string;
+  readonly place: string;
+}
+
+/**
+ * A button that copies a body exactly. The script fetches the body, because an attribute of the page must not contain
+ * its invisible characters. Without the script, the button is hidden.
+ */
+export const CopyBody = ({ of, from, place }: CopyBodyProps) => (
+  <button
+    class="bare"
+    type="button"
+    hidden
+    data-copy={place}
+    data-from={from}
+    aria-label={`Copy the ${of}`}
+  >
+    <Icon of="copy" /> Copy
+  </button>
+);
+
 export const Key = ({ of }: { of: string }) => <kbd aria-hidden="true">{of}</kbd>;
 
 export const Hidden = ({ children }: { children: Child }) => <span class="vh">{children}</span>;
@@ -64,23 +80,35 @@ export const Assumed = ({ id }: { id: string }) => (
   </a>
 );
 
+/** A sentence whose names, in backticks, are shown as code. */
+export const Sentence = ({ of }: { of: string }) => (
+  <>
+    {of
+      .split("`")
+      .map((part, index) => (index % 2 === 1 ? <Code of={part} /> : <Text of={part} />))}
+  </>
+);
+
 const isoTime = /\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)\.\d{3}Z/g;
 
-/** Text of the sandbox. Each A-nn links to its row in the ledger, and timestamps are shortened to the time of day. */
+/**
+ * Text of the sandbox. Each A-nn links to its row in the ledger, names in backticks are shown as code, and timestamps
+ * are shortened to the time of day.
+ */
 export const Linked = ({ text }: { text: string }) => (
   <>
     {text
       .replaceAll(isoTime, "$1")
       .split(/(A-\d\d)/)
-      .map((part, index) => (index % 2 === 1 ? <Assumed id={part} /> : <Text of={part} />))}
+      .map((part, index) => (index % 2 === 1 ? <Assumed id={part} /> : <Sentence of={part} />))}
   </>
 );
 
 /** A result or a state, with its icon. */
-export const Verdict = ({ of, role, children }: VerdictProps) => {
+export const Verdict = ({ of, id, role, children }: VerdictProps) => {
   const tint = of === "ok" || of === "bad" ? of : undefined;
   return (
-    <p class={`verdict ${tint ? `${tint}-tint` : "none"}`} role={role}>
+    <p class={`verdict ${tint ? `${tint}-tint` : "none"}`} id={id} role={role}>
       <Icon of={of} class={tint} />
       <span>{children}</span>
     </p>
@@ -89,6 +117,7 @@ export const Verdict = ({ of, role, children }: VerdictProps) => {
 
 interface VerdictProps {
   readonly of: Shape;
+  readonly id?: string;
   readonly role?: string;
   readonly children: Child;
 }

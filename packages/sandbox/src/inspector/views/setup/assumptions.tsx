@@ -29,36 +29,37 @@ export const Assumptions = ({ view, behind }: AssumptionsProps) => {
         The interface document does not specify these. They are choices of the sandbox, not facts
         about the service.
       </p>
-      <Group view={view} title="Assumptions behind this item" rows={all.filter(isBehind)} />
-      <Group view={view} title="Changed" rows={changed} />
-      <details
+      <Group view={view} id="behind" title="Behind this item" rows={all.filter(isBehind)} />
+      <Group view={view} id="changed" title="Changed" rows={changed} />
+      <Group
+        view={view}
         id="all-assumptions"
-        open={others.some(({ id }) => isRefused(view, "set-assumption", { id }))}
-      >
-        <summary>
-          {behind.length + changed.length === 0 ? "All" : "All others"}: {others.length}
-        </summary>
-        <Rows view={view} rows={others} />
-      </details>
+        title={behind.length + changed.length === 0 ? "All" : "All others"}
+        rows={others}
+      />
     </Panel>
   );
 };
 
 interface GroupProps {
   readonly view: View;
+  readonly id: string;
   readonly title: string;
   readonly rows: readonly AssumptionState[];
 }
 
-const Group = ({ view, title, rows }: GroupProps) =>
+/** A folded group, because nobody needs the assumptions at first. */
+const Group = ({ view, id: group, title, rows }: GroupProps) =>
   rows.length === 0 ? null : (
-    <>
-      <h3>{title}</h3>
+    <details id={group} open={rows.some(({ id }) => isRefused(view, "set-assumption", { id }))}>
+      <summary>
+        {title}: {rows.length}
+      </summary>
       <Rows view={view} rows={rows} />
-    </>
+    </details>
   );
 
-const Rows = ({ view, rows }: Omit<GroupProps, "title">) => (
+const Rows = ({ view, rows }: Pick<GroupProps, "view" | "rows">) => (
   <ul class="led">
     {rows.map((row) => (
       <li>

@@ -27,30 +27,33 @@ export const CallRow = ({ view, call }: { view: View; call: Call }) => {
       data-cursor={cursorOf({ at: start, id: call.id })}
     >
       <div class={state.item === call.id ? "call sel" : "call"}>
-        <Icon of="call" class="quiet" />
-        <div>
+        <Icon of="call" />
+        <div class="what">
           <Name view={view} id={call.id}>
             <Code of={`${call.method} ${call.path}`} />
-          </Name>{" "}
-          <CallResult call={call} />
-          <CallNotes call={call} />
+          </Name>
         </div>
+        <CallResult call={call} />
+        <CallFacts call={call} />
         <Time at={call.at} />
       </div>
+      {call.notes?.map((note) => (
+        <p class="sub">
+          <Sentence of={note} />
+        </p>
+      ))}
       {(call.send || call.events.length > 0) && (
         <ol class="tree">
           {call.send && (
             <Item view={view} id={call.send.id}>
-              <div class="node">
-                <Icon of="mail" />
-                <div>
-                  <Name view={view} id={call.send.id}>
-                    <Text of={call.send.subject} />
-                  </Name>
-                  <div class="sub">
-                    to <Text of={addresses(call.send.to)} />, {historyOf(call.send.history)}
-                  </div>
-                </div>
+              <Icon of="mail" />
+              <div class="what">
+                <Name view={view} id={call.send.id}>
+                  <Text of={call.send.subject} />
+                </Name>{" "}
+                <span class="sub">
+                  to <Text of={addresses(call.send.to)} />, {historyOf(call.send.history)}
+                </span>
               </div>
             </Item>
           )}
@@ -70,7 +73,7 @@ interface ItemProps {
 }
 
 const Item = ({ view: { state }, id, children }: ItemProps) => (
-  <li class={state.item === id ? "sel" : undefined}>{children}</li>
+  <li class={state.item === id ? "node sel" : "node"}>{children}</li>
 );
 
 const Name = ({ view: { state }, id, children }: ItemProps) => (
@@ -99,26 +102,21 @@ export const CallResult = ({ call: { status, code, lost } }: { call: Call }) => 
 };
 
 /** Facts about a call that its status does not show. */
-const CallNotes = ({ call }: { call: Call }) => (
-  <>
-    {call.idempotency_key !== undefined && (
-      <div class="sub">
-        Idempotency-Key <Code of={call.idempotency_key} />
-        {call.replayed && ", the response to the first call was returned again"}
-      </div>
-    )}
+const CallFacts = ({ call }: { call: Call }) => (
+  <div class="sub facts">
     {call.fault_id !== undefined && (
-      <div class="sub">
+      <>
         <Icon of="flag" class="wait" />{" "}
-        {call.lost ? "its response was lost by a fault" : "by a fault"}
-      </div>
+        {call.lost ? "a fault dropped its response" : "by a fault"}{" "}
+      </>
     )}
-    {call.notes?.map((note) => (
-      <div class="sub">
-        <Sentence of={note} />
-      </div>
-    ))}
-  </>
+    {call.idempotency_key !== undefined && (
+      <>
+        {call.replayed && "the response to the first call was returned again, "}
+        Idempotency-Key <Code of={call.idempotency_key} />
+      </>
+    )}
+  </div>
 );
 
 const EventRows = ({ view, event, start }: { view: View; event: Event; start: number }) => {
@@ -127,13 +125,11 @@ const EventRows = ({ view, event, start }: { view: View; event: Event; start: nu
     return (
       <Item view={view} id={event.id}>
         <EventName view={view} id={event.id} type={event.type} after={after} />
-        <p class="track">
-          <span class="chip quiet">
-            <Icon of="none" />
-            {event.not_sent === undefined
-              ? "its deliveries were dropped"
-              : notSentTexts[event.not_sent]}
-          </span>
+        <p class="chip quiet">
+          <Icon of="none" />
+          {event.not_sent === undefined
+            ? "its deliveries were dropped"
+            : notSentTexts[event.not_sent]}
         </p>
       </Item>
     );
@@ -148,6 +144,9 @@ const EventRows = ({ view, event, start }: { view: View; event: Event; start: nu
             after={after}
             id={delivery.id}
             delivery={delivery}
+            isAmbiguous={event.deliveries.some(
+              ({ id, url }) => id !== delivery.id && url === delivery.url,
+            )}
           />
           <Track view={view} delivery={delivery} />
         </Item>
@@ -162,12 +161,14 @@ interface EventNameProps {
   readonly type: string;
   readonly after: string;
   readonly delivery?: Delivery;
+  /** Whether the event was delivered to another endpoint with the same URL. */
+  readonly isAmbiguous?: boolean;
 }
 
-const EventName = ({ view, id, type, after, delivery }: EventNameProps) => (
-  <div class="node">
-    <Icon of="event" />
-    <div>
+const EventName = ({ view, id, type, after, delivery, isAmbiguous }: EventNameProps) => (
+  <>
+    <Icon of={typeIcons[type] ?? "event"} />
+    <div class="what">
       <Name view={view} id={id}>
         <Text of={type} />
       </Name>
@@ -175,10 +176,17 @@ const EventName = ({ view, id, type, after, delivery }: EventNameProps) => (
         <span class="sub">
           {" "}
           to <Text of={shortUrl(delivery.url)} />
+          {isAmbiguous && ` (${delivery.endpoint_id})`}
           {delivery.edited && ", edited"}
         </span>
       )}
     </div>
     <span class="t">{after}</span>
-  </div>
+  </>
 );
+
+/** The icons of the types that an ordinary email has. */
+const typeIcons: Readonly<Record<string, "sent" | "delivered">> = {
+  "email.sent": "sent",
+  "email.delivered": "delivered",
+};

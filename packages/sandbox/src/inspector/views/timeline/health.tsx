@@ -1,58 +1,58 @@
 import type { Finding } from "../../../read/findings/finding.js";
-import { clearHref, itemHref, type PageState } from "../../page-state.js";
+import { itemHref, type PageState } from "../../page-state.js";
 import { revision, type View } from "../../view.js";
 import type { Shape } from "../../words.js";
-import { Icon, Linked } from "../parts/elements.js";
+import { count } from "../../words.js";
+import { Icon, Linked, Sentence } from "../parts/elements.js";
 
 const shapes = { error: "bad", warning: "warn", info: "wait" } as const satisfies Record<
   Finding["severity"],
   Shape
 >;
 
-interface HealthProps {
-  readonly view: View;
-  /** Whether the filter hides the newest call. */
-  readonly isFiltered: boolean;
-}
-
-export const Health = ({ view: { state, overview }, isFiltered }: HealthProps) => {
-  const found = overview.health.map((finding) => ({
-    code: finding.code,
-    severity: finding.severity,
-    text: finding.text,
-    remedy: { text: finding.remedy.text, href: placeOf(state, finding) },
-  }));
-  const all = [...found, ...(isFiltered ? [filtered(state)] : [])];
+/** The problems that need somebody, and, folded, notes about what is probably as it should be. */
+export const Health = ({ view: { state, overview } }: { view: View }) => {
+  const notes = overview.health.filter(({ severity }) => severity === "info");
+  const problems = overview.health.filter(({ severity }) => severity !== "info");
   return (
     <section
       class="panel health"
       id="health"
-      data-rev={revision(all)}
-      hidden={all.length === 0}
-      aria-labelledby="h-health"
+      data-rev={revision([overview.health, state])}
+      hidden={overview.health.length === 0}
+      aria-label={problems.length === 0 ? "Notes" : "Needs attention"}
     >
-      <h2 id="h-health">Needs attention</h2>
-      <ul>
-        {all.map(({ code, severity, text, remedy }) => (
-          <li data-finding={code}>
-            <Icon of={shapes[severity]} class={severity === "error" ? "bad" : "wait"} />
-            <span>
-              <Sentences of={text} /> <a href={remedy.href}>{remedy.text}</a>
-            </span>
-          </li>
-        ))}
-      </ul>
+      {problems.length > 0 && (
+        <>
+          <h2>Needs attention ({problems.length})</h2>
+          <Findings state={state} of={problems} />
+        </>
+      )}
+      {notes.length > 0 && (
+        <details id="notes">
+          <summary>{count(notes.length, "note")}</summary>
+          <Findings state={state} of={notes} />
+        </details>
+      )}
     </section>
   );
 };
 
-const filtered = (state: PageState) =>
-  ({
-    code: "page_filtered",
-    severity: "info",
-    text: "The newest call does not match the filter. It may be what you are waiting for.",
-    remedy: { text: "Clear the filter.", href: clearHref(state) },
-  }) as const;
+const Findings = ({ state, of }: { state: PageState; of: readonly Finding[] }) => (
+  <ul>
+    {of.map((finding) => (
+      <li data-finding={finding.code}>
+        <Icon of={shapes[finding.severity]} class={finding.severity === "error" ? "bad" : "wait"} />
+        <span>
+          <Sentences of={finding.text} />{" "}
+          <a href={placeOf(state, finding)}>
+            <Sentence of={finding.remedy.text} />
+          </a>
+        </span>
+      </li>
+    ))}
+  </ul>
+);
 
 /** The text of a finding. The first sentence names the problem, and is bold. */
 const Sentences = ({ of }: { of: string }) => {

@@ -1,4 +1,4 @@
-import type { Counts, timeline } from "../../../read/queries.js";
+import { timeline, type Counts } from "../../../read/queries.js";
 import { clearHref, filterNames, hasFilter, href, type PageState } from "../../page-state.js";
 import { revision, type View } from "../../view.js";
 import { amount, count, stateLabel } from "../../words.js";
@@ -25,6 +25,14 @@ export const Timeline = ({ view, page, calls }: TimelineProps) => {
         <div class="head">
           <h2 id="h-timeline">Timeline</h2>
           <span class="note">newest first</span>
+          <a
+            class="note"
+            id="reads"
+            data-rev={revision(state)}
+            href={href(state, { reads: state.reads ? undefined : "true", before: undefined })}
+          >
+            {state.reads ? "Hide reads" : "Show reads"}
+          </a>
           <TestEmail view={view} />
         </div>
         <Filter view={view} />
@@ -38,6 +46,12 @@ export const Timeline = ({ view, page, calls }: TimelineProps) => {
       >
         Newer calls
       </a>
+      {hidesNewest(view, page) && (
+        <p class="empty" id="hides-newest" data-rev={revision(state)} data-finding="page_filtered">
+          The newest call does not match the filter. It may be the one you are waiting for.{" "}
+          <a href={clearHref(state)}>Clear the filter.</a>
+        </p>
+      )}
       <ol class="tl" id="calls" data-scope={revision([filters, state.before])}>
         {page.data
           .filter(({ id }) => calls?.has(id) ?? true)
@@ -68,12 +82,20 @@ export const Timeline = ({ view, page, calls }: TimelineProps) => {
   );
 };
 
+/** Whether the filter hides the newest call, which a developer may be waiting for. */
+function hidesNewest({ service, state }: View, { data }: TimelineProps["page"]): boolean {
+  if (data.length === 0 || !hasFilter(state) || state.before !== undefined) return false;
+  const { reads = "false" } = state;
+  const [newest] = timeline(service, { limit: 1, reads }).data;
+  return newest !== undefined && newest.id !== data[0]?.id;
+}
+
 const Empty = ({ state, counts }: { state: PageState; counts: Counts }) => {
   if (counts.calls === 0) {
     return (
       <p class="empty" id="empty" data-rev="none">
-        No call has come in yet. A call to the base URL appears here within a second, with
-        everything that it causes below it.
+        No call has arrived yet. Calls to the base URL appear here within a second, each with
+        everything that it causes.
       </p>
     );
   }
@@ -83,17 +105,29 @@ const Empty = ({ state, counts }: { state: PageState; counts: Counts }) => {
     ...(state.endpoint_id === undefined ? [] : [`endpoint ${state.endpoint_id}`]),
     ...(state.q === undefined ? [] : [`text “${state.q}”`]),
   ];
+  const way = hasFilter(state)
+    ? (["Clear the filter", clearHref(state)] as const)
+    : state.before === undefined
+      ? (["Show reads", href(state, { reads: "true" })] as const)
+      : (["Newest calls", clearHref(state)] as const);
   return (
-    <p class="empty" id="empty" data-rev={revision([filters, counts.calls])}>
-      {filters.length === 0 ? (
-        "No older calls."
-      ) : (
+    <p
+      class="empty"
+      id="empty"
+      data-rev={revision([filters, counts.calls])}
+      data-finding={hasFilter(state) && state.before === undefined ? "page_filtered" : undefined}
+    >
+      {filters.length > 0 ? (
         <>
           No call has <Text of={filters.join(", ")} />.{" "}
           {count(counts.calls, "call is", "calls are")} stored.
         </>
+      ) : state.before === undefined ? (
+        "All calls so far are reads, which are hidden."
+      ) : (
+        "No older calls."
       )}{" "}
-      <a href={clearHref(state)}>{hasFilter(state) ? "Clear the filter" : "Newest calls"}</a>
+      <a href={way[1]}>{way[0]}</a>
     </p>
   );
 };
