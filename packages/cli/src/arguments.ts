@@ -18,7 +18,7 @@ export interface Arguments {
  * @throws UsageError if an argument is unknown, repeated, missing or empty
  */
 export function readArguments(name: string, args: readonly string[], command: Command): Arguments {
-  const hint = `svc-webhooks ${name} --help lists what it takes.`;
+  const hint = `svc-webhooks ${name} --help lists its arguments and options.`;
   const end = args.indexOf("--");
   refuseSecrets(end < 0 ? args : args.slice(0, end));
   const specs: OptionSpecs = { ...command.options, ...commonOptions };

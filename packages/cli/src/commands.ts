@@ -19,7 +19,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "replay",
-    summary: "Send saved deliveries again, byte by byte",
+    summary: "Send saved deliveries again, byte for byte",
     load: async () => (await import("./commands/replay.js")).replay,
   },
   {
@@ -34,7 +34,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "doctor",
-    summary: "Examine a receiver from outside, and name its mistakes",
+    summary: "Test a receiver from outside, and name its mistakes",
     load: async () => (await import("./commands/doctor.js")).doctor,
   },
   {
@@ -99,12 +99,12 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "events redeliver",
-    summary: "Deliver a failed delivery again",
+    summary: "Redeliver a failed delivery",
     load: async () => (await import("./commands/events.js")).eventsRedeliver,
   },
   {
     name: "events redeliver-failed",
-    summary: "Deliver all failed deliveries of an endpoint again",
+    summary: "Redeliver all failed deliveries to an endpoint",
     load: async () => (await import("./commands/events.js")).eventsRedeliverFailed,
   },
   {
@@ -114,7 +114,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "completions",
-    summary: "Print the completions for bash or zsh",
+    summary: "Print shell completions for bash or zsh",
     load: async () => (await import("./commands/completions.js")).completions(commands),
   },
 ];

@@ -4,10 +4,10 @@ import type { Output } from "./paint.js";
 /** The options of every command. */
 export const commonOptions = {
   json: { type: "boolean", text: "write JSON to stdout, and errors as JSON to stderr" },
-  help: { type: "boolean", short: "h", text: "print this text, and exit" },
+  help: { type: "boolean", short: "h", text: "print this help and exit" },
 } as const satisfies OptionSpecs;
 
-const exitCodes = "Exit codes: 0 success, 1 failure, 2 wrong usage, 130 after Ctrl-C.";
+const exitCodes = "Exit codes: 0 success, 1 failure, 2 incorrect usage, 130 after Ctrl-C.";
 
 /** The width of help texts in characters, unless the terminal is narrower. */
 const maxColumns = 100;
@@ -80,8 +80,8 @@ export function overview(
     )}`,
     `Options:\n${twoColumns(
       [
-        ["-v, --version", "print the version, and exit"],
-        ["-h, --help", "print this text, or the help of a command, and exit"],
+        ["-v, --version", "print the version and exit"],
+        ["-h, --help", "print this help, or a command's help, and exit"],
       ],
       width,
     )}`,

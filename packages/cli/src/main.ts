@@ -1,25 +1,45 @@
+import { getEventListeners } from "node:events";
 import { run } from "./run.js";
 
 /** How long a command may take to stop before a note is printed, in milliseconds. */
 const noticedMs = 500;
 
-const controller = new AbortController();
-let signalCode: number | undefined;
+/** How soon after the first signal another one is the same Ctrl-C, which npx passes on, in milliseconds. */
+const sameMs = 250;
 
-/** The first signal stops the command; a second one ends the process immediately. */
+/** How long a command that listens to `urgent` may take after the second signal, in milliseconds. */
+const urgentMs = 2_000;
+
+const controller = new AbortController();
+const urgent = new AbortController();
+let signalCode: number | undefined;
+let firstAt = 0;
+
+/** The first signal stops the command. A second one ends the process, as soon as the command allows it. */
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 143],
   ["SIGHUP", 129],
 ] as const) {
   process.on(signal, () => {
-    if (signalCode !== undefined) process.exit(code);
+    if (signalCode !== undefined) {
+      if (performance.now() - firstAt > sameMs) endNow(code);
+      return;
+    }
     signalCode = code;
+    firstAt = performance.now();
     setTimeout(() => {
       process.stderr.write("Stopping. Press Ctrl-C again to stop immediately.\n");
     }, noticedMs).unref();
     controller.abort();
   });
+}
+
+function endNow(code: number): void {
+  const { signal } = urgent;
+  if (signal.aborted || getEventListeners(signal, "abort").length === 0) process.exit(code);
+  setTimeout(() => process.exit(code), urgentMs);
+  urgent.abort();
 }
 
 let outputFailed = false;
@@ -30,7 +50,7 @@ for (const stream of [process.stdout, process.stderr]) {
     // `svc-webhooks listen | head` closes the pipe early, so nothing reads the rest of the output.
     if (error.code === "EPIPE" || outputFailed) return;
     outputFailed = true;
-    process.stderr.write(`svc-webhooks: The output could not be written: ${error.message}.\n`);
+    process.stderr.write(`svc-webhooks: the output could not be written: ${error.message}.\n`);
   });
 }
 
@@ -45,6 +65,7 @@ const code = await run(process.argv.slice(2), {
   stdout,
   stderr,
   signal: controller.signal,
+  urgent: urgent.signal,
 });
 await Promise.all([stdout, stderr].map(flushed));
 process.exitCode = signalCode ?? (outputFailed ? 1 : code);

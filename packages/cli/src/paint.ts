@@ -16,7 +16,10 @@ export interface Output {
   readonly isTTY?: boolean;
   /** The width of the terminal, in characters. 0 or undefined if it is unknown. */
   readonly columns?: number;
+  /** Returns false if the text waits in memory. The event `drain` follows. */
   write(text: string): unknown;
+  on?(event: "error", listener: () => void): unknown;
+  once?(event: "drain", listener: () => void): unknown;
 }
 
 export const paint = (colour: Colour, text: string): Painted => ({ colour, text });

@@ -23,7 +23,7 @@ export async function run(words: readonly string[], process: Process): Promise<0
     return await dispatch(args, entry, process);
   } catch (error) {
     if (process.signal.aborted && (error as Error).name === "AbortError") return 1;
-    return report(error, entry?.name, args.includes("--json"), process);
+    return report(error, entry?.name, ownOf(args).includes("--json"), process);
   }
 }
 
@@ -32,6 +32,12 @@ function asOptions(words: readonly string[]): readonly string[] {
   const [first = "", ...rest] = words;
   if (first === "help") return [...rest, "--help"];
   return first === "version" || first === "-v" ? ["--version"] : words;
+}
+
+/** Returns the arguments without those of another program, which follow `--`. */
+function ownOf(args: readonly string[]): readonly string[] {
+  const end = args.indexOf("--");
+  return end < 0 ? args : args.slice(0, end);
 }
 
 const entryOf = (args: readonly string[]) =>

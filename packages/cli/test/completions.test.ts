@@ -9,6 +9,7 @@ const completed: readonly (readonly [string, string, readonly string[]])[] = [
   ["options", "events list --st", ["--status"]],
   ["common options", "sign --js", ["--json"]],
   ["values of an option", "events list --status s", ["succeeded"]],
+  ["schemes", "verify --scheme st", ["standard-webhooks", "standard-webhooks-ed25519", "stripe"]],
   ["options after a value", "events list --status failed --fo", ["--follow"]],
   ["values of an argument", "trigger email.", ["email.sent", "email.delivered"]],
   ["nothing for a free value", "listen --save x", []],

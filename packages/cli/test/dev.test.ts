@@ -54,6 +54,7 @@ test("the README's app handles a test email, and Ctrl-C ends it and archives the
   const { shows, interrupt, output, to, endpoints } = await develop([process.execPath, readmeApp]);
   await shows(/200 processed {2}email\.delivered {2}dlv_\w+ {2}attempt 1 {2}\d+ ms\n/);
   expect(await endpoints()).toEqual([["active", to]]);
+  expect(output.stdout).toMatch(/\nsecret {4}SVC_WEBHOOK_SECRET, fingerprint [\da-f]{8}\n/);
   expect(output.stdout).toMatch(/200 ignored {2}email\.sent .+\n {2}No handler is registered/);
   expect(output.stdout).toContain("delivered: msg_");
   expect(output.stdout + output.stderr).not.toMatch(/whsec_\w/);
@@ -93,6 +94,34 @@ test("the app's lines about a delivery, and the stacks below them, are next to i
   expect(await interrupt()).toBe(130);
 });
 
+interface Call {
+  readonly method: string;
+}
+
+test("its polling is not in the sandbox's timeline, and each of many deliveries is printed", async () => {
+  const { shows, service, interrupt, output } = await develop([process.execPath, readmeApp]);
+  await shows(/200 processed {2}email\.delivered/);
+  await Promise.all(
+    Array.from({ length: 120 }, () =>
+      fetch(`${service}/_sandbox/test-email`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      }),
+    ),
+  );
+  await until(
+    () => output.stdout.split("200 processed  email.delivered").length === 122,
+    "all of them are printed",
+  );
+  const ids = Array.from(output.stdout.matchAll(/dlv_\w+ {2}attempt \d+/g), String);
+  expect(new Set(ids).size).toBe(ids.length);
+  const timeline = await fetch(`${service}/_sandbox/timeline?limit=100`);
+  const { data } = (await timeline.json()) as { readonly data: readonly Call[] };
+  expect(data.filter(({ method }) => method === "GET")).toEqual([]);
+  expect(await interrupt()).toBe(130);
+});
+
 test("without a sandbox it starts one, and the app gets a test key in place of the real one", async () => {
   const port = await freePort();
   const to = `http://127.0.0.1:${port}/`;
@@ -109,6 +138,7 @@ test("without a sandbox it starts one, and the app gets a test key in place of t
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
     webhook_endpoint_id: expect.stringMatching(/^we_/),
     to,
+    secret_fingerprint: expect.stringMatching(/^[\da-f]{8}$/),
   });
   expect(JSON.parse(second ?? "")).toMatchObject({ type: "email.sent", attempt: 1, result: "200" });
 });
@@ -149,6 +179,12 @@ test.each([
       server.listen(process.env.PORT)`),
     /404 .+\n {2}Your app has no route for POST requests at this path\./,
   ],
+  [
+    "a framework that fails",
+    nodeApp(`${serving.replace("response.end()", "response.writeHead(500).end()")}
+      server.listen(process.env.PORT)`),
+    /500 .+\n {2}No receiver wrote this response: your framework/,
+  ],
 ])("the cause is printed under the attempt of an app with %s", async (_what, app, text) => {
   const { shows, interrupt } = await develop(app);
   await shows(text);
@@ -172,6 +208,11 @@ describe("an app that does not run ends the command with 1, and the endpoint is 
       "there is no such program",
       ["no-such-program"],
       /no-such-program could not be started: .*ENOENT/,
+    ],
+    [
+      "it exits, and a process that it started holds its output",
+      ["sh", "-c", "sleep 20 & exit 4"],
+      /The app ended with exit code 4 before it listened/,
     ],
     [
       "it never listens",
@@ -233,6 +274,51 @@ test.each([
     expect(existsSync(file)).toBe(false);
   },
 );
+
+test("the fix of a port in the environment names PORT", async () => {
+  const app = nodeApp(`${serving} server.listen(process.env.PORT)`);
+  const PORT = String(await freePort());
+  const { ended, port } = await develop(app, ["--wait", "1"], { PORT });
+  const { code, stderr } = await ended;
+  expect(stderr).toContain(`does not listen on port ${port} after 1 s.`);
+  expect(stderr).toContain(
+    `PORT is ${PORT} in your environment: unset it, or pass --to http://localhost:${PORT}/webhooks.`,
+  );
+  expect(code).toBe(1);
+});
+
+test("a target on another machine is refused without an option that dev does not have", async () => {
+  const { code, stderr } = await start(["dev", "--to=http://192.0.2.1/", "--", "node"]).ended;
+  expect(code).toBe(2);
+  expect(stderr).toContain("--to resolves to 192.0.2.1, which is not this machine.");
+  expect(stderr).not.toContain("--allow-external");
+});
+
+test("a sandbox that does not run at the given URL is named, with the fix", async () => {
+  const port = await freePort();
+  const env = { SVC_BASE_URL: `http://127.0.0.1:${port}` };
+  const { code, stderr } = await start(
+    ["dev", `--to=http://127.0.0.1:${await freePort()}/`, "--", "node"],
+    env,
+  ).ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    `SVC_BASE_URL is http://127.0.0.1:${port}, and nothing listens there. Remove SVC_BASE_URL: this command then starts a sandbox. svc-webhooks sandbox --port ${port} starts one there.`,
+  );
+});
+
+test("a password in the sandbox's URL is refused and not printed", async () => {
+  const env = { SVC_BASE_URL: "http://user:hunter2@127.0.0.1:4010" };
+  const { code, stderr } = await start(
+    ["dev", `--to=http://127.0.0.1:${await freePort()}/`, "--", "node"],
+    env,
+  ).ended;
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining("contains a user name or a password"),
+  ]);
+  expect(stderr).not.toContain("hunter2");
+});
 
 test("a port that another program uses is named", async () => {
   const port = await listen((_request, response) => response.end());

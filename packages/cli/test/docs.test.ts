@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "@svc-webhooks/kit/programs";
 import { format, resolveConfig } from "prettier";
 import { expect, test } from "vitest";
 import { commands } from "../src/commands.js";
+import { allSenders } from "../src/schemes/table.js";
 import { cli, newFile, secret } from "./support.js";
 
 // To update the pages, run `npx vitest run packages/cli/test/docs.test.ts -u`.
@@ -61,4 +62,19 @@ test("the README's sign and verify agree", async () => {
   const readme = readFileSync(join(root, "packages/cli/README.md"), "utf8");
   const [, block = ""] = /```sh\n(export[^]*?)```/.exec(readme) ?? [];
   expect(await runBlock(block.replace("whsec_…", secret))).toBe("The signature is genuine.\n");
+});
+
+test("docs/cli.md names every scheme, and every mistake of a sender", () => {
+  const page = readFileSync(join(root, "docs/cli.md"), "utf8");
+  const folder = join(root, "packages/cli/src/schemes");
+  const ids = readdirSync(folder).flatMap((file) =>
+    Array.from(
+      readFileSync(join(folder, file), "utf8").matchAll(/\bid: "(\w+)"/g),
+      ([, id = ""]) => id,
+    ),
+  );
+  expect(ids).toContain("sha1_header");
+  const [, section = ""] = /^## Other senders\n([^]*?)^## /m.exec(page) ?? [];
+  const names = allSenders().map(([name]) => name);
+  expect([...names, ...ids].filter((one) => !section.includes(`\`${one}\``))).toEqual([]);
 });

@@ -63,7 +63,7 @@ test("stdout that cannot be written is a failure", async () => {
   const run = promisify(execFile)("sh", ["-c", line], { env: { ...process.env, SECRET: secret } });
   await expect(run).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("The output could not be written"),
+    stderr: expect.stringContaining("the output could not be written"),
   });
 });
 

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { expect, onTestFinished, test } from "vitest";
 import { serve } from "../src/listen/server.js";
+import { serviceVerifier } from "../src/listen/verifier.js";
 
 test.each([
   ["nothing", ""],
@@ -14,9 +15,9 @@ test.each([
   const listening = new Promise<void>((resolve) => {
     void serve({
       port,
-      secretsFor: async () => {
+      verifierFor: async () => {
         resolve();
-        return [];
+        return serviceVerifier([]);
       },
       maxBytes: 1,
       target: undefined,

@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { createClient } from "@svc-webhooks/client";
 import { createReceiver } from "@svc-webhooks/core";
+import { fingerprint } from "@svc-webhooks/explain";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { gate } from "@svc-webhooks/kit/gate";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
@@ -69,6 +70,20 @@ test("verifies, saves and forwards a delivery, and returns the target's response
   expect(saved?.["headers"]).toContainEqual(["cookie", "…"]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(await interrupt()).toBe(130);
+});
+
+test("shows the fingerprint of its secret, which none of its responses has", async () => {
+  const { url, output } = await listening();
+  const shown = await fingerprint(secret);
+  expect(JSON.parse(output.stdout)).toMatchObject({ secret_fingerprint: shown });
+  const genuine = await deliver(url, event);
+  const forged = await deliver(url, event, { secret: "whsec_0123456789abcdef0123456789abcdef" });
+  expect([genuine.status, forged.status]).toEqual([200, 401]);
+  for (const { headers, text } of [
+    { headers: genuine.headers, text: await genuine.text() },
+    { headers: forged.headers, text: await forged.text() },
+  ])
+    expect(JSON.stringify([...headers]) + text).not.toContain(shown);
 });
 
 test("saves a request before it is forwarded", async () => {
@@ -211,7 +226,7 @@ describe("a target", () => {
     expect(first).toMatch(/ {2}target 401 {2}email\.sent {2}dlv_\S+ {2}genuine$/);
     expect(second).toBe(`  no such ${"x".repeat(191)}…`);
     expect(output.stderr).toBe(
-      `Your receiver refused a genuine delivery. svc-webhooks doctor ${to} --secret-env … names the reason.\n`,
+      `Your receiver refused a genuine delivery. To find out why, run svc-webhooks doctor ${to} --secret-env ….\n`,
     );
     await deliver(url, event, { secret: "whsec_another" });
     await shows(/ {2}401 {2}POST /);
@@ -264,7 +279,7 @@ describe("a target", () => {
 test("a target that is the command itself is refused", async () => {
   const args = ["listen", "--port=4099", "--secret-env=SECRET", "--forward-to=localhost:4099/x"];
   const { code, stderr } = await cli(args);
-  expect([code, stderr]).toEqual([2, expect.stringContaining("leads back to this command")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("points back to this command")]);
 });
 
 test("refuses a large body, and the command continues", async () => {
@@ -382,7 +397,7 @@ describe("ends", () => {
     const { code, stderr } = await cli(["listen", "--port", port, "--secret-env=SECRET"]);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^svc-webhooks listen: The port \d+ .+EADDRINUSE.+--port.+\n$/),
+      expect.stringMatching(/^svc-webhooks listen: Port \d+ .+EADDRINUSE.+--port.+\n$/),
     ]);
   });
 
@@ -463,7 +478,7 @@ describe("without a secret", () => {
       data: [{ webhook_endpoint_id: id, status: "archived" }],
     });
     expect(output.stderr).toBe(
-      `${id} was archived: deliveries to it that were still pending end as failed.\n`,
+      `${id} was archived: deliveries to it that were still pending are marked as failed.\n`,
     );
   });
 
@@ -479,7 +494,7 @@ describe("without a secret", () => {
     expect(await interrupt()).toBe(130);
     const id = first["webhook_endpoint_id"];
     expect(output.stderr).toContain(
-      `${id} is still registered: svc-webhooks endpoints archive ${id}`,
+      `${id} is still registered: to archive it, run svc-webhooks endpoints archive ${id}`,
     );
   });
 

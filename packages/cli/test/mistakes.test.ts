@@ -234,8 +234,13 @@ async function shownBy({
   };
 }
 
+/** Returns the text of a page, with its code between backticks as in the table of texts. */
 const unescaped = (html: string) =>
-  html.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+  html
+    .replaceAll(/<\/?code>/g, "`")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
 
 describe("a mistake that a delivery meets is named by the log, the list, the page and doctor", () => {
   test.each(Object.entries(atDelivery))("%s", async (_what, mistake) => {

@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 import { gate } from "@svc-webhooks/kit/gate";
+import { listen } from "@svc-webhooks/kit/servers";
 import { signedDelivery } from "@svc-webhooks/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -239,4 +241,20 @@ test.skipIf(!hasTerminal)("a terminal shows progress, which is gone at the end",
   const [, ...shown] = output.split(erase);
   expect(shown[0]).toMatch(/^\[#+-*\] \d+ % {2}\d sent, 0 failed$/);
   expect(shown.at(-1)).toBe("Sent 2: 2 succeeded, 0 failed.\r\n");
+});
+
+test("the outcome of a refused request is printed, and its cause and fix once", async () => {
+  const file = await captureOf('{"a":1}', '{"a":2}', '{"a":3}');
+  const body = JSON.stringify({ error: { code: "body_unavailable" } });
+  const port = await listen((request, response) => {
+    request.resume();
+    response.writeHead(500, { "cache-control": "no-store" }).end(body);
+  });
+  const { code, stdout } = await cli(["replay", file, "--to", `http://127.0.0.1:${port}/`]);
+  expect(code).toBe(1);
+  expect(stdout.match(/status 500 body_unavailable\n/g)).toHaveLength(3);
+  expect(stdout.match(/^ {2}\S/gm)).toHaveLength(2);
+  const { cause, fix } = outcomeTexts.body_unavailable;
+  expect(stdout).toContain(cause);
+  expect(stdout).toContain(fix);
 });

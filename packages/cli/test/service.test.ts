@@ -176,7 +176,7 @@ test("a response that is too large is refused without an option that no command 
   const { code, stderr } = await cli(["sends", "get", "send_1"], { env });
   expect([code, stderr]).toEqual([
     1,
-    "svc-webhooks sends get: The response has more than 1 MiB. The request was processed. Check SVC_BASE_URL: another program may listen there.\n",
+    "svc-webhooks sends get: The response is larger than 1 MiB. The request was processed. Check SVC_BASE_URL: another program may listen there.\n",
   ]);
 });
 
@@ -192,7 +192,7 @@ describe("a refusal is one line with its fix", () => {
     ["endpoints create --url http://127.0.0.1:9/", 2, /--event is missing\./],
     ["endpoints create --url  --event email.sent", 2, /: --url must be a URL\./],
     ["endpoints create --url http://example.com/ --event email.sent", 1, /url/i],
-    ["events list --limit 0", 2, /--limit is not a whole number from 1 to 10000\./],
+    ["events list --limit 0", 2, /--limit must be a whole number from 1 to 10000\./],
     ["trigger email.opened", 2, /Use email\.sent, email\.delivered, or domain\.updated\./],
     ["trigger email.sent --base-url http://192.0.2.1/", 2, /add --allow-external/],
     ["event-types list --base-url http://192.0.2.1/", 2, /unencrypted\..+https.+--allow-external/],
@@ -332,6 +332,27 @@ describe("what the interface has no route for comes from the sandbox:", () => {
     expect(first).not.toBe(second);
   });
 
+  test("--follow prints the names once, no old delivery, and leaves no calls", async () => {
+    const { sandbox, env, run, url } = await withFailures(4);
+    const { shows, interrupt, output } = start(["events", "list", "--limit=1", "--follow"], env);
+    await shows(/\nevt_.+\n/);
+    await run(email, subject);
+    await run(email, subject);
+    await sandbox.clock.advance(0);
+    await shows(/\nevt_.+\nevt_.+\nevt_.+\n/);
+    expect(await interrupt()).toBe(130);
+    const [names, ...lines] = output.stdout.trim().split("\n");
+    expect(names).toMatch(/^event_id /);
+    expect(lines).toHaveLength(3);
+    expect(lines.join("\n")).not.toContain("event_id");
+    const listed = await run("events list --limit 2");
+    const newestFirst = Array.from(listed.stdout.matchAll(/^evt_\w+/gm), String);
+    expect(lines.slice(1).map((line) => line.split(" ")[0])).toEqual(newestFirst.toReversed());
+    const response = await fetch(`${url}/_sandbox/timeline?limit=100`);
+    const { data } = (await response.json()) as { readonly data: readonly Item[] };
+    expect(data.filter(({ method }) => method === "GET")).toHaveLength(2);
+  });
+
   test("an event that does not exist is named", async () => {
     const { run } = await service();
     expect(await run("events get evt_none")).toMatchObject({
@@ -351,7 +372,7 @@ describe("what the interface has no route for comes from the sandbox:", () => {
       const env = { SVC_BASE_URL: `http://127.0.0.1:${port}` };
       for (const name of ["endpoints", "domains"]) {
         const { code, stderr } = await cli([name, "list"], { env });
-        expect([code, stderr]).toEqual([1, expect.stringContaining(`no list of ${name}; only`)]);
+        expect([code, stderr]).toEqual([1, expect.stringContaining(`cannot list ${name}; only`)]);
       }
       const { stdout } = await cli(["events", "list"], { env });
       expect(stdout).toMatch(/^event_id +type +status +attempts +next_attempt_at.*\nevt_1\n$/);

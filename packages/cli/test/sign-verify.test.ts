@@ -167,7 +167,7 @@ describe("verify", () => {
     const { code, stdout, stderr } = await cli(args, { input: body });
     expect([code, stderr]).toEqual([1, ""]);
     expect(stdout).toMatch(
-      /^Not genuine: signature_mismatch\.\nCause: .+newline.+\nFix: {3}.+\nId: {4}newline_added\nBody: {2}\d+ bytes were signed\. The first that differs is byte \d+\.\n {2}sent {2}(.+)\n {2}yours \1\\n\n$/,
+      /^Not genuine: signature_mismatch\.\nCause: .+newline.+\nFix: {3}.+\nId: {4}newline_added\nBody: {2}\d+ bytes were signed\. The first difference is at byte \d+\.\n {2}sent {2}(.+)\n {2}yours \1\\n\n$/,
     );
     const short = await cli(
       args.filter((arg) => arg !== "--explain"),

@@ -134,4 +134,6 @@ export async function inTerminal(
 
 /** Quotes a command for a shell. */
 export const shell = (...args: readonly string[]): string =>
-  [process.execPath, main, ...args].map((arg) => `'${arg}'`).join(" ");
+  [process.execPath, main, ...args].map(quoted).join(" ");
+
+const quoted = (arg: string) => `'${arg.replaceAll("'", String.raw`'\''`)}'`;

@@ -10,7 +10,7 @@ export const completions = (commands: readonly CommandEntry[]) =>
     args: ["shell"],
     argValues: shells,
     details: [
-      "Prints a script for bash or zsh that completes the commands, their options and the values of options.",
+      "Prints a bash or zsh script that completes commands, options and option values.",
       "Load it in ~/.bashrc or ~/.zshrc, as in the examples. With --json: { script }.",
     ],
     examples: ['eval "$(svc-webhooks completions bash)"', 'eval "$(svc-webhooks completions zsh)"'],

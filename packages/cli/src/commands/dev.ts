@@ -1,11 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { fingerprint } from "@svc-webhooks/explain";
 import { openInBrowser } from "@svc-webhooks/sandbox/command";
 import { command, type Context } from "../command.js";
-import { isOpen, portOf, startApp } from "../dev/app.js";
-import { collectLines } from "../dev/log-lines.js";
+import { isOpen, portOf, startApp, type App } from "../dev/app.js";
+import { collectLines, type LogLines } from "../dev/log-lines.js";
 import { useSandbox } from "../dev/service.js";
 import { createTimeline } from "../dev/timeline.js";
-import { Failure } from "../errors.js";
+import { Failure, UsageError } from "../errors.js";
+import { followDeliveries } from "../lib/control.js";
 import { conceal } from "../lib/mask.js";
 import { idOf, newSecret } from "../lib/new-secret.js";
 import { wholeNumber } from "../lib/number.js";
@@ -57,10 +59,16 @@ export const dev = command({
   ],
   options,
   async run(context) {
-    const { options: given, env } = context;
+    const { args, options: given, env } = context;
+    if (args[0]?.trim() === "") {
+      throw new UsageError(
+        "The program after -- is empty.",
+        "Write the command that starts your app there, such as -- node app.mjs.",
+      );
+    }
     const waitMs = wholeNumber("--wait", given.wait, 1, 3_600) * 1_000;
     const sandboxPort = wholeNumber("--sandbox-port", given["sandbox-port"], 0, 65_535);
-    const { url: to } = await resolveTarget("--to", given.to, false);
+    const { url: to } = await resolveTarget("--to", given.to, undefined);
     if (await isOpen(to)) {
       throw new Failure(
         "port_in_use",
@@ -89,7 +97,7 @@ async function runWith(
   to: URL,
   waitMs: number,
 ): Promise<0 | 1> {
-  const { args, env, signal, stdout, stderr, json, note } = context;
+  const { args, env, signal, urgent, stdout, stderr, json, note } = context;
   // A sandbox accepts any key, so the real one is not passed on.
   const access = { SVC_BASE_URL: baseUrl, SVC_API_KEY: "svc_test" };
   const service: ServiceContext & Pick<Context, "note"> = {
@@ -119,13 +127,20 @@ async function runWith(
       },
       stdout: json ? stderr : stdout,
       stderr,
+      urgent,
     });
     try {
-      showStart(context, { baseUrl, endpoint, to });
-      await app.listens(to, waitMs, signal);
-      return await follow(context, service, createTimeline(context, endpoint, log), app.ended);
+      const secret_fingerprint = await fingerprint(secret);
+      showStart(context, { baseUrl, endpoint, to, secret_fingerprint });
+      await app.listens(to, waitMs, signal).catch((error: unknown) => {
+        throw withPortOf(env, to, error);
+      });
+      return await follow(context, service, { endpoint, log, app });
     } finally {
       await app.stop();
+      if (await isOpen(to)) {
+        note(`Port ${portOf(to)} is still in use: your app started a process in another session.`);
+      }
     }
   } finally {
     await archive(service, endpoint).then(
@@ -135,33 +150,54 @@ async function runWith(
   }
 }
 
+/** Adds that PORT of the environment is another port, which the app has probably used. */
+function withPortOf({ PORT }: Context["env"], to: URL, error: unknown): unknown {
+  const isOther = PORT !== undefined && PORT !== "" && PORT !== String(portOf(to));
+  if (!isOther || !(error instanceof Failure) || error.code !== "app_not_listening") return error;
+  const fix = `PORT is ${PORT} in your environment: unset it, or pass --to http://localhost:${PORT}${to.pathname}.`;
+  return new Failure(error.code, error.message, fix);
+}
+
 interface Started {
   readonly baseUrl: string;
   readonly endpoint: string;
   readonly to: URL;
+  readonly secret_fingerprint: string;
 }
 
 function showStart(
   { show, note, options: { open } }: Context<typeof options>,
-  { baseUrl, endpoint, to }: Started,
+  { baseUrl, endpoint, to, secret_fingerprint }: Started,
 ): void {
   const page = `${baseUrl}/`;
-  show({ url: baseUrl, webhook_endpoint_id: endpoint, to: to.href }, [
-    ...fields({ sandbox: page, endpoint: `${endpoint} at ${to.href}` }),
-  ]);
+  show(
+    { url: baseUrl, webhook_endpoint_id: endpoint, to: to.href, secret_fingerprint },
+    fields({
+      sandbox: page,
+      endpoint: `${endpoint} at ${to.href}`,
+      secret: `SVC_WEBHOOK_SECRET, fingerprint ${secret_fingerprint}`,
+    }),
+  );
   note(`Waiting until your app listens on port ${portOf(to)}.`);
   if (open) openInBrowser(page, note);
+}
+
+interface Followed {
+  readonly endpoint: string;
+  readonly log: LogLines;
+  readonly app: App;
 }
 
 /** Sends a test email, and prints the deliveries until the app exits. */
 async function follow(
   context: Context<typeof options>,
   service: ServiceContext,
-  print: ReturnType<typeof createTimeline>,
-  ended: Promise<string>,
+  { endpoint, log, app: { ended, isHeld } }: Followed,
 ): Promise<0 | 1> {
   const { signal, note } = context;
   return callService(service, async (client) => {
+    const deliveries = followDeliveries(client, endpoint, signal);
+    const print = createTimeline(context, deliveries, log);
     // The sandbox's test email needs no verified domain.
     await client.request("POST", "/_sandbox/test-email", { body: {} }, { signal });
     note("Sent a test email. Ctrl-C ends this command and your app.");
@@ -171,6 +207,12 @@ async function follow(
       await print(client, signal);
     } while (end === undefined);
     note(`Your app ended with ${end}.`);
+    if (isHeld()) {
+      note(
+        "A process that it started still holds its output open. Run your app in the foreground.",
+      );
+      return 1;
+    }
     return end === "exit code 0" ? 0 : 1;
   });
 }

@@ -12,26 +12,34 @@ import {
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
 import type { Target } from "../lib/target.js";
 import { bodiesOf } from "../doctor/bodies.js";
+import { clockFinding } from "../doctor/clock.js";
 import { examine } from "../doctor/examine.js";
 import type { Finding } from "../doctor/findings.js";
 import { patient } from "../doctor/patience.js";
 import { probeType, sender } from "../doctor/probe.js";
+import { senderSigning } from "../doctor/sender-signing.js";
+import { forSender } from "../doctor/sender-texts.js";
+import { serviceSigning } from "../doctor/service-signing.js";
 import { paint, type Line } from "../paint.js";
+import { keyOf } from "../schemes/key.js";
+import { requireSigningSecret } from "../schemes/signing-secret.js";
+import { schemeOption, senderOf } from "../schemes/table.js";
 
 const options = {
+  ...schemeOption,
   ...secretOptions,
   ...previousSecretOptions,
   event: {
     type: "string",
     default: probeType,
     value: "type",
-    text: "event type of the deliveries; a type that the receiver handles runs its handler",
+    text: "event type of the deliveries; if the receiver handles it, its handler runs",
   },
   timeout: {
     type: "string",
     default: "15",
     value: "seconds",
-    text: "how long the receiver may take for one response",
+    text: "how long the receiver may take to respond",
   },
   ...targetOptions,
 } as const;
@@ -40,9 +48,10 @@ export const doctor = command({
   usage: "<url> --secret-env <name>",
   args: ["url"],
   details: [
-    "Posts deliveries to a receiver and nothing else: genuine ones whose bytes a parser would change, in pieces, large, twice, and forged ones. From its responses it names what is wrong: a parser before the receiver, a wrong secret, an altered body, unsigned deliveries that are accepted, and more.",
-    "Use the secret that the receiver has. With --event, its handler runs for the genuine deliveries, whose data is that of email.sent, and a failure, a timeout or a missing handler is a finding. Without it, only a receiver that handles every type runs a handler.",
-    "Exits with 1 if there is a finding, and names what no request can show. With --json: { url, findings: [{ id, saw, cause, fix, mistake? }], not_judged, probes }.",
+    "Sends test deliveries to a receiver: genuine ones (with bytes that a parser would change, in pieces, large, and repeated) and forged ones. It does nothing else. From the responses, it names what is wrong: a parser before the receiver, a wrong secret, an altered body, unsigned deliveries that are accepted, and more.",
+    "Use the receiver's secret. With --event, the receiver's handler runs for the genuine deliveries, which contain the data of an email.sent event. A failure, a timeout or a missing handler is then a finding. Without --event, a handler runs only if the receiver handles every type.",
+    "With --scheme, the deliveries are signed as another sender signs them, and the receiver's clock is compared with this machine's. For a sender that signs with a private key, pass that key as the secret.",
+    "Exits with 1 if it finds a mistake. It also lists what it cannot check from outside. With --json: { url, findings: [{ id, saw, cause, fix, mistake? }], not_judged, probes }.",
   ],
   examples: ["svc-webhooks doctor http://localhost:3000/webhooks --secret-env SVC_WEBHOOK_SECRET"],
   options,
@@ -51,30 +60,53 @@ export const doctor = command({
     const [text = ""] = args;
     const timeoutMs = wholeNumber("--timeout", given.timeout, 1, 600) * 1_000;
     const target = await resolveTarget("The URL", text, given["allow-external"]);
-    const secret = await requireSecret(context);
+    const scheme = senderOf(given);
+    const secret = scheme
+      ? await requireSigningSecret(context, scheme)
+      : await requireSecret(context);
     const previousSecrets = await readPreviousSecrets(context);
     // An invalid secret is a usage error, not a mistake in the receiver.
     await sign("", secret);
+    const signing = scheme
+      ? senderSigning(scheme, secret, previousSecrets, given.event)
+      : serviceSigning(secret, previousSecrets);
+    const bodies = bodiesOf(given.event, scheme?.shape);
+    const skews: number[] = [];
     const progress = createProgress(context);
     const senderTo = (to: Target) =>
-      patient(sender({ target: to, secret, timeoutMs, signal }), signal);
-    const { findings, not_judged, probes, stoppedBefore } = await examine({
-      bodies: bodiesOf(given.event),
+      patient(
+        sender({
+          target: to,
+          headersOf: signing.headersOf,
+          timeoutMs,
+          signal,
+          onSkew: (ms) => skews.push(ms),
+        }),
+        signal,
+      );
+    const examination = await examine({
+      bodies,
       expectsHandler: given.event !== probeType,
-      secret,
-      previousSecrets,
+      signing,
       send: senderTo(target),
       sendToOtherSlash: senderTo(withOtherSlash(target)),
       onProbe: ({ name }, share) => progress.update(share, name),
     }).finally(progress.clear);
+    const { not_judged, probes, stoppedBefore } = examination;
+    const skewed = scheme && (await clockFinding(scheme, secret, bodies.plain(), skews));
+    const findings = [...(skewed ? [skewed] : []), ...examination.findings].map((one) =>
+      scheme ? forSender(one, scheme) : one,
+    );
     const { href: url } = target.url;
-    const secret_fingerprint = await fingerprint(secret);
+    const secret_fingerprint = await fingerprint(
+      scheme && !scheme.hasPrivateKey ? keyOf(scheme.scheme, secret) : secret,
+    );
     const verdict =
       stoppedBefore === undefined
         ? paint("green", "No mistake found.")
         : paint(
             "yellow",
-            `Stopped after ${probes.length} of ${stoppedBefore} probes; no mistake found until then.`,
+            `Stopped after ${probes.length} of ${stoppedBefore} probes; no mistake found so far.`,
           );
     const result = findings.length === 0 ? [[[verdict]]] : [];
     const blocks: readonly (readonly Line[])[] = [

@@ -20,7 +20,7 @@ export const domainsAdd = command({
 export const domainsList = command({
   usage: "",
   details: [
-    "Prints the sending domains, newest first. The service's interface has no list of them, so it comes from the sandbox. With --json: { data }.",
+    "Prints the sending domains, newest first. The service's interface cannot list them, so the list comes from the sandbox. With --json: { data }.",
   ],
   examples: ["svc-webhooks domains list"],
   options: serviceOptions,
@@ -45,7 +45,7 @@ export const domainsVerify = command({
   usage: "<domain_id>",
   args: ["domain_id"],
   details: [
-    "Requests the verification of a domain, and prints the state that it has now. With the sandbox, the name of the domain may stand for its id.",
+    "Requests verification of a domain, and prints its current state. With the sandbox, you can pass the domain's name instead of its id.",
   ],
   examples: ["svc-webhooks domains verify dom_…", "svc-webhooks domains verify mail.example.test"],
   options: serviceOptions,

@@ -15,7 +15,7 @@ const options = {
   "idempotency-key": {
     type: "string",
     value: "key",
-    text: "sends the email once, however often the command runs with this key (random)",
+    text: "send the email once, however often the command runs with this key (default: random)",
   },
   wait: { type: "boolean", text: "wait until the email is delivered, bounced or failed" },
   ...serviceOptions,
@@ -24,7 +24,7 @@ const options = {
 export const emailsSend = command({
   usage: "--from <address> --to <address> --subject <text> --text <text>",
   details: [
-    "Submits an email and prints its send. With --wait, the exit code is 1 unless the email is delivered.",
+    "Submits an email and prints the resulting send. With --wait, the exit code is 1 unless the email is delivered.",
   ],
   examples: [
     "svc-webhooks emails send --from ada@mail.test --to bob@example.test --subject Hi --text Hello",
@@ -34,7 +34,7 @@ export const emailsSend = command({
     const { options: given, show, signal } = context;
     const { from, to, subject, wait, "idempotency-key": idempotencyKey } = given;
     if (to.length === 0 || to.includes(""))
-      throw new UsageError("--to is missing.", "Write --to ada@example.com.");
+      throw new UsageError("--to is missing.", "Write it as --to ada@example.com.");
     const [text, html] = [await bodyOf("text", given), await bodyOf("html", given)];
     if (!text && !html) {
       throw new UsageError(

@@ -25,13 +25,13 @@ export const endpointsCreate = command({
   async run(context) {
     const { url, event } = context.options;
     if (event.length === 0 || event.includes(""))
-      throw new UsageError("--event is missing.", "Write --event email.sent.");
+      throw new UsageError("--event is missing.", "Write it as --event email.sent.");
     return withService(context, async ({ webhookEndpoints }) => {
       const endpoint = { url, event_types: event };
       const created = await webhookEndpoints.create(endpoint, { signal: context.signal });
       const id = idOf(created) ?? "we_…";
       const done = `The endpoint ${id} was registered.`;
-      const fix = `Request another secret with svc-webhooks endpoints rotate-secret ${id}, or archive the endpoint with svc-webhooks endpoints archive ${id}.`;
+      const fix = `Generate a new secret with svc-webhooks endpoints rotate-secret ${id}, or archive the endpoint with svc-webhooks endpoints archive ${id}.`;
       return showSecret(context, created, newSecret(created, done, fix));
     });
   },
@@ -40,7 +40,7 @@ export const endpointsCreate = command({
 export const endpointsList = command({
   usage: "",
   details: [
-    "Prints the webhook endpoints, newest first. The service's interface has no list of them, so it comes from the sandbox. With --json: { data }.",
+    "Prints the webhook endpoints, newest first. The service's interface cannot list them, so the list comes from the sandbox. With --json: { data }.",
   ],
   examples: ["svc-webhooks endpoints list"],
   options: serviceOptions,
@@ -56,7 +56,9 @@ export const endpointsList = command({
       const names = ["webhook_endpoint_id", "status", "url", "event_types"];
       context.show(
         { data },
-        rows.length === 0 ? ["No endpoints found."] : table(names, rows, context.stdout, colours),
+        rows.length === 0
+          ? ["No endpoints found."]
+          : table(names, rows, context.stdout, { colours }),
       );
       return 0;
     }),
@@ -69,7 +71,7 @@ export const endpointsRotateSecret = command({
   args: ["webhook_endpoint_id"],
   details: [
     `Replaces the signing secret of an endpoint, and prints the new one. ${once}`,
-    "Deliveries are signed with it from now on. A receiver that verifies with both secrets accepts them all.",
+    "From now on, deliveries are signed with the new secret. A receiver that verifies with both secrets accepts every delivery.",
   ],
   examples: ["svc-webhooks endpoints rotate-secret we_…"],
   options: serviceOptions,
@@ -78,7 +80,7 @@ export const endpointsRotateSecret = command({
       const [id = ""] = context.args;
       const rotated = await webhookEndpoints.rotateSecret(id, { signal: context.signal });
       const done = `The secret of ${id} was rotated.`;
-      const fix = `Rotate it again with svc-webhooks endpoints rotate-secret ${id}, give the receiver the new secret, and request what it has refused until then with svc-webhooks events redeliver-failed ${id}.`;
+      const fix = `Rotate it again with svc-webhooks endpoints rotate-secret ${id}, give the receiver the new secret, and redeliver what it refused in the meantime with svc-webhooks events redeliver-failed ${id}.`;
       return showSecret(context, rotated, newSecret(rotated, done, fix));
     }),
 });
@@ -86,7 +88,7 @@ export const endpointsRotateSecret = command({
 export const endpointsArchive = command({
   usage: "<webhook_endpoint_id>",
   args: ["webhook_endpoint_id"],
-  details: ["Archives an endpoint. Nothing is delivered to it from then on."],
+  details: ["Archives an endpoint. After that, nothing is delivered to it."],
   examples: ["svc-webhooks endpoints archive we_…"],
   options: serviceOptions,
   run: (context) =>

@@ -1,12 +1,12 @@
 import type { Client, WebhookEvent } from "@svc-webhooks/client";
 import { setTimeout as pause } from "node:timers/promises";
-import { command } from "../command.js";
-import { attemptsFromSandbox } from "../lib/control.js";
+import { command, type Context } from "../command.js";
+import { attemptsFromSandbox, followDeliveries, type FollowDeliveries } from "../lib/control.js";
 import { wholeNumber } from "../lib/number.js";
 import { endpointOption, serviceOptions, withService } from "../lib/service.js";
 import { shortTime } from "../lib/terminal/time.js";
-import { table } from "../lib/terminal/table.js";
-import type { Colour, Line, Output } from "../paint.js";
+import { tableInParts } from "../lib/terminal/table.js";
+import type { Colour, Output } from "../paint.js";
 
 /** The maximum page size of the service's list. */
 const longestPage = 100;
@@ -18,7 +18,7 @@ export const eventsList = command({
   usage: "[--endpoint <id>] [--status <status>] [--limit <number>] [--follow]",
   details: [
     "Prints deliveries, newest first. The last response comes from the sandbox, because the service's interface does not show it. With --json: { data }.",
-    "With --follow, the command looks again every 2 seconds until Ctrl-C, and prints the deliveries among the newest 100 that have changed.",
+    "With --follow, the command then prints the deliveries that are new, and those among the newest 100 that have changed, oldest first, until Ctrl-C. It looks every 2 seconds.",
   ],
   examples: ["svc-webhooks events list --status failed", "svc-webhooks events list --follow"],
   options: {
@@ -42,21 +42,25 @@ export const eventsList = command({
     withService(context, async (client) => {
       const { options, show, stdout, signal } = context;
       const limit = wholeNumber("--limit", options.limit, 1, 10_000);
-      const newest = (most: number) => read(client, options, most, signal);
-      const print = async (deliveries: readonly WebhookEvent[]) => {
-        const data = await withLastResponses(client, deliveries, signal);
-        show({ data }, linesOf(data, stdout));
-      };
-      const listed = await newest(limit);
-      await print(listed);
+      const print = createPrint(show, stdout);
+      const newest = followDeliveries(client, options.endpoint, signal);
+      const before = options.follow ? await newestOf(newest, new Map()) : [];
+      const listed = await withLastResponses(
+        client,
+        await read(client, options, limit, signal),
+        signal,
+      );
+      print(listed);
       if (!options.follow) return 0;
-      let known = statesOf(listed);
+      let known = statesOf([...before, ...listed]);
       for (;;) {
         await pause(followMs, undefined, { signal });
-        const now = await newest(longestPage);
-        const changed = now.filter((one) => known.get(one.delivery_id) !== stateOf(one));
+        const now = await newestOf(newest, known);
+        const news = now.filter(
+          (one) => isWanted(one, options.status) && known.get(one.delivery_id) !== stateOf(one),
+        );
         known = statesOf(now);
-        if (changed.length > 0) await print(changed);
+        if (news.length > 0) print(news.toReversed());
       }
     }),
 });
@@ -76,8 +80,27 @@ async function read(
   const query = { webhook_endpoint_id, limit: Math.min(most, longestPage) };
   const data: WebhookEvent[] = [];
   for await (const event of webhookEvents.list(query, { signal })) {
-    if (status === undefined || event.status === status) data.push(event);
+    if (isWanted(event, status)) data.push(event);
     if (data.length === most) break;
+  }
+  return data;
+}
+
+const isWanted = (event: WebhookEvent, status: string | undefined) =>
+  status === undefined || event.status === status;
+
+/** Returns the newest 100 deliveries, and older ones as long as they are not known. */
+async function newestOf(
+  deliveries: FollowDeliveries,
+  known: ReadonlyMap<string, string>,
+): Promise<readonly Listed[]> {
+  const data: Listed[] = [];
+  for await (const { attemptsMade, ...event } of deliveries()) {
+    const isLast = known.size === 0 || known.has(event.delivery_id);
+    if (data.length >= longestPage && isLast) break;
+    data.push(
+      attemptsMade ? { ...event, last_response: attemptsMade.at(-1)?.result ?? "" } : event,
+    );
   }
   return data;
 }
@@ -105,24 +128,41 @@ async function withLastResponses(
   return data;
 }
 
-/** Formats deliveries, with the most important columns first. */
-function linesOf(data: readonly Listed[], output: Output): readonly Line[] {
-  if (data.length === 0) return ["No deliveries found."];
-  const isShown = data.some(({ last_response }) => last_response !== undefined);
-  const rows = data.map((event) => [
-    event.event_id,
-    event.type,
-    event.status,
-    event.attempts,
-    ...(isShown ? [event.last_response ?? ""] : []),
-    shortTime(event.next_attempt_at ?? ""),
-    event.webhook_endpoint_id,
-    shortTime(event.created_at),
-  ]);
-  const names = ["event_id", "type", "status", "attempts", ...(isShown ? ["last_response"] : [])];
-  const allNames = [...names, "next_attempt_at", "webhook_endpoint_id", "created_at"];
-  return table(allNames, rows, output, colours);
+/** Returns a function that prints deliveries as parts of one table. */
+function createPrint(show: Context["show"], output: Output): (data: readonly Listed[]) => void {
+  let linesOf: ReturnType<typeof tableInParts> | undefined;
+  return (data) => {
+    if (data.length === 0) {
+      show({ data }, ["No deliveries found."]);
+      return;
+    }
+    const isShown = data.some(({ last_response }) => last_response !== undefined);
+    const all = columns.filter((name) => isShown || name !== "last_response");
+    linesOf ??= tableInParts(all, output, { colours, first: mostImportant });
+    const rows = data.map((event) => {
+      const shown: Readonly<Record<string, unknown>> = {
+        ...event,
+        next_attempt_at: shortTime(event.next_attempt_at ?? ""),
+        created_at: shortTime(event.created_at),
+      };
+      return all.map((name) => shown[name]);
+    });
+    show({ data }, linesOf(rows));
+  };
 }
+
+const columns = [
+  "event_id",
+  "type",
+  "status",
+  "attempts",
+  "last_response",
+  "next_attempt_at",
+  "webhook_endpoint_id",
+  "created_at",
+];
+
+const mostImportant = ["event_id", "status", "last_response", "type", "attempts"];
 
 const colours: Readonly<Record<string, Colour>> = {
   pending: "yellow",

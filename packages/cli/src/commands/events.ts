@@ -12,7 +12,7 @@ export const eventsGet = command({
   usage: "<event_id>",
   args: ["event_id"],
   details: [
-    "Prints a delivery. The attempts and the responses come from the sandbox, because the service's interface does not show them. With --json: the delivery, with { results } of the sandbox.",
+    "Prints a delivery. The attempts and the responses come from the sandbox, because the service's interface does not show them. With --json: the delivery, with the sandbox's { results }.",
   ],
   examples: ["svc-webhooks events get evt_…"],
   options: { endpoint: endpointOption, ...serviceOptions },
@@ -55,7 +55,7 @@ async function find(
 export const eventsRedeliver = command({
   usage: "<event_id>",
   args: ["event_id"],
-  details: ["Requests another attempt of a failed delivery."],
+  details: ["Requests another attempt for a failed delivery."],
   examples: ["svc-webhooks events redeliver evt_…"],
   options: { endpoint: endpointOption, ...serviceOptions },
   run: (context) =>
@@ -74,15 +74,15 @@ export const eventsRedeliverFailed = command({
   usage: "<webhook_endpoint_id> [--dry-run] [--max <number>]",
   args: ["webhook_endpoint_id"],
   details: [
-    "Requests another attempt of every failed delivery of an endpoint, newest first. Those that cannot be redelivered are skipped. Exits with 1 if a request has failed.",
+    "Requests another attempt for every failed delivery to an endpoint, newest first. Deliveries that cannot be redelivered are skipped. Exits with 1 if any request fails.",
   ],
   examples: ["svc-webhooks events redeliver-failed we_… --dry-run"],
   options: {
-    "dry-run": { type: "boolean", text: "count them, and change nothing" },
+    "dry-run": { type: "boolean", text: "only count them, without redelivering any" },
     max: {
       type: "string",
       value: "number",
-      text: "maximum number of deliveries to redeliver (all)",
+      text: "maximum number of deliveries to redeliver (default: all)",
     },
     ...serviceOptions,
   },

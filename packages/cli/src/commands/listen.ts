@@ -9,14 +9,18 @@ import {
   previousSecretOptions,
   readPreviousSecrets,
   readSecret,
+  requireSecret,
   secretOptions,
 } from "../lib/secret.js";
 import { serviceOptions } from "../lib/service.js";
 import { resolveTarget } from "../lib/target-rule.js";
-import { createExplainer } from "../listen/explainer.js";
+import { createExplainer, createSenderExplainer } from "../listen/explainer.js";
 import { archive, register } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
 import { createShow, type Show } from "../listen/show.js";
+import { senderVerifier, serviceVerifier } from "../listen/verifier.js";
+import { keyOf } from "../schemes/key.js";
+import { schemeOption, senderOf } from "../schemes/table.js";
 
 const options = {
   port: {
@@ -28,12 +32,12 @@ const options = {
   "forward-to": {
     type: "string",
     value: "url",
-    text: "send genuine deliveries on to this URL, and return its response",
+    text: "forward genuine deliveries to this URL, and return its response",
   },
   save: {
     type: "string",
     value: "file",
-    text: "append each request to this file (mode 0600), before it is forwarded",
+    text: "append each request to this file (mode 0600) before it is sent on",
   },
   "max-bytes": {
     type: "string",
@@ -41,27 +45,29 @@ const options = {
     value: "number",
     text: "refuse larger bodies",
   },
+  ...schemeOption,
   ...secretOptions,
   ...previousSecretOptions,
   ...serviceOptions,
   "allow-external": {
     type: "boolean",
-    text: "allow a target on another machine, and a service there over http",
+    text: "allow a target or a service on another machine, even over http",
   },
 } as const;
 
 export const listen = command({
   usage: "[--secret-env <name>] [--forward-to <url>] [--save <file>]",
   details: [
-    "Receives deliveries at every path of 127.0.0.1, verifies them and writes a line for each. The first line has the base URL.",
-    "Without a secret, an endpoint is registered for all event types, with the sandbox unless SVC_BASE_URL names another service, and archived at the end. Its secret is printed for your receiver. With a secret, register the base URL yourself. Signatures of the previous secret are genuine too, as a rotation needs.",
-    "The body is forwarded byte by byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender gets the target's status and body, 502 if the target is down, and 401 for a wrong signature, which is saved but not forwarded, and explained at most ten times a minute. Without --forward-to, genuine deliveries get 200.",
-    "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. svc-webhooks replay sends it again.",
+    "Receives deliveries at any path on 127.0.0.1, verifies them and prints a line for each. The first line contains the base URL.",
+    "Without a secret, this command registers an endpoint for all event types, prints its secret for your receiver, and archives the endpoint on exit. It uses the sandbox unless SVC_BASE_URL names another service. With a secret, register the base URL yourself. During a rotation, signatures made with the previous secret are accepted too.",
+    "The body is forwarded byte for byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender receives the target's status and body, or 502 if the target is down. A delivery with a wrong signature gets 401: it is saved but not forwarded, and its mistake is explained at most ten times a minute. Without --forward-to, genuine deliveries get 200.",
+    "With --scheme and that sender's secret, deliveries are verified as a receiver with this scheme would verify them, and their outcomes are printed. All headers are forwarded except connection headers, cookies and Authorization.",
+    "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. To send it again, use svc-webhooks replay.",
   ],
   examples: [
     "svc-webhooks listen --forward-to http://localhost:3000/webhooks",
     "svc-webhooks listen --secret-env SVC_WEBHOOK_SECRET --forward-to http://localhost:3000/webhooks",
-    "svc-webhooks listen --port 4011 --secret-file secret.txt --save deliveries.jsonl",
+    "svc-webhooks listen --scheme github --secret-env GITHUB_WEBHOOK_SECRET --save deliveries.jsonl",
   ],
   options,
   async run(context) {
@@ -75,14 +81,18 @@ export const listen = command({
         : await resolveTarget("--forward-to", to, given["allow-external"]);
     if (target && portOf(target.url) === port) {
       throw new UsageError(
-        "--forward-to leads back to this command.",
-        "Use the port of your receiver, or another --port.",
+        "--forward-to points back to this command.",
+        "Point --forward-to at your receiver's port, or choose another --port.",
       );
     }
     const previousSecrets = await readPreviousSecrets(context);
-    const known = await readSecret(context);
+    const sender = senderOf(given);
+    // No endpoint can be registered with another sender.
+    const known = sender ? await requireSecret(context) : await readSecret(context);
     // An invalid secret fails here, not at the first delivery.
-    for (const one of [known, ...previousSecrets]) if (one !== undefined) await sign("", one);
+    for (const one of [known, ...previousSecrets]) {
+      if (one !== undefined) await sign("", keyOf(sender?.scheme, one));
+    }
     const file = given.save === undefined ? undefined : openCapture("--save", given.save);
     let show: Show | undefined;
     let endpoint: string | undefined;
@@ -93,7 +103,7 @@ export const listen = command({
         maxBytes,
         target,
         signal,
-        async secretsFor(url) {
+        async verifierFor(url) {
           const registered = known === undefined ? await register(context, `${url}/`) : undefined;
           endpoint = registered && idOf(registered);
           const created =
@@ -102,18 +112,20 @@ export const listen = command({
           const secret = known ?? created ?? "";
           show = createShow(context, {
             explain: createExplainer(secret, previousSecrets),
+            explainSender: sender && createSenderExplainer(sender, secret, previousSecrets),
             endpoint,
             forwardTo: target?.url,
           });
-          const secret_fingerprint = await fingerprint(secret);
+          const secret_fingerprint = await fingerprint(keyOf(sender?.scheme, secret));
           const first = { url, webhook_endpoint_id: endpoint, secret: created, secret_fingerprint };
           context.show(first, listeningText(first), created);
-          return [
+          const secrets = [
             { id: "current", key: secret },
             ...previousSecrets
               .filter((key) => key !== secret)
               .map((key) => ({ id: "previous", key })),
           ];
+          return sender ? senderVerifier(sender, secrets) : serviceVerifier(secrets);
         },
         save: (captured) => file?.write(captured),
         onReceived(received) {
@@ -154,9 +166,13 @@ const listeningText = ({ url, webhook_endpoint_id: id, secret, secret_fingerprin
 async function leave(context: Context<typeof options>, id: string): Promise<void> {
   try {
     await archive(context, id);
-    context.note(`${id} was archived: deliveries to it that were still pending end as failed.`);
+    context.note(
+      `${id} was archived: deliveries to it that were still pending are marked as failed.`,
+    );
   } catch {
-    context.note(`${id} is still registered: svc-webhooks endpoints archive ${id} removes it.`);
+    context.note(
+      `${id} is still registered: to archive it, run svc-webhooks endpoints archive ${id}.`,
+    );
   }
 }
 

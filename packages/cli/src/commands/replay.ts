@@ -1,16 +1,21 @@
+import type { OutcomeCode } from "@svc-webhooks/core";
 import { createHash } from "node:crypto";
-import { headerNames } from "@svc-webhooks/core";
+import type { IncomingMessage } from "node:http";
 import { command } from "../command.js";
 import { Failure, messageOf, UsageError } from "../errors.js";
 import { parseCaptured, type Captured } from "../lib/capture.js";
-import { deliveryHeaders, headerOf } from "../lib/delivery-headers.js";
 import { linesOf } from "../lib/lines.js";
 import { wholeNumber } from "../lib/number.js";
+import { outcomeIn, refusalOf } from "../lib/outcome.js";
+import { readUpTo } from "../lib/read.js";
+import { secretOptions } from "../lib/secret.js";
 import { createProgress } from "../lib/terminal/progress.js";
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
 import type { Target } from "../lib/target.js";
 import { excerpt } from "../lib/terminal/text.js";
 import { paint, type Line } from "../paint.js";
+import { sourceOf, type Source } from "../schemes/source.js";
+import { schemeOption } from "../schemes/table.js";
 
 const options = {
   to: { type: "string", required: true, value: "url", text: "where to send the requests" },
@@ -18,7 +23,7 @@ const options = {
     type: "string",
     default: "1",
     value: "number",
-    text: "requests in flight; with 1 they keep their order",
+    text: "concurrent requests; 1 keeps them in order",
   },
   "delivery-id": {
     type: "string",
@@ -26,7 +31,13 @@ const options = {
     value: "id",
     text: "send only this delivery; may be repeated",
   },
-  only: { type: "string", value: "verdict", text: "send only genuine, or only refused requests" },
+  ...schemeOption,
+  resign: {
+    type: "boolean",
+    text: "sign the requests again, because a signed time expires within minutes",
+  },
+  ...secretOptions,
+  only: { type: "string", value: "verdict", text: "send only genuine or only refused requests" },
   ...targetOptions,
 } as const;
 
@@ -37,6 +48,8 @@ interface Sent {
   /** The response status, or null if there was no response. */
   readonly status: number | null;
   readonly error?: string;
+  /** The outcome of a refused request, if the receiver uses svc-webhooks. */
+  readonly outcome?: OutcomeCode | undefined;
   readonly bytes: number;
   /** The SHA-256 of the body, in hex. */
   readonly sha256: string;
@@ -46,45 +59,56 @@ interface Sent {
 const responseMs = 30_000;
 
 export const replay = command({
-  usage: "<file> --to <url>",
+  usage: "<file> --to <url> [--scheme <name> --resign --secret-env <name>]",
   args: ["file"],
   details: [
-    "Sends the requests of a file that svc-webhooks listen --save has written (- reads stdin): the same bytes, with the documented headers, Idempotency-Key and Content-Type. All go to the URL as it is given; saved paths are not used, and redirects are not followed.",
-    "The signatures are those of the file, so the receiver needs the secret that was valid then. A receiver that has run a delivery responds to its copy as to a duplicate.",
-    "Writes a line for each request that did not get a 2xx, and a summary; with --json a line for every request: { line, delivery_id, status, bytes, sha256, ms }. Exits with 1 unless all got a 2xx.",
+    "Sends the requests in a file that svc-webhooks listen --save has written (- reads stdin): the same bytes, with the documented headers, Idempotency-Key and Content-Type. Every request goes to the given URL; saved paths are ignored, and redirects are not followed.",
+    "The signatures come from the file, so the receiver needs the secret that was valid at that time. A receiver that has already handled a delivery treats the copy as a duplicate.",
+    "With --scheme, the requests are another sender's: all headers are sent except connection headers, cookies and Authorization. --resign replaces the signature headers with new ones made with the secret; the body, the delivery id and the event type stay the same.",
+    "Prints a line for each request that did not get a 2xx, and a summary; with --json, a line for every request: { line, delivery_id, status, outcome?, bytes, sha256, ms }. Exits with 1 unless every request got a 2xx.",
   ],
   examples: [
     "svc-webhooks replay deliveries.jsonl --to http://localhost:3000/webhooks",
     "svc-webhooks replay deliveries.jsonl --to http://localhost:3000/webhooks --only genuine --json",
+    "svc-webhooks replay d.jsonl --to localhost:3000/hooks --scheme stripe --resign --secret-env NAME",
   ],
   options,
   async run(context) {
     const { args, json, options: given, note, show, signal, stdin } = context;
     const [file = ""] = args;
     const concurrency = wholeNumber("--concurrency", given.concurrency, 1, 100);
-    const isWanted = filterOf(given.only, given["delivery-id"]);
+    const source = await sourceOf(context);
+    const isWanted = filterOf(given.only, given["delivery-id"], source);
     const target = await resolveTarget("--to", given.to, given["allow-external"]);
 
     const progress = createProgress(context);
     const counts = { sent: 0, succeeded: 0, failed: 0 };
+    /** The number of requests that were refused when they arrived, and are signed again. */
+    let refused = 0;
     const running = new Set<Promise<void>>();
     const write = (value: object, lines: readonly Line[]) => {
       progress.clear();
       show(value, lines);
     };
-    const fail = (value: object, text: string) => {
+    const fail = (value: object, text: string, reasons: readonly string[] = []) => {
       counts.failed += 1;
-      write(value, [[paint("red", "failed"), "  ", text]]);
+      write(value, [[paint("red", "failed"), "  ", text], ...reasons.map((one) => `  ${one}`)]);
     };
+    /** The outcomes whose reasons have been printed. */
+    const explained = new Set<OutcomeCode>();
     const one = async (captured: Captured, line: number): Promise<void> => {
-      const sent = await send(captured, line, target, signal);
+      const sent = await send(captured, line, target, source, signal);
       if (signal.aborted && sent.status === null) return;
       counts.sent += 1;
-      const { status, error, delivery_id } = sent;
+      const { status, error, delivery_id, outcome } = sent;
       const isSuccess = status !== null && status >= 200 && status < 300;
       if (!isSuccess) {
         const id = excerpt(delivery_id ?? "(no delivery id)", 80);
-        fail(sent, `line ${line}  ${id}  ${error ?? `status ${status}`}`);
+        const result = error ?? ["status", status, outcome].filter(Boolean).join(" ");
+        const isNew = outcome !== undefined && !explained.has(outcome);
+        if (outcome !== undefined) explained.add(outcome);
+        const reasons = isNew ? refusalOf(status ?? undefined, outcome) : [];
+        fail(sent, `line ${line}  ${id}  ${result}`, reasons);
         return;
       }
       counts.succeeded += 1;
@@ -106,7 +130,8 @@ export const replay = command({
       if (!captured) {
         const error = "not a request that listen --save has written";
         fail({ line: number, status: null, error }, `line ${number}  ${error}`);
-      } else if (isWanted(captured)) {
+      } else if (await isWanted(captured)) {
+        if (given.resign && captured.verdict !== "genuine") refused += 1;
         const sending = one(captured, number).finally(() => running.delete(sending));
         running.add(sending);
         if (running.size >= concurrency) await Promise.race(running);
@@ -120,7 +145,7 @@ export const replay = command({
     if (counts.sent + counts.failed === 0 && !signal.aborted) {
       throw new Failure(
         "nothing_to_send",
-        "No request of the file is wanted.",
+        "No request in the file matches.",
         "Check --only and --delivery-id, and whether the file has any lines.",
       );
     }
@@ -129,47 +154,67 @@ export const replay = command({
     show({ summary: { ...counts, interrupted: signal.aborted } }, [
       `${interrupted}Sent ${sent}: ${succeeded} succeeded, ${failed} failed.`,
     ]);
+    if (refused > 0) {
+      note(
+        `Signed again although refused on arrival, as stale or forged: ${refused}. To leave them out, add --only genuine.`,
+      );
+    }
     return failed > 0 || signal.aborted ? 1 : 0;
   },
 });
 
-function filterOf(only: string | undefined, ids: readonly string[]) {
+function filterOf(only: string | undefined, ids: readonly string[], { idOf }: Source) {
   if (only !== undefined && only !== "genuine" && only !== "refused") {
     throw new UsageError("--only is neither genuine nor refused.", "Write --only genuine.");
   }
-  return ({ verdict, headers }: Captured) => {
-    if (only !== undefined && (verdict === "genuine") !== (only === "genuine")) return false;
-    return ids.length === 0 || ids.includes(headerOf(headers, headerNames.deliveryId) ?? "");
+  return async (captured: Captured) => {
+    if (only !== undefined && (captured.verdict === "genuine") !== (only === "genuine"))
+      return false;
+    return ids.length === 0 || ids.includes((await idOf(captured)) ?? "");
   };
 }
 
 async function send(
-  { method, headers, body }: Captured,
+  captured: Captured,
   line: number,
   target: Target,
+  { headersOf, idOf }: Source,
   stopped: AbortSignal,
 ): Promise<Sent> {
+  const { method, body } = captured;
+  const headers = await headersOf(captured);
   const start = performance.now();
   const timeout = AbortSignal.timeout(responseMs);
   const result = await target
-    .send({ method, headers: deliveryHeaders(headers), body }, AbortSignal.any([timeout, stopped]))
-    .then(
-      (response) => {
-        response.resume();
-        response.on("error", () => {});
-        return { status: response.statusCode ?? null };
-      },
-      (error: unknown) => ({
-        status: null,
-        error: timeout.aborted ? `no response in ${responseMs / 1_000} s` : messageOf(error),
-      }),
-    );
+    .send({ method, headers, body }, AbortSignal.any([timeout, stopped]))
+    .then(resultOf, (error: unknown) => ({
+      status: null,
+      error: timeout.aborted ? `no response in ${responseMs / 1_000} s` : messageOf(error),
+    }));
   return {
     line,
-    delivery_id: headerOf(headers, headerNames.deliveryId) ?? null,
+    delivery_id: (await idOf(captured)) ?? null,
     ...result,
     bytes: body.length,
     sha256: createHash("sha256").update(body).digest("hex"),
     ms: Math.round(performance.now() - start),
   };
+}
+
+const mostResponseBytes = 65_536;
+
+/** Returns the status of a response, and the outcome that its body states if the request was refused. */
+async function resultOf(response: IncomingMessage) {
+  const { statusCode: status = 0, headers } = response;
+  response.on("error", () => {});
+  if (status < 300) {
+    response.resume();
+    return { status };
+  }
+  try {
+    const { content } = await readUpTo(mostResponseBytes, response);
+    return { status, outcome: outcomeIn(headers["cache-control"], content.toString()) };
+  } catch {
+    return { status };
+  }
 }

@@ -8,7 +8,7 @@ const hint = "svc-webhooks sandbox --help lists all options.";
 export const sandbox = command({
   usage: "[options]",
   details: [
-    "The first line on stdout has the base URL, with --json as { url }. In a browser, that URL is a page that shows what was sent and what happened to it. Deliveries go to this machine only. What the interface document leaves open is an assumption; --assumptions lists them, with --json too.",
+    "The first line on stdout is the base URL, or { url } with --json. Open that URL in a browser to see what was sent and what happened to it. Deliveries go to this machine only. Where the interface document is silent, the sandbox makes an assumption; --assumptions lists all of them, as JSON with --json.",
   ],
   examples: [
     "svc-webhooks sandbox --open",

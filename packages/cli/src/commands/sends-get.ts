@@ -6,7 +6,9 @@ import { fields, listed, textOf } from "../lib/terminal/table.js";
 export const sendsGet = command({
   usage: "<send_id> [--wait]",
   args: ["send_id"],
-  details: ["Prints the status of a send."],
+  details: [
+    "Prints the status of a send. With --wait, prints it once the email is delivered, bounced or failed.",
+  ],
   examples: ["svc-webhooks sends get send_… --wait"],
   options: {
     wait: { type: "boolean", text: "wait until the email is delivered, bounced or failed" },

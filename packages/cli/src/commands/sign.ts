@@ -1,28 +1,65 @@
 import { sign as signatureOf } from "@svc-webhooks/core";
 import { command } from "../command.js";
+
 import { bodyOptions, readBody } from "../lib/read.js";
 import { bodyFirst, requireSecret, secretOptions } from "../lib/secret.js";
+import { requireSigningSecret } from "../schemes/signing-secret.js";
+import { schemeOption, senderOf } from "../schemes/table.js";
+import { timeOf } from "../schemes/time.js";
+import { assertWithScheme } from "../schemes/with-scheme.js";
 
-const options = { ...secretOptions, ...bodyOptions } as const;
+const options = {
+  ...schemeOption,
+  at: {
+    type: "string",
+    value: "time",
+    text: "with --scheme: the time of signing, ISO 8601 or epoch seconds (default: now)",
+  },
+  id: {
+    type: "string",
+    value: "id",
+    text: "with --scheme: the delivery id, if the sender puts it in a header (default: random)",
+  },
+  type: {
+    type: "string",
+    value: "type",
+    text: "with --scheme: the event type, if the sender puts it in a header",
+  },
+  ...secretOptions,
+  ...bodyOptions,
+} as const;
 
 export const sign = command({
-  usage: "--secret-env <name> < body",
+  usage: "[--scheme <name>] --secret-env <name> < body",
   details: [
-    "Writes the value of the X-SVC-Signature header for the exact bytes of stdin: sha256= and 64 hex digits.",
-    "With --json: { signature }.",
+    "Prints the value of the X-SVC-Signature header for the exact bytes on stdin: sha256= followed by 64 hex digits. With --scheme, prints the headers that the sender would send with the body, one name: value per line, for curl -H @file.",
+    "With --json: { signature }, or { headers } with --scheme.",
   ],
   examples: [
     "svc-webhooks sign --secret-env SVC_WEBHOOK_SECRET < body.json",
     'printf %s \'{"type":"email.sent"}\' | svc-webhooks sign --secret-file secret.txt',
+    "svc-webhooks sign --scheme stripe --secret-env STRIPE_WEBHOOK_SECRET < body.json",
   ],
   options,
   async run(context) {
+    const { at, id, type } = context.options;
     bodyFirst(context.options);
-    const secret = await requireSecret(context);
+    const sender = senderOf(context.options);
+    if (!sender) assertWithScheme({ at, id, type });
+    const time = at === undefined ? undefined : timeOf("--at", at);
+    const secret = sender
+      ? await requireSigningSecret(context, sender)
+      : await requireSecret(context);
     const body = await readBody(context);
-    const signature = await signatureOf(body, secret);
+    if (sender) {
+      const headers = await sender.sign(body, { secret, at: time, deliveryId: id, type });
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      context.show({ headers }, lines);
+    } else {
+      const signature = await signatureOf(body, secret);
+      context.show({ signature }, [signature]);
+    }
     if (body.length === 0) context.note("The body is empty: this is the signature of 0 bytes.");
-    context.show({ signature }, [signature]);
     return 0;
   },
 });

@@ -41,7 +41,7 @@ export const trigger = command({
   args: ["event_type"],
   argValues: types,
   details: [
-    `Does what raises an event of a type: ${types.join(", ")}. An email is sent, or a domain is added and verified.`,
+    `Raises an event of the given type (${types.join(", ")}) by sending an email, or by adding and verifying a domain.`,
     "The service delivers the event to the endpoints that subscribe to it: start svc-webhooks listen first.",
   ],
   examples: ["svc-webhooks trigger email.delivered"],
@@ -61,7 +61,7 @@ export const trigger = command({
     ...serviceOptions,
     "allow-external": {
       type: "boolean",
-      text: "allow a service on another machine, even over http, unencrypted",
+      text: "allow a service on another machine, even over unencrypted http",
     },
   },
   async run(context) {

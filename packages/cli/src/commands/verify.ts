@@ -2,7 +2,9 @@ import { verify as verdictOf } from "@svc-webhooks/core";
 import { explain, type Explanation } from "@svc-webhooks/explain";
 import { command } from "../command.js";
 import { paint } from "../paint.js";
-import { bodyOptions, readBody } from "../lib/read.js";
+import { UsageError } from "../errors.js";
+import { differenceLines } from "../lib/difference.js";
+import { readBody } from "../lib/read.js";
 import {
   bodyFirst,
   previousSecretOptions,
@@ -11,39 +13,61 @@ import {
   secretOptions,
 } from "../lib/secret.js";
 import { escaped } from "../lib/terminal/text.js";
+import { arrivedOptions } from "../schemes/arrived.js";
+import { schemeOption, senderOf } from "../schemes/table.js";
+import { assertWithScheme } from "../schemes/with-scheme.js";
+import { verifySender } from "./verify-sender.js";
 
 const options = {
+  ...schemeOption,
+  ...arrivedOptions,
   signature: {
     type: "string",
-    required: true,
     value: "value",
-    text: "the X-SVC-Signature to verify, as it arrived or as code computed it",
+    text: "the X-SVC-Signature to verify, as it arrived or as your code computed it",
   },
   explain: { type: "boolean", text: "name the mistake that made the signature wrong" },
   ...secretOptions,
   ...previousSecretOptions,
-  ...bodyOptions,
 } as const;
 
 export const verify = command({
-  usage: "--signature <value> --secret-env <name> [--explain] < body",
+  usage: "--signature <value> | --scheme <name> --header <line> < body",
   details: [
-    "Exits with 0 if the signature is that of the exact bytes of stdin, and with 1 if it is not.",
-    "--explain tries the known mistakes, such as a body that was parsed and serialised again, or a secret with a newline, and names the one that makes this signature. A mistake is never accepted, and neither is the previous secret, which svc-webhooks listen accepts. Upper-case hex digits are genuine, with a note on stderr.",
-    "With --json: { ok, mistake, next_step? }, where mistake is an id such as reserialised_json, or null if it is not known.",
+    "Exits with 0 if the signature matches the exact bytes on stdin, and with 1 if it does not.",
+    "--explain tries the known mistakes, such as a body that was parsed and serialised again, or a secret with a newline, and names the one that produces this signature. A signature made by mistake is never accepted, nor is one made with the previous secret, which svc-webhooks listen accepts. A signature with upper-case hex digits is accepted, with a note on stderr.",
+    "With --scheme, the request is verified as a receiver with this scheme would verify it, and the outcome is printed with its cause and fix. The request is given either as headers and a body, or as a line of a capture file. --explain then tries the known mistakes for that sender, such as a wrong clock, and the mistakes that change the body's bytes.",
+    "With --json: { ok, mistake, next_step? }, with --scheme { outcome, delivery_id, type, happened, cause, fix, details? } too, where mistake is an id such as reserialised_json, or null if it is unknown.",
   ],
   examples: [
     "svc-webhooks verify --explain --secret-env SVC_WEBHOOK_SECRET --signature sha256=… < body.json",
     "svc-webhooks verify --json --secret-env NEW --signature sha256=… --body body.json",
+    "svc-webhooks verify --scheme stripe --header 'Stripe-Signature: t=…' --secret-env NAME < body.json",
+    "svc-webhooks verify --scheme github --capture deliveries.jsonl --secret-env NAME --explain",
   ],
   options,
   async run(context) {
-    bodyFirst(context.options);
+    const { signature, header, at, capture } = context.options;
+    const { json, note, show } = context;
+    const sender = senderOf(context.options);
+    if (sender && signature !== undefined) {
+      throw new UsageError(
+        "--signature is only for the service's own signatures.",
+        "With --scheme, pass the sender's headers with --header 'Name: value'.",
+      );
+    }
+    if (capture === undefined) bodyFirst(context.options);
+    if (sender) return verifySender(sender, context);
+    assertWithScheme({ header, at, capture });
+    if (signature === undefined) {
+      throw new UsageError(
+        "--signature is missing.",
+        "svc-webhooks verify --help lists its arguments and options.",
+      );
+    }
     const secret = await requireSecret(context);
     const previousSecrets = await readPreviousSecrets(context);
     const body = await readBody(context);
-    const { signature } = context.options;
-    const { json, note, show } = context;
 
     const spoilt = spoiltSecret(secret);
     if (spoilt) {
@@ -72,7 +96,7 @@ export const verify = command({
 });
 
 const upperCase =
-  'Its hex digits are in upper case, which other receivers may refuse. Write them in lower case: digest("hex") does.';
+  'Its hex digits are in upper case, which other receivers may refuse. Write them in lower case, as digest("hex") does.';
 
 /**
  * Returns why a secret cannot verify anything, or undefined. Surrounding quotes and white space are common mistakes.
@@ -81,13 +105,13 @@ function spoiltSecret(secret: string): { readonly id: string; readonly text: str
   if (secret.trim() !== secret) {
     return {
       id: "secret_space",
-      text: "White space surrounds the given secret. Remove it where the secret is stored.",
+      text: "The given secret has white space around it. Remove the white space where the secret is stored.",
     };
   }
   if (/^(["'`]).*\1$/s.test(secret)) {
     return {
       id: "secret_quoted",
-      text: "Quotes surround the given secret. Remove them where the secret is stored.",
+      text: "The given secret is in quotes. Remove the quotes where the secret is stored.",
     };
   }
   return undefined;
@@ -99,15 +123,7 @@ function linesOf(explanation: Explanation): readonly string[] {
   const cause = mistake
     ? [`Cause: ${mistake.text}`, `Fix:   ${mistake.remedy}`, `Id:    ${mistake.id}`]
     : ["Cause: none of the known mistakes.", `Next:  ${next_step ?? ""}`];
-  if (body_difference) {
-    const { at, before, body, yours, bytes } = body_difference;
-    return [
-      ...cause,
-      `Body:  ${bytes} bytes were signed. The first that differs is byte ${at + 1}.`,
-      `  sent  ${escaped(before + body)}`,
-      `  yours ${escaped(before + yours)}`,
-    ];
-  }
+  if (body_difference) return [...cause, ...differenceLines(body_difference, "sent", "yours")];
   if (!first_difference) return cause;
   const { at, signed, yours } = first_difference;
   return [

@@ -4,25 +4,31 @@ import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { Failure, messageOf } from "../errors.js";
 import type { Output } from "../paint.js";
+import { copyOutput } from "./copy-output.js";
+import { groupOf, hasGroups } from "./group.js";
+import { followJobControl } from "./job-control.js";
 import type { LogLines } from "./log-lines.js";
-import { portsOf, treeOf } from "./processes.js";
+import { notListening } from "./not-listening.js";
+import { listenersOf, processesOf } from "./processes.js";
 
 /** The polling interval for the app's port, in milliseconds. */
 const lookMs = 100;
 
-/** How long the app may take to exit after SIGTERM, in milliseconds. */
-const graceMs = 5_000;
+/** How long the app's output may stay open after the app has exited, in milliseconds. */
+const drainMs = 200;
 
 export interface App {
   /** Resolves when the app has exited, with a text such as `exit code 1` or `SIGKILL`. */
   readonly ended: Promise<string>;
+  /** Returns whether a process still holds the app's output open. */
+  readonly isHeld: () => boolean;
   /**
    * Resolves when something accepts connections at the URL's address.
    *
    * @throws Failure (as a rejection) `app_ended`, or `app_not_listening` after `waitMs`
    */
   readonly listens: (url: URL, waitMs: number, signal: AbortSignal) => Promise<void>;
-  /** Stops the app and all processes that it started. Resolves when the app has exited. */
+  /** Ends the app and the processes of its session, even after the app has exited. Resolves when they have exited. */
   readonly stop: () => Promise<void>;
 }
 
@@ -33,28 +39,85 @@ export interface AppOptions {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly log: LogLines;
+  /** Aborted when the app has to end without a grace period. */
+  readonly urgent: AbortSignal | undefined;
 }
 
 /**
- * Starts the app.
+ * Starts the app in a group of its own, so that a terminal's Ctrl-C does not reach it in addition to the signal of
+ * `stop`.
  *
  * @throws Failure (as a rejection) `app_not_started` if there is no such program
  */
-export async function startApp({ command, env, stdout, stderr, log }: AppOptions): Promise<App> {
-  const [program = "", ...args] = command;
-  const child = spawn(program, args, { env, stdio: ["inherit", "pipe", "pipe"] });
-  for (const [from, to] of [
-    [child.stdout, stdout],
-    [child.stderr, stderr],
-  ] as const) {
-    const read = log.reader();
-    from.setEncoding("utf8").on("data", (text: string) => {
-      to.write(text);
-      read(text);
+export async function startApp(options: AppOptions): Promise<App> {
+  const { stdout, stderr, log, urgent } = options;
+  const child = await spawned(options);
+  const group = groupOf(child);
+  urgent?.addEventListener("abort", group.hurry);
+  const leaveJobControl = followJobControl(group);
+  const copies = [
+    copyOutput(child.stdout, stdout, log.reader()),
+    copyOutput(child.stderr, stderr, log.reader()),
+  ];
+  let isHeld = true;
+  // `once` of node:events would reject if the app runs as another user and cannot be signalled.
+  child.on("error", () => {});
+  const closed = new Promise<void>((resolve) => {
+    child.once("close", () => {
+      isHeld = false;
+      resolve();
     });
+  });
+  const isCopying = () =>
+    isHeld && urgent?.aborted !== true && copies.some((isWaiting) => isWaiting());
+  /** Resolves when the output has been copied, or what is left of it belongs to another process. */
+  async function copied(): Promise<void> {
+    do await Promise.race([closed, pause(drainMs, undefined, { ref: false })]);
+    while (isCopying());
   }
+  let end: string | undefined;
+  const exited = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const ended = exited.then(async (how) => {
+    await copied();
+    return (end = how);
+  });
+  return {
+    ended,
+    isHeld: () => isHeld,
+    async listens(url, waitMs, signal) {
+      const port = portOf(url);
+      for (let waited = 0; waited < waitMs; waited += lookMs) {
+        if (await isOpen(url)) return;
+        if (end !== undefined) {
+          const text = `The app ended with ${end} before it listened on port ${port}.`;
+          throw new Failure("app_ended", text, "Its output is above.");
+        }
+        await pause(lookMs, undefined, { signal });
+      }
+      throw notListening(url, port, waitMs, listenersOf(processesOf(child.pid ?? 0) ?? []));
+    },
+    async stop() {
+      await group.end();
+      leaveJobControl();
+      await copied();
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
+  };
+}
+
+async function spawned({ command, env }: AppOptions) {
+  const [program = "", ...args] = command;
   try {
+    const child = spawn(program, args, {
+      env,
+      stdio: ["inherit", "pipe", "pipe"],
+      detached: hasGroups,
+    });
     await once(child, "spawn");
+    return child;
   } catch (error) {
     throw new Failure(
       "app_not_started",
@@ -62,53 +125,6 @@ export async function startApp({ command, env, stdout, stderr, log }: AppOptions
       "Write the command that starts your app after --, such as -- node app.mjs.",
     );
   }
-  const { pid = 0 } = child;
-  let end: string | undefined;
-  const ended = once(child, "close").then(([code, signal]: (number | string | null)[]) => {
-    end = signal === null ? `exit code ${code}` : `${signal}`;
-    return end;
-  });
-  return {
-    ended,
-    async listens(url, waitMs, signal) {
-      for (let waited = 0; waited < waitMs; waited += lookMs) {
-        if (await isOpen(url)) return;
-        if (end !== undefined) {
-          const text = `The app ended with ${end} before it listened on port ${portOf(url)}.`;
-          throw new Failure("app_ended", text, "Its output is above.");
-        }
-        await pause(lookMs, undefined, { signal });
-      }
-      throw notListening(portOf(url), waitMs, portsOf(pid));
-    },
-    async stop() {
-      if (end !== undefined) return;
-      const all = treeOf(pid);
-      kill(all, "SIGTERM");
-      const timer = setTimeout(() => kill(all, "SIGKILL"), graceMs);
-      await ended;
-      clearTimeout(timer);
-    },
-  };
-}
-
-function kill(pids: readonly number[], signal: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // The process has already exited.
-    }
-  }
-}
-
-function notListening(port: number, waitMs: number, others: readonly number[]): Failure {
-  const [other] = others;
-  const seen = other === undefined ? "" : ` It listens on port ${others.join(" and ")}.`;
-  const text = `The app does not listen on port ${port} after ${waitMs / 1_000} s.${seen}`;
-  const change = other === undefined ? "" : `, or pass --to http://localhost:${other}/webhooks`;
-  const fix = `Let it listen on process.env.PORT${change}.`;
-  return new Failure("app_not_listening", text, fix);
 }
 
 /** Returns the port of a URL. */

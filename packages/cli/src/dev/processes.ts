@@ -1,6 +1,13 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { endianness } from "node:os";
 
-/* Processes as Linux shows them in /proc. Other systems show nothing here: no children and no ports. */
+/* Processes as Linux shows them in /proc. Other systems show nothing here: no processes and no ports. */
+
+/** A TCP socket that accepts connections. */
+export interface Listener {
+  readonly address: string;
+  readonly port: number;
+}
 
 function read(path: string): string {
   try {
@@ -27,36 +34,45 @@ function socketOf(link: string): string | undefined {
   }
 }
 
-/** Returns the ids of a process and of all its descendants. */
-export function treeOf(pid: number): readonly number[] {
-  const parents = list("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => {
-      // The program's name is in parentheses and may contain spaces.
-      const [, parent] = read(`/proc/${name}/stat`).split(") ").at(-1)?.split(" ") ?? [];
-      return { pid: Number(name), parent: Number(parent) };
-    });
-  const found = [pid];
-  for (const one of found) {
-    found.push(...parents.filter(({ parent }) => parent === one).map((child) => child.pid));
-  }
-  return found;
+/**
+ * Returns the ids of a session's processes, without those that only wait to be reaped, or undefined if this system
+ * does not show them.
+ */
+export function processesOf(session: number): readonly number[] | undefined {
+  const ids = list("/proc").filter((name) => /^\d+$/.test(name));
+  if (ids.length === 0) return undefined;
+  return ids.map(Number).filter((id) => {
+    // The program's name is in parentheses and may contain spaces.
+    const values = read(`/proc/${id}/stat`).split(") ").at(-1)?.split(" ") ?? [];
+    return values[0] !== "Z" && Number(values[3]) === session;
+  });
 }
 
-/** Returns the TCP ports on which a process or any of its descendants listens. */
-export function portsOf(pid: number): readonly number[] {
+/** Reads an address such as `0100007F`: words of 32 bits in the byte order of the machine. */
+function addressOf(hex: string): string {
+  const words = hex.match(/.{8}/g) ?? [];
+  const bytes = words.flatMap((word) => {
+    const four = Array.from(Buffer.from(word, "hex"));
+    return endianness() === "LE" ? four.toReversed() : four;
+  });
+  if (bytes.length === 4) return bytes.join(".");
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    ((bytes[2 * index] ?? 0) * 256 + (bytes[2 * index + 1] ?? 0)).toString(16),
+  );
+  return new URL(`http://[${groups.join(":")}]`).hostname.slice(1, -1);
+}
+
+/** Returns the TCP sockets on which one of the processes listens. */
+export function listenersOf(pids: readonly number[]): readonly Listener[] {
   const sockets = new Set(
-    treeOf(pid).flatMap((one) =>
-      list(`/proc/${one}/fd`).map((fd) => socketOf(`/proc/${one}/fd/${fd}`)),
-    ),
+    pids.flatMap((one) => list(`/proc/${one}/fd`).map((fd) => socketOf(`/proc/${one}/fd/${fd}`))),
   );
   const rows = ["tcp", "tcp6"].flatMap((name) => read(`/proc/net/${name}`).split("\n").slice(1));
-  const ports = rows.flatMap((row) => {
+  return rows.flatMap((row) => {
     const [, local = "", , state, , , , , , inode] = row.trim().split(/\s+/);
+    const [address = "", port = ""] = local.split(":");
     // 0A is the state of a listening socket.
-    return state === "0A" && sockets.has(inode)
-      ? [Number.parseInt(local.split(":")[1] ?? "", 16)]
-      : [];
+    if (state !== "0A" || !sockets.has(inode)) return [];
+    return [{ address: addressOf(address), port: Number.parseInt(port, 16) }];
   });
-  return [...new Set(ports)].toSorted((a, b) => a - b);
 }

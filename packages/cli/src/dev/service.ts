@@ -1,6 +1,8 @@
 import { createSandbox } from "@svc-webhooks/sandbox";
-import { UsageError } from "../errors.js";
+import { Failure, messageOf, UsageError } from "../errors.js";
 import { resolveTarget } from "../lib/target-rule.js";
+import type { Target } from "../lib/target.js";
+import { isOpen, portOf } from "./app.js";
 
 /** The sandbox that a command uses. */
 export interface UsedSandbox {
@@ -26,7 +28,14 @@ export async function useSandbox(
   port: number,
 ): Promise<UsedSandbox> {
   if (given !== undefined && given !== "") {
-    await assertHere(flag, given);
+    const { url } = await targetHere(flag, given);
+    if (!(await isOpen(url))) {
+      throw new Failure(
+        "connection_failed",
+        `${flag} is ${given}, and nothing listens there.`,
+        `Remove ${flag}: this command then starts a sandbox. svc-webhooks sandbox --port ${portOf(url)} starts one there.`,
+      );
+    }
     return { url: given.replace(/\/+$/, ""), close: leave };
   }
   const running = `http://127.0.0.1:${port}`;
@@ -36,12 +45,15 @@ export async function useSandbox(
   return { url, close: () => sandbox.close() };
 }
 
-async function assertHere(flag: string, given: string): Promise<void> {
-  // A name that cannot be resolved is not this machine either.
-  const target = await resolveTarget(flag, given, true).catch(() => undefined);
-  if (target?.isHere === true) return;
+async function targetHere(flag: string, given: string): Promise<Target> {
+  // A name that has no address is not this machine either. Any other error names the problem of the URL.
+  const target = await resolveTarget(flag, given, true).catch((error: unknown) => {
+    if (/has no address/.test(messageOf(error))) return undefined;
+    throw error;
+  });
+  if (target?.isHere === true) return target;
   throw new UsageError(
-    `${flag} is ${given}, which is not on this machine. This command registers endpoints and sends emails, so it uses a sandbox only.`,
+    `${flag} is ${given}, which is not on this machine. This command registers endpoints and sends emails, so it works only with a sandbox on this machine.`,
     `Remove ${flag}: this command then starts a sandbox.`,
   );
 }

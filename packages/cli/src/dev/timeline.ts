@@ -1,43 +1,44 @@
 import type { Client, WebhookEvent } from "@svc-webhooks/client";
 import type { Context } from "../command.js";
-import { addLogLines, attemptsFromSandbox, type Attempt } from "../lib/control.js";
+import { addLogLines, type Attempt, type Followed, type FollowDeliveries } from "../lib/control.js";
 import { isHandled, refusalOf } from "../lib/outcome.js";
 import { excerpt } from "../lib/terminal/text.js";
 import { textOf } from "../lib/terminal/table.js";
 import { paint } from "../paint.js";
 import type { LogLines } from "./log-lines.js";
 
-/** The number of deliveries to poll: the newest ones of the endpoint. */
+/** The number of deliveries that are read again even if nothing is pending: the newest ones of the endpoint. */
 const newest = 100;
 
 /**
  * Returns a function that prints the attempts that the sandbox has made since the last call, the oldest first. It
  * also passes the app's lines about a delivery on to the sandbox, which shows them next to the last attempt.
  *
- * @param endpoint the id of the endpoint
+ * @param deliveries lists the deliveries of the endpoint
  */
 export function createTimeline(
   { show, json }: Pick<Context, "show" | "json">,
-  endpoint: string,
+  deliveries: FollowDeliveries,
   log: LogLines,
 ): (client: Client, signal: AbortSignal) => Promise<void> {
-  /** The state of each delivery, how many of its attempts were printed, and the number of the last one. */
-  const known = new Map<string, { state: string; printed: number; n: unknown }>();
+  /** The status and state of each delivery, how many of its attempts were printed, and the number of the last one. */
+  const known = new Map<string, { status: string; state: string; printed: number; n: unknown }>();
   /** Results whose reasons have already been printed. */
   const explained = new Set<string>();
 
   return async (client, signal) => {
     // A line that is written from here on may belong to an attempt that the list does not have.
     const position = log.position();
-    for (const event of (await newestOf(client, endpoint, signal)).toReversed()) {
+    for (const event of (await unfinished()).toReversed()) {
       const { delivery_id } = event;
       const state = `${event.status} ${event.attempts}`;
-      const last = known.get(delivery_id) ?? { state: "", printed: 0, n: undefined };
+      const last = known.get(delivery_id) ?? { status: "", state: "", printed: 0, n: undefined };
       if (last.state !== state) {
-        const attempts = (await attemptsFromSandbox(client, delivery_id, signal)) ?? [];
+        const { attemptsMade: attempts = [] } = event;
         for (const attempt of attempts.slice(last.printed)) print(event, attempt);
         last.printed = attempts.length;
         last.n = attempts.at(-1)?.n;
+        last.status = String(event.status);
         last.state = state;
         known.set(delivery_id, last);
       }
@@ -47,6 +48,23 @@ export function createTimeline(
       if (lines.length > 0) await addLogLines(client, delivery_id, last.n, lines, signal);
     }
   };
+
+  /** Returns the newest deliveries, and older ones as long as some of them are new or not finished. */
+  async function unfinished(): Promise<readonly Followed[]> {
+    const pending = new Set<string>();
+    for (const [id, { status }] of known) if (!/succeeded|failed/.test(status)) pending.add(id);
+    const data: Followed[] = [];
+    let isNew = true;
+    for await (const event of deliveries()) {
+      if (data.length >= newest && !isNew && pending.size === 0) return data;
+      isNew = !known.has(event.delivery_id);
+      pending.delete(event.delivery_id);
+      data.push(event);
+    }
+    // The sandbox has dropped them.
+    for (const id of pending) known.delete(id);
+    return data;
+  }
 
   function print({ delivery_id, type }: WebhookEvent, attempt: Attempt): void {
     const { started_at, n, result, status, code, ms } = attempt;
@@ -70,16 +88,6 @@ export function createTimeline(
   }
 }
 
-async function newestOf({ webhookEvents }: Client, endpoint: string, signal: AbortSignal) {
-  const data: WebhookEvent[] = [];
-  const query = { webhook_endpoint_id: endpoint, limit: newest };
-  for await (const event of webhookEvents.list(query, { signal })) {
-    data.push(event);
-    if (data.length === newest) break;
-  }
-  return data;
-}
-
 /** Returns the reasons why an attempt did not succeed, as far as they can be determined. */
 function reasonsOf(
   status: Attempt["status"],
@@ -90,6 +98,10 @@ function reasonsOf(
   if (status === 404 && code === undefined)
     return [
       "Your app has no route for POST requests at this path. Mount the receiver there, or pass its URL with --to.",
+    ];
+  if (status >= 500 && code === undefined)
+    return [
+      "No receiver wrote this response: your framework, or something in front of it, failed. Read your app's output above, and the response in the sandbox's page.",
     ];
   if (code === "signature_mismatch")
     return [

@@ -1,7 +1,6 @@
 import { saw, type Examining } from "./examining.js";
 import { finding } from "./findings.js";
 import { afterForgeries, expectUnlocked } from "./forged.js";
-import { bodyGuesses } from "./guesses.js";
 import { identify } from "./identify.js";
 import { isSuccess, newDeliveryId } from "./probe.js";
 
@@ -10,12 +9,12 @@ export const acceptedProbes = 9;
 
 /** Sends the other deliveries that a receiver must accept if it accepts a genuine one. */
 export async function examineAccepted(examining: Examining): Promise<void> {
-  const { ask, bodies, expectMore, findings, secret, send } = examining;
+  const { ask, bodies, expectMore, findings, send, signing } = examining;
   const { plain } = bodies;
   const variants = [
     ["genuine JSON with spaces, escapes and numbers", bodies.exact],
-    ["genuine JSON in several lines", bodies.lines],
-    ["genuine JSON with characters outside ASCII", bodies.nonAscii],
+    ["genuine JSON on several lines", bodies.lines],
+    ["genuine JSON with non-ASCII characters", bodies.nonAscii],
   ] as const;
   for (const [index, [name, make]] of variants.entries()) {
     const body = make();
@@ -23,7 +22,8 @@ export async function examineAccepted(examining: Examining): Promise<void> {
     if (isSuccess(reply)) continue;
     expectMore(index + 1 - variants.length);
     const unexplained = finding("body_altered", saw(reply));
-    const guessed = await identify(body, bodyGuesses(body, secret), reply, examining).catch(
+    const guesses = await signing.guessesOf(body);
+    const guessed = await identify(body, guesses.bodies, reply, examining).catch(
       (error: unknown) => {
         // The rejection is a finding even if a rate limit or a lockout hides its cause.
         findings.push(unexplained);
@@ -44,7 +44,7 @@ export async function examineAccepted(examining: Examining): Promise<void> {
   }
   if (second.code === "processed") findings.push(finding("duplicate_ran", saw(second)));
 
-  const slow = await ask({ name: "a genuine body in two pieces", body: plain(), how: "pieces" });
+  const slow = await ask({ name: "a genuine body in two chunks", body: plain(), how: "pieces" });
   if (slow.early && isSuccess(slow)) findings.push(finding("early_success", saw(slow)));
   else if (!isSuccess(slow)) findings.push(finding("pieces_refused", saw(slow)));
 

@@ -1,3 +1,4 @@
+import type { Shape } from "../schemes/events.js";
 import { newEventId } from "./probe.js";
 
 /** The bodies of the probes. Each call returns a new event. */
@@ -23,27 +24,32 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 const oddities = String.raw`"n": 1.0, "big": 12345678901234567890, "text": "Zo\u00eb \/", "same": 1, "same": 2`;
 
+const asItIs: Shape = (event) => event;
+
 /**
- * Returns the bodies of events of one type. They have all fields that a receiver may require: those of `email.sent`.
+ * Returns the bytes of events of one type. They have all fields that a receiver may require: those of `email.sent`.
+ *
+ * @param shape makes an event of the sender
  */
-export function bodiesOf(type: string): Bodies {
-  const event = (data: Readonly<Record<string, unknown>> = {}) => ({
-    event_id: newEventId(),
-    type,
-    created_at: new Date().toISOString(),
-    data: {
-      email_id: "msg_email_1",
-      message_id: "msg_message_1",
-      send_id: "send_1",
-      status: "sent",
-      subject: "Your receipt",
-      from: "shop@example.com",
-      recipients: { to: ["customer@example.org"] },
-      message_class: "transactional",
-      created_at: "2026-01-01T00:00:00.000Z",
-      ...data,
-    },
-  });
+export function bodiesOf(type: string, shape: Shape = asItIs): Bodies {
+  const event = (data: Readonly<Record<string, unknown>> = {}) =>
+    shape({
+      event_id: newEventId(),
+      type,
+      created_at: new Date().toISOString(),
+      data: {
+        email_id: "msg_email_1",
+        message_id: "msg_message_1",
+        send_id: "send_1",
+        status: "sent",
+        subject: "Your receipt",
+        from: "shop@example.com",
+        recipients: { to: ["customer@example.org"] },
+        message_class: "transactional",
+        created_at: "2026-01-01T00:00:00.000Z",
+        ...data,
+      },
+    });
   const plain = (data?: Readonly<Record<string, unknown>>) => utf8(JSON.stringify(event(data)));
   return {
     plain: () => plain(),

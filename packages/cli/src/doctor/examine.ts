@@ -67,13 +67,17 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     await examineForgeries(genuine, examination);
     if (isSuccess(genuine)) await examineAccepted(examination);
     else
-      notSent.push("exact bytes, copies, sizes and pieces, because genuine deliveries are refused");
+      notSent.push("exact bytes, copies, sizes and chunks, because genuine deliveries are refused");
   } catch (error) {
     if (!(error instanceof Enough)) throw error;
     notSent.push(error.message || "everything else, because the remaining probes were not sent");
     stoppedBefore = expected;
   }
-  const examined = { probes, findings, not_judged: [...notSent, ...notJudged] };
+  const examined = {
+    probes,
+    findings,
+    not_judged: [...notSent, ...options.signing.skipped, ...notJudged],
+  };
   return stoppedBefore === undefined ? examined : { ...examined, stoppedBefore };
 }
 
@@ -89,13 +93,13 @@ function lostReply(reply: Reply, hasForged = false): Finding | undefined {
 
 const endedByForgery = {
   cause:
-    "No server accepts connections any more after wrong signatures: its process has ended, or a firewall has locked this machine out.",
-  fix: "Look for an exception in the receiver's log. If a lock is the reason, switch it off while this command runs.",
+    "After the wrong signatures, the server no longer accepts connections: its process has exited, or a firewall has locked this machine out.",
+  fix: "Look for an exception in the receiver's log. If a lockout is the reason, turn it off while this command runs.",
 };
 
 const droppedForgery = {
   cause:
-    "The receiver closes the connection of a request with a wrong signature without a response: deliberately, or because its process crashed and was started again.",
+    "When a signature is wrong, the receiver closes the connection without a response: deliberately, or because its process crashed and was restarted.",
   fix: "Respond with 401. If the connection was not closed deliberately, look for an exception in the receiver's log.",
 };
 

@@ -1,13 +1,13 @@
 import type { Bodies } from "./bodies.js";
 import type { Finding } from "./findings.js";
 import type { Probe, Reply, Send } from "./probe.js";
+import type { Signing } from "./signing.js";
 
 export interface ExamineOptions {
   readonly bodies: Bodies;
   /** Whether the receiver is expected to have a handler for the event type in the bodies. */
   readonly expectsHandler: boolean;
-  readonly secret: string;
-  readonly previousSecrets: readonly string[];
+  readonly signing: Signing;
   readonly send: Send;
   /** Sends a probe to the same URL, with a trailing slash added to its path or removed from it. */
   readonly sendToOtherSlash: Send;

@@ -29,17 +29,17 @@ const texts = {
   },
   hangs: {
     cause:
-      "The receiver does not respond in time. Usually it waits for a body that a parser has already consumed, an error is not caught, or its handler takes longer than --timeout.",
-    fix: "Mount the receiver before any body parser, respond on every path of the handler, and move long work to a durable queue.",
+      "The receiver does not respond in time. Usually it is waiting for a body that a parser has already consumed, an error is not caught, or its handler takes longer than --timeout.",
+    fix: "Mount the receiver before any body parser, make every code path send a response, and move long work to a durable queue.",
   },
   connection_closed: {
     cause:
       "The receiver closes the connection without a response, as it does when its process crashes.",
-    fix: "Look for an exception in its log. No request may crash the process.",
+    fix: "Look for an exception in its log. Make sure that no request can crash the process.",
   },
   redirects: {
     cause: "The receiver is at another URL. The service does not follow redirects.",
-    fix: "Register the URL that the redirect points to, with or without the trailing slash as shown there.",
+    fix: "Register the URL that the redirect points to, with or without the trailing slash exactly as shown.",
   },
   not_found: {
     cause: "No route receives POST requests at this path.",
@@ -56,7 +56,7 @@ const texts = {
   wrong_secret: {
     cause:
       "The receiver probably uses a different secret from the one you passed. If not, something in front of it modifies bodies or rejects every POST.",
-    fix: "Give both the secret that the service returned for this endpoint, whsec_ included, without quotes or white space. If both have it, print the signature that the receiver computes: svc-webhooks verify --explain names its mistake.",
+    fix: "Give both this command and the receiver the secret that the service returned for this endpoint, including whsec_, without quotes or white space. If they already have it, print the signature that the receiver computes: svc-webhooks verify --explain names the mistake.",
   },
   guarded: {
     cause:
@@ -65,11 +65,11 @@ const texts = {
   },
   wrong_signature_form: {
     cause: "The receiver expects the signature in a different format.",
-    fix: "Expect sha256= and the 64 hex digits of the HMAC-SHA256.",
+    fix: "Expect sha256= followed by the 64 hex digits of the HMAC-SHA256.",
   },
   header_removed: {
     cause: "A header is removed or modified before it reaches the receiver.",
-    fix: "Let every proxy and middleware pass the X-SVC-* headers unchanged.",
+    fix: "Configure every proxy and middleware to pass the X-SVC-* headers unchanged. If the receiver is for another sender, pass --scheme.",
   },
   genuine_failed: {
     cause:
@@ -82,8 +82,8 @@ const texts = {
   },
   some_unsigned_accepted: {
     cause:
-      "The receiver does not verify deliveries of another Content-Type, of a later attempt or without a body: anyone can send it such deliveries.",
-    fix: "Verify every delivery, whatever its headers and body. Respond with 401 to one without a signature.",
+      "The receiver does not verify some deliveries (with another Content-Type, from a later attempt, or without a body): anyone can send it such deliveries.",
+    fix: "Verify every delivery, whatever its headers and body. Respond with 401 if the signature is missing.",
   },
   wrong_secret_accepted: {
     cause: "The receiver checks only that a signature is present, or only its format.",
@@ -100,7 +100,7 @@ const texts = {
     fix: "Accept only the HMAC-SHA256 made with the endpoint's secret.",
   },
   altered_body_accepted: {
-    cause: "The receiver does not compare the signature with the bytes of this body.",
+    cause: "The receiver does not check the signature against the bytes of this body.",
     fix: verifyFirst,
   },
   prefix_not_checked: {
@@ -111,9 +111,19 @@ const texts = {
     cause: "The receiver compares only some of the 64 digits.",
     fix: "Compare the lengths first, then all characters in constant time.",
   },
+  stale_accepted: {
+    cause:
+      "The receiver does not check the signed time: a captured delivery can be sent again at any time.",
+    fix: "Refuse a delivery if its signed time differs from the clock by more than the sender recommends, such as 5 minutes.",
+  },
+  clock_skew: {
+    cause:
+      "The clock of the receiver's machine, or of this one, is wrong, so genuine deliveries are refused as stale.",
+    fix: "Synchronise both clocks, for example with chrony or systemd-timesyncd, and compare them with `date -u`.",
+  },
   forgery_is_an_error: {
     cause:
-      "The receiver throws while it verifies, for example because timingSafeEqual gets values of different lengths. The sender retries after a 5xx.",
+      "The receiver throws while it verifies, for example because it passes values of different lengths to timingSafeEqual. The sender retries after a 5xx.",
     fix: "Respond with 401 to every wrong signature.",
   },
   early_success: {
@@ -121,25 +131,26 @@ const texts = {
     fix: "Read the whole body, verify it and do the work, then respond.",
   },
   pieces_refused: {
-    cause: "The receiver reads only the first piece of a body.",
-    fix: "Collect all pieces until the end of the request, then verify.",
+    cause: "The receiver reads only the first chunk of a body.",
+    fix: "Collect all chunks until the request ends, then verify.",
   },
   large_refused: {
-    cause: "A body limit is below 64 KiB, or the receiver reads only the first piece of a body.",
-    fix: "Raise the limit, in proxies too. The service documents no maximum.",
+    cause: "A body limit is below 64 KiB, or the receiver reads only the first chunk of a body.",
+    fix: "Raise the limit, including in proxies. The service documents no maximum.",
   },
   duplicate_refused: {
     cause: "The receiver responds with an error to a delivery that it has already handled.",
-    fix: "Respond with 2xx to a copy of a delivery that is done.",
+    fix: "Respond with 2xx to a copy of a delivery that has already been handled.",
   },
   duplicate_ran: {
     cause:
-      "The receiver ran the same delivery twice. Usually it is created for each request, or each process has its own memory store.",
+      "The receiver ran the same delivery twice. Usually the receiver is created for each request, or each process has its own memory store.",
     fix: `Create the receiver once, and share a store between processes: ${pages}/stores.md`,
   },
   stops_serving: {
-    cause: "The receiver stops serving after a sender hangs up in the middle of a body.",
-    fix: "Handle the error of an aborted request, so that it does not crash the process.",
+    cause:
+      "The receiver stops serving requests after a sender disconnects in the middle of a body.",
+    fix: "Handle the error that an aborted request emits, so that it does not crash the process.",
   },
 } as const satisfies Readonly<Record<string, { readonly cause: string; readonly fix: string }>>;
 
@@ -161,7 +172,7 @@ const isOwn = (id: FindingId): id is keyof typeof texts => Object.hasOwn(texts, 
 export const notJudged: readonly string[] = [
   "whether a delivery runs once when copies arrive at several processes at the same time",
   "whether handlers are idempotent, and whether their work is done before the 2xx",
-  "for how long delivery ids are remembered, and whether that survives a restart",
+  "how long delivery ids are remembered, and whether they survive a restart",
   "whether signatures are compared in constant time",
-  "what a proxy in front of the receiver in production changes",
+  "whether a proxy in front of the production receiver changes requests",
 ];

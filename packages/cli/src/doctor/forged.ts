@@ -1,75 +1,6 @@
-import { createHash, randomBytes } from "node:crypto";
-import { sign } from "@svc-webhooks/core";
 import { Enough, isError, saw, type Examining } from "./examining.js";
 import { finding, type Finding, type FindingId } from "./findings.js";
-import { signedWith } from "./guesses.js";
 import { isSuccess, type Probe, type Reply } from "./probe.js";
-
-/** Signs a body with a random secret. */
-export async function forgery(body: Uint8Array): Promise<{ body: Uint8Array; signature: string }> {
-  return { body, signature: await sign(body, `whsec_${randomBytes(24).toString("base64")}`) };
-}
-
-type Forgery = readonly [id: FindingId, name: string, change: Partial<Omit<Probe, "name">>];
-
-const signed = (id: FindingId, name: string, signature: string): Forgery => [
-  id,
-  name,
-  { signature },
-];
-
-const otherDigit = (digit: string) => (digit === "0" ? "1" : "0");
-
-const empty = new Uint8Array();
-
-const formType = { "content-type": "application/x-www-form-urlencoded" };
-
-/** Returns deliveries that must be rejected, each with the id of the finding if it is accepted. */
-async function forgeriesOf(
-  body: Uint8Array,
-  { bodies, secret }: Examining,
-): Promise<readonly Forgery[]> {
-  const genuine = await sign(body, secret);
-  const { signature: forged } = await forgery(body);
-  const hash = createHash("sha256").update(body).digest("hex");
-  const unsigned = { signature: undefined };
-  return [
-    ["unsigned_accepted", "a delivery without a signature", unsigned],
-    ["some_unsigned_accepted", "a later attempt without a signature", { ...unsigned, attempt: 2 }],
-    ["some_unsigned_accepted", "a form without a signature", { ...unsigned, headers: formType }],
-    ["some_unsigned_accepted", "an empty body without a signature", { ...unsigned, body: empty }],
-    signed("wrong_secret_accepted", "a signature of another secret", forged),
-    signed(
-      "altered_body_accepted",
-      "the signature of another body",
-      await sign(bodies.plain(), secret),
-    ),
-    signed("plain_hash_accepted", "the SHA-256 of the body", `sha256=${hash}`),
-    signed("prefix_not_checked", "a signature without sha256=", genuine.replace("sha256=", "")),
-    signed("prefix_not_checked", "a signature after foo=", genuine.replace("sha256=", "foo=")),
-    signed("prefix_not_checked", "a signature after SHA256=", genuine.replace("sha", "SHA")),
-    ...["", "undefined", "null"].map((key) =>
-      signed(
-        "missing_secret_accepted",
-        key === "" ? "a signature of the empty secret" : `a signature of the secret ${key}`,
-        signedWith(key, body),
-      ),
-    ),
-    signed("short_signature_accepted", "the first 16 digits of a signature", genuine.slice(0, 23)),
-    signed("short_signature_accepted", "sha256= without digits", genuine.slice(0, 7)),
-    signed(
-      "short_signature_accepted",
-      "a signature whose first digit is wrong",
-      genuine.replace(/(?<==)./, otherDigit),
-    ),
-    signed(
-      "short_signature_accepted",
-      "a signature whose last digit is wrong",
-      genuine.replace(/.$/, otherDigit),
-    ),
-    signed("wrong_secret_accepted", "an empty signature", ""),
-  ];
-}
 
 /** The number of deliveries that must be rejected. */
 export const forgedProbes = 18;
@@ -79,13 +10,13 @@ export const forgedProbes = 18;
  * examination.
  */
 export async function examineForgeries(genuineReply: Reply, examining: Examining): Promise<void> {
-  const { ask, bodies, findings, send } = examining;
+  const { ask, bodies, findings, send, signing } = examining;
   const body = bodies.plain();
   const errors: Reply[] = [];
   const accepted: Finding[] = [];
   let after: Reply | undefined;
   try {
-    for (const [id, name, change] of await forgeriesOf(body, examining)) {
+    for (const [id, name, change] of await signing.forgeriesOf(body, bodies)) {
       // The service sends neither forms nor empty bodies, so it never retries one after a server error. A receiver that
       // waits for a body may not respond to an empty one.
       const isSent = !change.headers && !change.body;

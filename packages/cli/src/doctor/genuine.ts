@@ -2,14 +2,12 @@ import type { OutcomeCode } from "@svc-webhooks/core";
 import { acceptedProbes } from "./accepted.js";
 import { Enough, isError, saw, type Examining } from "./examining.js";
 import { finding, type Finding, type FindingId } from "./findings.js";
-import { forgery } from "./forged.js";
-import { bodyGuesses, keyGuesses } from "./guesses.js";
 import { identify } from "./identify.js";
 import { isSuccess, type Reply } from "./probe.js";
 
 /** Sends a plain genuine delivery, and examines the cause if it is rejected. */
 export async function examineGenuine(examining: Examining): Promise<Reply> {
-  const { ask, bodies, expectMore, findings, secret, previousSecrets } = examining;
+  const { ask, bodies, expectMore, findings, signing } = examining;
   const body = bodies.plain();
   const reply = await ask({ name: "a genuine delivery", body });
   if (isSuccess(reply)) {
@@ -20,7 +18,9 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
   expectMore(-acceptedProbes);
   const { status, location } = reply;
   if (status !== null && status >= 300 && status < 400) {
-    findings.push(finding("redirects", `${saw(reply)} It leads to ${location ?? "no location"}.`));
+    findings.push(
+      finding("redirects", `${saw(reply)} It redirects to ${location ?? "no location"}.`),
+    );
     throw new Enough();
   }
   if (status === 404 || status === 405) {
@@ -32,9 +32,9 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
     findings.push(known);
     return reply;
   }
-  const guesses = [...keyGuesses(body, secret, previousSecrets), ...bodyGuesses(body, secret)];
+  const guesses = await signing.guessesOf(body);
   try {
-    const guessed = await identify(body, guesses, reply, examining);
+    const guessed = await identify(body, [...guesses.keys, ...guesses.bodies], reply, examining);
     findings.push(guessed ?? (await refused(reply, examining)));
   } catch (error) {
     // The refusal is a finding, even if a limit or a lock hides its cause.
@@ -81,23 +81,23 @@ const unknownCause = (reply: Reply): Finding =>
 /** Returns the finding for a rejected genuine delivery if no guess was accepted. */
 async function refused(
   reply: Reply,
-  { ask, bodies, expectMore, send }: Examining,
+  { ask, bodies, expectMore, send, signing }: Examining,
 ): Promise<Finding> {
   const { plain, notJson } = bodies;
   expectMore(1);
-  const forged = await ask({ name: "a forged delivery", ...(await forgery(plain())) });
+  const forged = await ask({ name: "a forged delivery", ...(await signing.forgery(plain())) });
   if (forged.status !== reply.status) {
     // The reply to a forged delivery differs, so the signature was checked and something else failed.
     return finding("genuine_failed", `${saw(reply)} ${saw(forged)}`);
   }
   if (reply.code === undefined && (reply.status === 401 || reply.status === 403)) {
     expectMore(1);
-    const slow = await send({ name: "a body in two pieces", body: plain(), how: "pieces" });
+    const slow = await send({ name: "a body in two chunks", body: plain(), how: "pieces" });
     // A receiver that responds before the body has arrived cannot have compared its signature.
     if (slow.early && slow.status === reply.status) {
       return finding(
         "guarded",
-        `${saw(reply)} A forged delivery has the same status, before its body has been sent.`,
+        `${saw(reply)} A forged delivery gets the same status before its body has been sent.`,
       );
     }
   }
@@ -107,7 +107,7 @@ async function refused(
     await ask({ name: "unsigned text that is not JSON", body: notJson(), signature: undefined }),
   ];
   if (reply.code === undefined && json.status !== text.status) {
-    const both = `${saw(reply)} Unsigned JSON has status ${json.status}, other text ${text.status}.`;
+    const both = `${saw(reply)} Unsigned JSON gets status ${json.status}, other text ${text.status}.`;
     return finding("parser_before_receiver", both);
   }
   return unknownCause(reply);

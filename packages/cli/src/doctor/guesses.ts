@@ -9,14 +9,26 @@ export const signedWith = (key: Bytes, message: Bytes): string =>
 /** The location of a mistake: the signed body, the key, or the way the value is computed and written. */
 export type GuessKind = "parsed" | "altered" | "key" | "form";
 
+/** A mistake of {@link Guess}, as `verify --explain` names it. */
+export interface Mistaken {
+  readonly id: string;
+  readonly text: string;
+  readonly remedy: string;
+}
+
 /** The signature that a mistaken receiver computes for a body, and therefore accepts. */
 export interface Guess {
   readonly kind: GuessKind;
   readonly signature: string;
+  /** The time of signing and the delivery id, for senders that sign them. */
+  readonly at?: number;
+  readonly deliveryId?: string;
+  /** The mistake, if it is known without a search. */
+  readonly mistake?: Mistaken;
 }
 
-/** Returns the signatures of values that a receiver may verify in place of the raw body. */
-export function bodyGuesses(body: Uint8Array, secret: string): readonly Guess[] {
+/** Returns the values that a mistaken receiver may verify in place of the raw body. */
+export function bodyVariants(body: Uint8Array): readonly (readonly [GuessKind, Bytes])[] {
   const text = new TextDecoder().decode(body);
   const latin1 = Buffer.from(body).toString("latin1");
   const value = parsed(text);
@@ -31,11 +43,13 @@ export function bodyGuesses(body: Uint8Array, secret: string): readonly Guess[] 
     ["altered", [`${text}\n`, latin1, Buffer.from(text, "latin1"), `\uFEFF${text}`]],
   ];
   return bodies.flatMap(([kind, variants]) =>
-    variants
-      .filter((one) => one !== undefined)
-      .map((one) => ({ kind, signature: signedWith(secret, one) })),
+    variants.flatMap((one) => (one === undefined ? [] : [[kind, one] as const])),
   );
 }
+
+/** Returns the signatures of values that a receiver may verify in place of the raw body. */
+export const bodyGuesses = (body: Uint8Array, secret: string): readonly Guess[] =>
+  bodyVariants(body).map(([kind, one]) => ({ kind, signature: signedWith(secret, one) }));
 
 /**
  * Returns signatures with keys that a mistaken receiver may use in place of the secret, and signatures in other

@@ -1,5 +1,3 @@
-import { sign } from "@svc-webhooks/core";
-import { explain } from "@svc-webhooks/explain";
 import { saw, type Examining } from "./examining.js";
 import { finding, type Finding } from "./findings.js";
 import type { Guess } from "./guesses.js";
@@ -17,25 +15,34 @@ export async function identify(
   body: Uint8Array,
   guesses: readonly Guess[],
   refusal: Reply,
-  { ask, expectMore, secret, previousSecrets }: Examining,
+  { ask, expectMore, signing }: Examining,
 ): Promise<Finding | undefined> {
   // The genuine signature has already been rejected, so guesses that equal it are skipped, as are repeated guesses.
-  const genuine = await sign(body, secret);
+  const genuine = await signing.genuine(body);
   const all = [genuine, ...guesses.map(({ signature }) => signature)];
   const distinct = guesses.filter(({ signature }, index) => all.indexOf(signature) === index + 1);
   expectMore(distinct.length);
-  for (const [index, { kind, signature }] of distinct.entries()) {
-    const reply = await ask({ name: "the signature of a mistaken receiver", body, signature });
+  for (const [index, { kind, signature, mistake: known, ...facts }] of distinct.entries()) {
+    const reply = await ask({
+      name: "the signature of a mistaken receiver",
+      body,
+      signature,
+      ...facts,
+    });
     if (!isSuccess(reply)) continue;
     expectMore(index + 1 - distinct.length);
-    const { mistake } = await explain({ body, signature, secrets: secret, previousSecrets });
-    return finding(kinds[kind], `${saw(refusal)} The signature of mistaken code is accepted.`, {
-      ...(mistake && {
-        mistake: mistake.id,
-        cause: mistake.text,
-        ...(kind === "parsed" ? {} : { fix: mistake.remedy }),
-      }),
-    });
+    const mistake = known ?? (await signing.explain(body, signature));
+    return finding(
+      kinds[kind],
+      `${saw(refusal)} It accepts the signature that a mistaken receiver would compute.`,
+      {
+        ...(mistake && {
+          mistake: mistake.id,
+          cause: mistake.text,
+          ...(kind === "parsed" ? {} : { fix: mistake.remedy }),
+        }),
+      },
+    );
   }
   return undefined;
 }

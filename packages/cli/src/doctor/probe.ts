@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { headerNames, sign, type OutcomeCode } from "@svc-webhooks/core";
+import type { OutcomeCode } from "@svc-webhooks/core";
 import { messageOf } from "../errors.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
@@ -12,8 +12,10 @@ export interface Probe {
   /** A description of the request. */
   readonly name: string;
   readonly body: Uint8Array;
-  /** The value of `X-SVC-Signature`; undefined omits the header. Default: the genuine signature. */
+  /** The value of the signature's header; undefined omits it. Default: the genuine signature. */
   readonly signature?: string | undefined;
+  /** The time of signing, for senders that sign one. Default: now. */
+  readonly at?: number;
   /** The delivery id. Default: a new one. */
   readonly deliveryId?: string;
   readonly attempt?: number;
@@ -53,11 +55,18 @@ export const isSuccess = ({ status }: Reply): boolean =>
 
 export type Send = (probe: Probe) => Promise<Reply>;
 
+/** Returns the headers of a probe, except its `Content-Type`. */
+export type HeadersOf = (
+  probe: Probe & { readonly deliveryId: string },
+) => Promise<Readonly<Record<string, string>>>;
+
 export interface SendOptions {
   readonly target: Target;
-  readonly secret: string;
+  readonly headersOf: HeadersOf;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Called with how far the receiver's clock is ahead of this machine's, in milliseconds. */
+  readonly onSkew: (ms: number) => void;
 }
 
 export const newDeliveryId = (): string => `dlv_doctor_${randomUUID()}`;
@@ -65,22 +74,16 @@ export const newDeliveryId = (): string => `dlv_doctor_${randomUUID()}`;
 export const newEventId = (): string => `evt_doctor_${randomUUID()}`;
 
 /** Returns the event id in the body, which the header repeats. */
-const eventIdOf = (body: Uint8Array) =>
+export const eventIdOf = (body: Uint8Array): string =>
   /evt_doctor_[\w-]+/.exec(new TextDecoder().decode(body))?.[0] ?? newEventId();
 
 /** Returns a function that sends one probe and never rejects, except after an abort. */
-export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send {
+export function sender({ target, headersOf, timeoutMs, signal, onSkew }: SendOptions): Send {
   return async (probe) => {
-    const { name, body, deliveryId = newDeliveryId(), attempt = 1, headers: changed, how } = probe;
-    const signature = "signature" in probe ? probe.signature : await sign(body, secret);
-    const headers: Readonly<Record<string, string>> = {
+    const { name, body, deliveryId = newDeliveryId(), headers: changed, how } = probe;
+    const headers = {
       "content-type": "application/json",
-      ...(signature !== undefined && { [headerNames.signature]: signature }),
-      [headerNames.deliveryId]: deliveryId,
-      [headerNames.idempotencyKey]: deliveryId,
-      [headerNames.attempt]: String(attempt),
-      [headerNames.eventId]: eventIdOf(body),
-      [headerNames.subscriptionId]: "sub_doctor",
+      ...(await headersOf({ ...probe, deliveryId })),
       ...changed,
     };
     const start = performance.now();
@@ -95,6 +98,8 @@ export function sender({ target, secret, timeoutMs, signal }: SendOptions): Send
     const response = new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once("response", (one) => {
         early = !isSent;
+        const date = Date.parse(one.headers.date ?? "");
+        if (!Number.isNaN(date)) onSkew(date - Date.now());
         resolve(one);
       });
       outgoing.on("error", reject);

@@ -1,4 +1,4 @@
-import { isSvcError, type Client } from "@svc-webhooks/client";
+import { isSvcError, type Client, type WebhookEvent } from "@svc-webhooks/client";
 import type { OutcomeCode } from "@svc-webhooks/core";
 import { Failure } from "../errors.js";
 import { isOutcome } from "./outcome.js";
@@ -23,7 +23,7 @@ export async function listFromSandbox<Item>(
   if (list) return list;
   throw new Failure(
     "sandbox_only",
-    `The service's interface has no list of ${name}; only the sandbox has one.`,
+    `The service's interface cannot list ${name}; only the sandbox can.`,
     "Use the sandbox, or keep the ids that the service returned.",
   );
 }
@@ -56,23 +56,78 @@ export async function attemptsFromSandbox(
     const id = encodeURIComponent(Buffer.from(String(delivery_id)).toString());
     const path = `/_sandbox/deliveries/${id}` as const;
     const { attempts } = await request<{ readonly attempts: unknown }>("GET", path, {}, { signal });
-    return itemsOf(attempts)?.map(({ n, started_at, status, code, error, ms }) => {
-      const parts = status === undefined ? [error] : [status, code];
-      return {
-        n,
-        started_at,
-        result: parts.filter(Boolean).map(textOf).join(" "),
-        ...(typeof status === "number" ? { status } : {}),
-        ...(isOutcome(code) ? { code } : {}),
-        ms,
-      };
-    });
+    return attemptsIn(attempts);
   } catch (error) {
     signal.throwIfAborted();
     // Another service may respond to an unknown path with any status, or with a web page.
     if (isSvcError(error)) return undefined;
     throw error;
   }
+}
+
+/** Returns the attempts in a list, or undefined if the value is not a list. */
+const attemptsIn = (attempts: unknown): readonly Attempt[] | undefined =>
+  itemsOf(attempts)?.map(({ n, started_at, status, code, error, ms }) => {
+    const parts = status === undefined ? [error] : [status, code];
+    return {
+      n,
+      started_at,
+      result: parts.filter(Boolean).map(textOf).join(" "),
+      ...(typeof status === "number" ? { status } : {}),
+      ...(isOutcome(code) ? { code } : {}),
+      ms,
+    };
+  });
+
+/** A delivery, with its attempts if the service is a sandbox. */
+export type Followed = WebhookEvent & { readonly attemptsMade?: readonly Attempt[] };
+
+/** Lists deliveries, newest first. */
+export type FollowDeliveries = () => AsyncIterable<Followed>;
+
+/**
+ * Returns a function for commands that look again and again. A sandbox lists the deliveries without recording the
+ * request, so that its timeline has the user's requests only. Any other service is asked through its interface.
+ *
+ * @param endpoint the id of the endpoint, or undefined for all
+ */
+export function followDeliveries(
+  { request, webhookEvents }: Client,
+  endpoint: string | undefined,
+  signal: AbortSignal,
+): FollowDeliveries {
+  let isSandbox = true;
+  const query = { webhook_endpoint_id: endpoint, limit: 100 };
+
+  async function pageAfter(after: string | undefined) {
+    try {
+      return await request<{ readonly data: unknown; readonly next_cursor: unknown }>(
+        "GET",
+        "/_sandbox/deliveries",
+        { query: { ...query, after } },
+        { signal },
+      );
+    } catch (error) {
+      // Only a response shows that this is another service.
+      if (!isSvcError(error) || error.status === undefined) throw error;
+      return { data: undefined, next_cursor: undefined };
+    }
+  }
+
+  return async function* () {
+    let after: string | undefined;
+    while (isSandbox) {
+      const { data, next_cursor } = await pageAfter(after);
+      const items = itemsOf(data) as
+        readonly (WebhookEvent & { readonly results: unknown })[] | undefined;
+      isSandbox = items !== undefined;
+      for (const { results, ...event } of items ?? [])
+        yield { ...(event as WebhookEvent), attemptsMade: attemptsIn(results) ?? [] };
+      if (isSandbox && typeof next_cursor !== "string") return;
+      after = String(next_cursor);
+    }
+    yield* webhookEvents.list(query, { signal });
+  };
 }
 
 /**

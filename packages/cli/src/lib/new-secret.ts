@@ -22,7 +22,7 @@ export function newSecret(
   if (typeof value === "string" && form.test(value)) return value;
   throw new Failure(
     "invalid_response",
-    `The service sent ${described(value)} as \`secret\`, which must be whsec_ and at most 506 printable ASCII characters without spaces. It is not printed. ${done}`,
+    `The service sent ${described(value)} as \`secret\`, which must be whsec_ followed by at most 506 printable ASCII characters without spaces. It is not printed. ${done}`,
     `${fix} If this happens again, check SVC_BASE_URL: another program may listen there.`,
   );
 }

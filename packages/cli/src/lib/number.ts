@@ -9,7 +9,7 @@ export function wholeNumber(flag: string, text: string, min: number, max: number
   const value = Number(text);
   if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
   throw new UsageError(
-    `${flag} is not a whole number from ${min} to ${max}.`,
-    `Write it like ${flag} ${Math.max(min, 1)}.`,
+    `${flag} must be a whole number from ${min} to ${max}.`,
+    `Write it as ${flag} ${Math.max(min, 1)}.`,
   );
 }

@@ -7,23 +7,30 @@ export const secretOptions = {
   "secret-env": {
     type: "string",
     value: "name",
-    text: "environment variable with the signing secret, whsec_ included",
+    text: "environment variable with the whole signing secret",
   },
   "secret-file": {
     type: "string",
     value: "file",
-    text: "file with the secret; one newline at its end is removed",
+    text: "file that contains the secret; one newline at its end is removed",
   },
-  "secret-stdin": { type: "boolean", text: "read the secret from stdin, as from a file" },
+  "secret-stdin": {
+    type: "boolean",
+    text: "read the secret from stdin; one newline at its end is removed",
+  },
 } as const;
 
 export const previousSecretOptions = {
   "previous-secret-env": {
     type: "string",
     value: "name",
-    text: "environment variable with the secret before the last rotation",
+    text: "environment variable with the previous secret",
   },
-  "previous-secret-file": { type: "string", value: "file", text: "file with that secret" },
+  "previous-secret-file": {
+    type: "string",
+    value: "file",
+    text: "file with the previous secret",
+  },
 } as const;
 
 type SecretContext = Pick<
@@ -61,7 +68,7 @@ export async function requireSecret(context: SecretContext): Promise<string> {
   if (secret !== undefined) return secret;
   throw new UsageError(
     "The signing secret is missing.",
-    "Name the environment variable that holds it: --secret-env SVC_WEBHOOK_SECRET. --secret-file and --secret-stdin work too.",
+    "Name the environment variable that contains it: --secret-env SVC_WEBHOOK_SECRET. --secret-file and --secret-stdin work too.",
   );
 }
 

@@ -17,12 +17,12 @@ export const serviceOptions = {
   "api-key-env": {
     type: "string",
     value: "name",
-    text: "environment variable with the API key; else SVC_API_KEY, else svc_test on this machine",
+    text: "environment variable that contains the API key; else SVC_API_KEY, else svc_test on this machine",
   },
   "api-key-file": { type: "string", value: "file", text: "file with the API key" },
   "allow-external": {
     type: "boolean",
-    text: "send the API key to another machine over http, unencrypted",
+    text: "allow sending the API key to another machine over unencrypted http",
   },
 } as const;
 
@@ -107,7 +107,7 @@ const checkProgram = "Check SVC_BASE_URL: another program may listen there.";
 const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
   connection_failed: checkUrl,
   authentication_required: "Set the environment variable SVC_API_KEY.",
-  redirected: "Set SVC_BASE_URL to the URL that it redirects to, without /v1.",
+  redirected: "Set SVC_BASE_URL to the redirect's target, without /v1.",
   invalid_response: checkProgram,
   rate_limited: "Wait, and try again.",
 };
@@ -150,7 +150,7 @@ function explained(error: SvcError, baseUrl: string, isHere: boolean): UsageErro
     return new Failure(code, `Nothing listens at ${baseUrl}.`, hint);
   }
   if (code === "response_too_large") {
-    const text = "The response has more than 1 MiB. The request was processed.";
+    const text = "The response is larger than 1 MiB. The request was processed.";
     return new Failure(code, text, checkProgram);
   }
   return new Failure(code, withFlag(error), hints[code] ?? "");

@@ -29,27 +29,30 @@ const isLoopback = ({ address, family }: Address) =>
 /**
  * Checks a target against the rule above, and resolves its addresses.
  *
+ * @param allowExternal undefined if the command has no `--allow-external`
  * @throws UsageError (as a rejection) if the rule does not allow it
  */
 export async function resolveTarget(
   flag: string,
   text: string,
-  allowExternal: boolean,
+  allowExternal: boolean | undefined,
 ): Promise<Target> {
   const url = parse(flag, text);
   const addresses = await addressesOf(flag, url);
   const external = addresses.find((one) => !isLoopback(one));
   if (external && !allowExternal) {
     throw new UsageError(
-      `${flag} leads to ${external.address}, which is not this machine.`,
-      "Use a loopback address such as http://localhost:3000/webhooks, or add --allow-external.",
+      `${flag} resolves to ${external.address}, which is not this machine.`,
+      allowExternal === undefined
+        ? "Use a loopback address such as http://localhost:3000/webhooks."
+        : "Use a loopback address such as http://localhost:3000/webhooks, or add --allow-external.",
     );
   }
   return targetAt(url, addresses, external === undefined);
 }
 
 function parse(flag: string, text: string): URL {
-  const hint = "Write it like http://localhost:3000/webhooks.";
+  const hint = "Write it as in http://localhost:3000/webhooks.";
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   if (text === "" || !URL.canParse(whole)) {
     throw new UsageError(`${flag} is not a valid URL.`, hint);

@@ -1,4 +1,8 @@
 import { explain, type Explanation } from "@svc-webhooks/explain";
+import { explainRefusal } from "../schemes/explain.js";
+import type { SenderMistake } from "../schemes/mistake.js";
+import type { Sender } from "../schemes/table.js";
+import type { Received } from "./server.js";
 
 const windowMs = 60_000;
 const mostInWindow = 10;
@@ -11,20 +15,48 @@ export type Explainer = (body: Uint8Array, signature: string) => Promise<Explana
  *
  * @param now returns the milliseconds of a monotonic clock
  */
-export function createExplainer(
+export const createExplainer = (
   secrets: string,
   previousSecrets: readonly string[],
+  now?: () => number,
+): Explainer =>
+  limited((body, signature) => explain({ body, signature, secrets, previousSecrets }), now);
+
+/** Explains the refusal of a request of another sender. */
+export type SenderExplainer = (received: Received) => Promise<SenderMistake | undefined>;
+
+/** Returns a function that explains refusals, with the limit of {@link createExplainer}. */
+export const createSenderExplainer = (
+  sender: Sender,
+  secret: string,
+  previousSecrets: readonly string[],
+): SenderExplainer =>
+  limited(async ({ at, headers, body, judgement }) =>
+    body && judgement
+      ? explainRefusal({
+          sender,
+          arrived: { at: Date.parse(at), headers, body },
+          judgement,
+          secret,
+          previousSecrets,
+        })
+      : undefined,
+  );
+
+/** Runs calls of `run` one at a time and at most ten a minute. Resolves to undefined above that. */
+function limited<Args extends readonly unknown[], Result>(
+  run: (...args: Args) => Promise<Result>,
   now: () => number = () => performance.now(),
-): Explainer {
+): (...args: Args) => Promise<Result | undefined> {
   let last: Promise<unknown> = Promise.resolve();
   let started: readonly number[] = [];
-  return async (body, signature) => {
+  return async (...args) => {
     const at = now();
     started = started.filter((one) => at - one < windowMs);
     if (started.length >= mostInWindow) return undefined;
     started = [...started, at];
-    const explanation = last.then(() => explain({ body, signature, secrets, previousSecrets }));
-    last = explanation.catch(() => {});
-    return explanation;
+    const result = last.then(() => run(...args));
+    last = result.catch(() => {});
+    return result;
   };
 }

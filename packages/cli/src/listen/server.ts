@@ -1,14 +1,15 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { codeOf, headerNames, verify, type OutcomeCode, type Secret } from "@svc-webhooks/core";
+import { answer, codeOf, type OutcomeCode } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
 import { Failure, isRefusal, messageOf } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
-import { deliveryHeaders, headerOf } from "../lib/delivery-headers.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
+import type { Judgement } from "../schemes/judge.js";
+import { serviceVerifier, type Verified, type Verifier } from "./verifier.js";
 
 /** The target's response. */
 export interface TargetReply {
@@ -20,11 +21,9 @@ export interface TargetReply {
 }
 
 /** One request and its result. */
-export interface Received extends Omit<Captured, "body"> {
+export interface Received extends Omit<Captured, "body">, Verified {
   /** The body of the request. Undefined if it was not read. */
   readonly body: Buffer | undefined;
-  /** The id of the secret that the signature was made with, if the request is genuine. */
-  readonly secretId?: string;
   /** The status of the response. */
   readonly status: number;
   readonly target?: TargetReply;
@@ -34,8 +33,8 @@ export interface Received extends Omit<Captured, "body"> {
 
 export interface ListenOptions {
   readonly port: number;
-  /** Resolves with the secrets of the endpoint at this URL. Deliveries wait until then. */
-  readonly secretsFor: (url: string) => Promise<readonly Secret[]>;
+  /** Resolves with the verifier for the endpoint at this URL. Deliveries wait until then. */
+  readonly verifierFor: (url: string) => Promise<Verifier>;
   readonly maxBytes: number;
   readonly target: Target | undefined;
   /** Called before the request is forwarded. If it throws, the response is 503. */
@@ -78,11 +77,11 @@ interface Reply {
 /**
  * Serves on 127.0.0.1 until `signal` is aborted.
  *
- * @throws Failure (as a rejection) `port_unavailable`, and the errors of `secretsFor`
+ * @throws Failure (as a rejection) `port_unavailable`, and the errors of `verifierFor`
  */
 export async function serve(options: ListenOptions): Promise<void> {
   const { port, signal, headersMs = 5_000 } = options;
-  let secrets: Promise<readonly Secret[]> = Promise.resolve([]);
+  let verifier: Promise<Verifier> = Promise.resolve(serviceVerifier([]));
   const server = createServer(
     {
       requestTimeout: requestMs,
@@ -90,7 +89,7 @@ export async function serve(options: ListenOptions): Promise<void> {
       // By default, Node checks for timed-out connections only every 30 s.
       connectionsCheckingInterval: headersMs / 5,
     },
-    (request, response) => void receive(request, response, options, secrets),
+    (request, response) => void receive(request, response, options, verifier),
   );
   server.maxConnections = maxConnections;
   server.listen(port, "127.0.0.1");
@@ -99,14 +98,15 @@ export async function serve(options: ListenOptions): Promise<void> {
   } catch (error) {
     throw new Failure(
       "port_unavailable",
-      `The port ${port} cannot be used: ${messageOf(error)}.`,
+      `Port ${port} cannot be used: ${messageOf(error)}.`,
       "Choose another one with --port, or 0 for a free one.",
       { cause: error },
     );
   }
   try {
-    secrets = options.secretsFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    await secrets;
+    const { port: actual } = server.address() as AddressInfo;
+    verifier = options.verifierFor(`http://127.0.0.1:${actual}`);
+    await verifier;
     if (!signal.aborted) await once(signal, "abort");
   } finally {
     server.close();
@@ -118,50 +118,48 @@ async function receive(
   request: IncomingMessage,
   response: ServerResponse,
   options: ListenOptions,
-  secrets: Promise<readonly Secret[]>,
+  verifier: Promise<Verifier>,
 ): Promise<void> {
   const at = new Date().toISOString();
   const { method = "", url: path = "" } = request;
   const headers = headersOf(request);
   response.on("error", () => {});
-  const { body, ...judged } = await read(request, headers, options.maxBytes, secrets);
-  const captured = { at, method, path, headers, verdict: judged.verdict };
-  const reply = await replyTo({ ...captured, body }, options);
+  const { body, ...verified } = await read(request, { at, headers }, options.maxBytes, verifier);
+  const captured = { at, method, path, headers, verdict: verified.verdict };
+  const reply = await replyTo({ ...captured, ...verified, body }, options, verifier);
   // The server is stopping and closes the connection, so the sender tries again.
   if (options.signal.aborted) return;
   if (body === undefined) response.setHeader("Connection", "close");
   response.writeHead(reply.status, reply.headers).end(reply.body);
   const { headers: _headers, body: _body, ...result } = reply;
-  options.onReceived({ ...captured, ...judged, body, ...result });
+  options.onReceived({ ...captured, ...verified, body, ...result });
 }
 
 /** Reads the body and verifies it. The verdict is `genuine`, or the code of the problem. */
 async function read(
   request: IncomingMessage,
-  headers: HeaderList,
+  { at, headers }: Pick<Captured, "at" | "headers">,
   maxBytes: number,
-  secrets: Promise<readonly Secret[]>,
-): Promise<Pick<Received, "body" | "verdict" | "secretId">> {
+  verifier: Promise<Verifier>,
+): Promise<Verified & Pick<Received, "body">> {
   if (Number(request.headers["content-length"]) > maxBytes) {
     return { body: undefined, verdict: "body_too_large" };
   }
   try {
     const bytes = await readRawBody(request, maxBytes);
-    const signature = headerOf(headers, headerNames.signature);
-    const result = await verify(bytes, signature, await secrets);
     const { buffer: memory, byteOffset, length } = bytes;
     const body = Buffer.from(memory, byteOffset, length);
-    return result.ok
-      ? { body, verdict: "genuine", secretId: result.secretId }
-      : { body, verdict: result.code };
+    const { verify } = await verifier;
+    return { body, ...(await verify({ headers, body, at: Date.parse(at) })) };
   } catch (error) {
     return { body: undefined, verdict: codeOf(error) ?? "body_unavailable" };
   }
 }
 
 async function replyTo(
-  { body, ...captured }: Omit<Captured, "body"> & { readonly body: Buffer | undefined },
+  { body, judgement, secretId: _secretId, ...captured }: ReceivedBody,
   { save, target, signal }: ListenOptions,
+  verifier: Promise<Verifier>,
 ): Promise<Reply> {
   const { verdict } = captured;
   if (body === undefined) return { status: verdict === "body_too_large" ? 413 : 400 };
@@ -171,10 +169,13 @@ async function replyTo(
     // 503 makes the sender try again, so nothing is lost.
     return { status: 503, error: `The request was not saved: ${messageOf(error)}.` };
   }
-  if (verdict !== "genuine") return { status: 401 };
-  if (!target) return { status: 200 };
+  const isGenuine = verdict === "genuine";
+  if (!isGenuine || !target) {
+    return judgement ? ownReply(judgement) : { status: isGenuine ? 200 : 401 };
+  }
   try {
-    return await forward({ ...captured, body }, target, signal);
+    const headers = (await verifier).passed(captured.headers);
+    return await forward({ ...captured, headers, body }, target, signal);
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError") {
       return { status: 504, error: `The target did not respond in ${forwardMs / 1_000} s.` };
@@ -182,6 +183,14 @@ async function replyTo(
     const fix = isRefusal(error) ? " Start the receiver, or check --forward-to." : "";
     return { status: 502, error: `The target is unavailable: ${messageOf(error)}.${fix}` };
   }
+}
+
+type ReceivedBody = Omit<Captured, "body"> & Verified & Pick<Received, "body">;
+
+/** Returns the response of a receiver of the sender, as a handshake needs it. */
+function ownReply({ outcome }: Judgement): Reply {
+  const { body, ...reply } = answer(outcome);
+  return { ...reply, body: Buffer.from(body) };
 }
 
 async function forward(
@@ -192,8 +201,7 @@ async function forward(
   const timeout = AbortSignal.timeout(forwardMs);
   const signal = AbortSignal.any([timeout, stopped]);
   try {
-    const outgoing = { method, headers: deliveryHeaders(headers), body };
-    const response = await target.send(outgoing, signal);
+    const response = await target.send({ method, headers, body }, signal);
     const kept = returned.flatMap((name) => {
       const value = response.headers[name];
       return typeof value === "string" ? [[name, value] as const] : [];
@@ -201,7 +209,7 @@ async function forward(
     const { statusCode: status = 0, headers: fields } = response;
     if (status < 200 || status > 599) throw new Error(`it responded with the status ${status}`);
     const { content, isCut } = await readUpTo(mostResponseBytes, response);
-    if (isCut) throw new Error("its response has more than 1 MiB");
+    if (isCut) throw new Error("its response is larger than 1 MiB");
     const isReadable = fields["content-encoding"] === undefined;
     const text = isReadable ? content.toString() : "";
     const code = outcomeIn(fields["cache-control"], text);

@@ -2,16 +2,20 @@ import { headerNames } from "@svc-webhooks/core";
 import type { Context } from "../command.js";
 import { headerOf } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
+import type { Judgement } from "../schemes/judge.js";
+import type { SenderMistake } from "../schemes/mistake.js";
 import { isHandled, refusalOf } from "../lib/outcome.js";
 import { paint } from "../paint.js";
 import { excerpt } from "../lib/terminal/text.js";
-import type { Explainer } from "./explainer.js";
+import type { Explainer, SenderExplainer } from "./explainer.js";
 import type { Received } from "./server.js";
 
 export type Show = (received: Received) => Promise<void>;
 
 export interface ShowOptions {
   readonly explain: Explainer;
+  /** Explains what a receiver of the sender refused, in place of `explain`. */
+  readonly explainSender?: SenderExplainer | undefined;
   /** The id of the endpoint, if the command has registered it. */
   readonly endpoint: string | undefined;
   /** The URL to which genuine deliveries are forwarded. */
@@ -21,21 +25,29 @@ export interface ShowOptions {
 /** Returns a function that writes the result of a request as a line of text or as JSON. */
 export function createShow(
   { json, show, note }: Pick<Context, "json" | "show" | "note">,
-  { explain, endpoint, forwardTo }: ShowOptions,
+  { explain, explainSender, endpoint, forwardTo }: ShowOptions,
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
   const unexplained = `None of the known mistakes: check that this is the secret of the endpoint${which}.`;
   let isHinted = false;
 
-  return async ({ at, method, path, headers, body, verdict, secretId, status, target, error }) => {
+  return async (received) => {
+    const { at, method, path, headers, body, verdict, secretId, status, target, error } = received;
+    const { judgement } = received;
     const isGenuine = verdict === "genuine";
-    const type = isGenuine && body ? eventTypeOf(body) : undefined;
-    const id = headerOf(headers, headerNames.deliveryId);
+    const ownType = isGenuine && body ? eventTypeOf(body) : undefined;
+    const type = judgement ? judgement.outcome.type : ownType;
+    const ownId = headerOf(headers, headerNames.deliveryId);
+    const id = judgement ? judgement.outcome.deliveryId : ownId;
     const signature = headerOf(headers, headerNames.signature) ?? "";
     const isWrong = verdict === "signature_mismatch" || verdict === "signature_malformed";
-    const explanation = body && isWrong ? await explain(body, signature) : undefined;
-    const { mistake } = explanation ?? {};
-    const code = target?.code;
+    const explanation = body && isWrong && !judgement ? await explain(body, signature) : undefined;
+    const mistake = judgement
+      ? isGenuine
+        ? undefined
+        : await explainSender?.(received)
+      : explanation?.mistake;
+    const code = target ? target.code : judgement?.outcome.code;
     if (json) {
       const facts = { at, method, path, delivery_id: id ?? null, type: type ?? null };
       const judged = { verdict, secret: secretId ?? null, mistake: mistake?.id ?? null };
@@ -61,8 +73,9 @@ export function createShow(
       error,
       isRefused && isOwn ? excerpt(target.text, 200) : undefined,
       ...(isRefused ? refusalOf(target.status, code) : []),
-      mistake?.text,
-      mistake?.remedy,
+      ...(judgement && judgement.outcome.status !== 200 && !target
+        ? adviceOf(judgement, mistake)
+        : [mistake?.text, mistake?.remedy]),
       explanation?.verdict === "unknown" ? unexplained : undefined,
     ];
     const first = parts.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
@@ -70,7 +83,16 @@ export function createShow(
     if (!isRefused || isHinted) return;
     isHinted = true;
     note(
-      `Your receiver refused a genuine delivery. svc-webhooks doctor ${forwardTo?.href} --secret-env … names the reason.`,
+      `Your receiver refused a genuine delivery. To find out why, run svc-webhooks doctor ${forwardTo?.href} --secret-env ….`,
     );
   };
 }
+
+/** Returns why a receiver of the sender refused a request: what happened, the cause and the fix. */
+const adviceOf = (
+  { text: { happened, cause, fix }, details }: Judgement,
+  mistake: SenderMistake | undefined,
+): readonly string[] => [
+  details === "" ? happened : `${happened} ${details}`,
+  ...(mistake ? [mistake.text, mistake.remedy] : [cause, fix]),
+];

@@ -4,53 +4,82 @@ import { excerpt } from "./text.js";
 /** The minimum width of a column that is cut, in characters. */
 const narrowest = 12;
 
+interface TableOptions {
+  /** The colours of some texts. */
+  readonly colours?: Readonly<Record<string, Colour>>;
+  /** The names of the columns that a narrow terminal shows, the most important first. Default: all in their order. */
+  readonly first?: readonly string[];
+}
+
 /**
  * Formats untrusted texts as a table with column names. On a terminal that is too narrow, the first column that does
  * not fit is cut, and those after it are left out.
- *
- * @param colours the colours of some texts
  */
-export function table(
+export const table = (
   names: readonly string[],
   rows: readonly (readonly unknown[])[],
+  output: Pick<Output, "columns">,
+  options?: TableOptions,
+): readonly Line[] => tableInParts(names, output, options)(rows);
+
+/** Returns a function that formats further rows of one {@link table}. Its first call adds the column names. */
+export function tableInParts(
+  names: readonly string[],
   { columns = 0 }: Pick<Output, "columns">,
-  colours: Readonly<Record<string, Colour>> = {},
-): readonly Line[] {
-  const cells = rows.map((row) => row.map((value) => excerpt(textOf(value), 80)));
-  const widths = fitting(
-    names.map((name, column) =>
-      Math.max(name.length, ...cells.map((row) => (row[column] ?? "").length)),
-    ),
-    columns === 0 ? Infinity : columns,
-  );
-  const lineOf = (texts: readonly string[], colourOf: (text: string) => Colour | undefined) =>
-    widths.flatMap((width, column) => {
-      const text = texts[column] ?? "";
-      const colour = colourOf(text);
-      const shown = excerpt(text, width);
-      return [
-        colour === undefined ? shown : paint(colour, shown),
-        " ".repeat(width - shown.length + 2),
-      ];
-    });
-  return [
-    lineOf(names, () => "dim"),
-    ...cells.map((row) =>
-      lineOf(row, (text) => (Object.hasOwn(colours, text) ? colours[text] : undefined)),
-    ),
-  ];
+  { colours = {}, first = names }: TableOptions = {},
+): (rows: readonly (readonly unknown[])[]) => readonly Line[] {
+  let widest: readonly number[] = names.map((name) => name.length);
+  let isFirst = true;
+  return (rows) => {
+    const cells = rows.map((row) => row.map((value) => excerpt(textOf(value), 80)));
+    widest = widest.map((width, column) =>
+      Math.max(width, ...cells.map((row) => (row[column] ?? "").length)),
+    );
+    const widths = fitting(names, widest, first, columns === 0 ? Infinity : columns);
+    const lineOf = (texts: readonly string[], colourOf: (text: string) => Colour | undefined) =>
+      widths.flatMap((width, column) => {
+        if (width === 0) return [];
+        const text = texts[column] ?? "";
+        const colour = colourOf(text);
+        const shown = excerpt(text, width);
+        return [
+          colour === undefined ? shown : paint(colour, shown),
+          " ".repeat(width - shown.length + 2),
+        ];
+      });
+    const header = isFirst ? [lineOf(names, () => "dim")] : [];
+    isFirst = false;
+    return [
+      ...header,
+      ...cells.map((row) =>
+        lineOf(row, (text) => (Object.hasOwn(colours, text) ? colours[text] : undefined)),
+      ),
+    ];
+  };
 }
 
-/** Returns the widths of the columns that fit next to each other, two spaces apart. The first one always does. */
-function fitting(widths: readonly number[], available: number): readonly number[] {
-  const [first = 0, ...others] = widths;
-  const fit = [first];
-  let left = available - first;
-  for (const width of others) {
-    left -= 2;
-    if (left < Math.min(width, narrowest)) break;
-    fit.push(Math.min(width, left));
+/**
+ * Returns the widths of the columns next to each other, two spaces apart, and 0 for those that do not fit. The first one
+ * of `first` always does.
+ */
+function fitting(
+  names: readonly string[],
+  widths: readonly number[],
+  first: readonly string[],
+  available: number,
+): readonly number[] {
+  const fit = names.map(() => 0);
+  const important = first.filter((name) => names.includes(name));
+  let left = available;
+  let isFirst = true;
+  for (const name of new Set([...important, ...names])) {
+    const column = names.indexOf(name);
+    const width = widths[column] ?? 0;
+    if (!isFirst) left -= 2;
+    if (!isFirst && left < Math.min(width, narrowest)) break;
+    fit[column] = isFirst ? width : Math.min(width, left);
     left -= width;
+    isFirst = false;
   }
   return fit;
 }

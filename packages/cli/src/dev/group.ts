@@ -1,0 +1,88 @@
+import type { ChildProcess } from "node:child_process";
+import { setTimeout as pause } from "node:timers/promises";
+import { processesOf } from "./processes.js";
+
+/** The polling interval for the end of the group, in milliseconds. */
+const lookMs = 50;
+
+/** How long the processes may take to exit after SIGTERM, and after SIGKILL, in milliseconds. */
+const graceMs = { SIGTERM: 5_000, SIGKILL: 1_000 };
+
+/** Whether a process can be started in a group. On Windows it would get a console window instead. */
+export const hasGroups: boolean = process.platform !== "win32";
+
+/**
+ * A process that was started with `detached: hasGroups`, which gives it a session, and all processes of this session.
+ * A process that starts a session of its own leaves the group, as it would leave a terminal: it may be a browser.
+ */
+export interface Group {
+  /**
+   * Ends all processes. The main process gets SIGTERM first, because package managers pass it on, and the others get
+   * it when the main process has exited. The processes that outlast the grace period get SIGKILL.
+   */
+  readonly end: () => Promise<void>;
+  /** Ends the grace period. */
+  readonly hurry: () => void;
+  readonly suspend: () => void;
+  readonly resume: () => void;
+}
+
+export function groupOf(main: ChildProcess): Group {
+  const { pid = 0 } = main;
+  const hurried = new AbortController();
+  const hasExited = () => main.exitCode !== null || main.signalCode !== null;
+  const isEmpty = () => hasExited() && targets().length === 0;
+
+  /** Returns the ids of the processes that run, or the negative id of their group if they cannot be listed. */
+  function targets(): readonly number[] {
+    // The id is reserved while the session has processes. A later process that has it is not one of them.
+    if (!hasGroups || (hasExited() && exists(pid))) return [];
+    return processesOf(pid) ?? (exists(-pid) ? [-pid] : []);
+  }
+
+  function send(signal: NodeJS.Signals): void {
+    for (const target of targets()) signalTo(target, signal);
+  }
+
+  return {
+    async end() {
+      const patience = AbortSignal.any([hurried.signal, AbortSignal.timeout(graceMs.SIGTERM)]);
+      main.kill("SIGTERM");
+      await until(hasExited, patience);
+      if (!patience.aborted) send("SIGTERM");
+      await until(isEmpty, patience);
+      await until(isEmpty, AbortSignal.timeout(graceMs.SIGKILL), () => {
+        main.kill("SIGKILL");
+        send("SIGKILL");
+      });
+    },
+    hurry: () => hurried.abort(),
+    suspend: () => send("SIGSTOP"),
+    resume: () => send("SIGCONT"),
+  };
+}
+
+/** Resolves when the condition is true or the limit is aborted. Calls `act` until then. */
+async function until(condition: () => boolean, limit: AbortSignal, act = () => {}) {
+  while (!condition() && !limit.aborted) {
+    act();
+    await pause(lookMs);
+  }
+}
+
+/** Returns whether the process, or with a negative id the group, exists. */
+function exists(target: number): boolean {
+  try {
+    return process.kill(target, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function signalTo(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal);
+  } catch {
+    // The process has exited, or belongs to another user.
+  }
+}

@@ -1,0 +1,42 @@
+import { isIP } from "node:net";
+import { Failure } from "../errors.js";
+import type { Listener } from "./processes.js";
+
+/** Returns the error of an app that does not listen at the URL: it states where the app listens, and the fix. */
+export function notListening(
+  url: URL,
+  port: number,
+  waitMs: number,
+  all: readonly Listener[],
+): Failure {
+  const after = `after ${waitMs / 1_000} s`;
+  const same = all.find((one) => one.port === port);
+  if (same) {
+    const { address } = same;
+    const at = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+    const text = `The app does not accept connections at ${url.hostname}:${port} ${after}. It listens on ${at}.`;
+    const host = hostFor(address);
+    const change = host === undefined ? "" : `, or pass --to ${urlWith(url, host, port)}`;
+    const wanted = url.hostname === "[::1]" ? "::1" : "127.0.0.1";
+    return new Failure("app_not_listening", text, `Let it listen on ${wanted}${change}.`);
+  }
+  const others = Array.from(new Set(all.map((one) => one.port))).toSorted((a, b) => a - b);
+  const [other] = others;
+  const seen = other === undefined ? "" : ` It listens on port ${others.join(" and ")}.`;
+  const text = `The app does not listen on port ${port} ${after}.${seen}`;
+  const only = all.filter((one) => one.port === other).map((one) => one.address);
+  const host = only.length > 0 && only.every((one) => one === "::1") ? "[::1]" : "localhost";
+  const change = other === undefined ? "" : `, or pass --to ${urlWith(url, host, other)}`;
+  return new Failure("app_not_listening", text, `Let it listen on process.env.PORT${change}.`);
+}
+
+/** Returns the loopback host that reaches a listener, if there is one. */
+function hostFor(address: string): string | undefined {
+  if (address === "::" || address === "::1") return "[::1]";
+  if (address === "0.0.0.0") return "127.0.0.1";
+  return address.startsWith("127.") ? address : undefined;
+}
+
+function urlWith({ protocol, pathname }: URL, host: string, port: number): string {
+  return `${protocol}//${host}:${port}${pathname}`;
+}

@@ -1,0 +1,156 @@
+import { createHash } from "node:crypto";
+import { testKeys } from "@svc-webhooks/schemes/sign";
+import { isStaleAt } from "../schemes/stale.js";
+import type { Sender } from "../schemes/table.js";
+import { newDeliveryId } from "./probe.js";
+import { bodyVariants, type GuessKind } from "./guesses.js";
+import {
+  emptyBody,
+  formType,
+  otherDigit,
+  signed,
+  unsigned,
+  type Forgery,
+  type SignedFacts,
+  type Signing,
+} from "./signing.js";
+
+/** How old a replayed delivery is, in milliseconds: more than any scheme tolerates. */
+const staleMs = 2 * 3_600_000;
+
+const newFacts = () => ({ at: Date.now(), deliveryId: newDeliveryId() });
+
+/** Signs with the signer of a sender. */
+export function senderSigning(
+  { scheme, signer, sign, hasPrivateKey }: Sender,
+  secret: string,
+  previousSecrets: readonly string[],
+  type: string,
+): Signing {
+  const [header = ""] = scheme.headers;
+  const valueOf = async (body: Uint8Array | string, facts: SignedFacts, key = secret) =>
+    (await sign(body, { secret: key, type, ...facts }))[header] ?? "";
+  const randomKey = async () => (await testKeys(signer)).signingSecret;
+
+  return {
+    skipped: skippedBy(scheme.name),
+    genuine: (body) => valueOf(body, newFacts()),
+
+    async headersOf(probe) {
+      const { body, deliveryId, at } = probe;
+      const { [header]: genuine, ...others } = await sign(body, { secret, type, deliveryId, at });
+      const signature = "signature" in probe ? probe.signature : genuine;
+      return { ...(signature !== undefined && { [header]: signature }), ...others };
+    },
+
+    async forgery(body) {
+      const facts = newFacts();
+      return { body, signature: await valueOf(body, facts, await randomKey()), ...facts };
+    },
+
+    async forgeriesOf(body, bodies) {
+      const facts = newFacts();
+      const genuine = await valueOf(body, facts);
+      const one = (id: Forgery[0], name: string, signature: string) =>
+        signed(id, name, signature, facts);
+      const hash = createHash("sha256").update(body).digest("hex");
+      const all: readonly Forgery[] = [
+        ["unsigned_accepted", "a delivery without a signature", unsigned],
+        [
+          "some_unsigned_accepted",
+          "a form without a signature",
+          { ...unsigned, headers: formType },
+        ],
+        [
+          "some_unsigned_accepted",
+          "an empty body without a signature",
+          { ...unsigned, body: emptyBody },
+        ],
+        one(
+          "altered_body_accepted",
+          "the signature of another body",
+          await valueOf(bodies.plain(), facts),
+        ),
+        one("short_signature_accepted", "a signature whose last digit is wrong", spoilt(genuine)),
+        one(
+          "short_signature_accepted",
+          "a signature without its second half",
+          genuine.slice(0, -32),
+        ),
+        one("wrong_secret_accepted", "an empty signature", ""),
+        one(
+          "wrong_secret_accepted",
+          "a signature made with another secret",
+          await valueOf(body, facts, await randomKey()),
+        ),
+        one("plain_hash_accepted", "the SHA-256 of the body", genuine.replace(/[\da-f]{64}/, hash)),
+        ...(await missingSecrets(body, facts)),
+        ...(await staleOf(body)),
+      ];
+      return all.filter(([, , change]) => change.signature !== genuine);
+    },
+
+    async guessesOf(body) {
+      const facts = newFacts();
+      const guess = async (kind: GuessKind, message: Uint8Array | string, key = secret) => ({
+        kind,
+        signature: await valueOf(message, facts, key),
+        ...facts,
+      });
+      const others = bodyVariants(body).filter(([, one]) => !Buffer.from(one).equals(body));
+      const previous = hasPrivateKey ? [] : previousSecrets;
+      return {
+        keys: await Promise.all(
+          previous.map(async (key) => ({ ...(await guess("key", body, key)), mistake: oldSecret })),
+        ),
+        bodies: await Promise.all(others.map(([kind, one]) => guess(kind, one))),
+      };
+    },
+
+    explain: async () => undefined,
+  };
+
+  /** Returns signatures with keys that are missing, unless the sender's form of a key excludes them. */
+  async function missingSecrets(body: Uint8Array, facts: SignedFacts): Promise<readonly Forgery[]> {
+    const values = ["undefined", "null"].map(async (key) => {
+      try {
+        const signature = await valueOf(body, facts, key);
+        return [
+          signed(
+            "missing_secret_accepted",
+            `a signature made with the secret ${key}`,
+            signature,
+            facts,
+          ),
+        ];
+      } catch {
+        return [];
+      }
+    });
+    return (await Promise.all(values)).flat();
+  }
+
+  /** Returns an old delivery, if the sender signs the time. */
+  async function staleOf(body: Uint8Array): Promise<readonly Forgery[]> {
+    const at = Date.now() - staleMs;
+    const headers = await sign(body, { secret, type, at });
+    return (await isStaleAt(scheme, headers, body, Date.now()))
+      ? [["stale_accepted", "a delivery that was signed two hours ago", { at }]]
+      : [];
+  }
+}
+
+const oldSecret = {
+  id: "old_secret",
+  text: "The receiver uses the previous secret.",
+  remedy: "Load the current secret. During a rotation, verify with both secrets.",
+} as const;
+
+/** Changes the last letter or digit of a signature. */
+const spoilt = (signature: string) =>
+  signature.replace(/[\w+/](?==*$)/, (digit) => (digit === "A" ? "B" : otherDigit(digit)));
+
+const skippedBy = (name: string): readonly string[] => [
+  `a later attempt without a signature, because deliveries of ${name} are not numbered`,
+  `a signature with another prefix, because each sender has its own format`,
+];

@@ -1,0 +1,38 @@
+import type { Scheme } from "@svc-webhooks/core";
+import { nameOf, type Sender } from "../schemes/table.js";
+import type { Finding, FindingId } from "./findings.js";
+
+/** Returns a finding with the names of the sender in place of those of the service. */
+export function forSender(found: Finding, sender: Sender): Finding {
+  const own = textsOf(sender.scheme, nameOf(sender))[found.id];
+  return own && found.mistake === undefined ? { ...found, ...own } : found;
+}
+
+function textsOf(
+  { name, headers: [header = ""], form }: Scheme,
+  option: string,
+): Partial<Record<FindingId, Partial<Pick<Finding, "cause" | "fix">>>> {
+  const verifyFirst = {
+    fix: `Verify ${header} against the exact bytes of the body before anything else, and respond with 401 if it does not match.`,
+  };
+  return {
+    header_removed: {
+      fix: `Configure every proxy and middleware to pass the ${name} headers unchanged. If the receiver has another scheme, pass that name with --scheme.`,
+    },
+    unsigned_accepted: verifyFirst,
+    wrong_secret_accepted: verifyFirst,
+    altered_body_accepted: verifyFirst,
+    wrong_signature_form: { fix: `Expect ${header} in the form ${form}.` },
+    short_signature_accepted: {
+      cause: "The receiver compares only part of the signature.",
+    },
+    plain_hash_accepted: {
+      cause:
+        "The receiver accepts a plain hash of the body instead of a signature. Anyone can compute one.",
+      fix: "Accept only signatures made with the endpoint's secret.",
+    },
+    wrong_secret: {
+      fix: `Give both this command and the receiver the secret that ${name} shows for this endpoint, without quotes or white space. To compare a captured delivery with a secret: svc-webhooks verify --scheme ${option} --capture … --explain.`,
+    },
+  };
+}

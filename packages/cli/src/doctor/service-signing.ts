@@ -1,0 +1,96 @@
+import { createHash, randomBytes } from "node:crypto";
+import { headerNames, sign } from "@svc-webhooks/core";
+import { explain } from "@svc-webhooks/explain";
+import { bodyGuesses, keyGuesses, signedWith } from "./guesses.js";
+import { eventIdOf } from "./probe.js";
+import { emptyBody, formType, otherDigit, signed, unsigned, type Signing } from "./signing.js";
+
+/** Signs with the key of the service's deliveries. */
+export const serviceSigning = (secret: string, previousSecrets: readonly string[]): Signing => ({
+  skipped: [],
+  genuine: (body) => sign(body, secret),
+
+  async headersOf(probe) {
+    const { body, deliveryId, attempt = 1 } = probe;
+    const signature = "signature" in probe ? probe.signature : await sign(body, secret);
+    return {
+      ...(signature !== undefined && { [headerNames.signature]: signature }),
+      [headerNames.deliveryId]: deliveryId,
+      [headerNames.idempotencyKey]: deliveryId,
+      [headerNames.attempt]: String(attempt),
+      [headerNames.eventId]: eventIdOf(body),
+      [headerNames.subscriptionId]: "sub_doctor",
+    };
+  },
+
+  forgery: async (body) => ({
+    body,
+    signature: await sign(body, `whsec_${randomBytes(24).toString("base64")}`),
+  }),
+
+  async forgeriesOf(body, bodies) {
+    const genuine = await sign(body, secret);
+    const { signature: forged = "" } = await this.forgery(body);
+    const hash = createHash("sha256").update(body).digest("hex");
+    return [
+      ["unsigned_accepted", "a delivery without a signature", unsigned],
+      [
+        "some_unsigned_accepted",
+        "a later attempt without a signature",
+        { ...unsigned, attempt: 2 },
+      ],
+      ["some_unsigned_accepted", "a form without a signature", { ...unsigned, headers: formType }],
+      [
+        "some_unsigned_accepted",
+        "an empty body without a signature",
+        { ...unsigned, body: emptyBody },
+      ],
+      signed("wrong_secret_accepted", "a signature made with another secret", forged),
+      signed(
+        "altered_body_accepted",
+        "the signature of another body",
+        await sign(bodies.plain(), secret),
+      ),
+      signed("plain_hash_accepted", "the SHA-256 of the body", `sha256=${hash}`),
+      signed("prefix_not_checked", "a signature without sha256=", genuine.replace("sha256=", "")),
+      signed("prefix_not_checked", "a signature after foo=", genuine.replace("sha256=", "foo=")),
+      signed("prefix_not_checked", "a signature after SHA256=", genuine.replace("sha", "SHA")),
+      ...["", "undefined", "null"].map((key) =>
+        signed(
+          "missing_secret_accepted",
+          key === ""
+            ? "a signature made with the empty secret"
+            : `a signature made with the secret ${key}`,
+          signedWith(key, body),
+        ),
+      ),
+      signed(
+        "short_signature_accepted",
+        "the first 16 digits of a signature",
+        genuine.slice(0, 23),
+      ),
+      signed("short_signature_accepted", "sha256= without digits", genuine.slice(0, 7)),
+      signed(
+        "short_signature_accepted",
+        "a signature whose first digit is wrong",
+        genuine.replace(/(?<==)./, otherDigit),
+      ),
+      signed(
+        "short_signature_accepted",
+        "a signature whose last digit is wrong",
+        genuine.replace(/.$/, otherDigit),
+      ),
+      signed("wrong_secret_accepted", "an empty signature", ""),
+    ];
+  },
+
+  guessesOf: async (body) => ({
+    keys: keyGuesses(body, secret, previousSecrets),
+    bodies: bodyGuesses(body, secret),
+  }),
+
+  async explain(body, signature) {
+    const { mistake } = await explain({ body, signature, secrets: secret, previousSecrets });
+    return mistake;
+  },
+});

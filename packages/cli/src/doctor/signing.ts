@@ -1,0 +1,43 @@
+import type { Bodies } from "./bodies.js";
+import type { FindingId } from "./findings.js";
+import type { Guess, Mistaken } from "./guesses.js";
+import type { HeadersOf, Probe } from "./probe.js";
+
+/** A delivery that must be rejected, with the id of the finding if it is accepted. */
+export type Forgery = readonly [id: FindingId, name: string, change: Partial<Omit<Probe, "name">>];
+
+/** How the deliveries of one sender are signed and forged. */
+export interface Signing {
+  readonly headersOf: HeadersOf;
+  /** Returns the genuine signature of a body. */
+  readonly genuine: (body: Uint8Array) => Promise<string>;
+  /** Signs a body with a random key, or spoils its signature. */
+  readonly forgery: (body: Uint8Array) => Promise<Pick<Probe, "body" | "signature"> & SignedFacts>;
+  readonly forgeriesOf: (body: Uint8Array, bodies: Bodies) => Promise<readonly Forgery[]>;
+  /** Returns the signatures that mistaken receivers compute for a body. */
+  readonly guessesOf: (
+    body: Uint8Array,
+  ) => Promise<{ readonly keys: readonly Guess[]; readonly bodies: readonly Guess[] }>;
+  /** Names the mistake that makes this signature. */
+  readonly explain: (body: Uint8Array, signature: string) => Promise<Mistaken | undefined>;
+  /** The probes that this sender does not have, and why. */
+  readonly skipped: readonly string[];
+}
+
+/** The parts of a request that a signature may cover besides the body. */
+export type SignedFacts = Pick<Probe, "at" | "deliveryId">;
+
+export const signed = (
+  id: FindingId,
+  name: string,
+  signature: string,
+  facts: SignedFacts = {},
+): Forgery => [id, name, { signature, ...facts }];
+
+export const unsigned = { signature: undefined } as const;
+
+export const otherDigit = (digit: string): string => (digit === "0" ? "1" : "0");
+
+export const emptyBody: Uint8Array = new Uint8Array();
+
+export const formType = { "content-type": "application/x-www-form-urlencoded" } as const;

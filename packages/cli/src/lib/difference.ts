@@ -1,0 +1,16 @@
+import type { BodyDifference } from "@svc-webhooks/explain";
+import { escaped } from "./terminal/text.js";
+
+/** Returns the lines that show where the signed bytes differ from the body, with a name for either. */
+export function differenceLines(
+  { at, before, body, yours, bytes }: BodyDifference,
+  nameOfBody: string,
+  nameOfSigned: string,
+): readonly string[] {
+  const width = Math.max(nameOfBody.length, nameOfSigned.length) + 1;
+  return [
+    `Body:  ${bytes} bytes were signed. The first difference is at byte ${at + 1}.`,
+    `  ${nameOfBody.padEnd(width)}${escaped(before + body)}`,
+    `  ${nameOfSigned.padEnd(width)}${escaped(before + yours)}`,
+  ];
+}

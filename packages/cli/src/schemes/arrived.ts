@@ -1,0 +1,93 @@
+import type { Context } from "../command.js";
+import { UsageError } from "../errors.js";
+import { parseCaptured } from "../lib/capture.js";
+import { linesOf } from "../lib/lines.js";
+import { wholeNumber } from "../lib/number.js";
+import { bodyOptions, readBody } from "../lib/read.js";
+import type { HeaderList } from "../lib/target.js";
+import type { Arrived } from "./judge.js";
+import { timeOf } from "./time.js";
+
+export const arrivedOptions = {
+  header: {
+    type: "string",
+    multiple: true,
+    value: "line",
+    text: "a header as it arrived, 'Name: value', or several on a line each; may be repeated",
+  },
+  at: {
+    type: "string",
+    value: "time",
+    text: "when it arrived, ISO 8601 or epoch seconds (default: from the capture, or now)",
+  },
+  capture: {
+    type: "string",
+    value: "file",
+    text: "read the request from a file that listen --save has written",
+  },
+  line: {
+    type: "string",
+    default: "1",
+    value: "number",
+    text: "which line of the capture file to read",
+  },
+  ...bodyOptions,
+} as const;
+
+type ArrivedContext = Context<typeof arrivedOptions>;
+
+/**
+ * Reads a request from `--capture`, or from `--header` and the body.
+ *
+ * @throws UsageError (as a rejection) if neither is given, both are, or one is not well-formed
+ */
+export async function readArrived(context: ArrivedContext): Promise<Arrived> {
+  const { header, at, capture, body } = context.options;
+  const time = at === undefined ? undefined : timeOf("--at", at);
+  if (capture !== undefined) {
+    if (header.length > 0 || body !== undefined) {
+      throw new UsageError(
+        "--capture already contains the headers and the body.",
+        "Remove --header and --body, or --capture.",
+      );
+    }
+    const captured = await capturedAt(context, capture);
+    return { ...captured, at: time ?? captured.at };
+  }
+  if (header.length === 0) {
+    throw new UsageError(
+      "No header was given.",
+      "Add --header 'Name: value' for each header of the sender, or --capture <file>.",
+    );
+  }
+  // `sign` prints one header per line.
+  const headers = header.flatMap((text) => text.split(/\r?\n/).filter(Boolean)).map(headerIn);
+  return { headers, body: await readBody(context), at: time ?? Date.now() };
+}
+
+/** Parses `Name: value`. The value may be anything: the scheme judges it. */
+function headerIn(text: string): HeaderList[number] {
+  const [, name, value = ""] = /^([\w!#$%&'*+.^`|~-]{1,256}):[ \t]*([^]*?)[ \t]*$/.exec(text) ?? [];
+  if (name !== undefined) return [name, value];
+  throw new UsageError(
+    "--header does not have the form 'Name: value'.",
+    "Write it in quotes, as in --header 'Stripe-Signature: t=…,v1=…'.",
+  );
+}
+
+async function capturedAt(context: ArrivedContext, file: string): Promise<Arrived> {
+  const wanted = wholeNumber("--line", context.options.line, 1, 1_000_000_000);
+  for await (const { number, text } of linesOf("The capture file", file, context)) {
+    if (number < wanted) continue;
+    if (number > wanted) break;
+    const captured = parseCaptured(text);
+    const at = Date.parse(captured?.at ?? "");
+    if (captured && !Number.isNaN(at)) return { ...captured, at };
+    throw new UsageError(
+      `Line ${wanted} of the capture file is not a request that listen --save has written.`,
+      "Use a file that svc-webhooks listen --save has written.",
+    );
+  }
+  context.signal.throwIfAborted();
+  throw new UsageError(`The capture file has no line ${wanted}.`, "Choose one with --line.");
+}

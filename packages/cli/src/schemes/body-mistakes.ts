@@ -1,0 +1,41 @@
+import { hmacClaimOf } from "./hmac-claim.js";
+import { judge } from "./judge.js";
+import type { Look } from "./mistake.js";
+
+/** Returns the bodies that the sender may have signed before a change, each with a description of the change. */
+function originalsOf(body: Uint8Array): readonly (readonly [text: string, original: string])[] {
+  const text = Buffer.from(body).toString();
+  const trimmed = text.trim();
+  return [
+    ["White space has been added at its end or its start.", trimmed],
+    ["The newline at its end has been removed.", `${text}\n`],
+    ...jsonOf(trimmed).map((json) => ["It has been parsed and serialised again.", json] as const),
+  ];
+}
+
+function jsonOf(text: string): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return [undefined, 2, 4].map((indent) => JSON.stringify(value, null, indent));
+  } catch {
+    return [];
+  }
+}
+
+/** The body was changed, and the signature is made with a private key, so that only a receiver can compare it. */
+export const changedBody: Look = async ({ sender: { scheme }, arrived, secret }) => {
+  if (hmacClaimOf(scheme, arrived)) return undefined;
+  for (const [text, original] of originalsOf(arrived.body)) {
+    const body = Buffer.from(original);
+    const { isGenuine } = await judge(scheme, secret, { ...arrived, body });
+    if (isGenuine) {
+      return {
+        id: "body_changed",
+        text: `The signature is that of other bytes: the body was changed after it was signed. ${text}`,
+        remedy:
+          "Pass the bytes as they arrived, to the receiver and to this command. No parser, editor or formatter may change them.",
+      };
+    }
+  }
+  return undefined;
+};

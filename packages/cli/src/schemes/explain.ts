@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { malformed, missing } from "./header-mistakes.js";
+import { judge } from "./judge.js";
+import type { Look, Refused, SenderMistake } from "./mistake.js";
+import { mismatched } from "./signature-mistakes.js";
+import { timesIn } from "./signed-time.js";
+
+/**
+ * Names the mistake that made a receiver refuse a request. It is never accepted: each candidate is a request, a key
+ * or a body other than those that were given.
+ */
+export async function explainRefusal(refused: Refused): Promise<SenderMistake | undefined> {
+  const { code } = refused.judgement.outcome;
+  if (code === "signature_stale") return explainStale(refused);
+  return firstOf(looks[code] ?? [], refused);
+}
+
+const looks: Readonly<Record<string, readonly Look[]>> = {
+  signature_missing: missing,
+  signature_malformed: malformed,
+  signature_mismatch: mismatched,
+};
+
+async function firstOf(all: readonly Look[], refused: Refused): Promise<SenderMistake | undefined> {
+  for (const look of all) {
+    const found = await look(refused);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Judges the request at the time of its signature. */
+async function explainStale(refused: Refused): Promise<SenderMistake | undefined> {
+  const { sender, arrived, secret } = refused;
+  for (const { at } of timesIn(sender.scheme, arrived)) {
+    const then = { ...arrived, at };
+    const judgement = await judge(sender.scheme, secret, then);
+    if (judgement.outcome.code === "signature_stale") continue;
+    if (!judgement.isGenuine) return explainRefusal({ ...refused, arrived: then, judgement });
+    return staleness(arrived.at - at);
+  }
+  return undefined;
+}
+
+const staleness = (ageMs: number): SenderMistake => ({
+  id: "stale",
+  text: `The signature is genuine, but it was made ${describeMs(Math.abs(ageMs))} ${ageMs > 0 ? "before" : "after"} this time.`,
+  remedy: `If every delivery is refused like this, the clock of the receiver's machine is ${ageMs > 0 ? "fast" : "slow"}: correct it. If this delivery was captured, pass the time at which it arrived with --at, or sign it again with svc-webhooks replay --resign.`,
+});
+
+/** Describes a duration in its largest unit and the seconds: `1 h (3600 s)`. */
+export function describeMs(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  const [unit, size] = (
+    [
+      ["d", 86_400],
+      ["h", 3_600],
+      ["min", 60],
+    ] as const
+  ).find(([, one]) => seconds >= 2 * one) ?? ["s", 1];
+  return size === 1 ? `${seconds} s` : `about ${Math.round(seconds / size)} ${unit} (${seconds} s)`;
+}
+
+/** Returns the next step if no mistake is known: the values to compare. */
+export function nextStep({ sender, arrived: { body } }: Refused): string {
+  const hash = createHash("sha256").update(body).digest("hex");
+  const own = sender.unknown === undefined ? "" : `${sender.unknown} `;
+  return `${own}This body has ${body.length} bytes, with the SHA-256 ${hash}. If the sender signed exactly these bytes, the secret is the wrong one.`;
+}

@@ -1,0 +1,112 @@
+import { createHmac } from "node:crypto";
+import { headerOf } from "../lib/delivery-headers.js";
+import { judge, type Arrived } from "./judge.js";
+import type { Look, SenderMistake } from "./mistake.js";
+import { timesIn } from "./signed-time.js";
+import { allSenders } from "./table.js";
+
+/** GitHub's older signature is in the request, or in the header of the newer one. */
+const sha1Header: Look = async ({ sender: { scheme }, arrived, secret }) => {
+  const wanted = "x-hub-signature-256";
+  if (scheme.headers[0] !== wanted) return undefined;
+  const values = ["x-hub-signature", wanted].map((name) => headerOf(arrived.headers, name) ?? "");
+  const old = values.find((value) => /^sha1=[\da-f]{40}$/i.test(value));
+  if (old === undefined) return undefined;
+  const genuine = createHmac("sha1", secret).update(arrived.body).digest("hex");
+  const match = old.slice(5).toLowerCase() === genuine ? "is" : "is not";
+  return {
+    id: "sha1_header",
+    text: `The request has GitHub's older signature, made with SHA-1, instead of X-Hub-Signature-256. It ${match} that of this secret and body.`,
+    remedy:
+      "Read X-Hub-Signature-256, which GitHub sends with every delivery that has a secret, and configure every proxy to pass it.",
+  };
+};
+
+const useOther = (name: string, text: string): SenderMistake => ({
+  id: "other_scheme",
+  text,
+  remedy: `Use --scheme ${name}, and the scheme of ${name} in the receiver.`,
+});
+
+const otherSender: Look = async ({ sender, arrived }) => {
+  const [name] =
+    allSenders().find(
+      ([, { scheme }]) =>
+        scheme.headers[0] !== sender.scheme.headers[0] &&
+        headerOf(arrived.headers, scheme.headers[0] ?? "") !== undefined,
+    ) ?? [];
+  return name === undefined
+    ? undefined
+    : useOther(name, `The request has the signature header of ${name}.`);
+};
+
+/** The header is that of the scheme, but its version is that of a scheme with other keys. */
+const otherVersion: Look = async ({ sender, arrived: { headers, at } }) => {
+  const [name] =
+    allSenders().find(
+      ([, { scheme }]) =>
+        scheme.headers[0] === sender.scheme.headers[0] &&
+        scheme.inspect((one) => headerOf(headers, one) ?? "", at).problem !== "signature_malformed",
+    ) ?? [];
+  return name === undefined
+    ? undefined
+    : useOther(name, `The signature has the version of ${name}.`);
+};
+
+const milliseconds: Look = async ({ sender: { scheme }, arrived, secret }) => {
+  const time = timesIn(scheme, arrived).find(({ text }) => text.length === 13);
+  if (!time) return undefined;
+  const seconds = String(Math.floor(time.at / 1_000));
+  const headers = arrived.headers.map(
+    ([name, value]) => [name, value.replaceAll(time.text, seconds)] as const,
+  );
+  const { outcome } = await judge(scheme, secret, { ...arrived, headers, at: time.at });
+  return outcome.code === "signature_malformed"
+    ? undefined
+    : {
+        id: "time_in_milliseconds",
+        text: "The time in the header is in milliseconds.",
+        remedy: "Sign and send whole seconds: Math.floor(Date.now() / 1000).",
+      };
+};
+
+const isRepeated = ({ headers }: Arrived, name: string) =>
+  headers.filter(([one]) => one.toLowerCase() === name).length > 1;
+
+const repeated: Look = async ({ sender: { scheme }, arrived }) => {
+  const name = scheme.headers.find((one) => isRepeated(arrived, one));
+  return name === undefined
+    ? undefined
+    : {
+        id: "repeated_header",
+        text: `The request has the header ${name} more than once.`,
+        remedy:
+          "Find the proxy or the code that adds it a second time. The sender sends it only once.",
+      };
+};
+
+const strip = (value: string) => value.replaceAll(/^[\s"'`]+|[\s"'`]+$/g, "");
+
+const decorated: Look = async ({ sender: { scheme }, arrived, secret }) => {
+  const headers = arrived.headers.map(([name, value]) => [name, strip(value)] as const);
+  const { outcome } = await judge(scheme, secret, { ...arrived, headers });
+  return outcome.code === "signature_malformed"
+    ? undefined
+    : {
+        id: "decorated_value",
+        text: "The value of a header has white space or quotes around it.",
+        remedy: "Pass only the value of the header.",
+      };
+};
+
+/** The mistakes in the headers of a request without a signature. */
+export const missing: readonly Look[] = [sha1Header, otherSender];
+
+/** The mistakes in a signature that is not well-formed. */
+export const malformed: readonly Look[] = [
+  sha1Header,
+  otherVersion,
+  milliseconds,
+  repeated,
+  decorated,
+];

@@ -1,0 +1,29 @@
+import type { Scheme } from "@svc-webhooks/core";
+import { headerOf } from "../lib/delivery-headers.js";
+import type { Arrived } from "./judge.js";
+import { objectIn } from "./object-in.js";
+
+export interface Identity {
+  readonly deliveryId?: string | undefined;
+  readonly type?: string | undefined;
+}
+
+/**
+ * Returns the id and the type that the sender gave a request, without verifying it. Both are undefined if the scheme
+ * finds none.
+ */
+export async function identityOf(
+  scheme: Scheme,
+  { headers, body: bytes }: Pick<Arrived, "headers" | "body">,
+): Promise<Identity> {
+  const header = (name: string) => headerOf(headers, name) ?? "";
+  const body = objectIn(bytes);
+  try {
+    const identified = await scheme.identify({ body, bytes, header, claim: undefined });
+    const event = identified.body ?? body;
+    const type = event && scheme.eventType?.(event, bytes, header);
+    return { deliveryId: identified.deliveryId || undefined, type: type || undefined };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,80 @@
+import {
+  createReceiver,
+  type Clock,
+  type Outcome,
+  type Scheme,
+  type Secrets,
+} from "@svc-webhooks/core";
+import { outcomeText, type OutcomeText } from "@svc-webhooks/core/outcomes";
+import { headerOf } from "../lib/delivery-headers.js";
+import type { HeaderList } from "../lib/target.js";
+
+/** A request of a sender. */
+export interface Arrived {
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+  /** The time of arrival, in epoch milliseconds. */
+  readonly at: number;
+}
+
+/** The outcome of a request, and the line that the receiver logged. */
+export interface Judgement {
+  readonly outcome: Outcome;
+  /** Whether the signature is genuine and its time is tolerated. */
+  readonly isGenuine: boolean;
+  readonly text: OutcomeText;
+  /** The details that the receiver logs. Empty if there are none. */
+  readonly details: string;
+}
+
+/** The largest `maxBodyBytes` of a receiver. */
+const mostBytes = 104_857_600;
+
+/**
+ * Receives a request with a receiver that has one handler, which does nothing. Each call has a new receiver, so a
+ * copy is not a duplicate.
+ *
+ * @throws ReceiverConfigError (as a rejection) for a secret that the scheme refuses
+ */
+export async function judge(
+  scheme: Scheme,
+  secret: Secrets,
+  { headers, body, at }: Arrived,
+): Promise<Judgement> {
+  let line = "";
+  const receiver = createReceiver({
+    scheme,
+    secret,
+    clock: clockAt(at),
+    maxBodyBytes: mostBytes,
+    logProcessed: false,
+    log: (one) => (line = one),
+    on: { "*": () => {} },
+  });
+  const outcome = await receiver.receive({
+    method: "POST",
+    headers: (name) => headerOf(headers, name),
+    body,
+  });
+  const text = outcomeText(outcome.code, scheme) as OutcomeText;
+  const isGenuine = outcome.secretId !== undefined && outcome.code !== "signature_stale";
+  return { outcome, isGenuine, text, details: detailsIn(line, outcome, text) };
+}
+
+/** A clock whose time of day does not pass. */
+const clockAt = (at: number): Clock => ({
+  now: () => at,
+  monotonic: () => performance.now(),
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs).unref();
+    return () => clearTimeout(timer);
+  },
+});
+
+/** Returns the part of a line between the outcome's code and its texts. */
+function detailsIn(line: string, { code }: Outcome, { happened }: OutcomeText): string {
+  const start = `: ${code}: `;
+  const from = line.indexOf(start);
+  const to = line.indexOf(happened);
+  return from < 0 || to < 0 ? "" : line.slice(from + start.length, to).trim();
+}

@@ -1,0 +1,78 @@
+import { explain } from "@svc-webhooks/explain";
+import { changedBody } from "./body-mistakes.js";
+import { hmacClaimOf, isMadeWith, utf8 } from "./hmac-claim.js";
+import { keyOf } from "./key.js";
+import { objectIn } from "./object-in.js";
+import type { Look } from "./mistake.js";
+
+/** Slack's verification token, which is in each body, was passed as the signing secret. */
+const verificationToken: Look = async ({ sender: { scheme }, arrived, secret }) => {
+  if (scheme.name !== "slack" || objectIn(arrived.body)?.["token"] !== secret) return undefined;
+  return {
+    id: "verification_token",
+    text: "The secret is Slack's verification token, which is sent in every body and is not used for signing.",
+    remedy: "Use the app's signing secret: see Basic Information, App Credentials.",
+  };
+};
+
+/** The text of the secret was the key, although the scheme decodes it. */
+const notDecoded: Look = async ({ sender: { scheme }, arrived, secret }) => {
+  const claim = hmacClaimOf(scheme, arrived);
+  if (!claim || typeof keyOf(scheme, secret) === "string") return undefined;
+  for (const text of [secret, secret.replace(/^whsec_/, "")]) {
+    if (await isMadeWith(utf8(text), claim, arrived.body)) {
+      return {
+        id: "secret_not_decoded",
+        text: "The key is the text of the secret, but this scheme decodes it.",
+        remedy: "Decode what follows `whsec_` from base64, and use those bytes as the key.",
+      };
+    }
+  }
+  return undefined;
+};
+
+/** Only the body was signed. */
+const bodyAlone: Look = async ({ sender: { scheme }, arrived, secret }) => {
+  const claim = hmacClaimOf(scheme, arrived);
+  if (!claim || claim.before === "") return undefined;
+  return (await isMadeWith(keyOf(scheme, secret), { ...claim, before: "" }, arrived.body))
+    ? {
+        id: "body_alone",
+        text: "Only the body was signed, without the text before it.",
+        remedy: `Sign \`${claim.before}\` immediately followed by the body, as a single message.`,
+      }
+    : undefined;
+};
+
+/** A mistake that the package explain finds: in the key, the hash or the bytes of the body. */
+const searched: Look = async ({ sender: { scheme }, arrived, secret, previousSecrets }) => {
+  const claim = hmacClaimOf(scheme, arrived);
+  for (const signature of claim?.signatures ?? []) {
+    const { mistake, body_difference: difference } = await explain({
+      body: arrived.body,
+      before: claim?.before,
+      signature: `sha256=${signature}`,
+      secrets: keyOf(scheme, secret),
+      previousSecrets: previousSecrets.map((one) => keyOf(scheme, one)),
+    });
+    if (!mistake) continue;
+    if (!difference) return { id: mistake.id, text: mistake.text, remedy: mistake.remedy };
+    return {
+      id: mistake.id,
+      text: `The signature was made from different bytes. ${mistake.text}`,
+      remedy:
+        "Pass the bytes exactly as they arrived, both to the receiver and to this command. No parser, editor or formatter may change them.",
+      difference,
+    };
+  }
+  return undefined;
+};
+
+/** The mistakes that make a well-formed signature wrong. */
+export const mismatched: readonly Look[] = [
+  verificationToken,
+  notDecoded,
+  bodyAlone,
+  searched,
+  changedBody,
+];

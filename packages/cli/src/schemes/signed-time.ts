@@ -1,0 +1,27 @@
+import type { Scheme } from "@svc-webhooks/core";
+import { headerOf } from "../lib/delivery-headers.js";
+import type { Arrived } from "./judge.js";
+
+/** The longest header and the start of a body in which times are looked for, in characters. */
+const longest = 1_024;
+
+/** The most times that are tried. */
+const most = 5;
+
+/** A time as it is written in a request. */
+export interface WrittenTime {
+  readonly text: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** Returns the possible times in a request: 10 digits are seconds, 13 are milliseconds. */
+export function timesIn(scheme: Scheme, { headers, body }: Arrived): readonly WrittenTime[] {
+  const values = scheme.headers.map((name) => headerOf(headers, name) ?? "");
+  const inBody = /"webhookTimestamp"\s*:\s*\d{13}/.exec(Buffer.from(body).toString("latin1"));
+  return [...values, inBody?.[0] ?? ""]
+    .filter(({ length }) => length <= longest)
+    .flatMap((value) => value.match(/(?<![\da-f])\d{10}(?:\d{3})?(?![\da-f])/gi) ?? [])
+    .slice(0, most)
+    .map((text) => ({ text, at: Number(text) * (text.length === 10 ? 1_000 : 1) }));
+}

@@ -1,0 +1,18 @@
+import { requireSecret } from "../lib/secret.js";
+import { keyOf } from "./key.js";
+import type { Sender } from "./table.js";
+
+/**
+ * Reads the secret to sign with: that of the receiver, or the sender's private key.
+ *
+ * @throws UsageError (as a rejection) if it is missing
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a key of another kind
+ */
+export async function requireSigningSecret(
+  context: Parameters<typeof requireSecret>[0],
+  { scheme, hasPrivateKey }: Sender,
+): Promise<string> {
+  const secret = await requireSecret(context);
+  if (!hasPrivateKey) keyOf(scheme, secret);
+  return secret;
+}

@@ -1,0 +1,67 @@
+import { headerNames } from "@svc-webhooks/core";
+import type { Context } from "../command.js";
+import { UsageError } from "../errors.js";
+import type { Captured } from "../lib/capture.js";
+import { deliveryHeaders, headerOf, senderHeaders } from "../lib/delivery-headers.js";
+import type { secretOptions } from "../lib/secret.js";
+import type { HeaderList } from "../lib/target.js";
+import { identityOf } from "./identity.js";
+import { requireSigningSecret } from "./signing-secret.js";
+import { senderOf, type Sender, type schemeOption } from "./table.js";
+import { assertWithScheme } from "./with-scheme.js";
+
+/** How captured requests are sent again. */
+export interface Source {
+  readonly headersOf: (captured: Captured) => Promise<HeaderList>;
+  readonly idOf: (captured: Captured) => Promise<string | undefined>;
+}
+
+const service: Source = {
+  headersOf: async ({ headers }) => deliveryHeaders(headers),
+  idOf: async ({ headers }) => headerOf(headers, headerNames.deliveryId),
+};
+
+type SourceContext = Context<
+  typeof schemeOption &
+    typeof secretOptions & {
+      readonly resign: { readonly type: "boolean"; readonly text: string };
+    }
+>;
+
+/**
+ * Returns the source that the options select.
+ *
+ * @throws UsageError (as a rejection) for `--resign` without a scheme or a secret, and for a secret without `--resign`
+ */
+export async function sourceOf(context: SourceContext): Promise<Source> {
+  const { options } = context;
+  const { resign } = options;
+  const sender = senderOf(options);
+  if (!sender) assertWithScheme({ resign });
+  if (!resign) {
+    const isGiven = options["secret-env"] ?? options["secret-file"] ?? options["secret-stdin"];
+    if (isGiven) {
+      throw new UsageError(
+        "A secret has no effect without --resign.",
+        "Add --scheme <name> --resign, or remove the secret.",
+      );
+    }
+    return sender ? sourceOfSender(sender, async ({ headers }) => senderHeaders(headers)) : service;
+  }
+  // `--resign` needs a scheme.
+  const { scheme, sign } = sender as Sender;
+  const secret = await requireSigningSecret(context, sender as Sender);
+  return sourceOfSender(sender as Sender, async (captured) => {
+    const { deliveryId, type } = await identityOf(scheme, captured);
+    const signed = await sign(captured.body, { secret, deliveryId, type });
+    const kept = senderHeaders(captured.headers).filter(
+      ([name]) => !Object.hasOwn(signed, name.toLowerCase()),
+    );
+    return [...kept, ...Object.entries(signed)];
+  });
+}
+
+const sourceOfSender = ({ scheme }: Sender, headersOf: Source["headersOf"]): Source => ({
+  headersOf,
+  idOf: async (captured) => (await identityOf(scheme, captured)).deliveryId,
+});

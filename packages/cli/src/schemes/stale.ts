@@ -1,0 +1,16 @@
+import type { Scheme } from "@svc-webhooks/core";
+import { objectIn } from "./object-in.js";
+
+/** Returns whether a request that a sender has signed is stale for a receiver whose clock shows this time. */
+export async function isStaleAt(
+  scheme: Scheme,
+  headers: Readonly<Record<string, string>>,
+  bytes: Uint8Array,
+  at: number,
+): Promise<boolean> {
+  const header = (name: string) => headers[name] ?? "";
+  const { problem, claim } = scheme.inspect(header, at);
+  if (problem) return problem === "signature_stale";
+  const { code } = await scheme.identify({ body: objectIn(bytes), bytes, header, claim });
+  return code === "signature_stale";
+}

@@ -1,0 +1,19 @@
+import { UsageError } from "../errors.js";
+
+const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/**
+ * Parses a time: ISO 8601 with a time zone, or epoch seconds. Returns epoch milliseconds.
+ *
+ * @throws UsageError for any other text
+ */
+export function timeOf(flag: string, text: string): number {
+  if (/^\d{1,11}$/.test(text)) return Number(text) * 1_000;
+  const time = iso.test(text) ? Date.parse(text) : NaN;
+  if (!Number.isNaN(time)) return time;
+  const isMs = /^\d{12,14}$/.test(text);
+  throw new UsageError(
+    isMs ? `${flag} is in milliseconds.` : `${flag} is not a time.`,
+    `Write epoch seconds, or a time with a time zone, such as ${flag} 2026-11-22T10:00:00Z.`,
+  );
+}
