@@ -4,7 +4,7 @@ import { handWrittenReceiver, memoryClaims } from "./hand-written.js";
 
 /** Explains why `receive()` costs more than receivers that do less. */
 export const limit =
-  "A delivery pays for a hashed record key, for its checks, and for the garbage collection of its record.";
+  "A delivery includes the cost of hashing its record key, of its checks, and of the garbage collection of its record.";
 
 /**
  * Passes a delivery to the receiver. Rejects unless it returned 200: a rejected delivery takes less time than a handled

@@ -3,6 +3,7 @@ import type { Section } from "./race.js";
 /** The sections in the order of the page. Each is a file in `sections/`. */
 export const sectionIds = [
   "verify",
+  "schemes",
   "receive",
   "http",
   "redis",

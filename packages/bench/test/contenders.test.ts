@@ -23,7 +23,8 @@ import {
 } from "../src/hand-written.js";
 import { headersFor, load } from "../src/http/load.js";
 import { platforms } from "../src/http/platforms.js";
-import { floor, ours, peers } from "../src/verifiers.js";
+import { senders } from "../src/schemes.js";
+import { floor, ours, peers, type Check } from "../src/verifiers.js";
 
 // Some contenders log the errors of handlers.
 beforeAll(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
@@ -41,21 +42,34 @@ test.each([512, 2_048, 262_144])("an event has exactly %d bytes", (bytes) => {
   expect(bodyOf(bytes)).toHaveLength(bytes);
 });
 
+/** Returns whether a check accepts a body. */
+async function accepts(check: Check, body: Buffer<ArrayBuffer>): Promise<boolean> {
+  try {
+    const result = await check(body);
+    return result === true || (result as { readonly ok?: unknown }).ok === true;
+  } catch {
+    return false;
+  }
+}
+
 test.each(Object.entries({ floor, ours, ...peers }))(
   "%s accepts a genuine body and rejects one with a changed bit",
   async (_name, verifier) => {
     const body = bodyOf(2_048);
     const check = verifier(body, secret);
-    const accepts = async (given: Buffer<ArrayBuffer>) => {
-      try {
-        const result = await check(given);
-        return result === true || (result as { readonly ok?: unknown }).ok === true;
-      } catch {
-        return false;
-      }
-    };
-    expect(await accepts(body)).toBe(true);
-    expect(await accepts(tampered(body))).toBe(false);
+    expect(await accepts(check, body)).toBe(true);
+    expect(await accepts(check, tampered(body))).toBe(false);
+  },
+);
+
+test.each(Object.entries(senders))(
+  "each contender of the scheme %s accepts a genuine body and rejects one with a changed bit",
+  async (_name, contenders) => {
+    const body = bodyOf(2_048);
+    for (const [name, check] of Object.entries(await contenders(body))) {
+      expect([name, await accepts(check, body)]).toEqual([name, true]);
+      expect([name, await accepts(check, tampered(body))]).toEqual([name, false]);
+    }
   },
 );
 

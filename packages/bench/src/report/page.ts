@@ -48,5 +48,5 @@ function limits(sections: readonly Section[]): string {
       ({ race: { title }, bar }) =>
         `- **${title}: ${subjectOf(bar)}**. ${bar.limit ?? "No limit is known: repeat the run on an idle machine."}`,
     );
-  return missed.length > 0 ? `What stands in the way of a missed bar:\n\n${missed.join("\n")}` : "";
+  return missed.length > 0 ? `Reasons for the missed bars:\n\n${missed.join("\n")}` : "";
 }

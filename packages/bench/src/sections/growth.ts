@@ -21,8 +21,8 @@ const bar = {
   atMost: 2,
   aim: 1.5,
   limit:
-    "Memory latency: a Map alone loses more between these sizes than the store does, and the store is a " +
-    "small part of a `receive()`.",
+    "The cause is memory latency: a Map alone slows down more between these sizes than the store does, and the " +
+    "store is a small part of a `receive()`.",
 };
 
 async function timeRace(title: string, sizes: readonly number[], quick: boolean): Promise<Race> {
