@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { root, run } from "@svc-webhooks/kit/programs";
+
+test("prints the outcome of each request of Stripe and GitHub, and exits with 0", async () => {
+  const { exitCode, stdout } = await run("npm", ["start", "-w", "examples/stripe-and-github"], {
+    cwd: root,
+  });
+  const [, stripe = "", github = ""] = stdout.split(/^ {2}\/webhooks\/.*\n/m);
+  expect(stripe.trimEnd().split("\n")).toEqual([
+    expect.stringMatching(/^✓ a new event +200 {2}processed$/),
+    '  paid: {"id":"in_1","amount_paid":4900}',
+    expect.stringMatching(/^✓ its retry, signed again +200 {2}duplicate$/),
+    expect.stringMatching(/^✓ a request of an hour ago +401 {2}signature_stale$/),
+    expect.stringMatching(/^✓ a body changed on its way +401 {2}signature_mismatch$/),
+    expect.stringMatching(/^✓ a request of GitHub +401 {2}signature_missing$/),
+  ]);
+  expect(github.trimEnd().split("\n")).toEqual([
+    expect.stringMatching(/^✓ a new event +200 {2}processed$/),
+    '  opened: {"node_id":"I_1","title":"It works"}',
+    expect.stringMatching(/^✓ its redelivery +200 {2}duplicate$/),
+    expect.stringMatching(/^✓ a replay under another id +200 {2}duplicate$/),
+    expect.stringMatching(/^✓ a replay as another event +200 {2}ignored$/),
+    "",
+    "9 of 9 requests ended as expected.",
+  ]);
+  expect(exitCode).toBe(0);
+});
