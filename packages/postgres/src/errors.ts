@@ -81,13 +81,13 @@ const explanations: readonly Explanation[] = [
     codes: ["3F000", "42883", "42P01"],
     as: "schema_missing",
     text: (message, schema) =>
-      `The database has no schema "${schema}" of this version (${message}). ${migrateText(schema)}`,
+      `The database has no schema "${schema}" for this version (${message}). ${migrateText(schema)}`,
   },
   {
     codes: ["42501"],
     as: "permission_denied",
     text: (message, schema) =>
-      `The role lacks rights in the schema "${schema}" (${message}). The README of @svc-webhooks/postgres lists them; migrations need the owner's.`,
+      `The role lacks rights in the schema "${schema}" (${message}). The README of @svc-webhooks/postgres lists the rights; migrations need the owner's rights.`,
   },
   {
     codes: ["25006"],

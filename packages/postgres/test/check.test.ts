@@ -122,7 +122,7 @@ describeWithPostgres("check", () => {
     await pool.query("create schema other; create table other.deliveries (id int)");
     expect(await postgresStore(pool, { schema: "other" }).check()).toEqual([
       expect.stringMatching(
-        /^The table "deliveries" in the schema "other" is not that of this store: .* Choose another `schema`/,
+        /^The table "deliveries" in the schema "other" does not belong to this store: .* Choose another `schema`/,
       ),
     ]);
   });
@@ -166,7 +166,7 @@ describeWithPostgres("check", () => {
     const store = postgresStore(pool);
     expect(await store.check()).toEqual([
       expect.stringMatching(
-        /^The schema "svc_webhooks" is of version 1: claim_1, .* search_path.* Run `await migrate\(db\)`/,
+        /^The schema "svc_webhooks" has version 1: claim_1, .* search_path.* Run `await migrate\(db\)`/,
       ),
     ]);
     await store.forget(key, call);
@@ -182,9 +182,7 @@ describeWithPostgres("check", () => {
     await migrate(pool, { schema: "older" });
     await pool.query("drop function older.finish_1");
     expect(await postgresStore(pool, { schema: "older" }).check()).toEqual([
-      expect.stringMatching(
-        /"older" has no finish_1: it is of another version\. Run `await migrate/,
-      ),
+      expect.stringMatching(/"older" has no finish_1: it has another version\. Run `await migrate/),
     ]);
   });
 

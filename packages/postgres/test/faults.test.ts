@@ -684,7 +684,7 @@ describeWithPostgres("connections that have stopped responding", () => {
     holder.release();
     await expect(waiting).rejects.toMatchObject({
       code: "no_reply",
-      message: expect.stringContaining("has not begun"),
+      message: expect.stringContaining("did not begin"),
     });
     await proxy.set("none");
     expect(await application).toBe("committed");

@@ -494,7 +494,7 @@ describeWithPostgres("a handler", () => {
     });
     const kysely = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
     await kysely.transaction().execute(async (tx) => {
-      builds.push([() => fromKysely(tx, CompiledQuery), "Pass the Kysely itself"]);
+      builds.push([() => fromKysely(tx, CompiledQuery), "Pass the Kysely instance itself"]);
     });
     lent.release();
     reserved.release();

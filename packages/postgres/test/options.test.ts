@@ -22,11 +22,11 @@ const sql = postgres("postgres://127.0.0.1:1/none");
 const kysely = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
 
 test.each<[string, unknown, string]>([
-  ["undefined", undefined, "`db` must be a Pool of pg"],
-  ["null", null, "`db` must be a Pool of pg"],
-  ["a text", "postgres://localhost", "`db` must be a Pool of pg"],
-  ["an object", {}, "`db` must be a Pool of pg"],
-  ["a function", () => {}, "`db` must be a Pool of pg"],
+  ["undefined", undefined, "`db` must be a Pool from pg"],
+  ["null", null, "`db` must be a Pool from pg"],
+  ["a text", "postgres://localhost", "`db` must be a Pool from pg"],
+  ["an object", {}, "`db` must be a Pool from pg"],
+  ["a function", () => {}, "`db` must be a Pool from pg"],
   ["Kysely", kysely, "fromKysely(db, CompiledQuery, pool)"],
   ["Drizzle over pg", drizzleOverPg(pool), "fromDrizzle(db, sql)"],
   ["Drizzle over postgres.js", drizzleOverPostgresJs(sql), "fromDrizzle(db, sql)"],

@@ -48,12 +48,13 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
   db: Drizzle<Tx, Sql>,
   sql: (strings: TemplateStringsArray, ...values: unknown[]) => Sql,
 ): Database<Tx> {
-  const usage = "`fromDrizzle(db, sql)` takes a Drizzle database and the `sql` of drizzle-orm.";
+  const usage =
+    "`fromDrizzle(db, sql)` requires a Drizzle database and the `sql` from drizzle-orm.";
   assertMethod(db, "execute", usage);
   assertMethod(sql, "raw", usage);
   if ("rollback" in db) {
     throw invalid(
-      "`db` is a transaction of Drizzle, in which other transactions cannot begin. Pass the database itself.",
+      "`db` is a Drizzle transaction, in which no other transaction can begin. Pass the database itself.",
     );
   }
   const { $client, session } = db as { readonly $client?: unknown; readonly session?: Session<Tx> };

@@ -55,12 +55,12 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
   pool?: PgPool,
 ): Database<Tx> {
   const usage =
-    "`fromKysely(db, CompiledQuery, pool)` takes a Kysely, the `CompiledQuery` of kysely and, over pg, the pool.";
+    "`fromKysely(db, CompiledQuery, pool)` requires a Kysely instance, the `CompiledQuery` from kysely and, with pg, the pool.";
   assertMethod(db, "executeQuery", usage);
   assertMethod(CompiledQuery, "raw", usage);
   if ("isTransaction" in db && db.isTransaction) {
     throw invalid(
-      "`db` is a transaction of Kysely, in which other transactions cannot begin. Pass the Kysely itself.",
+      "`db` is a Kysely transaction, in which no other transaction can begin. Pass the Kysely instance itself.",
     );
   }
   const queryOver =
@@ -72,7 +72,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
   const query = driver?.query ?? queryOver(db);
   return {
     problems: () => [
-      "Kysely does not show its connections, so the store cannot close those that have stopped responding. Pass the pool too: fromKysely(db, CompiledQuery, pool).",
+      "Kysely does not expose its connections, so the store cannot close those that have stopped responding. Pass the pool too: fromKysely(db, CompiledQuery, pool).",
     ],
     ...driver,
     query,
@@ -125,6 +125,6 @@ async function assertOwnConnection(outside: Query, inside: Query, pid: unknown):
   await inside("select 1", []);
   if (!isShared) return;
   throw invalid(
-    "`db` is a Kysely over one connection, which all transactions would share. Give its dialect a pool.",
+    "`db` is a Kysely instance with a single connection, which all transactions would share. Give its dialect a pool.",
   );
 }

@@ -176,7 +176,7 @@ function guardedClient(client: PgClient, gate: Gate) {
       return typeof callback === "function" ? void callback(error) : Promise.reject(error);
     },
     release() {
-      throw new TypeError("The store releases the client of a transaction.");
+      throw new TypeError("The store itself releases the client of a transaction.");
     },
   });
   return { guarded, pending: () => pending, noteFailure };
@@ -298,7 +298,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       pool.options.connectionTimeoutMillis
         ? []
         : [
-            "The pool has no connectionTimeoutMillis, so calls that find no free connection wait without end. Set it to 1000.",
+            "The pool has no connectionTimeoutMillis, so calls that find no free connection wait forever. Set it to 1000.",
           ],
   };
 }

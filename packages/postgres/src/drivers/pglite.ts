@@ -23,7 +23,7 @@ export interface PgliteQueries {
  * ```
  */
 export function fromPglite<Tx extends PgliteQueries>(db: Pglite<Tx>): Database<Tx> {
-  assertMethod(db, "transaction", "`fromPglite(db)` takes a PGlite.");
+  assertMethod(db, "transaction", "`fromPglite(db)` requires a PGlite instance.");
   return {
     query: queryOver(db),
     async transaction(work, { first } = plain) {

@@ -162,7 +162,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
       }
       if (sql.options.fetch_types === false) return [];
       return [
-        "postgres.js 3.4 can end the process if a connection is closed while it reads the database's array types. Create it with `fetch_types: false`; arrays are then texts.",
+        "postgres.js 3.4 can end the process if a connection is closed while it reads the database's array types. Create it with `fetch_types: false`; arrays are then returned as text.",
       ];
     },
   };
@@ -231,7 +231,7 @@ export function guardedTx<Tx extends PostgresJsTx>(
       if (member === "prepare") {
         return () => {
           throw new TypeError(
-            "`transaction` commits, so `work` cannot prepare a two-phase commit. Prepare a transaction of your own, and complete the delivery in it with `store.finish`.",
+            "`transaction` commits, so `work` cannot prepare a two-phase commit. Prepare your own transaction, and complete the delivery in it with `store.finish`.",
           );
         };
       }

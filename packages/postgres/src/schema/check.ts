@@ -49,7 +49,7 @@ export async function checkServer(
   const problems: string[] = [...(database.problems?.() ?? [])];
   if (name === "public") {
     problems.push(
-      'The store\'s tables are in "public", among those of your application. Choose another `schema`, the same for `migrate` and `postgresStore`.',
+      "The store's tables are in \"public\", next to your application's tables. Choose another `schema`, and pass the same one to `migrate` and `postgresStore`.",
     );
   }
   const found = JSON.parse(replyOf(await database.query(facts, [name], call))) as Facts;
@@ -60,13 +60,13 @@ export async function checkServer(
   if (foreign.length === 0 && missing.length > 0) {
     problems.push(
       found.contents.functions.length > 0
-        ? `The schema "${name}" has no ${missing.join(", ")}: it is of another version. ${migrateText(name)}`
-        : `The database has no schema "${name}" of this store. ${migrateText(name)}`,
+        ? `The schema "${name}" has no ${missing.join(", ")}: it has another version. ${migrateText(name)}`
+        : `The database has no schema "${name}" for this store. ${migrateText(name)}`,
     );
   }
   if (open.length > 0) {
     problems.push(
-      `The schema "${name}" is of version 1: ${open.join(", ")} resolve names through the caller's search_path, so that a role that may create functions in it can act with the rights of this one. ${migrateText(name)}`,
+      `The schema "${name}" has version 1: ${open.join(", ")} resolve names through the caller's search_path, so a role that may create functions in it can act with this role's rights. ${migrateText(name)}`,
     );
   }
   if (found.denied.length > 0) {
@@ -81,13 +81,11 @@ export async function checkServer(
   }
   // PGlite reports fsync as off, but how it writes files depends on its environment.
   if (found.fsync === "off" && !found.version.includes("PGlite")) {
-    problems.push(
-      "fsync is off, so a crash of the machine can destroy the database. Set it to on.",
-    );
+    problems.push("fsync is off, so a machine crash can destroy the database. Set it to on.");
   }
   if (found.synchronousCommit === "off") {
     problems.push(
-      "synchronous_commit is off, so a crash of the server can forget acknowledged events with their effects. Set it to on.",
+      "synchronous_commit is off, so a server crash can lose acknowledged events and their effects. Set it to on.",
     );
   }
   const driftMs = Math.abs(found.now - Date.now());

@@ -102,7 +102,7 @@ export function foreignIn({ functions, relations }: Contents, schema: string): r
     const lacking = tables[name]?.filter((column) => !columns.includes(column)) ?? [];
     if (lacking.length > 0) {
       problems.push(
-        `The table "${name}" in the schema "${schema}" is not that of this store: it has no column ${lacking.join(", ")}. Choose another \`schema\`, the same for \`migrate\` and \`postgresStore\`.`,
+        `The table "${name}" in the schema "${schema}" does not belong to this store: it has no column ${lacking.join(", ")}. Choose another \`schema\`, and pass the same one to \`migrate\` and \`postgresStore\`.`,
       );
     }
   }

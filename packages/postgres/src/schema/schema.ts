@@ -46,7 +46,7 @@ export function schemaOf(name: string = defaultSchema): Schema {
   assertValid(
     !/^(?:pg_|information_schema$)/.test(name),
     "schema",
-    "`schema` must not be information_schema or start with pg_: these names are PostgreSQL's own.",
+    "`schema` must not be information_schema or start with pg_: these names are reserved for PostgreSQL.",
   );
   const calls = Object.entries(functions).map(([called, size]) => {
     const parameters = Array.from({ length: size }, (_, index) => `$${index + 1}::pg_catalog.text`);

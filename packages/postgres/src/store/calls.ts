@@ -65,7 +65,7 @@ const congested = (database: Database<unknown>) =>
   new WebhookError(
     "not_sent",
     [
-      "PostgreSQL has not replied in time to as many calls as there are connections: no claim is sent until one of them ends.",
+      "PostgreSQL has not replied in time to as many calls as there are connections, so no claim is sent until one of the calls ends.",
       ...(database.problems?.() ?? []),
     ].join(" "),
   );

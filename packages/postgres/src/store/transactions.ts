@@ -171,5 +171,5 @@ const notAContext = () =>
 const endedByWork = () =>
   new WebhookError(
     "transaction_ended",
-    "`work` has ended its transaction with `commit` or `rollback`. What it committed stays, and the delivery is not completed. Let `transaction` end it: resolve to commit, reject to roll back.",
+    "`work` has ended its transaction with `commit` or `rollback`. Anything it committed is kept, but the delivery is not completed. Let `transaction` end the transaction: resolve to commit, reject to roll back.",
   );

@@ -5,7 +5,7 @@ import { probe } from "../scripts.js";
 
 const toleratedDriftMs = 1_000;
 
-const rightsText = "The README of @svc-webhooks/redis lists the ACL.";
+const rightsText = "The README of @svc-webhooks/redis lists the required ACL.";
 
 /**
  * Returns whether an error message reports a forbidden command. Redis 6.2 and 7.0 word it differently for a command in
@@ -35,7 +35,7 @@ export async function checkServer(
   }
   if (isReadOnly(refusal.join(" "))) {
     problems.push(
-      "This server is a replica and rejects writes, so every new delivery gets 503. Connect to the primary, at an address that follows it.",
+      "This server is a replica and rejects writes, so every new delivery gets 503. Connect to the primary, using an address that follows failovers.",
     );
   }
   const driftMs = Math.abs(Number(now) - Date.now());
