@@ -39,7 +39,7 @@ test("README lists the codes of errors", () => {
 });
 
 test("README lists the properties of errors", () => {
-  const [, sentence = ""] = /^Each has (.*), where they are known/m.exec(textOf(page)) ?? [];
+  const [, sentence = ""] = /^Each error has (.*), if they are known/m.exec(textOf(page)) ?? [];
   const own = client.propertiesOf("SvcError").filter((name) => /^(?!__)[a-z]/i.test(name));
   const others = new Set(["name", "message", "stack", "code"]);
   expect(codeIn(sentence).toSorted()).toEqual(own.filter((name) => !others.has(name)).toSorted());

@@ -98,9 +98,15 @@ test.each([
   { entry: "@svc-webhooks/postgres", type: "PostgresStoreOptions" },
   { entry: "@svc-webhooks/cloudflare", type: "DurableObjectStoreOptions" },
   { entry: "@svc-webhooks/testing", type: "SignedRequestOptions" },
-])("the options table of $entry lists the members of $type", ({ entry, type }) => {
-  const rows = tableOf(`${entry.replace("@svc-webhooks", "packages")}/README.md`, "option");
-  const names = rows.flatMap((row) => codeIn(row["option"] ?? ""));
+  {
+    entry: "@svc-webhooks/testing/schemes",
+    type: "SchemeRequestOptions",
+    head: "option of a sender",
+  },
+])("the options table of $entry lists the members of $type", ({ entry, type, head = "option" }) => {
+  const [, folder = ""] = entry.split("/");
+  const rows = tableOf(`packages/${folder}/README.md`, head);
+  const names = rows.flatMap((row) => codeIn(row[head] ?? ""));
   expect(names.toSorted()).toEqual(declarationsOf(entry).propertiesOf(type).toSorted());
 });
 

@@ -146,7 +146,7 @@ const folders: Readonly<Record<string, string>> = {
   "packages/client/src": "http recipes",
   "packages/redis/src": "health",
   "packages/postgres/src": "schema drivers store",
-  "packages/cli/src": "lib doctor listen dev commands",
+  "packages/cli/src": "lib schemes doctor listen dev commands",
   "packages/sandbox/src":
     "lib clock assumptions network state delivery mail service http openapi read control inspector",
   "packages/sandbox/src/inspector/views": "parts setup timeline items delivery detail frame",

@@ -11,7 +11,7 @@ test("npm run pack, the line it prints, and dev lead to a processed event in an 
   const { stdout } = await run(process.execPath, [join(root, "packages/_build/pack.js"), packed], {
     cwd: root,
   });
-  const [, version = ""] = /^14 packages of version (\S+) are in /.exec(stdout) ?? [];
+  const [, version = ""] = /^15 packages of version (\S+) are in /.exec(stdout) ?? [];
   expect(version).toMatch(/^0\.0\.0-g[0-9a-f]{8}(?:\.x[0-9a-f]{8})?$/);
   const [line = ""] = stdout.trim().split("\n").slice(-1);
   expect(line).toBe(`npm install ${packed}/*.tgz`);

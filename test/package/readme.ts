@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { node, outsideDirectory, root, tsc, type Ended } from "@svc-webhooks/kit/programs";
+import { senderSecrets } from "./sender-secrets.js";
 
 export interface CodeBlock {
   /** The block's position among the file's TypeScript and JavaScript blocks: `README.md block 2`. */
@@ -152,7 +153,7 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
     run: ({ module }, env) =>
       node(["--import", "./dist/readme-preload.js", `dist/${module}.js`], {
         cwd: directory,
-        env: { SVC_WEBHOOK_SECRET: "whsec_test", ...env },
+        env: { SVC_WEBHOOK_SECRET: "whsec_test", ...senderSecrets, ...env },
       }),
   };
 }

@@ -29,11 +29,13 @@ const ownBudgets: Readonly<Record<string, number>> = {
   // These bytes are the SQL of the migrations; a guard of transactions for each driver; statements that other
   // roles cannot capture, and the detection of their objects in the schema; dead connections closed at every
   // moment, and slow ones kept. 120 bytes follow a transaction through `then` and `finally`, and keep `notify` and
-  // `prepare` of postgres.js inside it; 61 report a claim that took over a run without a result.
-  "@svc-webhooks/postgres": 14_545,
+  // `prepare` of postgres.js inside it; 61 report a claim that took over a run without a result; 50 word
+  // errors in whole sentences.
+  "@svc-webhooks/postgres": 14_605,
   // 671 bytes leave a connection that has died silently, after a single call without a reply; 522 detect
-  // conditions that endanger records, such as a replica, eviction or rights that the user lacks; 17 report a claim that took over a run without a result.
-  "@svc-webhooks/redis": 3_765,
+  // conditions that endanger records, such as a replica, eviction or rights that the user lacks; 17 report a claim
+  // that took over a run without a result; 10 word errors.
+  "@svc-webhooks/redis": 3_780,
 };
 
 describe.each(["adapter", "store"] as const)("an %s", (kind) => {
@@ -68,16 +70,17 @@ test("a process that does not migrate carries none of the Postgres store's SQL",
   expect(length).toBeGreaterThan(3_000);
   // A part of the code lists, for `check`, the objects that the schema lacks and those that do not belong to
   // it.
-  expect(length).toBeLessThanOrEqual(9_660);
+  expect(length).toBeLessThanOrEqual(9_695);
 });
 
 describe("the client", () => {
-  test("has at most 6,340 bytes with everything", async () => {
+  test("has at most 6,500 bytes with everything", async () => {
     const length = await sizeOfImport('export * from "@svc-webhooks/client";');
     expect(length).toBeGreaterThan(5_000);
-    // Lower this limit when possible; the README promises 6.4 kB. `sendAll` has 240 of them, the request id in the
+    // Lower this limit when possible; the README promises 6.5 kB. `sendAll` has 240 of them, its items that are
+    // not emails and its options that are checked before the first request 158, the request id in the
     // body of an error 30, and the text for a missing API key 30.
-    expect(length).toBeLessThanOrEqual(6_340);
+    expect(length).toBeLessThanOrEqual(6_500);
   });
 
   test.each([

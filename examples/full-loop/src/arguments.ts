@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 const options = {
   serve: { type: "boolean", text: "keep everything running after the scenes, until Ctrl-C" },
   open: { type: "boolean", text: "the same, and open the page in the default browser" },
-  help: { type: "boolean", text: "print this text, and exit" },
+  help: { type: "boolean", text: "print this help and exit" },
 } as const;
 
 export interface Arguments {
