@@ -95,7 +95,7 @@ describeWithBrowser("the explanation of a signature", () => {
         expect({ text, ...right }).toEqual({
           text,
           id: null,
-          words: expect.stringMatching(/^This is the right signature\./),
+          words: expect.stringMatching(/^This signature is correct\./),
         });
         const random = await explain(page, signed(Buffer.from("random"), "random"));
         expect({ text, ...random }).toEqual({
@@ -162,6 +162,6 @@ describeWithBrowser("the explanation of a signature", () => {
     await page.getByRole("heading", { name: "Signature of attempt 2" }).waitFor();
     // This signature is correct for the body that arrived.
     const right = await explain(page, signed(opened.arrived[1] ?? Buffer.of(), opened.secret));
-    expect(right.words).toMatch(/^This is the right signature\./);
+    expect(right.words).toMatch(/^This signature is correct\./);
   });
 });
