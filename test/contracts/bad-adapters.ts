@@ -87,8 +87,9 @@ const answering = (
     },
   });
 
+// A scheme's reply has a case of its own.
 const to = (code: OutcomeCode, change: AnswerChange) =>
-  answering((outcome) => outcome.code === code, change);
+  answering((outcome) => outcome.code === code && outcome.reply === undefined, change);
 
 const toMethod = (method: string, change: AnswerChange) =>
   answering((_outcome, request) => request.method === method, change);
