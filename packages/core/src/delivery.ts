@@ -76,8 +76,9 @@ export interface ForgetTarget {
    */
   readonly body?: Uint8Array | undefined;
   /**
-   * The headers of the delivery. Required with `dedupeBy: "event"` if the scheme reads the type from a header, as
-   * those of GitHub and Shopify do. A stored delivery has them: `forget({ deliveryId, ...delivery })`.
+   * The headers of the delivery. Required with `dedupeBy: "event"` if the scheme reads the type from a header,
+   * as the schemes for GitHub and Shopify do. A stored delivery has them:
+   * `forget({ deliveryId, ...delivery })`.
    */
   readonly headers?: DeliveryHeaders | undefined;
 }

@@ -6,11 +6,12 @@ const brand = Symbol.for("svc-webhooks.error");
 
 /**
  * The base class of all errors of these packages. Match on `code`, which is stable; the message may
- * change. Three codes have no class of their own:
+ * change. Four codes have no class of their own:
  * - `not_sent`: a store throws it if a call has not left this process, for example because its client
  *   has no connection. The receiver then has no claim to release.
  * - `handler_failed`: a store's `complete` throws it if the work of a run failed although its handler resolved.
  * - `invalid_delivery`: `parseDelivery` throws it for a value that `serializeDelivery` did not write.
+ * - `invalid_job`: `runJob` reports it for the data of a job that an inbox did not write.
  */
 export class WebhookError<Code extends string = string> extends Error {
   override readonly name: string = "WebhookError";
@@ -69,9 +70,9 @@ export type ReceiverConfigErrorCode =
   | "missing_on_parked";
 
 /**
- * Invalid options or arguments, of any of these packages. The function that receives them throws it;
- * handling a delivery never does. The message states the cause and the fix, shorter on edge platforms,
- * and links to `docs/configuration-errors.md`. Neither the message nor a property ever contains a key.
+ * Reports invalid options or arguments in any of these packages. It is thrown by the function that receives
+ * them, never while a delivery is handled. The message states the cause and the fix, shorter on edge platforms, and
+ * links to `docs/configuration-errors.md`. Neither the message nor a property ever contains a key.
  */
 export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   override readonly name = "ReceiverConfigError";

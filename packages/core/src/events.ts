@@ -179,8 +179,8 @@ export type SchemasOf<Union extends { readonly type: string }> = {
 };
 
 /**
- * Types the handlers with a union of events, such as the one of the sender's own package. It validates nothing,
- * and is an empty object at run time.
+ * Types the handlers with a union of events, such as the one from the sender's own package. It validates
+ * nothing, and is an empty object at run time.
  *
  * @example
  * ```ts

@@ -3,10 +3,10 @@ import type { AnyEvent, EventFor, HandlerKey } from "./events.js";
 import type { DeliveryFacts } from "./outcome.js";
 
 /**
- * Your code for one event. If it returns or resolves, the event is processed and never runs again. If it
- * throws, the response is 500 and the sender's next attempt runs it again; throw `RetryError` to choose
- * when, or `PermanentError` if the event can never succeed. A handler may start more than once for one
- * event, so make it idempotent (`context.idempotencyKey`).
+ * Your code for one event. If it returns or resolves, the event is processed and never handled again. If it
+ * throws, the response is 500 and the sender's next attempt calls it again; throw `RetryError` to choose when,
+ * or `PermanentError` if the event can never succeed. A handler may start more than once for one event, so make
+ * it idempotent (`context.idempotencyKey`).
  */
 export type Handler<Event = AnyEvent> = (
   this: void,
@@ -54,7 +54,7 @@ interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> 
   /** `X-SVC-Delivery-Id`, 1 … 256 visible ASCII characters without a comma. Unsigned. */
   readonly deliveryId: string;
   /**
-   * True if `eventId` comes from the signed body (option `eventId`), false if from the unsigned
+   * True if `eventId` comes from the signed body (option `eventId`), false if it comes from the unsigned
    * `X-SVC-Event-Id`.
    */
   readonly eventIdSigned: boolean;
@@ -64,8 +64,8 @@ interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> 
    */
   readonly idempotencyKey: string;
   /**
-   * Aborted once, with a {@link SignalReason}, when the lease is lost or `handlerTimeoutMs` has
-   * passed, whichever is first.
+   * Aborted once, with a {@link SignalReason}, when the lease is lost or `handlerTimeoutMs` has passed,
+   * whichever comes first.
    */
   readonly signal: AbortSignal;
   /** The delivery with its exact bytes, for `serializeDelivery()` and `receiver.resume()`. */

@@ -6,6 +6,7 @@ export type {
   InferredOptions,
   ReceiveOptions,
   ReceiverOptions,
+  ResumeOptions,
   StoreTimeouts,
 } from "./options.js";
 export { fieldsOf, isEvent, typed, typedUnion } from "./events.js";

@@ -69,8 +69,8 @@ const isLeased = (owner: Owner | undefined, now: number): owner is Owner =>
   owner?.token !== undefined && now < owner.leaseEndsAt;
 
 /**
- * Keeps records in the memory of this process. A restart clears them, and no other process can read
- * them. For development, tests, and single processes that may run an event twice after a restart.
+ * Keeps records in the memory of this process. A restart clears them, and no other process can read them. For
+ * development, tests, and single processes in which an event may be handled twice after a restart.
  *
  * When `maxRecords` is reached, a new record evicts the oldest one that is done, else failed, else parked,
  * else running with a dead lease. If every record has a live lease, `claim` throws and the response is 503.

@@ -63,15 +63,15 @@ export interface CommonOptions {
 
   /**
    * Returns the event's type from the signed body or its exact bytes. Default: the first non-empty string of
-   * `type`, `event_type`, `event` (an assumption: the interface document shows no body). Any result except a
-   * non-empty string, even a promise of one, ends the delivery as `event_untyped`; an error as
+   * `type`, `event_type`, `event` (an assumption: the interface document specifies no body). Any result except
+   * a non-empty string, even a promise of one, ends the delivery as `event_untyped`; an error as
    * `internal_error`. Errors: `invalid_option`.
    */
   readonly eventType?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
   /**
    * Returns the event's unique id from the signed body or its exact bytes; `body` rounds numbers beyond 2^53.
-   * Default: none, ids are never guessed. With `dedupeBy: "event"` it is required, and a missing id ends the
+   * Default: none; ids are never guessed. With `dedupeBy: "event"` it is required, and a missing id ends the
    * delivery as `misconfigured`. Any result except a string or undefined, even a promise, always does. Errors:
    * `missing_event_id`, `invalid_option`.
    */
@@ -121,9 +121,16 @@ export interface CommonOptions {
   /**
    * The number of runs after which an event is parked, 1 … 1,000,000: the next claim does not start the
    * handler. It counts claims, so it also ends crash loops, in which no process survives to release one.
-   * Requires `onParked`. Default: no limit. Errors: `invalid_option`, `missing_on_parked`.
+   * Requires `onParked`, unless every handler runs from a queue, which keeps the delivery. Default: no limit. Errors: `invalid_option`, `missing_on_parked`.
    */
   readonly maxRuns?: number | undefined;
+
+  /**
+   * The number of verified deliveries that may be pending, 1 … 1,000,000: their responses, runs that outlive them,
+   * retries of store calls, and resumed runs, which are never refused. A delivery above the limit ends as
+   * `overloaded` (503), if possible before its body is read. Default: no limit. Errors: `invalid_option`.
+   */
+  readonly maxConcurrent?: number | undefined;
 
   /**
    * Receives an event that will not be retried: its handler threw `PermanentError`, or `maxRuns` is exceeded.
@@ -173,7 +180,7 @@ export interface CommonOptions {
   readonly logger?: Logger | undefined;
 
   /**
-   * Whether each processed delivery has a line. Default: on Node, Bun and Deno, if stdout is a terminal and
+   * Whether each processed delivery is logged. Default: on Node, Bun and Deno, if stdout is a terminal and
    * `NODE_ENV` is not `production`; otherwise false. Errors: `invalid_option`.
    */
   readonly logProcessed?: boolean | undefined;
@@ -231,4 +238,20 @@ export interface ReceiveOptions {
    * run or the retries of a store call. None of them rejects.
    */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+}
+
+/** The options of one `resume` call. */
+export interface ResumeOptions extends ReceiveOptions {
+  /**
+   * The `idempotencyKey` under which the delivery was stored. If this receiver computes another one, because its
+   * `name` or `dedupeBy` differs from that of the receiver that stored the delivery, no handler runs, the delivery
+   * ends as `misconfigured`, and `onError` receives a `PermanentError`. Default: not compared.
+   */
+  readonly key?: string | undefined;
+  /**
+   * Receives the error of a run that failed or parked the event, before `onHandlerError` and `onParked`, and the
+   * error of a failed `onParked`. For callers that keep the delivery: without `onParked`, the line of a parked
+   * event no longer reports that it was dropped.
+   */
+  readonly onError?: ((error: unknown) => unknown) | undefined;
 }

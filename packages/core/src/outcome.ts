@@ -1,6 +1,7 @@
 /** The HTTP status of each outcome. */
 export const statuses = {
   processed: 200,
+  enqueued: 200,
   ignored: 200,
   duplicate: 200,
   parked: 200,
@@ -11,6 +12,7 @@ export const statuses = {
   event_invalid: 500,
   event_untyped: 500,
   store_unavailable: 503,
+  queue_unavailable: 503,
   body_unavailable: 500,
   misconfigured: 500,
   internal_error: 500,
@@ -26,6 +28,7 @@ export const statuses = {
   encoding_unsupported: 415,
   body_timeout: 408,
   draining: 503,
+  overloaded: 503,
   // The client has disconnected. If a proxy still forwards the response, the sender should try again.
   aborted: 503,
 } as const;
@@ -47,14 +50,14 @@ export type Warning =
   | "lease_lost"
   /** The lease of the event's previous run ended without a result: its process may have crashed. */
   | "taken_over"
-  /** The handler has run for 60 s, for 5 min, or until its lease is renewed no more (`maxRunMs`). */
+  /** The handler has run for 60 s, for 5 min, or until its lease is no longer renewed (`maxRunMs`). */
   | "long_run"
   /** The signature matched a key other than the first active one. */
   | "old_secret"
   /** The memory store evicted a record before `retainMs` had passed. */
   | "evicted_early";
 
-/** The facts of a delivery. A fact is absent if the delivery ended before its stage. */
+/** The facts of a delivery. A fact is absent if the delivery ended before the stage that establishes it. */
 export interface DeliveryFacts {
   /** When `receive()` or `resume()` was called, in epoch milliseconds. */
   readonly receivedAt: number;
@@ -82,7 +85,7 @@ export interface DeliveryFacts {
   /** The event's id; `eventIdSigned` states its source. */
   readonly eventId?: string | undefined;
   /**
-   * True if `eventId` comes from the signed body (option `eventId`), false if from the unsigned
+   * True if `eventId` comes from the signed body (option `eventId`), false if it comes from the unsigned
    * `X-SVC-Event-Id`.
    */
   readonly eventIdSigned?: boolean | undefined;

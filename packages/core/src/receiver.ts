@@ -8,6 +8,7 @@ import type {
   NeedsEventId,
   ReceiveOptions,
   ReceiverOptions,
+  ResumeOptions,
 } from "./options.js";
 import { answer, type Outcome } from "./outcome.js";
 import { admit } from "./pipeline/admit.js";
@@ -60,13 +61,13 @@ export interface Receiver {
   readonly forget: (target: ForgetTarget) => Promise<boolean>;
 
   /**
-   * Runs a delivery that was verified before and then stored, parked or in a queue. It is not verified
-   * again, so its key may have expired, and `handlerTimeoutMs` does not apply. A `parked` record is
-   * claimed in one store step. Otherwise it works as `receive` does: `duplicate` if the record is done,
-   * `in_flight` while another run holds the lease. Remove the stored delivery only after `processed` or
-   * `duplicate`. Never throws and never rejects.
+   * Runs a delivery that was verified earlier and then stored, parked or queued. It is not verified again, so
+   * its key may have expired, and `handlerTimeoutMs` does not apply. A `parked` record is claimed in one store
+   * step. Otherwise it works as `receive` does: `duplicate` if the record is done, `in_flight` while another
+   * run holds the lease. Remove the stored delivery only after `processed` or `duplicate`. Never throws and
+   * never rejects.
    */
-  readonly resume: (delivery: StoredDelivery, options?: ReceiveOptions) => Promise<Outcome>;
+  readonly resume: (delivery: StoredDelivery, options?: ResumeOptions) => Promise<Outcome>;
 
   /**
    * For shutdown: resolves when no verified delivery is pending, or after `deadlineMs` (0 … 2^31 − 1
@@ -149,7 +150,7 @@ export function createReceiver<
 ): Receiver {
   // `Events` and `Keys` only type the handlers' parameters, so the options are read without them.
   const config = resolveOptions(options as ReceiverOptions<EventSchemas>);
-  const pending = trackWork(config.clock);
+  const pending = trackWork(config.clock, config.maxConcurrent);
   const receive: Receiver["receive"] = (delivery, callOptions) =>
     runStages(new DeliveryState(config, delivery, pending, false, callOptions));
 

@@ -6,8 +6,8 @@ import type { DeliveryFacts, OutcomeCode } from "./outcome.js";
  */
 export type Stage = "admit" | "verify" | "decode" | "route" | "claim" | "run";
 
-/** The milliseconds spent in each stage that was reached. */
-export type StageTimes = Partial<Record<`${Stage}Ms`, number>>;
+/** The milliseconds spent in each stage that was reached. `enqueueMs` is the time in which a queue stored the delivery. */
+export type StageTimes = Partial<Record<`${Stage}Ms` | "enqueueMs", number>>;
 
 /**
  * A flat record of one response, for logs and metrics. Never contains a body, an address or a key.

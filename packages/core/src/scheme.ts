@@ -90,8 +90,8 @@ export interface HmacKey extends VerificationKey<string> {
   /** Returns the HMAC-SHA256 (RFC 2104, FIPS 180-4) of `message`: 64 lower-case hex digits. */
   sign(message: Uint8Array): MaybePromise<string>;
   /**
-   * Returns whether `hex` is the HMAC of `message`, compared in constant time. Anything but 64 hex digits, in
-   * either case, is not.
+   * Returns whether `hex` is the HMAC of `message`, compared in constant time. Returns false for anything but
+   * 64 hex digits, in either case.
    */
   verify(message: Uint8Array, hex: string): MaybePromise<boolean>;
 }

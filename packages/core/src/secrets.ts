@@ -4,9 +4,9 @@
  */
 export type SecretKey = string | Uint8Array;
 
-/** One of several secrets during a rotation, with a name and maybe an expiry. */
+/** One of several secrets during a rotation, with a name and an optional expiry. */
 export interface Secret {
-  /** Your name for it, unique in its list. Reports and `context.secretId` contain it. */
+  /** Your name for this secret, unique in its list. Reports and `context.secretId` contain it. */
   readonly id: string;
   /** The key, unique in its list. */
   readonly key: SecretKey;

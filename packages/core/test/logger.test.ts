@@ -54,7 +54,7 @@ describe("the line of a refused request", () => {
     ["signature_missing", "no X-SVC-Signature", {}],
     ["signature_malformed", "64 hex digits", { "x-svc-signature": "sha1=00" }],
     ["signature_mismatch", "Compare `secret`", { "x-svc-signature": forgedSignature }],
-    ["encoding_unsupported", "compressed", { "content-encoding": "gzip" }],
+    ["encoding_unsupported", "compress", { "content-encoding": "gzip" }],
     ["body_too_large", "larger than `maxBodyBytes`", { "content-length": "2000000" }],
   ])(
     "%s names the likely cause, as an error until a delivery is verified",

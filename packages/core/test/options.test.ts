@@ -32,7 +32,7 @@ const refusal = (options: object) => errorOf(() => create({ secret, on, ...optio
 
 const unset =
   'The environment variable is not set in this process. Set it. If it is missing only at build time, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
-const inQuotes = "has a quote around it, which probably comes from an env file.";
+const inQuotes = "starts or ends with a quote, probably from an env file.";
 const placeholder = "is a placeholder or an abbreviated secret.";
 const unreplaced = "contains the name of a variable that was not expanded.";
 const isText = 'is the text of a missing value, such as "undefined".';
@@ -94,7 +94,7 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["a promise as text", { secret: "[object Promise]" }, `\`secret\` ${isText}`],
     ["undefined with a prefix", { secret: "whsec_undefined" }, `\`secret\` ${isText}`],
     ["null with a prefix", { secret: "whsec_null" }, `\`secret\` ${isText}`],
-    ["the prefix alone", { secret: "whsec_" }, "`secret` is the prefix `whsec_` alone."],
+    ["the prefix alone", { secret: "whsec_" }, "`secret` is only the prefix `whsec_`."],
     ["a number", { secret: 42 }, "`secret` is a number. Pass text or bytes."],
     ["a promise", { secret: Promise.resolve(secret) }, "`secret` is a promise, which must"],
     ["no key at all", { secret: [] }, "`secret` is an empty array."],
@@ -109,7 +109,7 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
       "`secret` has an expiresAt that is neither",
     ],
     ["expiry in seconds", { secret: expiring(1e9) }, "`secret` has an expiresAt that is neither"],
-    ["expired keys", { secret: expiring(1e12) }, "`secret` has expired: every expiresAt"],
+    ["expired keys", { secret: expiring(1e12) }, "`secret` contains only expired keys."],
     ["null in a list", { secret: [secret, null] }, "`secret[1]` is null."],
     ["a padded listed key", { secret: [`${secret} `] }, `\`secret[0]\` ${space}`],
     ["a missing listed key", { secret: [{ id: "a" }] }, "`secret[0].key` is undefined."],
@@ -146,13 +146,13 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["two *", { on: { "*.*": onParked } }, '`on["*.*"]` matches no event. Write a type, "'],
   ],
   missing_name: [
-    ["a shared store", { store }, "`name` is missing. The store is shared, or another receiver"],
-    ["an empty name", { name: "" }, "`name` is missing. The store is shared, or another receiver"],
+    ["a shared store", { store }, "`name` is missing. It separates the records"],
+    ["an empty name", { name: "" }, "`name` is missing. It separates the records"],
   ],
   missing_event_id: [
     ["dedupeBy event", { dedupeBy: "event" }, '`eventId` is missing. `dedupeBy: "event"` requires'],
   ],
-  missing_on_parked: [["maxRuns", { maxRuns: 3 }, "`onParked` is missing. `maxRuns` requires it:"]],
+  missing_on_parked: [["maxRuns", { maxRuns: 3 }, "`onParked` is missing. `maxRuns` requires it,"]],
   invalid_option: [
     ["a long name", { name: "n".repeat(257) }, "`name` is a string. Pass 1 to 256 characters."],
     ["a name of 5", { name: 5 }, "`name` is a number. Pass 1 to 256 characters."],
@@ -232,7 +232,7 @@ test.each([undefined, null, "x", 5, () => {}])("%s in place of options is refuse
     if (options === undefined && build !== create) continue;
     const error = errorOf(() => build(options));
     expect(error).toMatchObject({ code: "invalid_option", option: "options" });
-    expect(error.message).toContain("Pass one options object.");
+    expect(error.message).toContain("Pass an options object.");
   }
 });
 

@@ -12,7 +12,7 @@ test("docs/troubleshooting.md explains every code (npx vitest run packages/core/
   const inOrder = Object.assign({}, statuses, outcomeTexts) as typeof outcomeTexts;
   const sections = Object.entries(inOrder).map(
     ([code, { happened, cause, fix }]) =>
-      `### \`${code}\`\n\n${[happened, cause].join(" ").trim()}\n\n**Fix:** ${fix}\n\n`,
+      `### \`${code}\`\n\n${happened}\n\n${cause && `**Likely cause:** ${cause}\n\n`}**Fix:** ${fix}\n\n`,
   );
   const text = readFileSync(file, "utf8");
   const written = text.replace(

@@ -65,6 +65,13 @@ describe.each(bothWays(hopeless))("a PermanentError from a handler that %s", (_,
     expect(lines).toHaveLength(1);
   });
 
+  test("calls onHandlerError with the error and the context only", async () => {
+    const calls: (readonly unknown[])[] = [];
+    const { receiver } = timed({ on, onHandlerError: (...given: unknown[]) => calls.push(given) });
+    await send(receiver);
+    expect(calls).toEqual([[hopeless, expect.objectContaining({ deliveryId: "dlv_1" })]]);
+  });
+
   test.each(bothWays(new Error("disk full")))(
     "is tried again if onParked %s",
     async (__, onParked) => {

@@ -372,7 +372,7 @@ describe("a run", () => {
     clock.jump(30 * second);
     expect(await send(receiver)).toMatchObject({ code: "processed", warnings: ["taken_over"] });
     expect(lines.filter((line) => line.includes("taken_over"))).toEqual([
-      expect.stringContaining('"run":2} The lease of this event'),
+      expect.stringContaining('"run":2} The previous run of this event'),
     ]);
   });
 

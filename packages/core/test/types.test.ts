@@ -19,6 +19,7 @@ import {
   typed,
   type UnknownEvent,
 } from "../src/index.js";
+import { inboxFor } from "../src/inbox.js";
 import { send } from "./support.js";
 
 // tsc checks these tests. Running them too keeps their code correct.
@@ -385,4 +386,35 @@ test("nothing is any", () => {
   });
   expectTypeOf<EventFor<typeof events, "*">>().not.toBeAny();
   expectTypeOf<AnyEvent["data"]>().toBeUnknown();
+});
+
+describe("an inbox handler", () => {
+  const inbox = inboxFor(async () => {});
+
+  test("has the event of its key, exact or a pattern", () => {
+    createReceiver({
+      secret,
+      events,
+      on: {
+        "email.sent": inbox((event) => expectTypeOf(event).toEqualTypeOf<Sent>()),
+        "email.bounced.*": inbox((event) => {
+          expectTypeOf(event).toEqualTypeOf<EventFor<typeof events, "email.bounced.*">>();
+        }),
+        // @ts-expect-error the event has no such field
+        "domain.updated": inbox((event) => event.count),
+      },
+    });
+  });
+
+  test("has any event without schemas, and may be declared elsewhere", () => {
+    const sent = inbox((event: Sent) => expectTypeOf(event.count).toBeNumber());
+    createReceiver({ secret, events, on: { "email.sent": sent } });
+    createReceiver({
+      secret,
+      on: {
+        "*": inbox((event) => expectTypeOf(event).toEqualTypeOf<AnyEvent>()),
+        "email.sent": inbox(),
+      },
+    });
+  });
 });

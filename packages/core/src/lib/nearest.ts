@@ -1,5 +1,5 @@
 /**
- * Returns the candidate closest to a misspelt name, if at most `share` of the characters differ, ignoring case.
+ * Returns the candidate closest to a misspelled name, if at most `share` of the characters differ, ignoring case.
  * Only the first 64 characters are compared, which bounds the time.
  */
 export function nearest(

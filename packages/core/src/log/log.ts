@@ -12,6 +12,7 @@ import { linePrinter, type Level, type Print, type Write } from "./line.js";
  */
 export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   processed: undefined,
+  enqueued: undefined,
   ignored: "info",
   duplicate: undefined,
   parked: undefined,
@@ -22,6 +23,7 @@ export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   event_invalid: "error",
   event_untyped: "error",
   store_unavailable: "error",
+  queue_unavailable: "error",
   body_unavailable: "error",
   misconfigured: "error",
   internal_error: "error",
@@ -37,6 +39,7 @@ export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   encoding_unsupported: "warn",
   body_timeout: "warn",
   draining: "info",
+  overloaded: "warn",
   aborted: undefined,
 };
 
@@ -59,8 +62,8 @@ export interface Log {
   readonly warning: (code: Warning, facts: SomeFacts, error?: unknown) => void;
   /** Prints the error of a handler. */
   readonly handlerError: (error: unknown, facts: SomeFacts) => void;
-  /** Prints that an event was parked although there is no `onParked`. */
-  readonly dropped: (error: unknown, facts: SomeFacts) => void;
+  /** Prints that an event was parked although there is no `onParked`. `isKept`: a queue still has it. */
+  readonly dropped: (error: unknown, facts: SomeFacts, isKept: boolean) => void;
   /** Prints an error that changes no outcome: of a hook, or of a store call for a claim. */
   readonly internalError: (error: unknown, operation?: string) => void;
 }
@@ -95,7 +98,7 @@ export function createLog(
     },
 
     outcome(code, hint, facts) {
-      if (code === "processed" && hasProcessed) {
+      if ((code === "processed" || code === "enqueued") && hasProcessed) {
         print(code, undefined, () => ({ level: "info", facts }));
       }
       const level = levels[code];
@@ -109,6 +112,7 @@ export function createLog(
       const isForeign =
         !isVerified ||
         typeof hint === "function" ||
+        code === "queue_unavailable" ||
         (code === "store_unavailable" && !hint?.startsWith("store."));
       const key = isForeign ? code : `${code} ${hint?.slice(0, 500)}`;
       const isSetUp = level !== "warn" || isVerified || hasVerified;
@@ -143,8 +147,8 @@ export function createLog(
       }
     },
 
-    dropped(error, facts) {
-      const message = "parked and dropped: there is no onParked";
+    dropped(error, facts, isKept) {
+      const message = isKept ? "parked" : "parked and dropped: there is no onParked";
       print("parked", undefined, () => ({ level: "error", message, facts, error }));
     },
 

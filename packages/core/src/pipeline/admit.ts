@@ -34,7 +34,7 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   return andThen(inspection, ({ problem, hint, claim }) => {
     if (problem) return endWith(problem, hint);
     state.signature = claim;
-    return readBody(state, declaredBytes);
+    return state.limit() ?? readBody(state, declaredBytes);
   });
 }
 

@@ -3,20 +3,28 @@ import { recordKey } from "../claim/record-key.js";
 import { callStore, type Claim } from "../claim/store-call.js";
 import { headerNames } from "../delivery.js";
 import { codeOf } from "../errors.js";
+import { PermanentError } from "../handler-errors.js";
 import { andThen, tryThen } from "../lib/maybe-promise.js";
 import { describe, isFilled } from "../lib/text.js";
 import { retryLaterMs } from "../lib/times.js";
+import { enqueueOf } from "../setup/queued-handler.js";
 import type { ClaimResult, MaybePromise } from "../store.js";
 import { unusable } from "./decode.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
+import { enqueue } from "./enqueue.js";
 
 // Every token starts with it: a random token per claim would cost more than the memory store. It is not
 // set here, because Workers refuse random numbers at module level.
 let tokenPrefix: string | undefined;
 let claimCount = 0;
 
-/** Stage 5: one atomic store call decides whether this delivery may run. */
+const otherKey = "stored by a receiver of another name or dedupeBy";
+
+/**
+ * Stage 5: one atomic store call decides whether this delivery may run. A delivery whose handler runs from a queue is
+ * stored there instead; its claim belongs to the worker.
+ */
 export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
   const { config, context, body, bytes } = state;
   const signedId: unknown = config.eventId(body, bytes);
@@ -34,7 +42,15 @@ export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
   return andThen(recordKey(config, { deliveryId, type, eventId, bytes }), ({ key, lineage }) => {
     const token = `${(tokenPrefix ??= crypto.randomUUID())}-${claimCount++}`;
     const leaseEndsAt = config.clock.monotonic() + config.leaseMs;
-    return requestClaim(state, (state.claim = { key, lineage, token, leaseEndsAt, held: false }));
+    state.claim = { key, lineage, token, leaseEndsAt, held: false };
+    if (!state.isResumed) {
+      const store = enqueueOf(state.handler);
+      if (store) return enqueue(state, store);
+    } else if ((state.expectedKey ?? key) !== key) {
+      state.failed(new PermanentError(otherKey));
+      return endWith("misconfigured", otherKey);
+    }
+    return requestClaim(state, state.claim);
   });
 }
 

@@ -11,7 +11,8 @@ import type { Handler } from "../handler.js";
 import { LazySignal } from "../lib/deadline.js";
 import { isPromise } from "../lib/maybe-promise.js";
 import { neverThrows } from "../lib/never-throws.js";
-import type { ReceiveOptions } from "../options.js";
+import { retryLaterMs } from "../lib/times.js";
+import type { ResumeOptions } from "../options.js";
 import type { Answer, DeliveryFacts, Outcome, Warning } from "../outcome.js";
 import type { DeliveryReport, Stage, StageTimes } from "../report.js";
 import type { Config } from "../setup/config.js";
@@ -48,7 +49,7 @@ export class DeliveryState {
   /** Whether `resume` runs this delivery: verified before, and without the time limit of a waiting sender. */
   readonly isResumed: boolean;
   readonly #pending: PendingWork;
-  readonly #options: ReceiveOptions | undefined;
+  readonly #options: ResumeOptions | undefined;
   // The context shares this list. Handlers can replace the context's reference, but not this one.
   readonly #warnings: Warning[];
   readonly #work: Work = { parts: 0 };
@@ -61,7 +62,7 @@ export class DeliveryState {
     delivery: Delivery,
     pending: PendingWork,
     isResumed: boolean,
-    options: ReceiveOptions | undefined,
+    options: ResumeOptions | undefined,
   ) {
     this.config = config;
     this.delivery = delivery;
@@ -73,11 +74,33 @@ export class DeliveryState {
     this.#warnings = this.context.warnings;
   }
 
-  /** Counts a verified delivery as pending work, or refuses it during a shutdown. */
+  /** The key under which a queue has stored this delivery. */
+  get expectedKey(): string | undefined {
+    return this.#options?.key;
+  }
+
+  /** Whether the caller of `resume` decides what happens to a delivery that is parked. */
+  get isKept(): boolean {
+    return !!this.#options?.onError;
+  }
+
+  /** Refuses a delivery while `maxConcurrent` others are pending. A random pause keeps their senders from returning together. */
+  limit(): Ending | undefined {
+    return !this.isResumed && this.#pending.isFull()
+      ? endWith("overloaded", undefined, retryLaterMs * (1 + Math.random()))
+      : undefined;
+  }
+
+  /** Counts a verified delivery as pending work, or refuses it during a shutdown or above `maxConcurrent`. */
   accept(): Ending | undefined {
-    if (this.#pending.isDraining()) return endWith("draining");
-    this.#pending.begin(this.#work);
-    return undefined;
+    const ending = this.#pending.isDraining() ? endWith("draining") : this.limit();
+    if (!ending) this.#pending.begin(this.#work);
+    return ending;
+  }
+
+  /** Passes an error of this run to the caller of `resume`. */
+  failed(error: unknown): void {
+    neverThrows(() => this.#options?.onError?.(error), this.config.onInternalError)();
   }
 
   /** Registers work that may outlive the response, for which `drain` waits. */
@@ -115,7 +138,7 @@ export class DeliveryState {
   }
 
   /** Adds the time since the last call to a stage. */
-  lap(stage: Stage): void {
+  lap(stage: Stage | "enqueue"): void {
     if (!this.config.observe) return;
     const now = this.config.clock.monotonic();
     this.#times[`${stage}Ms`] = (this.#times[`${stage}Ms`] ?? 0) + now - this.#lapAt;

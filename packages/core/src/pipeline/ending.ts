@@ -11,14 +11,16 @@ export interface Ending {
   readonly hint: Hint;
 }
 
-export function endWith(code: OutcomeCode, hint?: Hint, retryAfterMs?: number): Ending {
+/** @param retryAfterMs the pause that an error asks for; anything but a number counts as none */
+export function endWith(code: OutcomeCode, hint?: Hint, retryAfterMs?: unknown): Ending {
   const status = statuses[code];
   // A scheme of another package may return any code.
   if (!status) throw new TypeError(`${code} is not an outcome`);
   return {
     code,
     status,
-    retryAfterMs: retryAfterMs ?? (status === 503 ? retryLaterMs : undefined),
+    retryAfterMs:
+      typeof retryAfterMs === "number" ? retryAfterMs : status === 503 ? retryLaterMs : undefined,
     hint,
   };
 }

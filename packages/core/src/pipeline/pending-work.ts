@@ -14,6 +14,8 @@ export interface PendingWork {
   readonly begin: (work: Work) => void;
   readonly end: (work: Work) => void;
   readonly isDraining: () => boolean;
+  /** Whether as many deliveries are pending as may be. */
+  readonly isFull: () => boolean;
   /** Resolves when no delivery is pending, or after `deadlineMs`, with the number still pending. */
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
@@ -23,7 +25,7 @@ export interface PendingWork {
  * has outgrown to the next, which kept most deliveries alive until a full collection (28 instead of 12 µs per
  * delivery).
  */
-export function trackWork(clock: Clock): PendingWork {
+export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
   let deliveries = 0;
   let drains = 0;
   let waiters: (() => void)[] = [];
@@ -46,6 +48,8 @@ export function trackWork(clock: Clock): PendingWork {
     },
 
     isDraining: () => drains > 0,
+
+    isFull: () => deliveries >= mostDeliveries,
 
     async drain(options) {
       // JavaScript callers may pass anything.

@@ -65,19 +65,19 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
   /** Returns the ending for an error of the handler or its schema. */
   async function endingOf(error: unknown): Promise<Ending> {
     let problem = error;
-    let retryAfterMs: number | undefined;
+    let retryAfterMs: unknown;
+    state.failed(error);
     try {
       if (error instanceof InvalidEvent) return endWith("event_invalid", error.message);
       const code = codeOf(error);
       if (code === "retry_error") ({ retryAfterMs } = error as RetryError);
-      if (typeof retryAfterMs !== "number") retryAfterMs = undefined;
       if (code === "permanent_error") {
         const { onParked } = config;
-        await underLease(onParked(error, context));
+        await underLease(onParked(error, context, state.isKept));
         return endWith("parked");
       }
     } catch (failure) {
-      problem = failure;
+      state.failed((problem = failure));
     }
     config.onHandlerError(problem, context);
     return endWith("handler_failed", undefined, retryAfterMs);

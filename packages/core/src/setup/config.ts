@@ -34,7 +34,14 @@ type Given = Complete<Omit<ReceiverOptions<EventSchemas>, Optional | "eventType"
 export interface Config extends Complete<
   Omit<
     CommonOptions,
-    "secret" | "scheme" | "eventType" | "observe" | "log" | "logger" | "onInternalError"
+    | "secret"
+    | "scheme"
+    | "eventType"
+    | "observe"
+    | "log"
+    | "logger"
+    | "onInternalError"
+    | "onParked"
   >
 > {
   readonly secret: SecretReader;
@@ -46,6 +53,8 @@ export interface Config extends Complete<
   readonly observe: CommonOptions["observe"];
   readonly log: Log;
   readonly onInternalError: Log["internalError"];
+  /** @param isKept whether the caller of `resume` still has the delivery */
+  readonly onParked: (error: unknown, context: DeliveryContext, isKept: boolean) => unknown;
 }
 
 const unset = () => undefined;
@@ -55,6 +64,15 @@ const parsed = () => [undefined, () => true] as const;
 
 /** The row of a hook that is undefined by default. JavaScript callers may also pass null. */
 const optionalHook = () => [undefined, (hook: unknown) => isFunction(hook ?? unset)] as const;
+
+/** The row of a limit that does not apply by default. */
+const optionalLimit = () =>
+  [
+    Infinity,
+    (limit: number, min: number, max: number) => limit === Infinity || isWhole(limit, min, max),
+    1,
+    1_000_000,
+  ] as const;
 
 /**
  * Stores of receivers named `"default"`: a second receiver without a name would treat the first
@@ -102,12 +120,8 @@ const optionTable: OptionTable<Given> = {
   log: optionalHook,
   logProcessed: () => [isDevelopment(), (value) => typeof value === "boolean"],
   onHandlerError: optionalHook,
-  maxRuns: () => [
-    Infinity,
-    (runs, min, max) => runs === Infinity || isWhole(runs, min, max),
-    1,
-    1_000_000,
-  ],
+  maxRuns: optionalLimit,
+  maxConcurrent: optionalLimit,
   onParked: () => [unset, isFunction],
   onStoreError: () => ["refuse", (way) => ["refuse", "process"].includes(way)],
   events: () => [{}, isObject],
@@ -143,9 +157,10 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
   } = given;
   assertOption(name, "missing_name", "name");
   assertOption(dedupeBy !== "event" || given.eventId !== unset, "missing_event_id", "eventId");
-  assertOption(given.maxRuns === Infinity || onParked !== unset, "missing_on_parked", "onParked");
   const storeTimeouts = readOptions(given.storeTimeouts, timeoutTable, "storeTimeouts");
   const routes = parseRoutes(on);
+  const isParkingSafe = given.maxRuns === Infinity || onParked !== unset || routes.allEnqueue;
+  assertOption(isParkingSafe, "missing_on_parked", "onParked");
 
   const write = neverThrows(
     lineWriter(name, given.logger, given.log),
@@ -157,7 +172,11 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
     onInternalError ? (error: unknown) => onInternalError(error) : lines.internalError,
     unset,
   );
-  const handlerError = neverThrows(onHandlerError ?? lines.handlerError, internalError);
+  const handlerError = neverThrows(
+    (error: unknown, context: DeliveryContext) =>
+      (onHandlerError ?? lines.handlerError)(error, context),
+    internalError,
+  );
   // `onHandlerError` receives only the error of a failed `onParked`.
   const parking = async (error: unknown, context: DeliveryContext) => {
     try {

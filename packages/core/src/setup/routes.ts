@@ -1,4 +1,5 @@
 import type { Handler } from "../handler.js";
+import { enqueueOf } from "./queued-handler.js";
 import { isObject } from "../lib/is-object.js";
 import { assertOption } from "../texts/assert.js";
 
@@ -13,6 +14,8 @@ export interface Routes {
   readonly exact: ReadonlyMap<string, Handler<unknown>>;
   /** Handlers by prefix, longest first: `email.` for `email.*`, and the empty prefix for `*`. */
   readonly prefixes: ReadonlyMap<string, Handler<unknown>>;
+  /** Whether each handler runs from a queue, which keeps the deliveries of parked events. */
+  readonly allEnqueue: boolean;
 }
 
 /**
@@ -38,5 +41,6 @@ export function parseRoutes(on: RouteTable): Routes {
     else exact.set(key, handler);
   }
   assertOption(exact.size + prefixes.size > 0, "invalid_handler", "on", on);
-  return { exact, prefixes };
+  const allEnqueue = [...exact.values(), ...prefixes.values()].every(enqueueOf);
+  return { exact, prefixes, allEnqueue };
 }

@@ -40,7 +40,7 @@ export function readOptions<Options>(
   table: OptionTable<Options>,
   path = "",
 ): Options {
-  // Names are checked first, because a misspelt option would otherwise be reported as a missing one.
+  // Names are checked first, because a misspelled option would otherwise be reported as a missing one.
   assertOptions(options, Object.keys(table), path);
   const resolved: Record<string, unknown> = {};
   for (const [name, row] of Object.entries(table as unknown as OptionTable<Fields>)) {

@@ -16,7 +16,7 @@ export function assertOption(
 
 /**
  * For adapters and stores: asserts that `options` is an object whose members are all in `names`,
- * because a misspelt option must not silently become its default. `path` is the option that has these
+ * because a misspelled option must not silently become its default. `path` is the option that has these
  * members; default none.
  *
  * @throws ReceiverConfigError `invalid_option` if it is not an object, `unknown_option` for another

@@ -16,12 +16,12 @@ const absentInBuild =
 /** The fixes by code or option; `events[]` is any member of `events`. */
 const fixes: Readonly<Record<string, string>> = {
   missing_name:
-    'The store is shared, or another receiver uses it too, so their records would be mixed. Give this receiver its own name, such as name: "billing".',
+    'It separates the records of different receivers in one store. Give this receiver its own name, such as name: "billing".',
   missing_event_id:
     '`dedupeBy: "event"` requires it. Add a function that returns the signed id, such as eventId: (body) => body.event_id.',
   missing_on_parked:
-    "`maxRuns` requires it: events that reach the limit would be lost. Add onParked: (error, context) => ... to store them, or remove maxRuns.",
-  options: "Pass one options object.",
+    "`maxRuns` requires it, because events that reach the limit would be lost. Add onParked: (error, context) => ... to store them, or remove maxRuns.",
+  options: "Pass an options object.",
   logger: "Pass an object with the methods info, warn and error, such as pino().",
   scheme: "Call the scheme's function and pass its result, such as stripe().",
   storeTimeouts: "Pass an object, such as { claim: 1_500 }.",
@@ -34,8 +34,8 @@ const fixes: Readonly<Record<string, string>> = {
   name: "Pass 1 to 256 characters.",
   dedupeBy: 'Pass "delivery", "event" or "body".',
   onStoreError: 'Pass "refuse" or "process".',
-  deliveryId: "Pass the value of X-SVC-Delivery-Id.",
-  body: "Pass the exact bytes that were received, or their well-formed text.",
+  deliveryId: "Pass the delivery id as text.",
+  body: "Pass the exact bytes that were received.",
   retryAfterMs: "Pass a number of milliseconds, such as new RetryError({ retryAfterMs: 60_000 }).",
   receiver:
     "Pass the receiver that createReceiver() returns: webhooks(createReceiver({ secret, on })).",
@@ -44,7 +44,7 @@ const fixes: Readonly<Record<string, string>> = {
 /** The problems of an object that was passed as an option. */
 const ofObject: Readonly<Record<string, string>> = {
   on: "has no handlers",
-  scheme: "lacks a function of a scheme: inspect, importKey or identify",
+  scheme: "lacks one of the functions inspect, importKey and identify",
 };
 
 export const explain: Explain = (code, option, found, min, max) => {
@@ -125,20 +125,17 @@ function kindOf(value: unknown): string {
 /** The problems of a key given as text; the first pattern that matches applies. */
 const keyProblems: readonly (readonly [RegExp, string])[] = [
   [/^\s|\s$/, "has a line break or white space around it. Remove it, for example with trim()."],
-  [
-    /^["'`]|["'`]$/,
-    "has a quote around it, which probably comes from an env file. Remove it there.",
-  ],
+  [/^["'`]|["'`]$/, "starts or ends with a quote, probably from an env file. Remove it there."],
   [
     /^(whsec_)?(undefined|null|nan|\[object \w+\])$/i,
     `is the text of a missing value, such as "undefined". ${unset}`,
   ],
-  [/^whsec_$/, "is the prefix `whsec_` alone. Copy the whole secret."],
-  [/[\n\r\u2028\u2029]/, "contains a line break. Copy a single secret."],
+  [/^whsec_$/, "is only the prefix `whsec_`. Copy the whole secret."],
+  [/[\n\r\u2028\u2029]/, "contains a line break. Copy only one secret."],
   [/\p{Cs}/u, "contains an unpaired surrogate. Pass the key's bytes."],
   [
     /^(whsec_)?[$%{]|=whsec_/,
-    "contains the name of a variable that was not expanded. Pass the variable's value alone.",
+    "contains the name of a variable that was not expanded. Pass only the variable's value.",
   ],
   [
     /(?:)/,
@@ -175,5 +172,5 @@ function listProblem(list: readonly ReadSecret[]): string {
   if (!list.every(({ expiresAt }) => Number(expiresAt) > earliestExpiryMs)) {
     return "has an expiresAt that is neither a Date nor epoch milliseconds; it may be in seconds.";
   }
-  return "has expired: every expiresAt has passed. Add the current key.";
+  return "contains only expired keys. Add the current key.";
 }

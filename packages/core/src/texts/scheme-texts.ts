@@ -7,11 +7,11 @@ export function schemeTexts({
   headers: [header],
   form,
 }: Scheme): Partial<Record<OutcomeCode, readonly string[]>> {
-  const passHeaders = `Configure every proxy to pass each ${name} header exactly once and unchanged.`;
+  const passHeaders = `Configure every proxy to forward each ${name} header exactly once and unchanged.`;
   return {
     signature_missing: [
       `The request has no ${header} header.`,
-      `It did not come from ${name}, or a proxy removed the header.`,
+      `The request did not come from ${name}, or a proxy removed the header.`,
       passHeaders,
     ],
     signature_malformed: [
@@ -22,22 +22,22 @@ export function schemeTexts({
     signature_mismatch: [
       "The signature does not match any configured secret.",
       `\`secret\` is not this endpoint's current signing secret at ${name}, or something modified the body before it got here.`,
-      `Compare \`secret\` with the secret that ${name} shows for this endpoint. If they are equal, look for a proxy or a parser that rewrites the body.`,
+      `Compare \`secret\` with the secret that ${name} shows for this endpoint. If they match, look for a proxy or a parser that rewrites the body.`,
     ],
     delivery_id_missing: [
       "The signature is genuine, but the delivery has no id.",
-      `A proxy removed the header that carries it, or the scheme does not recognise this ${name} event.`,
-      "Check the request. The receiver does not make up an id: later events with the same one would be dropped as duplicates.",
+      `A proxy removed the header with the id, or the scheme does not recognize this ${name} event.`,
+      "Check the request. The receiver does not invent an id, because an invented id would not identify repeated deliveries.",
     ],
     delivery_id_malformed: [
-      "The signature is genuine, but the delivery id is not 1 to 256 visible ASCII characters without a comma.",
-      "A proxy joined two headers, or changed one.",
+      "The signature is genuine, but the delivery id is invalid. It must be 1 to 256 visible ASCII characters without commas.",
+      "A proxy joined two headers or changed one.",
       passHeaders,
     ],
     malformed_body: [
       "The signature is genuine, but the body is not a JSON object in UTF-8.",
-      `${name} is configured to send another format, or your test signed something else.`,
-      `Select JSON in ${name}'s settings, and check what your test sends.`,
+      `${name} sent another format, or your test signed something else.`,
+      `Select JSON if ${name} offers a choice, and check what your test sends.`,
     ],
   };
 }

@@ -1,0 +1,82 @@
+/** The states of a job that an operator may act on. `delayed` waits for its next attempt. */
+export type InboxState = "ready" | "delayed" | "active" | "dead";
+
+/** The numbers of an inbox. */
+export interface InboxStats {
+  /** The number of jobs that wait for a worker, or for an earlier job of their key. */
+  readonly ready: number;
+  /** The number of jobs that wait for their next attempt. */
+  readonly delayed: number;
+  /** The number of jobs that run. */
+  readonly active: number;
+  /** The number of dead letters. */
+  readonly dead: number;
+  /** The age of the oldest ready job, in milliseconds; undefined if there is none. */
+  readonly oldestMs: number | undefined;
+  /** The number of keys whose later events wait behind a dead letter. Absent from queues without order. */
+  readonly heldKeys?: number | undefined;
+}
+
+/** A job as an operator sees it. */
+export interface InboxEntry {
+  /** The queue's own id of the job. */
+  readonly id: string;
+  /** The `idempotencyKey` of the event. */
+  readonly key: string;
+  readonly type: string;
+  readonly deliveryId: string;
+  readonly state: InboxState;
+  /** When the delivery arrived, in epoch milliseconds. */
+  readonly receivedAt: number;
+  /** The number of attempts that have ended. */
+  readonly attempts: number;
+  /** The error of the last attempt. */
+  readonly error?: string | undefined;
+  /** Returns the exact body. It may contain personal data. */
+  body(): Uint8Array;
+}
+
+/** The parameters of `InboxAdmin.list`. */
+export interface InboxQuery {
+  readonly state: InboxState;
+  /** Only events of this type. Default: all. */
+  readonly type?: string | undefined;
+  /** Only jobs after this id in the list. Default: from the start. */
+  readonly after?: string | undefined;
+  /** The most jobs to return. Default: all. */
+  readonly limit?: number | undefined;
+}
+
+/** The parameters of `InboxAdmin.release`. */
+export interface ReleaseOptions {
+  /** The number of dead letters that run again each second. */
+  readonly perSecond: number;
+  /** The most dead letters to release. Default: all. */
+  readonly limit?: number | undefined;
+  /** Stops the release once this many released jobs have failed again. Default: no limit. */
+  readonly stopAfter?: number | undefined;
+  /** Only events of this type. Default: all. */
+  readonly type?: string | undefined;
+  /** Stops the release. Default: none. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The operations of an inbox for operators. `id` is the queue's own id of a job. */
+export interface InboxAdmin {
+  stats(): Promise<InboxStats>;
+  /** Lists jobs, oldest first. */
+  list(query: InboxQuery): AsyncIterable<InboxEntry>;
+  /** Returns one job, or undefined. */
+  get(id: string): Promise<InboxEntry | undefined>;
+  /** Runs a dead letter again, with its attempts counted from zero. Returns false unless it is dead. */
+  retry(id: string): Promise<boolean>;
+  /** Removes a dead letter. Returns false unless it is dead. The event's record stays parked or failed. */
+  discard(id: string, reason: string): Promise<boolean>;
+  /**
+   * Runs dead letters again at a limited rate. A released job has all its attempts again. Resolves with the number of
+   * released jobs, and of those that have failed again: they wait for another attempt, or are dead again.
+   */
+  release(
+    options: ReleaseOptions,
+  ): Promise<{ readonly released: number; readonly failedAgain: number }>;
+}
