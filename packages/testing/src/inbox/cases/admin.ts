@@ -1,0 +1,210 @@
+import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
+import { PermanentError, RetryError, type StoredDelivery } from "@svc-webhooks/core";
+import { fixture } from "../../fixture.js";
+import { signedDelivery } from "../../signed-delivery.js";
+import { gate, type InboxCase, type InboxProbe, type Process } from "../probe.js";
+
+const permanent = () => {
+  throw new PermanentError("There is no such customer.");
+};
+
+/** Makes dead letters of these deliveries. */
+async function bury(
+  probe: InboxProbe,
+  process: Process,
+  deliveries: readonly StoredDelivery[],
+): Promise<void> {
+  const { behaviour } = probe;
+  probe.behaviour = permanent;
+  for (const delivery of deliveries) await probe.accept(process, delivery);
+  await probe.died(deliveries.length);
+  probe.behaviour = behaviour;
+}
+
+const operator = (title: string, run: InboxCase["run"]): InboxCase => ({
+  title,
+  needs: ["admin"],
+  run,
+});
+
+/** Cases about the operator's functions. */
+export const admin: readonly InboxCase[] = [
+  operator(
+    "stats counts the jobs by state, and reports the age of the oldest job",
+    async (probe) => {
+      const process = await probe.process();
+      equal((await process.admin.stats()).oldestMs, undefined);
+      const running = gate();
+      const behaviours = [
+        () => running.passed,
+        permanent,
+        () => {
+          throw new RetryError({ retryAfterMs: 600_000 });
+        },
+      ];
+      const deliveries: StoredDelivery[] = [];
+      for (const _ of behaviours) deliveries.push(await probe.accept(process));
+      const startedAt = probe.clock.now();
+      await probe.until("two seconds have passed", () => probe.clock.now() - startedAt >= 2_000);
+      await probe.counts(process, { ready: 3 });
+      const { oldestMs = -1 } = await process.admin.stats();
+      ok(oldestMs >= 1_000 && oldestMs < 60_000, `The oldest job is ${oldestMs} ms old.`);
+      const ids = deliveries.map(({ headers }) => headers["x-svc-delivery-id"]);
+      probe.behaviour = ({ context }) => behaviours[ids.indexOf(context.deliveryId)]?.();
+      await process.work();
+      await probe.counts(process, { active: 1, dead: 1, delayed: 1 });
+      equal((await process.admin.stats()).oldestMs, undefined);
+      running.open();
+      await probe.counts(process, { dead: 1, delayed: 1 });
+    },
+  ),
+  operator("list returns the jobs of a state and a type, oldest first, in pages", async (probe) => {
+    const process = await probe.process();
+    const types = ["email.sent", "email.delivered", "email.sent", "email.sent"] as const;
+    const sent: (string | undefined)[] = [];
+    for (const [index, type] of types.entries()) {
+      const delivery = await signedDelivery(fixture(type, {}, index + 1));
+      await probe.accept(process, delivery);
+      if (type === "email.sent") sent.push(delivery.headers["x-svc-delivery-id"]);
+    }
+    const query = { state: "ready", type: "email.sent" } as const;
+    const all = await probe.list(process, query);
+    deepEqual(
+      all.map(({ deliveryId }) => deliveryId),
+      sent,
+    );
+    equal((await probe.list(process, { state: "ready" })).length, types.length);
+    deepEqual(await probe.list(process, { state: "dead" }), []);
+    const page = await probe.list(process, { ...query, limit: 2 });
+    const rest = await probe.list(process, { ...query, after: page[1]?.id ?? "" });
+    deepEqual(
+      [...page, ...rest].map(({ deliveryId }) => deliveryId),
+      sent,
+    );
+    deepEqual([page.length, rest.length], [2, 1]);
+  }),
+  operator("get returns one job with its facts and its exact bytes", async (probe) => {
+    const process = await probe.worker();
+    const startedAt = probe.clock.now();
+    const delivery = await probe.delivery();
+    await bury(probe, process, [delivery]);
+    const { id } = await probe.only(process, "dead");
+    const entry =
+      (await process.admin.get(id)) ?? fail("get() did not find a job that list() returned.");
+    const { key, type, deliveryId, receivedAt } = await probe.jobOf(delivery);
+    deepEqual(
+      [entry.id, entry.key, entry.type, entry.deliveryId, entry.state, entry.attempts],
+      [id, key, type, deliveryId, "dead", 1],
+    );
+    match(entry.error ?? "", /There is no such customer\./);
+    ok(
+      entry.receivedAt >= startedAt && entry.receivedAt <= receivedAt,
+      `receivedAt is ${entry.receivedAt}, not the time in epoch milliseconds at which the delivery arrived.`,
+    );
+    ok(Buffer.from(entry.body()).equals(delivery.body), "The body changed.");
+  }),
+  operator("an unknown id is not found, and nothing changes", async (probe) => {
+    const process = await probe.process();
+    const id = crypto.randomUUID();
+    equal(await process.admin.get(id), undefined);
+    equal(await process.admin.retry(id), false);
+    equal(await process.admin.discard(id, "test"), false);
+  }),
+  operator("retry runs a dead letter again, with a full count of attempts", async (probe) => {
+    const process = await probe.worker();
+    const delivery = await probe.delivery();
+    await bury(probe, process, [delivery]);
+    const { id } = await probe.only(process, "dead");
+    probe.behaviour = ({ count }) => {
+      if (count < 4) throw new Error("The handler failed.");
+    };
+    equal(await process.admin.retry(id), true);
+    await probe.ran(4);
+    await probe.died(0);
+    await probe.passes(process);
+    probe.ranAs(delivery, [1, 1, 2, 3]);
+  }),
+  operator("retry and discard change only dead letters", async (probe) => {
+    const process = await probe.process();
+    await probe.accept(process);
+    const { id } = await probe.only(process, "ready");
+    equal(await process.admin.retry(id), false);
+    equal(await process.admin.discard(id, "test"), false);
+    const running = gate();
+    probe.behaviour = () => running.passed;
+    await process.work();
+    await probe.counts(process, { active: 1 });
+    equal(await process.admin.retry(id), false);
+    equal(await process.admin.discard(id, "test"), false);
+    running.open();
+    await probe.counts(process, {});
+    equal(probe.runs.length, 1);
+  }),
+  operator("discard removes a dead letter", async (probe) => {
+    const process = await probe.worker();
+    await bury(probe, process, await probe.deliveries(2));
+    const [first, second] = await probe.list(process, { state: "dead" });
+    equal(await process.admin.discard(first?.id ?? "", "test"), true);
+    equal(await process.admin.discard(first?.id ?? "", "test"), false);
+    equal(await process.admin.retry(first?.id ?? ""), false);
+    equal(await process.admin.get(first?.id ?? ""), undefined);
+    equal((await probe.only(process, "dead")).id, second?.id);
+  }),
+  operator(
+    "release runs dead letters again at its rate, oldest first, up to its limit",
+    async (probe) => {
+      const process = await probe.worker();
+      const deliveries = await probe.deliveries(4);
+      await bury(probe, process, deliveries);
+      const before = probe.runs.length;
+      const startedAt = probe.clock.now();
+      const released = await probe.settled(
+        "release has ended",
+        process.admin.release({ perSecond: 2, limit: 3 }),
+      );
+      const tookMs = probe.clock.now() - startedAt;
+      equal(released.released, 3);
+      ok(tookMs >= 900, `Three jobs at two per second took ${tookMs} ms instead of 1,000 ms.`);
+      await probe.ran(before + 3);
+      await probe.died(1);
+      const ids = deliveries.map(({ headers }) => headers["x-svc-delivery-id"]);
+      equal((await probe.only(process, "dead")).deliveryId, ids[3]);
+    },
+  ),
+  operator("release selects by type", async (probe) => {
+    const process = await probe.worker();
+    const delivered = await signedDelivery(fixture("email.delivered"));
+    await bury(probe, process, [await probe.delivery(), delivered]);
+    const release = process.admin.release({ perSecond: 10, type: "email.delivered" });
+    const { released } = await probe.settled("release has ended", release);
+    equal(released, 1);
+    await probe.ran(3);
+    await probe.died(1);
+    equal((await probe.only(process, "dead")).type, "email.sent");
+    probe.ranAs(delivered, [1, 1]);
+  }),
+  operator("release stops when too many of its jobs failed again", async (probe) => {
+    const process = await probe.worker();
+    probe.behaviour = permanent;
+    await bury(probe, process, await probe.deliveries(10));
+    const { released, failedAgain } = await probe.settled(
+      "release has ended",
+      process.admin.release({ perSecond: 2, stopAfter: 1 }),
+    );
+    ok(released < 10, "All jobs were released although the first failed again.");
+    ok(failedAgain >= 1);
+    await probe.died(10);
+  }),
+  operator("release stops when its signal is aborted", async (probe) => {
+    const process = await probe.worker();
+    await bury(probe, process, await probe.deliveries(3));
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const before = probe.runs.length;
+    const release = process.admin.release({ perSecond: 0.1, signal });
+    await probe.ran(before + 1);
+    stopping.abort();
+    deepEqual(await probe.settled("release has ended", release), { released: 1, failedAgain: 0 });
+    await probe.died(2);
+  }),
+];

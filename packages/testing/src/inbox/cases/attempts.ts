@@ -1,0 +1,122 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { PermanentError, RetryError } from "@svc-webhooks/core";
+import { gate, type InboxCase } from "../probe.js";
+
+/** How much a timer may fire early, in milliseconds. */
+const earlyMs = 100;
+
+/** Cases about the results of runs. */
+export const attempts: readonly InboxCase[] = [
+  {
+    title: "a job is done after one run, and nothing of it is left",
+    needs: ["admin"],
+    async run(probe) {
+      const process = await probe.worker();
+      const delivery = await probe.accept(process);
+      await probe.ran(1);
+      await probe.passes(process);
+      await probe.counts(process, {});
+      probe.ranAs(delivery, [1]);
+    },
+  },
+  {
+    title: "a failed run is retried, and the last attempt may succeed",
+    async run(probe) {
+      const process = await probe.worker();
+      probe.behaviour = ({ count }) => {
+        if (count < 3) throw new Error("The handler failed.");
+      };
+      const delivery = await probe.accept(process);
+      await probe.ran(3);
+      await probe.passes(process);
+      probe.ranAs(delivery, [1, 2, 3]);
+      deepEqual(await probe.deadLetters(), []);
+    },
+  },
+  {
+    title: "a job whose attempts have all failed is a dead letter with the last error",
+    async run(probe) {
+      const process = await probe.worker();
+      probe.behaviour = ({ count }) => {
+        throw new Error(`Failure ${count}.`);
+      };
+      const delivery = await probe.accept(process);
+      const [letter] = await probe.died(1);
+      equal(letter?.key, (await probe.jobOf(delivery)).key);
+      match(letter.error ?? "", /Failure 3\./);
+      await probe.passes(process);
+      probe.ranAs(delivery, [1, 2, 3]);
+    },
+  },
+  {
+    title: "a RetryError is retried after the delay that it states, and counts as an attempt",
+    settings: { attempts: 2 },
+    async run(probe) {
+      const process = await probe.worker();
+      const retryAfterMs = 4_000;
+      probe.behaviour = () => {
+        throw new RetryError({ retryAfterMs });
+      };
+      const delivery = await probe.accept(process);
+      await probe.died(1);
+      probe.ranAs(delivery, [1, 2]);
+      const [first, second] = probe.runs;
+      const pauseMs = (second?.startedAt ?? 0) - (first?.endedAt ?? 0);
+      ok(pauseMs >= retryAfterMs - earlyMs, `It was retried after ${pauseMs} ms.`);
+    },
+  },
+  {
+    title: "a PermanentError makes a dead letter with its error after one run, and others continue",
+    async run(probe) {
+      const process = await probe.worker();
+      probe.behaviour = () => {
+        throw new PermanentError("There is no such customer.");
+      };
+      const delivery = await probe.accept(process);
+      const [letter] = await probe.died(1);
+      equal(letter?.key, (await probe.jobOf(delivery)).key);
+      match(letter.error ?? "", /There is no such customer\./);
+      await probe.passes(process);
+      probe.ranAs(delivery, [1]);
+    },
+  },
+  {
+    title: "a run that waits for another run's lease spends no attempt",
+    settings: { attempts: 1 },
+    async run(probe) {
+      const holder = await probe.process();
+      const running = gate();
+      probe.behaviour = async ({ process }) => {
+        if (process !== holder) return;
+        await running.passed;
+        throw new Error("The first run failed.");
+      };
+      const delivery = await probe.accept(holder);
+      const held = holder.receiver.resume(delivery);
+      await probe.ran(1);
+      const worker = await probe.worker();
+      await probe.until("the worker has found the lease", () => worker.busyClaims > 0);
+      running.open();
+      await probe.settled("the first run has ended", held);
+      await probe.ran(2);
+      await probe.passes(worker);
+      probe.ranAs(delivery, [1, 2]);
+      deepEqual(await probe.deadLetters(), []);
+    },
+  },
+  {
+    title: "a run that cannot reach the store spends no attempt",
+    settings: { attempts: 1 },
+    async run(probe) {
+      const process = await probe.process();
+      process.failingClaims = 2;
+      const delivery = await probe.accept(process);
+      await process.work();
+      await probe.ran(1);
+      equal(process.failingClaims, 0);
+      await probe.passes(process);
+      probe.ranAs(delivery, [1]);
+      deepEqual(await probe.deadLetters(), []);
+    },
+  },
+];

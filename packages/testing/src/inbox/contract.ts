@@ -1,0 +1,111 @@
+import { assertOptions, assertValid, type MaybePromise } from "@svc-webhooks/core";
+import type { TestRunner } from "../runner.js";
+import { assertWhole } from "./assert-whole.js";
+import { inboxCases } from "./cases.js";
+import { partitionBy } from "./cases/order.js";
+import { InboxProbe, mib, type InboxCase } from "./probe.js";
+import type { InboxSettings, InboxUnderTest } from "./subject.js";
+
+/** Creates an empty queue with these settings. Called for each case. */
+export type MakeInbox = (settings: InboxSettings) => MaybePromise<InboxUnderTest>;
+
+/** The options of `inboxContract`. A case that needs what the queue cannot do is not registered. */
+export interface InboxContractOptions {
+  /** Whether the queue has the functions for operators. Default true. Errors: `invalid_option`. */
+  readonly admin?: boolean | undefined;
+  /** Whether a copy of an event that has a job makes no other job. Default true. Errors: `invalid_option`. */
+  readonly deduplicates?: boolean | undefined;
+  /** Whether connections have `kill`. Default true. Errors: `invalid_option`. */
+  readonly kill?: boolean | undefined;
+  /** Whether the queue keeps the order of events with the same key. Default false. Errors: `invalid_option`. */
+  readonly order?: boolean | undefined;
+  /** The largest body that the queue stores, in bytes, 1,024 or more. Default 1,048,576. Errors: `invalid_option`. */
+  readonly maxBodyBytes?: number | undefined;
+  /**
+   * How long a case waits for each of its conditions, in milliseconds, 1 … 600,000. Default 120,000, because queues
+   * notice only after a time that a worker died. Errors: `invalid_option`.
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * Registers the tests that every queue of an inbox must pass: `inboxContract({ describe, it }, "my queue", makeInbox)`.
+ * They cover durable storage, exact bytes, copies, retries, dead letters, jobs that were changed, workers that end, the
+ * functions for operators and, with `order`, the order of events. The cases wait for conditions. With a queue in real
+ * time, a case takes seconds, or as long as the queue needs to notice that a worker died: raise the time limit of your
+ * test runner.
+ *
+ * @throws ReceiverConfigError `invalid_option` if `makeInbox` is not a function, or for an invalid option;
+ *   `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { describe, it } from "node:test";
+ * import { fakeClock } from "@svc-webhooks/testing";
+ * import { inboxContract, memoryInbox } from "@svc-webhooks/testing/inbox";
+ *
+ * inboxContract(
+ *   { describe, it },
+ *   "the inbox in memory",
+ *   ({ attempts }) => {
+ *     const clock = fakeClock();
+ *     const inbox = memoryInbox({ clock, retry: { limit: attempts } });
+ *     const connection = {
+ *       inbox,
+ *       admin: inbox.admin,
+ *       async work(receiver: Parameters<typeof inbox.work>[0]) {
+ *         const worker = await inbox.work(receiver);
+ *         return { stop: () => worker.stop({ deadlineMs: 10_000 }) };
+ *       },
+ *     };
+ *     return {
+ *       clock,
+ *       connect: () => connection,
+ *       inject: (data) => inbox.add(data),
+ *     };
+ *   },
+ *   { kill: false },
+ * );
+ * ```
+ */
+export function inboxContract(
+  { describe, it }: TestRunner,
+  name: string,
+  makeInbox: MakeInbox,
+  options: InboxContractOptions = {},
+): void {
+  assertOptions(options, ["admin", "deduplicates", "kill", "order", "maxBodyBytes", "timeoutMs"]);
+  const { admin = true, deduplicates = true, kill = true, order = false } = options;
+  const { maxBodyBytes = mib, timeoutMs = 120_000 } = options;
+  assertValid(
+    typeof makeInbox === "function",
+    "makeInbox",
+    "`makeInbox` must be a function that returns `{ connect, inject }`.",
+  );
+  for (const [option, value] of Object.entries({ admin, deduplicates, kill, order })) {
+    assertValid(typeof value === "boolean", option, `\`${option}\` must be true or false.`);
+  }
+  assertWhole(maxBodyBytes, "maxBodyBytes", 1_024, Number.MAX_SAFE_INTEGER);
+  assertWhole(timeoutMs, "timeoutMs", 1, 600_000);
+
+  const can = { admin, deduplicates, kill, order, limit: maxBodyBytes < mib };
+
+  const test = async ({ settings = {}, needs = [], run }: InboxCase): Promise<void> => {
+    const { attempts = 3, afterDead } = settings;
+    const made = await makeInbox({
+      attempts,
+      ...(needs.includes("order") && { partitionBy, afterDead }),
+    });
+    try {
+      await run(new InboxProbe(made, { maxBodyBytes, timeoutMs }));
+    } finally {
+      await made.close?.();
+    }
+  };
+
+  describe(name, () => {
+    for (const one of inboxCases) {
+      if (one.needs?.every((ability) => can[ability]) ?? true) it(one.title, () => test(one));
+    }
+  });
+}

@@ -1,0 +1,175 @@
+import {
+  assertOptions,
+  assertValid,
+  type AnyEvent,
+  type Clock,
+  type Receiver,
+} from "@svc-webhooks/core";
+import {
+  inboxFor,
+  type Inbox,
+  type InboxAdmin,
+  type InboxEntry,
+  type Verdict,
+} from "@svc-webhooks/core/inbox";
+import { assertWhole } from "./assert-whole.js";
+import { adminOf } from "./memory-admin.js";
+import { MemoryQueue, type MemoryJobOptions, type QueueOptions } from "./memory-queue.js";
+import { perform, startWorker, type MemoryWorker } from "./memory-worker.js";
+
+/** The retries of `memoryInbox`. Each pause is twice as long as the one before. Errors: `invalid_option`. */
+export interface MemoryRetry {
+  /** The number of attempts after which a job is a dead letter, 1 … 1,000,000. Default 20. */
+  readonly limit?: number | undefined;
+  /** The first pause in milliseconds, 1 … 2^31 − 1. Default 1,000. */
+  readonly firstMs?: number | undefined;
+  /** The longest pause in milliseconds, `firstMs` … 2^31 − 1. Default 600,000, or `firstMs` if that is more. */
+  readonly mostMs?: number | undefined;
+}
+
+/** The options of `memoryInbox`. */
+export interface MemoryInboxOptions {
+  /** The clock of pauses and ages: the one of the receiver. Default: real time. */
+  readonly clock?: Clock | undefined;
+  /**
+   * Returns the key of an event. Events with the same key run one at a time, in the order in which they were stored.
+   * Default: all events are independent, as are those without a key.
+   */
+  readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
+  /**
+   * With `partitionBy`: whether later events of a key run after a dead letter (`"continue"`), or wait until it is done or
+   * discarded (`"hold"`). Default `"continue"`. Errors: `invalid_option`.
+   */
+  readonly afterDead?: "continue" | "hold" | undefined;
+  readonly retry?: MemoryRetry | undefined;
+}
+
+/** An inbox in memory, for tests. */
+export interface MemoryInbox extends Inbox {
+  /**
+   * Stores a job with these data, as the handlers do, or as another application that writes to the queue might: data that
+   * no inbox made end as a dead letter. A job with the same id changes nothing, unless it is dead: then it runs again.
+   */
+  readonly add: (data: object, options?: MemoryJobOptions) => Promise<void>;
+  /** Returns all jobs that are not done, oldest first. */
+  readonly jobs: () => readonly InboxEntry[];
+  /**
+   * Runs the jobs that can run now, one after another, until none can, and resolves with their verdicts. A job that waits
+   * for its next attempt runs only after `clock` has moved.
+   */
+  readonly run: (receiver: Pick<Receiver, "resume">) => Promise<readonly Verdict[]>;
+  /**
+   * Starts a worker that runs jobs as soon as they can run, up to `concurrency` at a time: 1 or more, default 16.
+   *
+   * @throws ReceiverConfigError `unknown_option`, `invalid_option` (as a rejection)
+   */
+  readonly work: (
+    receiver: Pick<Receiver, "resume">,
+    options?: { readonly concurrency?: number | undefined },
+  ) => Promise<MemoryWorker>;
+  /** The functions for operators. The id of a job is its key, unless `add` gave it another. */
+  readonly admin: InboxAdmin;
+}
+
+/**
+ * Creates an inbox in memory, for tests of handlers that run from a queue. Never use it in production: the jobs are lost
+ * when the process ends, although the sender got a 200 response for them.
+ *
+ * @throws ReceiverConfigError `unknown_option`, `invalid_option`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver, memoryStore } from "@svc-webhooks/core";
+ * import { fakeClock, fixture, signedDelivery } from "@svc-webhooks/testing";
+ * import { memoryInbox } from "@svc-webhooks/testing/inbox";
+ *
+ * const clock = fakeClock();
+ * const inbox = memoryInbox({ clock });
+ * let isDown = true;
+ * const receiver = createReceiver({
+ *   secret: "whsec_test",
+ *   clock,
+ *   store: memoryStore({ clock }),
+ *   on: {
+ *     "email.sent": inbox(() => {
+ *       if (isDown) throw new Error("the mail server is down");
+ *     }),
+ *   },
+ *   logger: { info() {}, warn() {}, error() {} },
+ * });
+ *
+ * const delivery = await signedDelivery(fixture("email.sent"));
+ * assert.equal((await receiver.receive(delivery)).code, "enqueued");
+ * assert.equal((await inbox.run(receiver))[0]?.action, "retry");
+ *
+ * isDown = false;
+ * await clock.advance(1_000);
+ * assert.deepEqual(await inbox.run(receiver), [{ action: "done", code: "processed" }]);
+ * assert.deepEqual(inbox.jobs(), []);
+ * ```
+ */
+export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
+  assertOptions(options, ["clock", "partitionBy", "afterDead", "retry"]);
+  const { clock = realTime, partitionBy, afterDead = "continue", retry = {} } = options;
+  assertValid(
+    partitionBy === undefined || typeof partitionBy === "function",
+    "partitionBy",
+    "`partitionBy` must be a function that returns the key of an event.",
+  );
+  assertValid(
+    afterDead === "continue" || (afterDead === "hold" && partitionBy),
+    "afterDead",
+    '`afterDead` must be "continue" or, with `partitionBy`, "hold".',
+  );
+  const queue = new MemoryQueue({
+    clock,
+    partitionBy,
+    holds: afterDead === "hold",
+    retry: resolveRetry(retry),
+  });
+  const add: MemoryInbox["add"] = async (data, adding = {}) => queue.add(data, adding);
+  const methods: Pick<MemoryInbox, keyof MemoryInbox> = {
+    add,
+    jobs: () => queue.entries(),
+    async run(receiver) {
+      const verdicts: Verdict[] = [];
+      for (let run = queue.take(); run; run = queue.take()) {
+        verdicts.push(await perform(queue, run, receiver));
+      }
+      return verdicts;
+    },
+    async work(receiver, given = {}) {
+      assertOptions(given, ["concurrency"]);
+      const { concurrency = 16 } = given;
+      const isNumber = Number.isInteger(concurrency) && concurrency >= 1;
+      assertValid(isNumber, "concurrency", "`concurrency` must be a whole number from 1.");
+      return startWorker(queue, receiver, concurrency);
+    },
+    admin: adminOf(queue),
+  };
+  return Object.assign(
+    inboxFor((job, { event }) => add(job, { event })),
+    methods,
+  );
+}
+
+const realTime: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+function resolveRetry(retry: MemoryRetry): QueueOptions["retry"] {
+  assertOptions(retry, ["limit", "firstMs", "mostMs"], "retry");
+  const { limit = 20, firstMs = 1_000 } = retry;
+  const { mostMs = Math.max(600_000, firstMs) } = retry;
+  assertWhole(limit, "retry.limit", 1, 1_000_000);
+  assertWhole(firstMs, "retry.firstMs", 1, 2_147_483_647);
+  assertWhole(mostMs, "retry.mostMs", firstMs, 2_147_483_647);
+  return { limit, firstMs, mostMs };
+}

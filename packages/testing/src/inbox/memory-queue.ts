@@ -1,0 +1,242 @@
+import { inspect } from "node:util";
+import { codeOf, type AnyEvent, type Clock } from "@svc-webhooks/core";
+import type {
+  InboxEntry,
+  InboxJob,
+  InboxState,
+  InboxStats,
+  Verdict,
+} from "@svc-webhooks/core/inbox";
+
+interface Job {
+  readonly id: string;
+  /** The data as JSON, because a real queue has no reference to the caller's object. */
+  readonly data: string;
+  /** Jobs with the same partition run one at a time. */
+  readonly partition: string | symbol;
+  /** Epoch milliseconds. */
+  readonly storedAt: number;
+  /** Milliseconds of the monotonic clock. */
+  dueAt: number;
+  attempts: number;
+  isDead: boolean;
+  error: string | undefined;
+  /** The run that may settle the job. */
+  run: Run | undefined;
+}
+
+/** One run of a job. Its result counts unless the job was given back meanwhile. */
+export interface Run {
+  readonly data: unknown;
+}
+
+/** The options of `MemoryInbox.add`. */
+export interface MemoryJobOptions {
+  /** The event, for `partitionBy`. Default: none, so that the job is independent. */
+  readonly event?: AnyEvent | undefined;
+  /** The id of the job. Default: its key. */
+  readonly id?: string | undefined;
+}
+
+export interface QueueOptions {
+  readonly partitionBy: ((event: AnyEvent) => string | undefined) | undefined;
+  readonly clock: Clock;
+  readonly holds: boolean;
+  readonly retry: { readonly limit: number; readonly firstMs: number; readonly mostMs: number };
+}
+
+/** The jobs of an inbox in memory, oldest first. */
+export class MemoryQueue {
+  readonly clock: Clock;
+  readonly #options: QueueOptions;
+  readonly #jobs = new Map<string, Job>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: QueueOptions) {
+    this.clock = options.clock;
+    this.#options = options;
+  }
+
+  /** Stores a job, unless there is one with its id. If that is dead, it runs again. */
+  add(data: object, { event, id = idOf(data) }: MemoryJobOptions): void {
+    const { partitionBy } = this.#options;
+    const key: unknown = event && partitionBy?.(event);
+    if (key !== undefined && typeof key !== "string") {
+      throw new TypeError("`partitionBy` must return a string or undefined.");
+    }
+    if (this.#jobs.has(id)) {
+      this.revive(id);
+      return;
+    }
+    const now = this.clock.monotonic();
+    this.#jobs.set(id, {
+      id,
+      data: JSON.stringify(data),
+      partition: key ?? Symbol("independent"),
+      storedAt: this.clock.now(),
+      dueAt: now,
+      attempts: 0,
+      isDead: false,
+      error: undefined,
+      run: undefined,
+    });
+    this.#changed();
+  }
+
+  /** Calls `listener` whenever a job may have become ready. Returns a function that ends this. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Starts the oldest job that can run now. */
+  take(): Run | undefined {
+    const jobs = [...this.#jobs.values()];
+    const taken = new Set(jobs.filter(({ run }) => run).map(({ partition }) => partition));
+    for (const job of jobs) {
+      if (job.isDead ? !this.#options.holds : job.run) continue;
+      if (!job.isDead && !taken.has(job.partition) && job.dueAt <= this.clock.monotonic()) {
+        job.run = { data: JSON.parse(job.data) };
+        return job.run;
+      }
+      taken.add(job.partition);
+    }
+    return undefined;
+  }
+
+  /** Returns the time until the next job is due, in milliseconds, or undefined. */
+  nextMs(): number | undefined {
+    const now = this.clock.monotonic();
+    const waits = [...this.#jobs.values()]
+      .filter(({ isDead, run, dueAt }) => !isDead && !run && dueAt > now)
+      .map(({ dueAt }) => dueAt - now);
+    return waits.length > 0 ? Math.min(...waits) : undefined;
+  }
+
+  /** Ends a run with its result. */
+  settle(run: Run, verdict: Verdict): void {
+    const job = this.#jobOf(run);
+    if (!job) return;
+    job.run = undefined;
+    if (verdict.action === "done") this.#jobs.delete(job.id);
+    else if (verdict.action === "dead" || !isUnused(verdict.error)) this.#fail(job, verdict);
+    this.#changed();
+  }
+
+  #fail(job: Job, verdict: Exclude<Verdict, { action: "done" }>): void {
+    const { limit, firstMs, mostMs } = this.#options.retry;
+    job.attempts += 1;
+    job.error = textOf(verdict.error);
+    job.isDead = verdict.action === "dead" || job.attempts >= limit;
+    const ownMs = verdict.action === "retry" ? verdict.afterMs : undefined;
+    const pauseMs = ownMs ?? Math.min(firstMs * 2 ** (job.attempts - 1), mostMs);
+    job.dueAt = this.clock.monotonic() + pauseMs;
+  }
+
+  /** Makes the job of an unfinished run ready again. The run's result does not count any more. */
+  giveBack(run: Run): void {
+    const job = this.#jobOf(run);
+    if (job) job.run = undefined;
+    this.#changed();
+  }
+
+  #jobOf(run: Run): Job | undefined {
+    return [...this.#jobs.values()].find((job) => job.run === run);
+  }
+
+  /** Runs a dead letter again. Returns false for any other job. */
+  revive(id: string): boolean {
+    const job = this.#jobs.get(id);
+    if (!job?.isDead) return false;
+    Object.assign(job, { isDead: false, attempts: 0, error: undefined });
+    job.dueAt = this.clock.monotonic();
+    this.#changed();
+    return true;
+  }
+
+  /** Removes a dead letter. Returns false for any other job. */
+  discard(id: string): boolean {
+    if (!this.#jobs.get(id)?.isDead) return false;
+    this.#jobs.delete(id);
+    this.#changed();
+    return true;
+  }
+
+  entry(id: string): InboxEntry | undefined {
+    const job = this.#jobs.get(id);
+    return job && this.#entryOf(job);
+  }
+
+  entries(): readonly InboxEntry[] {
+    return Array.from(this.#jobs.values(), (job) => this.#entryOf(job));
+  }
+
+  stats(): InboxStats {
+    const jobs = [...this.#jobs.values()];
+    const of = (state: InboxState) => jobs.filter((job) => this.#stateOf(job) === state);
+    const [oldest] = of("ready");
+    return {
+      ready: of("ready").length,
+      delayed: of("delayed").length,
+      active: of("active").length,
+      dead: of("dead").length,
+      oldestMs: oldest && this.clock.now() - oldest.storedAt,
+      ...(this.#options.partitionBy && { heldKeys: this.#heldKeys(jobs) }),
+    };
+  }
+
+  #heldKeys(jobs: readonly Job[]): number {
+    const dead = jobs.filter(({ isDead }) => isDead && this.#options.holds);
+    const held = dead.filter(({ partition }) =>
+      jobs.some((job) => job.partition === partition && !job.isDead),
+    );
+    return new Set(held.map(({ partition }) => partition)).size;
+  }
+
+  #stateOf({ isDead, run, dueAt }: Job): InboxState {
+    if (isDead) return "dead";
+    if (run) return "active";
+    return dueAt > this.clock.monotonic() ? "delayed" : "ready";
+  }
+
+  #entryOf(job: Job): InboxEntry {
+    const { id, attempts, error } = job;
+    // Another application may have stored anything.
+    const data = JSON.parse(job.data) as Partial<InboxJob>;
+    const { key = "", type = "", deliveryId = "", receivedAt = job.storedAt, body = "" } = data;
+    const state = this.#stateOf(job);
+    return {
+      id,
+      key,
+      type,
+      deliveryId,
+      state,
+      receivedAt,
+      attempts,
+      ...(error !== undefined && { error }),
+      body: () =>
+        data.base64
+          ? Uint8Array.from(atob(body), (character) => character.charCodeAt(0))
+          : new TextEncoder().encode(body),
+    };
+  }
+}
+
+/** Returns the key of an inbox's job, or a new id for other data. */
+function idOf(data: object): string {
+  const { key } = data as Partial<InboxJob>;
+  return typeof key === "string" ? key : crypto.randomUUID();
+}
+
+/** Returns whether a run ended before its attempt began, because its worker was stopped. */
+const isUnused = (error: unknown): boolean => {
+  const code = codeOf(error);
+  return code === "in_flight" || code === "store_unavailable";
+};
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? `${error.name}: ${error.message}` : inspect(error);

@@ -1,0 +1,345 @@
+import { deepEqual, equal, fail, ok } from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
+import {
+  createReceiver,
+  memoryStore,
+  type AnyEvent,
+  type Clock,
+  type DeliveryContext,
+  type DeliveryStore,
+  type MaybePromise,
+  type Outcome,
+  type Receiver,
+  type ReceiverOptions,
+  type StoredDelivery,
+} from "@svc-webhooks/core";
+import {
+  inboxFor,
+  type InboxAdmin,
+  type InboxEntry,
+  type InboxJob,
+  type InboxQuery,
+} from "@svc-webhooks/core/inbox";
+import { fixture, type FixtureOverrides, type Fixtures } from "../fixture.js";
+import { signedDelivery } from "../signed-delivery.js";
+import type { InboxConnection, InboxUnderTest, InboxWorker } from "./subject.js";
+
+/** One run of the handler. */
+export interface Run {
+  readonly process: Process;
+  readonly event: AnyEvent;
+  readonly context: DeliveryContext;
+  /** The number of the run, over all events, starting at 1. */
+  readonly count: number;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  endedAt?: number;
+}
+
+type Behaviour = (run: Run) => unknown;
+
+export interface InboxCase {
+  readonly title: string;
+  /** The settings of the queue. Default: three attempts, without order. */
+  readonly settings?: {
+    readonly attempts?: number;
+    readonly afterDead?: "continue" | "hold";
+  };
+  /** The abilities that the queue needs for the case. */
+  readonly needs?: readonly Ability[];
+  readonly run: (probe: InboxProbe) => Promise<void>;
+}
+
+export type Ability = "admin" | "deduplicates" | "kill" | "limit" | "order";
+
+/** The options of the contract that limit its cases. */
+export interface Probing {
+  readonly maxBodyBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** The largest body of a receiver by default. */
+export const mib = 1_048_576;
+/** The pause between two checks of a condition: in real time, and on a fake clock. */
+const realPauseMs = 20;
+const fakePauseMs = 250;
+
+/** Simulates one process: a connection to the queue, a receiver and perhaps a worker. */
+export class Process {
+  readonly connection: InboxConnection;
+  readonly receiver: Receiver;
+  /** The number of claims that found the record busy. */
+  busyClaims = 0;
+  /** The number of claims that fail before they reach the store. */
+  failingClaims = 0;
+  #isDead = false;
+
+  constructor(connection: InboxConnection, probe: InboxProbe, options: Partial<ReceiverOptions>) {
+    this.connection = connection;
+    const handler = (event: unknown, context: DeliveryContext) =>
+      probe.handle(this, event as AnyEvent, context);
+    this.receiver = createReceiver({
+      secret: "whsec_test",
+      name: "contract",
+      clock: probe.clock,
+      store: this.#view(probe.store),
+      leaseMs: 10_000,
+      maxBodyBytes: Math.min(probe.maxBodyBytes, mib),
+      on: { "*": connection.inbox(handler) },
+      onHandlerError: () => {},
+      logger: { info() {}, warn() {}, error() {} },
+      ...options,
+    });
+  }
+
+  /** Returns the store as this process reaches it: not at all after its death. */
+  #view(store: DeliveryStore): DeliveryStore {
+    const reach = <Result>(call: () => MaybePromise<Result>): MaybePromise<Result> =>
+      this.#isDead ? new Promise<never>(() => {}) : call();
+    return {
+      shared: true,
+      claim: async (...args) => {
+        if (this.failingClaims > 0) {
+          this.failingClaims -= 1;
+          throw new Error("The contract made the store unavailable.");
+        }
+        const result = await reach(() => store.claim(...args));
+        if (result.status === "busy") this.busyClaims += 1;
+        return result;
+      },
+      complete: (...args) => reach(() => store.complete(...args)),
+      release: (...args) => reach(() => store.release(...args)),
+      extend: (...args) => reach(() => store.extend(...args)),
+      forget: (...args) => reach(() => store.forget(...args)),
+    };
+  }
+
+  get admin(): InboxAdmin {
+    return this.connection.admin ?? fail("`connect` must return `admin`, or set `admin: false`.");
+  }
+
+  async work(): Promise<InboxWorker> {
+    return this.connection.work(this.receiver);
+  }
+
+  /** Ends the process as SIGKILL would: it no longer reaches the queue or the store. */
+  async kill(): Promise<void> {
+    this.#isDead = true;
+    await (this.connection.kill ?? fail("`connect` must return `kill`, or set `kill: false`."))();
+  }
+}
+
+/** Accepts deliveries and runs workers, and checks what becomes of the jobs. */
+export class InboxProbe {
+  readonly clock: Clock;
+  readonly store: DeliveryStore;
+  readonly maxBodyBytes: number;
+  readonly runs: Run[] = [];
+  /** Called for each run. Cases replace it; if it rejects, the run fails. */
+  behaviour: Behaviour = () => {};
+  readonly #under: InboxUnderTest;
+  readonly #timeoutMs: number;
+  readonly #processes: Process[] = [];
+  #events = 0;
+
+  constructor(under: InboxUnderTest, { maxBodyBytes, timeoutMs }: Probing) {
+    this.#under = under;
+    this.#timeoutMs = timeoutMs;
+    this.maxBodyBytes = maxBodyBytes;
+    this.clock = under.clock ?? realTime;
+    this.store = memoryStore({ clock: this.clock });
+  }
+
+  /** Starts a process. `options` replace those of its receiver. */
+  async process(options: Partial<ReceiverOptions> = {}): Promise<Process> {
+    const process = new Process(await this.#under.connect(), this, options);
+    this.#processes.push(process);
+    return process;
+  }
+
+  /** Starts a process with a worker. */
+  async worker(options: Partial<ReceiverOptions> = {}): Promise<Process> {
+    const process = await this.process(options);
+    await process.work();
+    return process;
+  }
+
+  async handle(process: Process, event: AnyEvent, context: DeliveryContext): Promise<void> {
+    const count = this.runs.length + 1;
+    const run: Run = { process, event, context, count, startedAt: this.clock.now() };
+    this.runs.push(run);
+    try {
+      await this.behaviour(run);
+    } finally {
+      run.endedAt = this.clock.now();
+    }
+  }
+
+  /** Creates a delivery of another `email.sent` event. */
+  delivery(
+    overrides?: FixtureOverrides<Omit<Fixtures["email.sent"], "type">>,
+  ): Promise<StoredDelivery> {
+    this.#events += 1;
+    return signedDelivery(fixture("email.sent", overrides, this.#events));
+  }
+
+  /** Creates deliveries of other `email.sent` events. */
+  async deliveries(count: number): Promise<StoredDelivery[]> {
+    return Promise.all(Array.from({ length: count }, () => this.delivery()));
+  }
+
+  /** Receives a delivery, and returns its outcome. */
+  receive(process: Process, delivery: StoredDelivery): Promise<Outcome> {
+    return this.settled("the delivery has an outcome", process.receiver.receive(delivery));
+  }
+
+  /** Receives a delivery whose job must be stored. */
+  async accept(process: Process, delivery?: StoredDelivery): Promise<StoredDelivery> {
+    const accepted = delivery ?? (await this.delivery());
+    const { code } = await this.receive(process, accepted);
+    equal(code, "enqueued", `The delivery ended as ${code} instead of enqueued.`);
+    return accepted;
+  }
+
+  /** Returns the job that the delivery would have, without storing it. */
+  async jobOf(delivery: StoredDelivery): Promise<InboxJob> {
+    let job: InboxJob | undefined;
+    const capture = inboxFor(async (made) => void (job = made));
+    const { receiver } = new Process({ inbox: capture, work: () => ({ stop() {} }) }, this, {});
+    await receiver.receive(delivery);
+    return job ?? fail("The receiver stored no job.");
+  }
+
+  /** Stores a job with other data than an inbox makes. */
+  async inject(data: object): Promise<void> {
+    await this.#under.inject(data);
+  }
+
+  /** Returns the runs of a delivery. */
+  runsOf({ headers }: StoredDelivery): readonly Run[] {
+    const id = headers["x-svc-delivery-id"];
+    return this.runs.filter(({ context }) => context.deliveryId === id);
+  }
+
+  async deadLetters(): Promise<readonly Pick<InboxEntry, "key" | "error">[]> {
+    if (this.#under.deadLetters) return this.#under.deadLetters();
+    // An earlier process may be dead.
+    const process = this.#processes.at(-1);
+    return process ? this.list(process, { state: "dead" }) : [];
+  }
+
+  /** Waits for a number of dead letters. */
+  async died(count: number): Promise<readonly Pick<InboxEntry, "key" | "error">[]> {
+    await this.until(
+      `there are ${count} dead letters`,
+      async () => (await this.deadLetters()).length === count,
+    );
+    return this.deadLetters();
+  }
+
+  /** Waits for a number of runs. */
+  async ran(count: number): Promise<void> {
+    await this.until(`the handler has run ${count} times`, () => this.runs.length >= count);
+  }
+
+  async list({ admin }: Process, query: InboxQuery): Promise<readonly InboxEntry[]> {
+    const entries: InboxEntry[] = [];
+    for await (const entry of admin.list(query)) entries.push(entry);
+    return entries;
+  }
+
+  /** Returns the only job in a state. */
+  async only(process: Process, state: InboxEntry["state"]): Promise<InboxEntry> {
+    const [entry, ...others] = await this.list(process, { state });
+    if (!entry || others.length > 0) fail(`${others.length + (entry ? 1 : 0)} jobs are ${state}.`);
+    return entry;
+  }
+
+  /** Waits until these are the numbers of jobs; a state that is not named has none. */
+  async counts(
+    process: Process,
+    expected: Partial<Record<InboxEntry["state"], number>>,
+  ): Promise<void> {
+    const all = { ready: 0, delayed: 0, active: 0, dead: 0, ...expected };
+    let found: object = {};
+    const isEqual = async () => {
+      const { ready, delayed, active, dead } = await process.admin.stats();
+      found = { ready, delayed, active, dead };
+      return JSON.stringify(found) === JSON.stringify(all);
+    };
+    const text = `stats() reports ${JSON.stringify(all)}`;
+    await this.until(text, isEqual, () => `It reports ${JSON.stringify(found)}.`);
+  }
+
+  /**
+   * Accepts another event, and waits until it has run. What the queue would wrongly run has been run by then: a fake
+   * clock has passed all pauses of retries.
+   */
+  async passes(process: Process): Promise<void> {
+    await this.#under.clock?.advance(60_000);
+    const { behaviour } = this;
+    const delivery = await this.delivery();
+    const id = delivery.headers["x-svc-delivery-id"];
+    this.behaviour = (run) => (run.context.deliveryId === id ? undefined : behaviour(run));
+    await this.accept(process, delivery);
+    await this.until(
+      "an event that was accepted afterwards has run",
+      () => this.runsOf(delivery)[0]?.endedAt !== undefined,
+    );
+    this.behaviour = behaviour;
+  }
+
+  /** Checks the runs of a delivery by their numbers. */
+  ranAs(delivery: StoredDelivery, expected: readonly number[]): void {
+    deepEqual(
+      this.runsOf(delivery).map(({ context }) => context.run),
+      expected,
+      "The handler did not run as often as it should. Compare the numbers of its runs",
+    );
+  }
+
+  /** Waits for a promise, while a fake clock moves. */
+  async settled<Result>(text: string, promise: Promise<Result>): Promise<Result> {
+    let isSettled = false;
+    const settle = () => void (isSettled = true);
+    promise.then(settle, settle);
+    await this.until(text, () => isSettled);
+    return promise;
+  }
+
+  /** Waits until a condition holds. `hint` adds what was found instead. */
+  async until(
+    text: string,
+    holds: () => MaybePromise<boolean>,
+    hint = () => `The handler has run ${this.runs.length} times.`,
+  ): Promise<void> {
+    const { clock } = this.#under;
+    for (let waitedMs = 0; !(await holds()); waitedMs += clock ? fakePauseMs : realPauseMs) {
+      ok(waitedMs < this.#timeoutMs, `Waited ${this.#timeoutMs} ms until ${text}. ${hint()}`);
+      if (clock) await clock.advance(fakePauseMs);
+      else await setTimeout(realPauseMs);
+    }
+  }
+}
+
+const realTime: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, run) {
+    const timer = globalThis.setTimeout(run, delayMs);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** A promise that cases resolve. */
+export interface Gate {
+  readonly passed: Promise<void>;
+  readonly open: () => void;
+}
+
+export function gate(): Gate {
+  let open!: () => void;
+  const passed = new Promise<void>((resolve) => (open = resolve));
+  return { passed, open };
+}
