@@ -1,4 +1,4 @@
-import { createReceiver, type CommonOptions } from "@svc-webhooks/core";
+import { createReceiver, type CommonOptions, type Receiver } from "@svc-webhooks/core";
 import { emailEvents } from "@svc-webhooks/events";
 import { webhooks } from "@svc-webhooks/express";
 import express, { type Express } from "express";
@@ -9,9 +9,9 @@ export interface Effects {
   domainUpdated(domainName: string | undefined): Promise<void>;
 }
 
-/** Creates the app of the README, with its effects and the receiver's options as parameters. */
-export function createApp(effects: Effects, options: CommonOptions): Express {
-  const receiver = createReceiver({
+/** Creates the receiver of the README, with its effects and options as parameters. */
+export const createMailReceiver = (effects: Effects, options: CommonOptions): Receiver =>
+  createReceiver({
     ...options,
     events: emailEvents,
     on: {
@@ -20,6 +20,9 @@ export function createApp(effects: Effects, options: CommonOptions): Express {
     },
   });
 
+/** Mounts the receiver in an Express app. */
+export function createApp(effects: Effects, options: CommonOptions): Express {
+  const receiver = createMailReceiver(effects, options);
   const app = express();
   app.post("/webhooks", webhooks(receiver));
   // The most common mistake: the parser runs first and discards the bytes that were signed.

@@ -23,7 +23,7 @@ export async function runStory(place: Place): Promise<boolean> {
   if (place.isShared) await Promise.all(["A", "B", "C"].map((name) => stage.server(name)));
   print(`\nOrders, their emails and the delivery records are in ${place.description}.`);
 
-  print("\nA is killed in its transaction: the rows of msg_1 are written, not committed.\n");
+  print("\nA is killed in its transaction: the rows of msg_1 are written but not committed.\n");
   await stage.kill("A", "written", "email.delivered", "msg_1");
   await inDatabase(place, async (database) => {
     stage.show(await ordersIn(database), { msg_1: "sent", msg_2: "sent" }, []);
@@ -33,7 +33,7 @@ export async function runStory(place: Place): Promise<boolean> {
   print(styled("dim", "  (the demo ends A's lease, which would last up to 10 s)"));
   await stage.retry("B", "email.delivered", "msg_1", "200 processed");
 
-  print("\nB is killed after its commit: msg_2 is done, but the sender has no response.\n");
+  print("\nB is killed after its commit: msg_2 is done, but the sender got no response.\n");
   await stage.kill("B", "committed", "email.bounced", "msg_2");
   await stage.retry("C", "email.bounced", "msg_2", "200 duplicate");
   const { url } = await stage.server("C");
@@ -45,7 +45,7 @@ export async function runStory(place: Place): Promise<boolean> {
   await (await stage.server("C")).end("SIGTERM");
 
   const verdict = stage.passed
-    ? "Two kills, two effects. Written outside of `transaction`, each would be there twice:\nemails_done: 4, and two lines of history for each email."
+    ? "Two kills, two effects. Outside `transaction`, each effect would have happened twice:\nemails_done would be 4, and each email would have two rows of history."
     : "Some steps did not end as expected.";
   print(styled(stage.passed ? "green" : "red", `\n${verdict}`));
   return stage.passed;

@@ -1,22 +1,17 @@
 import { once } from "node:events";
-import { createReceiver } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
 import { webhooks } from "@svc-webhooks/express";
 import { redisStore } from "@svc-webhooks/redis";
 import express from "express";
 import { Redis } from "ioredis";
 import { listening, work } from "./part.js";
+import { createMailReceiver } from "./receiver.js";
 
 const redis = new Redis(process.env.REDIS_URL ?? "redis://127.0.0.1:6379");
 redis.on("error", (error) => console.error("Redis:", error.message));
 
-const receiver = createReceiver({
-  name: "example", // receivers with the same name and Redis share their records
+const receiver = createMailReceiver(work, {
   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
   store: redisStore(redis, { prefix: process.env.STORE_PREFIX }),
-  leaseMs: 10_000, // how long a dead process blocks its event; default 30 s
-  events: emailEvents,
-  on: { "email.delivered": (event, { run }) => work(event.data?.email_id, run) },
 });
 
 const app = express();

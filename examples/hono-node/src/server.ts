@@ -1,18 +1,13 @@
 import { once } from "node:events";
 import { serve } from "@hono/node-server";
-import { createReceiver } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
 import { webhooks } from "@svc-webhooks/hono";
 import { Hono } from "hono";
 import { logger } from "hono/logger";
 import { secureHeaders } from "hono/secure-headers";
+import { createMailReceiver } from "./receiver.js";
 
-const receiver = createReceiver({
+const receiver = createMailReceiver((emailId) => console.log("delivered:", emailId), {
   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
-  events: emailEvents,
-  on: {
-    "email.delivered": async (event) => console.log("delivered:", event.data?.email_id),
-  },
 });
 
 const app = new Hono();

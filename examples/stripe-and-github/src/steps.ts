@@ -45,18 +45,18 @@ export async function signedSteps(now: number): Promise<readonly Step[]> {
     },
     {
       ...toStripe,
-      title: "a request of an hour ago",
+      title: "a request from 1 hour ago",
       headers: await fromStripe(now - 60 * minute),
       expected: "signature_stale",
     },
     {
       ...toStripe,
-      title: "a body changed on its way",
+      title: "a body changed in transit",
       headers: await fromStripe(now),
       body: invoice.replace("4900", "1"),
       expected: "signature_mismatch",
     },
-    { ...toStripe, title: "a request of GitHub", headers: opened, expected: "signature_missing" },
+    { ...toStripe, title: "a request from GitHub", headers: opened, expected: "signature_missing" },
     { ...toGithub, title: "a new event", headers: opened, expected: "processed" },
     { ...toGithub, title: "its redelivery", headers: opened, expected: "duplicate" },
     {

@@ -1,0 +1,371 @@
+import { randomBytes } from "node:crypto";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import {
+  isStoreTable,
+  naturalDefault,
+  tableOf,
+  type Row,
+  type WorldState,
+} from "@svc-webhooks/crash-test";
+import { messageOf } from "../../errors.js";
+import { notRun } from "../not-run.js";
+import type { Through } from "../environment.js";
+import { isDead, ownOwner, ownerPattern } from "./owner.js";
+
+/** The largest database that is copied, in bytes. */
+const largest = 200 * 2 ** 20;
+
+/** The start of the names of all databases that this command creates. */
+export const databasePrefix = "svc_webhooks_crash_test_";
+
+interface Client {
+  connect(): Promise<unknown>;
+  query(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
+  end(): Promise<void>;
+  on(event: "error", listener: () => void): unknown;
+}
+
+interface Pg {
+  readonly Client: new (options: {
+    readonly connectionString: string;
+    readonly application_name: string;
+  }) => Client;
+}
+
+/** Loads pg from the current folder, or else from where this command is installed. */
+async function loadPg(): Promise<Pg> {
+  const here = createRequire(pathToFileURL(join(process.cwd(), "package.json")));
+  try {
+    return here("pg") as Pg;
+  } catch {
+    try {
+      return ((await import("pg")) as unknown as { readonly default: Pg }).default;
+    } catch (error) {
+      throw notRun(
+        "package_missing",
+        "A PostgreSQL database requires the package pg, which is not installed.",
+        "Install it next to svc-webhooks: npm install --save-dev pg.",
+        error,
+      );
+    }
+  }
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+const withDatabase = (url: URL, name: string): URL => {
+  const own = new URL(url);
+  own.pathname = `/${encodeURIComponent(name)}`;
+  return own;
+};
+
+/** Returns the name of the database in a URL. */
+const databaseOf = ({ pathname, username }: URL): string =>
+  decodeURIComponent(pathname.slice(1)) || decodeURIComponent(username) || "postgres";
+
+/** A database of one history. */
+export interface OwnDatabase {
+  readonly name: string;
+  readonly url: URL;
+  /** Reads all tables but the store's. */
+  readonly read: () => Promise<WorldState["tables"]>;
+  /** Returns the columns that these rows lack, such as `orders.id`. */
+  readonly notCompared: () => Promise<readonly string[]>;
+  /** Sets back the leases of our store. Returns whether the database has our store. */
+  readonly endLeases: () => Promise<boolean>;
+  /** Lets all sequences continue at higher values. */
+  readonly shift: () => Promise<void>;
+  readonly drop: () => Promise<void>;
+}
+
+/** The server of a database, from which each history gets a copy. */
+export interface DatabaseServer {
+  readonly variable: string;
+  /** The URL of the first copy, or of the empty database. */
+  readonly base: URL;
+  readonly create: () => Promise<OwnDatabase>;
+  /** Drops everything that was created. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Copies a database once. Later copies are copies of this copy, so that the original is needed only once.
+ *
+ * @param isEmpty whether the first database is empty, so that `--prepare` fills it
+ * @param note reports that databases of earlier runs were dropped
+ */
+export async function databaseServer(
+  { name: variable, url }: Through,
+  isEmpty: boolean,
+  note: (text: string) => void,
+): Promise<DatabaseServer> {
+  const { Client } = await loadPg();
+  const original = databaseOf(url);
+  const open = async (name: string): Promise<Client> => {
+    const connectionString = withDatabase(url, name).href;
+    const client = new Client({ connectionString, application_name: "svc-webhooks crash-test" });
+    client.on("error", () => {});
+    await client.connect();
+    return client;
+  };
+  // A connection to the original would keep it from being copied.
+  const other = original === "postgres" ? "template1" : "postgres";
+  const admin = await open(other).catch((error: unknown) => {
+    throw notRun(
+      "database_unreachable",
+      `The PostgreSQL server in ${variable} did not accept a connection to the database ${other}: ${messageOf(error)}.`,
+      `Start it, check the URL in ${variable}, and allow its user to connect to this database.`,
+      error,
+    );
+  });
+  const created = new Set<string>();
+  /** The settings that cannot be copied. */
+  const lacking = new Set<string>();
+  const id = `${ownOwner()}_${randomBytes(3).toString("hex")}`;
+  let count = 0;
+
+  async function copyOf(template: string | undefined, suffix: string): Promise<string> {
+    const name = `${databasePrefix}${id}_${suffix}`;
+    created.add(name);
+    const from = template === undefined ? "" : ` template ${quoted(template)}`;
+    await admin.query(`create database ${quoted(name)}${from}`);
+    if (template !== undefined) {
+      for (const [setting, reason] of await copySettings(admin, template, name)) {
+        if (!lacking.has(setting)) note(lackingText(variable, setting, reason));
+        lacking.add(setting);
+      }
+    }
+    return name;
+  }
+
+  async function drop(name: string): Promise<void> {
+    // Only names that this run has created reach this statement.
+    if (created.has(name))
+      await admin.query(`drop database if exists ${quoted(name)} with (force)`);
+    created.delete(name);
+  }
+
+  async function close(): Promise<void> {
+    for (const name of created) await drop(name).catch(() => {});
+    await admin.end().catch(() => {});
+  }
+
+  async function makeBase(): Promise<string> {
+    if (isEmpty) return copyOf(undefined, "base");
+    const { rows } = await admin.query("select pg_database_size($1)::text as bytes", [original]);
+    const bytes = Number(rows[0]?.["bytes"] ?? 0);
+    if (bytes > largest) {
+      throw notRun(
+        "database_too_large",
+        `The database in ${variable} has a size of ${Math.round(bytes / 2 ** 20)} MiB, but the limit for a copy is ${largest / 2 ** 20} MiB.`,
+        'To test with an empty database instead, pass the command that creates your tables, such as --prepare "npm run migrate".',
+      );
+    }
+    return copyOf(original, "base");
+  }
+
+  let base: string;
+  try {
+    const dropped = await dropLeft(admin);
+    if (dropped > 0) {
+      const what = dropped === 1 ? "1 database" : `${dropped} databases`;
+      note(
+        `Dropped ${what} that an earlier run left on the server in ${variable} when it was killed.`,
+      );
+    }
+    base = await makeBase();
+  } catch (error) {
+    await close();
+    throw explained(error, variable);
+  }
+  return {
+    variable,
+    base: withDatabase(url, base),
+    close,
+    async create() {
+      count += 1;
+      const name = await copyOf(base, String(count));
+      const client = await open(name);
+      await assertSelfContained(client, variable).catch(async (error: unknown) => {
+        await client.end().catch(() => {});
+        await drop(name);
+        throw error;
+      });
+      return {
+        name,
+        url: withDatabase(url, name),
+        read: () => readTables(client),
+        notCompared: () => omittedColumns(client),
+        endLeases: () => endLeases(client),
+        shift: () => shift(client),
+        async drop() {
+          await client.end().catch(() => {});
+          await drop(name);
+        },
+      };
+    },
+  };
+}
+
+/** The settings of a database, each written as `parameter=value`, for all roles or for one. */
+const settingsOf = `
+  select r.rolname as role, unnest(s.setconfig) as setting
+  from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase left join pg_roles r on r.oid = s.setrole
+  where d.datname = $1`;
+
+const parameterOf = (name: string) => name.split(".").map(quoted).join(".");
+
+/** Writes the value of a setting. PostgreSQL stores lists of names with their quotes, and other values as they are. */
+function valueOf(parameter: string, value: string): string {
+  const isList = /^(?:search_path|temp_tablespaces|\w+_preload_libraries)$/.test(parameter);
+  if (isList && value !== '""') return value;
+  return `'${(isList ? "" : value).replaceAll("'", "''")}'`;
+}
+
+/**
+ * Copies what `alter database … set` and `alter role … in database … set` have set, which a copy of a template lacks.
+ * Returns the settings that this user may not set, with the reason.
+ */
+async function copySettings(
+  admin: Client,
+  template: string,
+  name: string,
+): Promise<readonly (readonly [setting: string, reason: string])[]> {
+  const lacking: (readonly [string, string])[] = [];
+  const { rows } = await admin.query(settingsOf, [template]);
+  for (const { role, setting } of rows) {
+    const whose = typeof role === "string" ? `role ${quoted(role)} in database` : "database";
+    const [parameter = "", value = ""] = String(setting).split(/=(.*)/s);
+    const change = `set ${parameterOf(parameter)} to ${valueOf(parameter, value)}`;
+    try {
+      await admin.query(`alter ${whose} ${quoted(name)} ${change}`);
+    } catch (error) {
+      lacking.push([parameter, messageOf(error)]);
+    }
+  }
+  return lacking;
+}
+
+const lackingText = (variable: string, setting: string, reason: string): string =>
+  `The copies of the database in ${variable} lack its setting ${setting}: ${reason}.`;
+
+/** @throws Failure (as a rejection) `foreign_server` if tables of a copy may belong to another database */
+async function assertSelfContained(client: Client, variable: string): Promise<void> {
+  const { rows } = await client.query("select srvname from pg_foreign_server order by 1");
+  if (rows.length === 0) return;
+  const names = rows.map(({ srvname }) => String(srvname)).join(", ");
+  throw notRun(
+    "foreign_server",
+    `The database in ${variable} has the foreign server ${names}, which is not copied: a copy would write to the real tables behind it.`,
+    `Test with a database from which it is dropped (drop server … cascade), or pass the command that creates your tables in an empty database, such as --prepare "npm run migrate".`,
+  );
+}
+
+/** Matches the names of the databases of all runs. */
+const ofRuns = new RegExp(`^${databasePrefix}(${ownerPattern})_[0-9a-f]{6}_(?:base|\\d+)$`);
+
+/** Drops the databases of runs that were killed. Returns how many. */
+async function dropLeft(admin: Client): Promise<number> {
+  const { rows } = await admin.query(
+    "select datname from pg_database where starts_with(datname, $1)",
+    [databasePrefix],
+  );
+  let dropped = 0;
+  for (const name of rows.map(({ datname }) => String(datname))) {
+    const owner = ofRuns.exec(name)?.[1];
+    if (owner === undefined || !isDead(owner)) continue;
+    try {
+      await admin.query(`drop database ${quoted(name)} with (force)`);
+      dropped += 1;
+    } catch {
+      // Another run has dropped it, or it belongs to another role.
+    }
+  }
+  return dropped;
+}
+
+function explained(error: unknown, variable: string): unknown {
+  const { code } = Object(error) as { readonly code?: unknown };
+  if (code === "55006") {
+    return notRun(
+      "database_in_use",
+      `The database in ${variable} has other connections, so it cannot be copied.`,
+      'Close them, for example by stopping your server. To test with an empty database instead, pass the command that creates your tables, such as --prepare "npm run migrate".',
+      error,
+    );
+  }
+  if (code === "42501") {
+    return notRun(
+      "database_not_allowed",
+      `The user in ${variable} is not allowed to create the test's database: ${messageOf(error)}.`,
+      "Grant the permission with: alter role … createdb. To copy a database, the user must also own it.",
+      error,
+    );
+  }
+  if (code === "3D000") {
+    return notRun(
+      "database_missing",
+      `The database in ${variable} does not exist: ${messageOf(error)}.`,
+      `Create it, or correct the URL in ${variable}.`,
+      error,
+    );
+  }
+  return error;
+}
+
+const storeTables = `select format('%I.deliveries', n.nspname) as name from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace where c.relname = 'deliveries' and ${isStoreTable}`;
+
+async function endLeases(client: Client): Promise<boolean> {
+  const { rows } = await client.query(storeTables);
+  for (const { name } of rows) {
+    await client.query(
+      `update ${String(name)} set lease_ends_at = now() where lease_ends_at > now()`,
+    );
+  }
+  return rows.length > 0;
+}
+
+async function shift(client: Client): Promise<void> {
+  await client.query(`select setval(format('%I.%I', schemaname, sequencename)::regclass,
+    coalesce(last_value, start_value) + 1000 * increment_by) from pg_sequences
+    where coalesce(last_value, start_value) + 1000 * increment_by between min_value and max_value`);
+}
+
+/** Tables with the columns whose default is a sequence, a time or a random value. */
+const tableList = `
+  select n.nspname || '.' || c.relname as name, format('%I.%I', n.nspname, c.relname) as quoted,
+    coalesce(array_agg(a.attname::text) filter (where a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) ~* '${naturalDefault}'),
+      '{}') as omitted
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+  where c.relkind in ('r', 'p') and not c.relispartition
+    and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and not ${isStoreTable}
+  group by 1, 2 order by 1`;
+
+async function readTables(client: Client): Promise<WorldState["tables"]> {
+  const { rows: tables } = await client.query(tableList);
+  const found: [string, readonly Row[]][] = [];
+  for (const { name, quoted: table, omitted } of tables) {
+    const { rows } = await client.query(
+      `select to_jsonb(crash_test_row) - $1::text[] as row from ${String(table)} crash_test_row`,
+      [omitted],
+    );
+    found.push([tableOf(String(name)), rows.map(({ row }) => row as Row)]);
+  }
+  return Object.fromEntries(found);
+}
+
+async function omittedColumns(client: Client): Promise<readonly string[]> {
+  const { rows } = await client.query(tableList);
+  return rows.flatMap(({ name, omitted }) =>
+    (omitted as readonly string[]).map((column) => `${tableOf(String(name))}.${column}`),
+  );
+}

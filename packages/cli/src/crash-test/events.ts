@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import { headerNames, sign } from "@svc-webhooks/core";
+import { bodiesOf } from "../doctor/bodies.js";
+import { eventIdOf } from "../doctor/probe.js";
+import { UsageError } from "../errors.js";
+import { parseCaptured } from "../lib/capture.js";
+import { headerOf, deliveryHeaders, senderHeaders } from "../lib/delivery-headers.js";
+import { eventTypeOf } from "../lib/event-type.js";
+import { readInput } from "../lib/read.js";
+import type { HeaderList } from "../lib/target.js";
+import { identityOf, type Identity } from "../schemes/identity.js";
+import type { Sender } from "../schemes/table.js";
+
+/** The most events of one history. */
+const mostEvents = 3;
+
+/** An event that the sender delivers, the same one in each history. */
+export interface SentEvent {
+  readonly type: string;
+  readonly body: Uint8Array;
+  /** Returns the headers of an attempt, signed. */
+  readonly headersOf: (attempt: number) => Promise<HeaderList>;
+}
+
+/** Returns the headers of an attempt that depend on its body: its signature, and those that the sender signs with it. */
+type Signing = (body: Uint8Array, facts: Identity) => Promise<HeaderList>;
+
+/** Signs as the service does, or as a sender of `--scheme`. Deliveries without a secret are not signed. */
+const signingWith =
+  (secret: string | undefined, sender: Sender | undefined): Signing =>
+  async (body, facts) => {
+    if (secret === undefined) return [];
+    if (!sender) return [[headerNames.signature, await sign(body, secret)]];
+    return Object.entries(await sender.sign(body, { secret, ...facts }));
+  };
+
+/**
+ * Makes the events of `--event` and `--deliver`.
+ *
+ * @param secret the key that signs. Undefined for deliveries without a signature
+ * @param sender the sender of `--scheme`
+ * @throws UsageError (as a rejection) unless there are one to three
+ */
+export async function eventsOf(
+  types: readonly string[],
+  files: readonly string[],
+  secret: string | undefined,
+  sender: Sender | undefined,
+): Promise<readonly SentEvent[]> {
+  const signing = signingWith(secret, sender);
+  const saved: SentEvent[] = [];
+  for (const file of files) saved.push(...(await savedIn(file, signing, sender)));
+  const all = [...types.map((type) => newEvent(type, signing, sender)), ...saved];
+  if (all.length >= 1 && all.length <= mostEvents) return all;
+  throw new UsageError(
+    `There ${all.length === 0 ? "is no event" : `are ${all.length} events`} to deliver.`,
+    `Pass 1 to ${mostEvents} events: --event email.delivered, or --deliver with a file written by svc-webhooks listen --save.`,
+  );
+}
+
+function newEvent(type: string, signing: Signing, sender: Sender | undefined): SentEvent {
+  const body = bodiesOf(type, sender?.shape).plain();
+  const deliveryId = sender ? randomUUID() : `dlv_crash_${randomUUID()}`;
+  const headersOf = async (attempt: number): Promise<HeaderList> => [
+    ["content-type", "application/json"],
+    ...(await signing(body, { type, deliveryId })),
+    ...(sender ? [] : ownHeaders(body, deliveryId, attempt)),
+  ];
+  return { type, body, headersOf };
+}
+
+const ownHeaders = (body: Uint8Array, deliveryId: string, attempt: number): HeaderList => [
+  [headerNames.deliveryId, deliveryId],
+  [headerNames.idempotencyKey, deliveryId],
+  [headerNames.attempt, String(attempt)],
+  [headerNames.eventId, eventIdOf(body)],
+  [headerNames.subscriptionId, "sub_crash_test"],
+];
+
+async function savedIn(
+  file: string,
+  signing: Signing,
+  sender: Sender | undefined,
+): Promise<readonly SentEvent[]> {
+  const lines = (await readInput("--deliver", file)).toString().split("\n").filter(Boolean);
+  return lines.map((line) => {
+    const captured = parseCaptured(line);
+    if (!captured) {
+      throw new UsageError(
+        `--deliver names ${file}, which has a line that was not written by svc-webhooks listen --save.`,
+        "Use a file written by svc-webhooks listen --save.",
+      );
+    }
+    const { body, headers } = captured;
+    const type = eventTypeOf(body) ?? headerOf(headers, "x-event-type") ?? "a saved delivery";
+    return {
+      type,
+      body,
+      async headersOf(attempt) {
+        const own: HeaderList = [
+          ...(await signing(body, sender ? await identityOf(sender.scheme, captured) : { type })),
+          ...(sender ? [] : ([[headerNames.attempt, String(attempt)]] as const)),
+        ];
+        const replaced = new Set(own.map(([name]) => name.toLowerCase()));
+        const saved = sender ? senderHeaders(headers) : deliveryHeaders(headers);
+        return [...saved.filter(([name]) => !replaced.has(name.toLowerCase())), ...own];
+      },
+    };
+  });
+}

@@ -1,0 +1,71 @@
+import { createServer, type Socket } from "node:net";
+import type { Exchanges, Passing } from "../crossings.js";
+import { connectUpstream, listening, type Listening } from "./listening.js";
+
+/** How long a connection is silent before its next bytes are another exchange, in milliseconds. */
+const silenceMs = 20;
+
+export interface BytesProxyOptions {
+  readonly process: string;
+  /** The name of the variable, for the names of exchanges. */
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly crossings: Exchanges;
+}
+
+/**
+ * Starts a proxy for a protocol that this command cannot read. A burst of bytes of the client, and those of the server
+ * that follow, are an exchange, which is approximate.
+ */
+export function bytesProxy(options: BytesProxyOptions): Promise<Listening> {
+  const { process, name, host, port, crossings } = options;
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connectUpstream(sockets, { port, host });
+    let current: Passing | undefined;
+    let silence: NodeJS.Timeout | undefined;
+    let queue = Promise.resolve();
+    const breakBoth = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    const finish = async (): Promise<boolean> => {
+      const passing = current;
+      current = undefined;
+      return passing === undefined || passing.executed({ note: "approximate" });
+    };
+    const send = async (chunk: Buffer): Promise<void> => {
+      clearTimeout(silence);
+      current ??= await crossings.arrive(process, {
+        name: `bytes to ${name} (approximate)`,
+        kind: "call",
+        effects: [],
+        reads: [],
+      });
+      if (!current.isSent) return breakBoth();
+      upstream.write(chunk);
+      silence = setTimeout(() => void finish(), silenceMs);
+    };
+    const reply = async (chunk: Buffer): Promise<void> => {
+      clearTimeout(silence);
+      if (!(await finish())) return breakBoth();
+      client.write(chunk);
+    };
+    client.on("data", (chunk: Buffer) => {
+      queue = queue.then(() => send(chunk)).catch(breakBoth);
+    });
+    upstream.on("data", (chunk: Buffer) => {
+      queue = queue.then(() => reply(chunk)).catch(breakBoth);
+    });
+    upstream.once("close", () => {
+      current?.broken();
+      client.end();
+    });
+    client.once("close", () => {
+      void finish();
+      upstream.destroy();
+    });
+  });
+  return listening(server, sockets);
+}

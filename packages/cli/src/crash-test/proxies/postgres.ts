@@ -1,0 +1,238 @@
+import { createServer, type Socket } from "node:net";
+import { factsOfStatement } from "@svc-webhooks/crash-test";
+import type { Exchanges, Passing } from "../crossings.js";
+import { connectUpstream, listening, type Listening } from "./listening.js";
+import {
+  errorText,
+  fatalError,
+  messageSplitter,
+  startupParameters,
+  Statements,
+  type Message,
+} from "./messages.js";
+
+/** The codes of a client's first message (PostgreSQL's documentation, 55.7). */
+const codes = { cancel: 80_877_102, tls: 80_877_103, gss: 80_877_104 } as const;
+
+export interface PostgresProxyOptions {
+  /** The letter of the process whose connections these are. */
+  readonly process: string;
+  readonly host: string;
+  readonly port: number;
+  /** The only database that the process may connect to. */
+  readonly database: string;
+  readonly crossings: Exchanges;
+  /** Called if a client ended the connection because TLS was refused. */
+  readonly onTlsRefused: () => void;
+  /** Called with an access that was refused. */
+  readonly onRefused: (access: string) => void;
+}
+
+export interface PostgresProxy extends Listening {
+  /** Ends the connections with an open transaction, as a server does whose client has stopped. */
+  readonly breakTransactions: () => void;
+}
+
+/** Starts a proxy to one database. An exchange is everything up to `Query` or `Sync`, and up to `ReadyForQuery`. */
+export async function postgresProxy(options: PostgresProxyOptions): Promise<PostgresProxy> {
+  const sockets = new Set<Socket>();
+  const connections = new Set<Connection>();
+  const server = createServer((client) => {
+    const upstream = connectUpstream(sockets, options);
+    const connection = new Connection(client, upstream, options);
+    connections.add(connection);
+    client.once("close", () => connections.delete(connection));
+  });
+  const own = await listening(server, sockets);
+  return { ...own, breakTransactions: () => connections.forEach((one) => one.breakTransaction()) };
+}
+
+/** Messages that are executed together. */
+interface Unit {
+  readonly bytes: Buffer[];
+  readonly texts: string[];
+  /**
+   * Whether the exchange began with a `Flush`: the client waits for parts of the reply before it sends more, so both are
+   * forwarded as they arrive.
+   */
+  isStreaming: boolean;
+  /** Whether the first messages were sent to the server. */
+  isSent: boolean;
+}
+
+const newUnit = (): Unit => ({ bytes: [], texts: [], isStreaming: false, isSent: false });
+
+/** The reply to the unit that is being executed. */
+interface Reply {
+  readonly chunks: Buffer[];
+  readonly isStreaming: boolean;
+  error: string | undefined;
+  tag: string;
+  /** Called with the status of the transaction, or with undefined if the connection broke. */
+  end: (status: string | undefined) => void;
+}
+
+/** One connection of a client, and the one to the server that belongs to it. */
+class Connection {
+  readonly #client: Socket;
+  readonly #upstream: Socket;
+  readonly #options: PostgresProxyOptions;
+  readonly #statements = new Statements();
+  #isStarted = false;
+  #isReady = false;
+  #wasTlsRefused = false;
+  #unit = newUnit();
+  #queue: Promise<void> = Promise.resolve();
+  #reply: Reply | undefined;
+  /** The exchanges of the transaction that is open. */
+  #open: { readonly number: number; readonly passings: Passing[] } | undefined;
+
+  constructor(client: Socket, upstream: Socket, options: PostgresProxyOptions) {
+    this.#client = client;
+    this.#upstream = upstream;
+    this.#options = options;
+    const splitClient = messageSplitter(() => this.#isStarted);
+    const splitServer = messageSplitter(() => true);
+    client.on("data", (chunk: Buffer) => {
+      let messages = splitClient(chunk);
+      for (;;) {
+        for (const message of messages) {
+          if (message.type === "") this.#first(message);
+          else this.#fromClient(message);
+        }
+        if (messages.length !== 1 || messages[0]?.type !== "") return;
+        messages = splitClient(Buffer.alloc(0));
+      }
+    });
+    upstream.on("data", (chunk: Buffer) => {
+      for (const message of splitServer(chunk)) this.#fromServer(message);
+    });
+    upstream.once("close", () => {
+      this.#closeTransaction(false);
+      this.#reply?.end(undefined);
+      client.end();
+    });
+    client.once("close", () => {
+      if (this.#wasTlsRefused && !this.#isStarted) options.onTlsRefused();
+      // A server finishes the statement that it executes, and only then notices that its client is gone.
+      if (!this.#reply) upstream.destroy();
+    });
+  }
+
+  /** Ends the connection if it has an open transaction. */
+  breakTransaction(): void {
+    if (this.#open) this.#upstream.destroy();
+  }
+
+  #break(): void {
+    this.#client.destroy();
+    this.#upstream.destroy();
+  }
+
+  #first({ bytes }: Message): void {
+    const { database, onRefused } = this.#options;
+    const code = bytes.readUInt32BE(4);
+    if (code === codes.tls || code === codes.gss) {
+      this.#wasTlsRefused = code === codes.tls;
+      this.#client.write("N");
+      return;
+    }
+    const parameters = startupParameters(bytes);
+    const wanted = parameters["database"] ?? parameters["user"] ?? "";
+    if (code !== codes.cancel && wanted !== database) {
+      onRefused(`the database ${wanted}, refused`);
+      this.#client.end(
+        fatalError(`svc-webhooks crash-test allows only the database ${database}, not ${wanted}.`),
+      );
+      this.#upstream.destroy();
+      return;
+    }
+    this.#isStarted = true;
+    this.#upstream.write(bytes);
+  }
+
+  #fromClient(message: Message): void {
+    const { type, bytes } = message;
+    // Data of a COPY belongs to the exchange that is being executed.
+    if (!this.#isReady || type === "d" || type === "c" || type === "f") {
+      this.#upstream.write(bytes);
+      return;
+    }
+    const unit = this.#unit;
+    unit.bytes.push(bytes);
+    const text = this.#statements.read(message);
+    if (text !== undefined) unit.texts.push(text);
+    if (type === "H" && unit.texts.length === 0) {
+      this.#forward(unit.bytes.splice(0));
+      return;
+    }
+    if (unit.isSent) this.#upstream.write(Buffer.concat(unit.bytes.splice(0)));
+    const isEnd = type === "Q" || type === "S" || type === "X" || type === "F";
+    if (isEnd) this.#unit = newUnit();
+    if (unit.isStreaming || (!isEnd && type !== "H")) return;
+    unit.isStreaming = type === "H";
+    if (unit.texts.length === 0) this.#forward(unit.bytes);
+    else this.#queue = this.#queue.then(() => this.#exchange(unit)).catch(() => this.#break());
+  }
+
+  /** Forwards messages that are not an exchange, after the exchanges before them. */
+  #forward(bytes: readonly Buffer[]): void {
+    this.#queue = this.#queue.then(() => void this.#upstream.write(Buffer.concat(bytes)));
+  }
+
+  /** Sends a unit on and waits for its reply. */
+  async #exchange(unit: Unit): Promise<void> {
+    const { texts, isStreaming } = unit;
+    const [client, upstream] = [this.#client, this.#upstream];
+    const { process, crossings } = this.#options;
+    if (upstream.destroyed || client.destroyed) return;
+    const { begins, name, kind, effects, reads } = factsOfStatement(texts.join(";"));
+    if (begins) this.#open ??= { number: crossings.beginTransaction(process), passings: [] };
+    const transaction = this.#open?.number;
+    const facts = { name, kind, effects, reads, transaction };
+    const passing = await crossings.arrive(process, facts);
+    this.#open?.passings.push(passing);
+    if (!passing.isSent) return this.#break();
+    const reply: Reply = { chunks: [], isStreaming, error: undefined, tag: "", end: () => {} };
+    const status = await new Promise<string | undefined>((resolve) => {
+      reply.end = resolve;
+      this.#reply = reply;
+      if (upstream.destroyed) resolve(undefined);
+      else upstream.write(Buffer.concat(unit.bytes.splice(0)));
+      unit.isSent = true;
+    });
+    this.#reply = undefined;
+    if (status === undefined) {
+      passing.broken();
+      return this.#break();
+    }
+    if (status === "I") this.#closeTransaction(reply.tag === "COMMIT");
+    if (!(await passing.executed({ error: reply.error }))) return this.#break();
+    client.write(Buffer.concat(reply.chunks));
+    if (client.destroyed) upstream.destroy();
+  }
+
+  #closeTransaction(isCommitted: boolean): void {
+    if (!isCommitted) for (const passing of this.#open?.passings ?? []) passing.undo();
+    if (this.#open) this.#options.crossings.endTransaction(this.#options.process);
+    this.#open = undefined;
+  }
+
+  #fromServer({ type, bytes }: Message): void {
+    const reply = this.#reply;
+    if (type === "Z") this.#isReady = true;
+    if (!reply) {
+      this.#client.write(bytes);
+      return;
+    }
+    if (type === "E") reply.error = errorText(bytes);
+    if (type === "C") reply.tag = bytes.toString("utf8", 5, bytes.length - 1);
+    reply.chunks.push(bytes);
+    // The client sends the data of a COPY only after this message.
+    const isAwaited = type === "G" || type === "W";
+    if (isAwaited || (reply.isStreaming && type !== "Z")) {
+      this.#client.write(Buffer.concat(reply.chunks.splice(0)));
+    }
+    if (type === "Z") reply.end(String.fromCodePoint(bytes[5] ?? 0));
+  }
+}

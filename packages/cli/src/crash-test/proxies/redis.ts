@@ -1,0 +1,177 @@
+import { createServer, type Socket } from "node:net";
+import type { Exchanges } from "../crossings.js";
+import type { RedisGuard } from "../databases/redis-guard.js";
+import { connectUpstream, listening, type Listening } from "./listening.js";
+
+/*
+ * Splits Redis's protocol (RESP 2 and 3) into commands and replies. Commands of a pipeline are sent on one by one, so
+ * that each of them is an exchange.
+ */
+
+/** Returns the position after the value that begins at `at`, or undefined if it is not complete. */
+export function endOfValue(bytes: Buffer, at: number): number | undefined {
+  if (at >= bytes.length) return undefined;
+  const line = bytes.indexOf("\r\n", at);
+  if (line === -1) return undefined;
+  const type = String.fromCodePoint(bytes[at] ?? 0);
+  const length = Number(bytes.toString("latin1", at + 1, line));
+  const next = line + 2;
+  if (/[$!=]/.test(type)) {
+    if (length < 0) return next;
+    return bytes.length < next + length + 2 ? undefined : next + length + 2;
+  }
+  if (!/[*~>%|]/.test(type)) return next;
+  let end: number | undefined = next;
+  // An attribute is followed by the value that it describes.
+  const values = /[%|]/.test(type) ? 2 * length + (type === "|" ? 1 : 0) : Math.max(length, 0);
+  for (let left = values; left > 0 && end !== undefined; left -= 1) end = endOfValue(bytes, end);
+  return end;
+}
+
+/** Writes a command as an array of texts. */
+export const commandOf = (words: readonly string[]): string =>
+  `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`;
+
+/** Returns the words of a command: an array of texts, or a line. A line with quotes or breaks is one word. */
+export function wordsOf(command: Buffer): readonly string[] {
+  if (command[0] !== 42) {
+    const line = command.toString("utf8").trim();
+    return /["'\n]/.test(line) ? [line] : line.split(/\s+/);
+  }
+  const words: string[] = [];
+  for (let at = command.indexOf("\r\n") + 2; at < command.length;) {
+    const start = command.indexOf("\r\n", at) + 2;
+    const end = start + Number(command.toString("latin1", at + 1, start - 2));
+    words.push(command.toString("utf8", start, end));
+    at = end + 2;
+  }
+  return words;
+}
+
+function splitter(): (chunk: Buffer) => readonly Buffer[] {
+  let rest: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const found: Buffer[] = [];
+    for (;;) {
+      const end = rest.length === 0 ? undefined : endOfValue(rest, 0);
+      if (end === undefined) return found;
+      found.push(rest.subarray(0, end));
+      rest = rest.subarray(end);
+    }
+  };
+}
+
+/** Commands about the connection. */
+const ofConnection =
+  /^(?:HELLO|AUTH|CLIENT|SELECT|PING|INFO|COMMAND|CONFIG|READONLY|QUIT|RESET|SCRIPT|FUNCTION|ECHO|CLUSTER|ROLE|WAIT)$/;
+
+/** Commands whose repetition has a further effect. */
+const repeating =
+  /^(?:INCR|INCRBY|INCRBYFLOAT|DECR|DECRBY|APPEND|[LR]PUSHX?|XADD|PUBLISH|HINCRBY|HINCRBYFLOAT|ZINCRBY)$/;
+
+/** Returns the facts of a command: its name with the start of its key, up to the first `:` or `{`. */
+export function factsOfCommand(words: readonly string[]) {
+  const [command = "", first = "", , third = ""] = words;
+  const name = command.toUpperCase();
+  const key = /^(?:EVAL|EVALSHA|FCALL)/.test(name) ? third : first;
+  const [prefix = ""] = key.split(/[:{]/);
+  const text = /^[\w.-]{1,40}$/.test(prefix) ? `${name} ${prefix}` : name;
+  return {
+    name: text,
+    kind: "call" as const,
+    effects: repeating.test(name) ? [text] : [],
+    reads: [],
+  };
+}
+
+export interface RedisProxyOptions {
+  readonly process: string;
+  readonly host: string;
+  readonly port: number;
+  readonly crossings: Exchanges;
+  /** Present if this command has not started the server. */
+  readonly guard?: RedisGuard | undefined;
+}
+
+/** Starts a proxy to a Redis server. Each command is an exchange. */
+export function redisProxy({
+  process,
+  host,
+  port,
+  crossings,
+  guard,
+}: RedisProxyOptions): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connectUpstream(sockets, { port, host });
+    const [commands, replies] = [splitter(), splitter()];
+    let onReply: ((reply: Buffer | undefined) => void) | undefined;
+    let isSubscribed = false;
+    const observe = guard?.observer();
+    const breakBoth = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    const replyTo = async (command: Buffer | string): Promise<Buffer | undefined> => {
+      const reply = await new Promise<Buffer | undefined>((resolve) => {
+        onReply = resolve;
+        upstream.write(command);
+      });
+      onReply = undefined;
+      return reply;
+    };
+    const open = async (): Promise<void> => {
+      for (const words of guard?.opening ?? []) {
+        const reply = await replyTo(commandOf(words));
+        if (reply === undefined || reply[0] === 45) return breakBoth();
+      }
+      if (client.destroyed) upstream.destroy();
+    };
+    const exchange = async (command: Buffer): Promise<void> => {
+      if (client.destroyed || upstream.destroyed) return;
+      const words = wordsOf(command);
+      const name = words[0]?.toUpperCase() ?? "";
+      const refusal = guard?.refusalOf(words);
+      if (refusal !== undefined) return void client.write(`-ERR ${refusal}\r\n`);
+      if (/^(?:P|S)?(?:UN)?SUBSCRIBE$|^MONITOR$/.test(name)) isSubscribed = true;
+      if (isSubscribed) return void upstream.write(command);
+      const isCounted = !ofConnection.test(name);
+      const passing = isCounted
+        ? await crossings.arrive(process, factsOfCommand(words))
+        : undefined;
+      if (passing?.isSent === false) return breakBoth();
+      const reply = await replyTo(command);
+      observe?.(words, reply);
+      if (reply === undefined) {
+        passing?.broken();
+        return breakBoth();
+      }
+      const error = reply[0] === 45 ? reply.toString("utf8", 1, reply.length - 2) : undefined;
+      if (passing && !(await passing.executed({ error }))) return breakBoth();
+      client.write(reply);
+      if (client.destroyed) upstream.destroy();
+    };
+    let queue = open();
+    client.on("data", (chunk: Buffer) => {
+      for (const command of commands(chunk)) {
+        queue = queue.then(() => exchange(command)).catch(breakBoth);
+      }
+    });
+    upstream.on("data", (chunk: Buffer) => {
+      for (const reply of replies(chunk)) {
+        // A push is not a reply (RESP 3).
+        if (reply[0] === 62 || !onReply) client.write(reply);
+        else onReply(reply);
+      }
+    });
+    upstream.once("close", () => {
+      onReply?.(undefined);
+      client.end();
+    });
+    client.once("close", () => {
+      if (!onReply) upstream.destroy();
+    });
+  });
+  return listening(server, sockets);
+}

@@ -1,0 +1,265 @@
+import type {
+  Crossing,
+  Fault,
+  History,
+  Runner,
+  Variant,
+  WorldState,
+} from "@svc-webhooks/crash-test";
+import type { Target } from "../lib/target.js";
+import { createCrossings } from "./crossings.js";
+import type { SentEvent } from "./events.js";
+import { notRun } from "./not-run.js";
+import { deliver, post } from "./sender.js";
+import type { ServerProcess } from "./server-processes.js";
+import { openWorld, type World, type WorldSettings } from "./world.js";
+
+/** A history ends when there was no exchange for this long, in milliseconds. */
+const quietMs = 300;
+
+/** How long an exchange may take when all faults are over, in milliseconds. */
+const stuckMs = 15_000;
+
+/** How often a history runs whose point has another name than in the undisturbed one. */
+const mostTries = 3;
+
+/** The most servers of one history. */
+const letters = "ABCDEFGH";
+
+export interface RunnerSettings extends WorldSettings {
+  readonly events: readonly SentEvent[];
+  /** The receiver, with the addresses that were checked. Its port is that of no server. */
+  readonly target: Target;
+  readonly signal: AbortSignal;
+  readonly note: (text: string) => void;
+}
+
+/** The last attempt of an event that was not acknowledged. */
+export interface Unacknowledged {
+  readonly status: number | undefined;
+  /** The last lines of the server. */
+  readonly lines: readonly string[];
+}
+
+export interface ProcessRunner extends Runner {
+  /** Returns the attempt that was not acknowledged in the last history, if there is one. */
+  readonly unacknowledged: () => Unacknowledged | undefined;
+  /** Whether an event waited for a lease of another store than ours in PostgreSQL. */
+  readonly waitedForLease: () => boolean;
+}
+
+const unusedText = (name: string): string =>
+  `${name} was named but never used, so no fault is tried there. Check that your server reads this variable.`;
+
+/** Runs histories with real processes. */
+export function createRunner(settings: RunnerSettings): ProcessRunner {
+  let names: readonly string[] | undefined;
+  let hasWaited = false;
+  let unacknowledged: Unacknowledged | undefined;
+  return {
+    waitedForLease: () => hasWaited,
+    unacknowledged: () => unacknowledged,
+    async run(faults, variant) {
+      let history: History | undefined;
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        settings.signal.throwIfAborted();
+        unacknowledged = undefined;
+        history = await runHistory(settings, faults, variant, names ?? [], {
+          onWaited: () => (hasWaited = true),
+          onUnacknowledged: (one) => (unacknowledged = one),
+        });
+        if (history.notReached === undefined) break;
+      }
+      if (!history) throw new Error("No history was run.");
+      if (faults.length === 0 && variant === undefined && !names) {
+        names = history.crossings.map(({ name }) => name);
+        for (const name of history.unused ?? []) settings.note(unusedText(name));
+      }
+      return history;
+    },
+  };
+}
+
+/** The servers of a history: the one whose turn it is, and the one that takes over. */
+function createServers(world: World, hasTemplate: boolean, note: (text: string) => void) {
+  const started = new Map<string, ServerProcess>();
+  const skipped = new Set<string>();
+  let next = 0;
+  let waiting: Promise<ServerProcess> | undefined;
+  let active: ServerProcess | undefined;
+
+  function start(): Promise<ServerProcess> {
+    const letter = letters[next];
+    next += 1;
+    if (letter === undefined) {
+      throw notRun(
+        "server_keeps_ending",
+        `The server ended repeatedly: ${letters.length} servers were started in one history.`,
+        "Run the server on its own with one delivery to see why.",
+      );
+    }
+    const starting = world.startServer(letter).then((server) => {
+      started.set(letter, server);
+      return server;
+    });
+    // It is awaited when its turn comes.
+    starting.catch(() => {});
+    return starting;
+  }
+
+  const follow = () => {
+    // Without {port}, the next server needs the port of the one before it.
+    if (hasTemplate) waiting ??= start();
+  };
+
+  return {
+    started,
+    /** Skips a server that is frozen. */
+    skip: (letter: string) => void skipped.add(letter),
+    /** Returns whether a server is neither dead nor frozen. */
+    isActive: (letter = "") => started.get(letter)?.isAlive() === true && !skipped.has(letter),
+    /** Resolves to the server whose turn it is. */
+    async turn(): Promise<ServerProcess> {
+      for (;;) {
+        if (active?.isAlive() === true && !skipped.has(active.letter)) return active;
+        if (active?.isAlive() === false && !skipped.has(active.letter)) {
+          note(`${active.letter} ended with ${await active.ended}`);
+        }
+        active = await (waiting ?? start());
+        waiting = undefined;
+        follow();
+      }
+    },
+    /** Resolves when the first servers have started. */
+    async ready(): Promise<void> {
+      const first = start();
+      follow();
+      active = await first;
+      await waiting;
+    },
+  };
+}
+
+async function runHistory(
+  settings: RunnerSettings,
+  faults: readonly Fault[],
+  variant: Variant | undefined,
+  names: readonly string[],
+  {
+    onWaited,
+    onUnacknowledged,
+  }: {
+    readonly onWaited: () => void;
+    readonly onUnacknowledged: (one: Unacknowledged) => void;
+  },
+): Promise<History> {
+  const { events, signal, target, url } = settings;
+  const attemptsOf = new Map<string, AbortController>();
+  let thaw: (() => void) | undefined;
+  const crossings = createCrossings(faults, names, {
+    async kill(letter) {
+      servers.skip(letter);
+      await servers.started.get(letter)?.kill();
+    },
+    freeze: (letter) =>
+      new Promise<void>((resolve) => {
+        const server = servers.started.get(letter);
+        server?.send("SIGSTOP");
+        servers.skip(letter);
+        world.breakTransactions(letter);
+        thaw = () => {
+          thaw = undefined;
+          server?.send("SIGCONT");
+          resolve();
+        };
+        attemptsOf.get(letter)?.abort();
+      }),
+  });
+  const world = await openWorld(settings, crossings, signal);
+  const servers = createServers(world, url.includes("{port}"), (text) =>
+    crossings.note(text.slice(0, 1), text.slice(2)),
+  );
+  /** Returns whether the run that holds an event's lease may continue: its process lives, and its response came first. */
+  const mayStillRun = (event: number): boolean => {
+    const holder = crossings.attempts.findLast(
+      (one) => one.event === event && one.code !== "in_flight",
+    );
+    const hasNoResult = holder?.status === undefined || holder.code === "handler_timeout";
+    return hasNoResult && servers.isActive(holder?.process);
+  };
+  try {
+    await servers.ready();
+    if (variant === "shifted") await Promise.all(world.databases.map((one) => one.shift()));
+    const start = await world.read();
+    const afterEvents: WorldState[] = [];
+    crossings.begin();
+    const acknowledged = await deliver({
+      events,
+      isReversed: variant === "reversed",
+      signal,
+      async attempt(event, n) {
+        const server = await servers.turn();
+        const controller = new AbortController();
+        attemptsOf.set(server.letter, controller);
+        const end = crossings.attempt({ event, n, process: server.letter });
+        const sent = events[event];
+        const headers = (await sent?.headersOf(n)) ?? [];
+        const either = AbortSignal.any([signal, controller.signal]);
+        const result = await post(
+          target.at(server.url),
+          headers,
+          sent?.body ?? new Uint8Array(),
+          either,
+        );
+        end(result);
+        world.assertRunning();
+        return result;
+      },
+      async onInFlight(event) {
+        if (mayStillRun(event)) return;
+        const ended = await Promise.all(world.databases.map((one) => one.endLeases()));
+        if (!ended.includes(true)) onWaited();
+      },
+      async onAcknowledged() {
+        thaw?.();
+        if (faults.length > 0 || events.length === 1) return;
+        await crossings.quiet(quietMs, stuckMs, signal);
+        afterEvents.push(await world.read());
+      },
+    });
+    thaw?.();
+    const isQuiet = await crossings.quiet(quietMs, stuckMs, signal);
+    world.assertRunning();
+    const last = crossings.attempts.findLast(({ event }) => acknowledged[event] === false);
+    const process = last?.process ?? crossings.attempts.at(-1)?.process ?? "";
+    const lines = servers.started.get(process)?.lastLines() ?? [];
+    if (last) onUnacknowledged({ status: last.status, lines });
+    // The error of an undisturbed history that is not acknowledged shows them itself.
+    if (!isQuiet || (last && faults.length > 0)) {
+      for (const line of lines) crossings.note(process, `prints: ${line}`);
+    }
+    const end = await world.read();
+    return {
+      faults,
+      crossings: crossings.crossings,
+      attempts: crossings.attempts,
+      steps: crossings.steps,
+      calls: crossings.calls,
+      start,
+      end,
+      afterEvents: afterEvents.length > 0 ? afterEvents : undefined,
+      acknowledged,
+      stuck: isQuiet ? undefined : stuckAt(crossings.crossings, crossings.pending()),
+      unseen: [...world.refused],
+      unused: world.unused(),
+      notCompared: faults.length === 0 ? await world.notCompared() : undefined,
+      notReached: crossings.notReached(),
+    };
+  } finally {
+    await world.close();
+  }
+}
+
+function stuckAt(crossings: readonly Crossing[], [n]: readonly number[]): History["stuck"] {
+  return { crossing: n, transaction: n === undefined ? undefined : crossings[n - 1]?.transaction };
+}

@@ -1,0 +1,91 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { outcomeIn } from "../lib/outcome.js";
+import { readUpTo } from "../lib/read.js";
+import type { HeaderList, Target } from "../lib/target.js";
+import type { SentEvent } from "./events.js";
+
+/** The pause between two attempts, in milliseconds. The sender of the design waits for 5 s. */
+const retryMs = 300;
+
+/** How long the sender waits for a response, in milliseconds. The sender of the design waits for 15 s. */
+const patienceMs = 10_000;
+
+/** The most attempts of an event, besides those that were refused because another one is in flight. */
+const mostAttempts = 15;
+
+/** The most attempts that may be refused because another one is in flight: those of about a minute. */
+const mostInFlight = 200;
+
+const longestResponse = 65_536;
+
+export interface AttemptResult {
+  /** Absent if there was no response. */
+  readonly status?: number | undefined;
+  readonly code?: string | undefined;
+}
+
+/** Delivers one attempt to the server that is its turn. Resolves with the result. */
+export type Attempting = (event: number, n: number) => Promise<AttemptResult>;
+
+export interface SendOptions {
+  readonly events: readonly SentEvent[];
+  readonly isReversed: boolean;
+  readonly attempt: Attempting;
+  /** Called after a response that another attempt is in flight. */
+  readonly onInFlight: (event: number) => Promise<void>;
+  readonly onAcknowledged: (event: number) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+const isAcknowledged = ({ status = 0 }: AttemptResult) => status >= 200 && status < 300;
+
+/**
+ * Delivers each event once, in order, and then retries those that are not acknowledged. Resolves to which of them were
+ * acknowledged.
+ */
+export async function deliver(options: SendOptions): Promise<readonly boolean[]> {
+  const { events, isReversed, attempt, onInFlight, onAcknowledged, signal } = options;
+  const order = events.map((_event, at) => at);
+  if (isReversed) order.reverse();
+  const sent = events.map(() => 0);
+  const refused = events.map(() => 0);
+  const done = events.map(() => false);
+  const isDue = (event: number) =>
+    done[event] === false &&
+    (sent[event] ?? 0) - (refused[event] ?? 0) < mostAttempts &&
+    (refused[event] ?? 0) < mostInFlight;
+  for (let round = 0; order.some(isDue); round += 1) {
+    if (round > 0) await pause(retryMs, undefined, { signal });
+    for (const event of order.filter(isDue)) {
+      const n = (sent[event] ?? 0) + 1;
+      sent[event] = n;
+      const result = await attempt(event, n);
+      if (isAcknowledged(result)) {
+        done[event] = true;
+        await onAcknowledged(event);
+      } else if (result.code === "in_flight") {
+        refused[event] = (refused[event] ?? 0) + 1;
+        await onInFlight(event);
+      }
+    }
+  }
+  return done;
+}
+
+/** Sends one request to a server on this machine. Resolves without a status if there was no response. */
+export async function post(
+  target: Target,
+  headers: HeaderList,
+  body: Uint8Array,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const either = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  try {
+    const response = await target.send({ method: "POST", headers, body }, either);
+    const caching = response.headers["cache-control"];
+    const { content } = await readUpTo(longestResponse, response);
+    return { status: response.statusCode, code: outcomeIn(caching, content.toString()) };
+  } catch {
+    return {};
+  }
+}

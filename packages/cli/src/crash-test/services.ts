@@ -1,0 +1,50 @@
+import type { Context } from "../command.js";
+import { createClosers } from "./closers.js";
+import { databaseServer, type DatabaseServer } from "./databases/postgres.js";
+import { redisServers, type RedisServers } from "./databases/redis.js";
+import type { Stub, Through } from "./environment.js";
+import { prepareDatabases } from "./prepare.js";
+import type { Watcher } from "./watcher.js";
+
+/** The services that all histories copy from. */
+export interface Services {
+  readonly databases: ReadonlyMap<string, DatabaseServer>;
+  readonly redis: ReadonlyMap<string, RedisServers>;
+  readonly close: () => Promise<void>;
+}
+
+export interface ServicesOptions extends Pick<Context, "env" | "signal" | "note"> {
+  readonly through: readonly Through[];
+  readonly stubs: readonly Stub[];
+  /** The command that fills the empty databases, in place of copies. */
+  readonly prepare: string | undefined;
+  readonly watcher: Watcher;
+}
+
+/** Copies the databases or fills empty ones, and checks the other services. */
+export async function openServices(options: ServicesOptions): Promise<Services> {
+  const { through, prepare, note } = options;
+  const closers = createClosers();
+  const databases = new Map<string, DatabaseServer>();
+  const redis = new Map<string, RedisServers>();
+  try {
+    for (const one of through.filter(({ kind }) => kind === "postgres")) {
+      const server = await databaseServer(one, prepare !== undefined, note);
+      closers.add(() => server.close());
+      databases.set(one.name, server);
+    }
+    for (const one of through.filter(({ kind }) => kind === "redis")) {
+      const servers = await redisServers(one, options.watcher, options.signal);
+      closers.add(() => {
+        const text = servers.left();
+        if (text !== undefined) note(text);
+      });
+      redis.set(one.name, servers);
+    }
+    if (prepare !== undefined) await prepareDatabases({ ...options, prepare, databases, redis });
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+  return { databases, redis, close: closers.close };
+}

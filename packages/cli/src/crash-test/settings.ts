@@ -1,0 +1,62 @@
+import { faultKinds, readFaults, writeFaults, type FaultKind } from "@svc-webhooks/crash-test";
+import { UsageError } from "../errors.js";
+import { assertOneOf } from "../lib/one-of.js";
+import { hasGroups } from "../dev/group.js";
+
+/** The words for faults in options: `kill` is the fault `crash` of a report, whose name is accepted, too. */
+const kindOf = (word: string): string => (word === "kill" ? "crash" : word);
+
+/** The faults that this form can inject. */
+const words: readonly string[] = ["kill", "fail", "lost_reply", "refuse", "freeze"];
+
+/** @throws UsageError for an unknown fault, and for `freeze` on Windows */
+export function faultsOf(text: string): readonly FaultKind[] {
+  const given = text.split(",").map((word) => word.trim());
+  for (const word of given) assertOneOf("--faults", word === "crash" ? "kill" : word, words);
+  if (given.includes("freeze") && !hasGroups) {
+    throw new UsageError("--faults freeze is not supported on Windows.", "Leave it out.");
+  }
+  return faultKinds.filter((kind) => given.map(kindOf).includes(kind));
+}
+
+/** Reads `--at`, such as `kill@3`. Returns the text that a search reads. */
+export function pointOf(text: string): string {
+  const faults = readFaults(text.replaceAll("kill@", "crash@"));
+  if (faults && faults.length === 1 && words.map(kindOf).includes(faults[0]?.kind ?? ""))
+    return writeFaults(faults);
+  throw new UsageError(
+    `--at is ${text}, which is not a fault and a point.`,
+    `Copy it from the end of a finding, for example --at kill@3. The faults are ${words.join(", ")}.`,
+  );
+}
+
+/** Rewrites the parts of a report that name options of the other form. */
+export const inOwnWords = (text: string): string =>
+  text
+    .replaceAll(
+      /Repeat: only: "([^"]*)"/g,
+      (_, faults: string) => `Repeat: --at ${ofPeople(faults)}`,
+    )
+    .replaceAll(/`only` is "([^"]*)"/g, (_, faults: string) => `\`--at\` is "${ofPeople(faults)}"`)
+    .replaceAll(
+      /^Run: only (\S+)\. Remove `only`/gm,
+      (_, faults: string) => `Run: only ${ofPeople(faults)}. Remove \`--at\``,
+    )
+    .replaceAll("remove `only`", "remove `--at`")
+    .replaceAll(/^`accept` names/gm, "--accept names")
+    .replaceAll(/(?<=^(?:Not reached|Depends on timing).*)\bcrash@/gm, "kill@");
+
+/** Rewrites the part of a page that names an option of the other form. */
+export const pageInOwnWords = (page: string): string =>
+  page
+    .replaceAll(
+      /<code>only: [^<]*?([a-z_]+@\d+)[^<]*<\/code>/g,
+      (_, faults: string) => `<code>--at ${ofPeople(faults)}</code>`,
+    )
+    .replaceAll(
+      /(?<=<p>)Run: only (\S+)\. Remove `only`/g,
+      (_, faults: string) => `Run: only ${ofPeople(faults)}. Remove \`--at\``,
+    );
+
+/** Writes faults with the words of options. */
+export const ofPeople = (faults: string): string => faults.replaceAll("crash@", "kill@");

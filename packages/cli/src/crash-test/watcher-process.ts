@@ -1,0 +1,27 @@
+import { rmSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { endSession, killMarked } from "./ending.js";
+
+/*
+ * A process that outlives the command, even if SIGKILL ends it: the end of stdin is the end of the command. It then
+ * ends all processes that the command has left, and deletes its temporary folders.
+ */
+
+const left = new Set<string>();
+
+// The command decides when it ends, also in a container whose processes all get SIGTERM.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [sign, thing] = [line.slice(0, 1), line.slice(1)];
+  if (sign === "+") left.add(thing);
+  else left.delete(thing);
+}
+
+const all = Array.from(left, (thing) => thing.split(/ (.*)/s));
+const named = (wanted: string) =>
+  all.flatMap(([kind, value = ""]) => (kind === wanted ? [value] : []));
+
+await Promise.all(named("session").map((pid) => endSession(Number(pid))));
+named("mark").forEach(killMarked);
+for (const folder of named("folder")) rmSync(folder, { recursive: true, force: true });

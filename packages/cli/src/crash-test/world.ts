@@ -1,0 +1,296 @@
+import { portOf } from "../dev/app.js";
+import type { Context } from "../command.js";
+import type { WorldState } from "@svc-webhooks/crash-test";
+import { createClosers, type Closers } from "./closers.js";
+import { uncountedCrossings, type Crossings, type Exchanges } from "./crossings.js";
+import type { DatabaseServer, OwnDatabase } from "./databases/postgres.js";
+import type { OwnRedis, RedisServers } from "./databases/redis.js";
+import { markVariable } from "./ending.js";
+import { proxyVariables, type Stub, type Through } from "./environment.js";
+import { notRun } from "./not-run.js";
+import { bytesProxy } from "./proxies/bytes.js";
+import { forwardTo, httpServer } from "./proxies/http.js";
+import type { Listening } from "./proxies/listening.js";
+import { postgresProxy, type PostgresProxy } from "./proxies/postgres.js";
+import { redisProxy } from "./proxies/redis.js";
+import { refusingProxy } from "./proxies/refusing.js";
+import { freePort, startServer, type ServerProcess } from "./server-processes.js";
+import { runShell } from "./shell.js";
+import { respondAsStub } from "./stub-server.js";
+import type { Watcher } from "./watcher.js";
+
+/** The settings of all histories. */
+export interface WorldSettings {
+  readonly start: string;
+  /** The URL of the receiver, perhaps with `{port}`. */
+  readonly url: string;
+  /** The environment of the server, without the variables that each history replaces. */
+  readonly env: Context["env"];
+  readonly through: readonly Through[];
+  readonly stubs: readonly Stub[];
+  readonly effects: string | undefined;
+  readonly watcher: Watcher;
+  readonly databases: ReadonlyMap<string, DatabaseServer>;
+  readonly redis: ReadonlyMap<string, RedisServers>;
+}
+
+/** The outside world of one history, and its servers. */
+export interface World {
+  readonly databases: readonly OwnDatabase[];
+  /** Access that was refused. */
+  readonly refused: ReadonlySet<string>;
+  /** The variables whose services had no exchange with a server, in their order. */
+  readonly unused: () => readonly string[];
+  /** Returns the columns that the rows of {@link World.read} lack. */
+  readonly notCompared: () => Promise<readonly string[]>;
+  readonly startServer: (letter: string) => Promise<ServerProcess>;
+  readonly breakTransactions: (letter: string) => void;
+  readonly read: () => Promise<WorldState>;
+  /** @throws Failure if the test cannot continue */
+  readonly assertRunning: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens the world of a history. Its servers start later. */
+export async function openWorld(
+  settings: WorldSettings,
+  crossings: Crossings,
+  outer: AbortSignal,
+): Promise<World> {
+  const { start, watcher } = settings;
+  const closers = createClosers();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([outer, ended.signal]);
+  const refused = new Set<string>();
+  const used = new Set<string>();
+  const transactions = new Map<string, PostgresProxy[]>();
+  let failure: Error | undefined;
+  const fail = (error: Error) => {
+    failure ??= error;
+    ended.abort();
+  };
+  const close = async () => {
+    ended.abort();
+    await closers.close();
+  };
+
+  const { databases, redis } = await openServers(settings, closers).catch(async (error) => {
+    await close();
+    throw error;
+  });
+  const shared = { settings, databases, redis, closers, fail };
+  const environmentOf = createEnvironments({
+    ...shared,
+    crossings,
+    onUsed: (name) => used.add(name),
+    onRefused: (access) => refused.add(access),
+    onTransactions(letter, proxy) {
+      transactions.set(letter, [...(transactions.get(letter) ?? []), proxy]);
+    },
+  });
+  const environmentOfEffects = createEnvironments({
+    ...shared,
+    crossings: uncountedCrossings(),
+    onUsed: () => {},
+    onRefused: (access) => refused.add(`${access}, by --effects`),
+    onTransactions: () => {},
+  });
+  let ofEffects: Promise<NodeJS.ProcessEnv> | undefined;
+
+  return {
+    databases: [...databases.values()],
+    refused,
+    unused: () =>
+      [...settings.through, ...settings.stubs]
+        .map(({ name }) => name)
+        .filter((name) => !used.has(name)),
+    async notCompared() {
+      const columns: string[] = [];
+      for (const [name, database] of databases) {
+        for (const column of await database.notCompared())
+          columns.push(`${prefixOf(name)}${column}`);
+      }
+      return columns;
+    },
+    close,
+    assertRunning() {
+      outer.throwIfAborted();
+      if (failure) throw failure;
+    },
+    breakTransactions(letter) {
+      for (const proxy of transactions.get(letter) ?? []) proxy.breakTransactions();
+    },
+    async startServer(letter) {
+      const variables = await environmentOf(letter);
+      const url = new URL(settings.url.replaceAll("{port}", String(await portFor(settings.url))));
+      try {
+        const server = await startServer({
+          letter,
+          command: start,
+          url,
+          env: variables,
+          signal,
+          watcher,
+          fail,
+        });
+        closers.add(() => server.kill());
+        return server;
+      } catch (error) {
+        throw failure ?? error;
+      }
+    },
+    async read() {
+      const tables: Record<string, WorldState["tables"][string]> = {};
+      for (const [name, database] of databases) {
+        for (const [table, rows] of Object.entries(await database.read()))
+          tables[`${prefixOf(name)}${table}`] = rows;
+      }
+      return { tables, observed: await observed() };
+    },
+  };
+
+  function prefixOf(name: string): string {
+    return databases.size > 1 ? `${name}.` : "";
+  }
+
+  async function observed(): Promise<WorldState["observed"]> {
+    if (settings.effects === undefined) return {};
+    ofEffects ??= environmentOfEffects("--effects");
+    const stdout = await runShell("--effects", settings.effects, await ofEffects, signal, watcher);
+    return { "--effects": parsed(stdout) };
+  }
+}
+
+/** Creates the databases of a history. */
+async function openServers(settings: WorldSettings, closers: Closers) {
+  const databases = new Map<string, OwnDatabase>();
+  const redis = new Map<string, OwnRedis>();
+  for (const [name, server] of settings.databases) {
+    const database = await server.create();
+    closers.add(() => database.drop());
+    databases.set(name, database);
+  }
+  for (const [name, { open }] of settings.redis) {
+    const server = await open();
+    closers.add(() => server.close());
+    redis.set(name, server);
+  }
+  return { databases, redis };
+}
+
+interface EnvironmentOptions {
+  readonly settings: WorldSettings;
+  readonly crossings: Crossings;
+  readonly databases: ReadonlyMap<string, OwnDatabase>;
+  readonly redis: ReadonlyMap<string, OwnRedis>;
+  readonly closers: Closers;
+  readonly fail: (error: Error) => void;
+  /** Called with the variable of a service with which a process has an exchange. */
+  readonly onUsed: (name: string) => void;
+  readonly onRefused: (access: string) => void;
+  readonly onTransactions: (letter: string, proxy: PostgresProxy) => void;
+}
+
+/** Returns a function that starts the proxies of a process, and resolves with the process's environment. */
+function createEnvironments(options: EnvironmentOptions) {
+  const { settings, crossings, databases, redis, closers, fail } = options;
+  const { onUsed, onRefused, onTransactions } = options;
+  const { env, through, stubs, watcher } = settings;
+
+  const exchangesWith = (name: string): Exchanges => ({
+    arrive(process, facts) {
+      onUsed(name);
+      return crossings.arrive(process, facts);
+    },
+    beginTransaction: (process) => crossings.beginTransaction(process),
+    endTransaction: (process) => crossings.endTransaction(process),
+  });
+
+  /** Starts the proxy of one variable for one process. Returns it with the URL that the process gets. */
+  async function proxyFor(letter: string, one: Through): Promise<readonly [Listening, URL]> {
+    const { name, kind } = one;
+    const database = databases.get(name);
+    const url = new URL(database?.url ?? one.url);
+    const host = url.hostname.replaceAll(/[[\]]/g, "") || "127.0.0.1";
+    const common = { process: letter, name, host, crossings: exchangesWith(name) };
+    let proxy: Listening;
+    if (kind === "postgres") {
+      const own = await postgresProxy({
+        ...common,
+        port: Number(url.port) || 5432,
+        database: database?.name ?? "",
+        onTlsRefused: () => fail(tlsRefused(letter, name)),
+        onRefused,
+      });
+      onTransactions(letter, own);
+      proxy = own;
+      url.searchParams.set("sslmode", "disable");
+    } else if (kind === "redis") {
+      const { host: its = host, port = Number(url.port) || 6379, guard } = redis.get(name) ?? {};
+      proxy = await redisProxy({ ...common, host: its, port, guard });
+      // A server that this command has started has no password.
+      if (its !== host || port !== (Number(url.port) || 6379)) url.username = url.password = "";
+    } else if (kind === "http") {
+      const target = new URL("/", url);
+      proxy = await httpServer({ ...common, path: url.pathname, respond: forwardTo(target) });
+    } else proxy = await bytesProxy({ ...common, port: Number(url.port) });
+    url.hostname = "127.0.0.1";
+    url.port = String(proxy.port);
+    return [proxy, url];
+  }
+
+  async function environmentOf(letter: string): Promise<NodeJS.ProcessEnv> {
+    const own: Record<string, string> = {};
+    const ports: number[] = [];
+    for (const one of through) {
+      const [proxy, url] = await proxyFor(letter, one);
+      closers.add(() => proxy.close());
+      // A URL of HTTP without a path gets a slash, which the program may add, too.
+      const hasSlash = one.kind !== "http" || env[one.name]?.endsWith("/") === true;
+      own[one.name] = hasSlash ? url.href : url.href.replace(/\/$/, "");
+      if (one.kind === "http") ports.push(proxy.port);
+    }
+    for (const { name, path } of stubs) {
+      const stub = await httpServer({
+        process: letter,
+        name,
+        path,
+        crossings: exchangesWith(name),
+        respond: respondAsStub,
+        ignoresBody: true,
+      });
+      closers.add(() => stub.close());
+      own[name] = `http://127.0.0.1:${stub.port}${path}`;
+      ports.push(stub.port);
+    }
+    const refusing = await refusingProxy(() => ports, onRefused);
+    closers.add(() => refusing.close());
+    return {
+      ...env,
+      ...proxyVariables(refusing.port, ports),
+      ...own,
+      [markVariable]: watcher.mark,
+    };
+  }
+
+  return environmentOf;
+}
+
+const portFor = (url: string): Promise<number> =>
+  url.includes("{port}") ? freePort() : Promise.resolve(portOf(new URL(url)));
+
+/** Returns an output as JSON, or else as its lines. */
+function parsed(output: string): unknown {
+  try {
+    return JSON.parse(output) as unknown;
+  } catch {
+    return output.split("\n").filter((line) => line.trim() !== "");
+  }
+}
+
+const tlsRefused = (letter: string, name: string) =>
+  notRun(
+    "tls_refused",
+    `The ${letter === "--effects" ? "command of --effects" : "server"} requires TLS for ${name}, but the proxy in front of the database cannot read TLS.`,
+    `The URL that it gets in ${name} has sslmode=disable. Make your client respect it: remove an option such as \`ssl: true\`, or set the option depending on the URL.`,
+  );

@@ -1,0 +1,32 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createCrossings } from "../../src/crash-test/crossings.js";
+import { httpServer } from "../../src/crash-test/proxies/http.js";
+import { respondAsStub } from "../../src/crash-test/stub-server.js";
+
+test("a stub keeps no body, and compares large ones by their digest", async () => {
+  const actions = { kill: () => Promise.resolve(), freeze: () => Promise.resolve() };
+  const crossings = createCrossings([], [], actions);
+  crossings.begin();
+  crossings.attempt({ event: 0, n: 1, process: "A" });
+  const kept: number[] = [];
+  const { port, close } = await httpServer({
+    process: "A",
+    name: "FILES_URL",
+    path: "",
+    crossings,
+    respond(request) {
+      kept.push(request.body.length);
+      return respondAsStub(request);
+    },
+    ignoresBody: true,
+  });
+  onTestFinished(close);
+  const body = Buffer.alloc(8 * 2 ** 20, "a");
+  const other = Buffer.concat([body.subarray(1), Buffer.from("b")]);
+  for (const one of [body, body, other]) {
+    const response = await fetch(`http://127.0.0.1:${port}/a`, { method: "PUT", body: one });
+    expect(response.status).toBe(200);
+  }
+  expect(kept).toEqual([0, 0, 0]);
+  expect(crossings.calls.map(({ crossing }) => crossing)).toEqual([1, 3]);
+});

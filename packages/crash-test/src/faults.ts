@@ -1,0 +1,82 @@
+/** The faults in the order of the report: of two findings with equally many faults, the first kind is reported. */
+export const faultKinds = [
+  "crash",
+  "fail",
+  "lost_reply",
+  "refuse",
+  "copy",
+  "slow",
+  "freeze",
+  "outage",
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
+
+/**
+ * One fault of a history. Crossing n has the points 2n − 1 (before it is sent) and 2n (executed, reply not read).
+ */
+export interface Fault {
+  readonly kind: FaultKind;
+  readonly point: number;
+}
+
+/** Returns the number of the crossing, and whether the point is the one after its execution. */
+export const placeOf = (
+  point: number,
+): { readonly crossing: number; readonly isAfter: boolean } => ({
+  crossing: Math.ceil(point / 2),
+  isAfter: point % 2 === 0,
+});
+
+/** Writes faults as the option `only` reads them, such as `crash@3 crash@7`. */
+export const writeFaults = (faults: readonly Fault[]): string =>
+  faults.map(({ kind, point }) => `${kind}@${point}`).join(" ");
+
+/** Reads the output of {@link writeFaults}. Returns undefined for any other text. */
+export function readFaults(text: string): readonly Fault[] | undefined {
+  const parts = text.trim().split(/\s+/);
+  const faults = parts.flatMap((part) => {
+    const [, kind, point] = /^([a-z_]+)@([1-9]\d{0,5})$/.exec(part) ?? [];
+    return isFaultKind(kind) ? [{ kind, point: Number(point) }] : [];
+  });
+  const areOrdered = faults.every(
+    (fault, at) => at === 0 || fault.point > Number(faults[at - 1]?.point),
+  );
+  return faults.length === parts.length && areOrdered ? faults : undefined;
+}
+
+export const isFaultKind = (value: unknown): value is FaultKind =>
+  faultKinds.some((kind) => kind === value);
+
+/** The response with which the fault `refuse` refuses a request. The other side does not receive the request. */
+export const refusal = {
+  status: 503,
+  headers: { "Content-Type": "application/json" },
+  body: '{"error":"The crash test refused this request."}',
+} as const;
+
+/** Whether a fault of this kind can happen at a point of a crossing. */
+export function canHappen(
+  kind: FaultKind,
+  isAfter: boolean,
+  crossing: {
+    readonly kind: "store" | "statement" | "call";
+    readonly isRequest?: boolean | undefined;
+  },
+): boolean {
+  switch (kind) {
+    case "crash":
+    case "freeze":
+      return true;
+    case "lost_reply":
+      return isAfter;
+    case "fail":
+    case "copy":
+    case "slow":
+      return !isAfter;
+    case "refuse":
+      return !isAfter && crossing.isRequest === true;
+    case "outage":
+      return !isAfter && crossing.kind === "store";
+  }
+}

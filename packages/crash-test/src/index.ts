@@ -1,0 +1,36 @@
+export { CrashTestError } from "./errors.js";
+export type { CrashTestErrorCode } from "./errors.js";
+export {
+  canHappen,
+  faultKinds,
+  isFaultKind,
+  placeOf,
+  readFaults,
+  refusal,
+  writeFaults,
+} from "./faults.js";
+export type { Fault, FaultKind } from "./faults.js";
+export type {
+  Attempt,
+  Call,
+  Crossing,
+  Finding,
+  FindingKind,
+  History,
+  HistoryLine,
+  Row,
+  Runner,
+  Step,
+  Variant,
+  WorldState,
+} from "./history.js";
+export { annotationsOf } from "./report/annotations.js";
+export { randomOf } from "./search/levels.js";
+export { pageOf } from "./report/page.js";
+export type { CrashTestReport, ReportPage, Tried } from "./report/report.js";
+export { search } from "./search/search.js";
+export { isAcceptable } from "./search/options.js";
+export type { SearchOptions } from "./search/options.js";
+export { isStoreTable, naturalDefault } from "./sql/tables.js";
+export { factsOfStatement, tableOf } from "./statement.js";
+export type { StatementFacts } from "./statement.js";

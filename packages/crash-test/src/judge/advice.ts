@@ -1,0 +1,252 @@
+import { refusal } from "../faults.js";
+import type { Crossing, FindingKind, History } from "../history.js";
+import { crossingsOf, effectsOf, endsBefore, eventOf } from "./effects.js";
+import type { Deviation, Expected } from "./judge.js";
+
+/** The facts that rules decide by. */
+interface Facts {
+  readonly effect: string;
+  /** The crossings of the history that may have the effect. */
+  readonly crossings: readonly Crossing[];
+  /** The crossings of the undisturbed history that may have it. */
+  readonly normal: readonly Crossing[];
+  readonly history: History;
+  readonly expected: Expected;
+  readonly event: number | undefined;
+}
+
+interface Rule {
+  readonly when: (facts: Facts) => boolean;
+  readonly text: (effect: string, facts: Facts) => string;
+}
+
+const always = () => true;
+const isCall = ({ normal, crossings }: Facts) =>
+  [...normal, ...crossings].some(({ kind }) => kind === "call");
+const hasKey = ({ crossings }: Facts) => crossings.every(({ key }) => key !== undefined);
+const isInTransaction = ({ normal, crossings }: Facts) =>
+  (normal.length > 0 ? normal : crossings).some(({ transaction }) => transaction !== undefined);
+
+/** The crossing that completes the event in the undisturbed history. */
+const completion = ({ expected: { undisturbed }, event }: Facts) =>
+  undisturbed.crossings.find(
+    (crossing) =>
+      crossing.kind === "store" &&
+      crossing.name.startsWith("complete") &&
+      (event === undefined || eventOf(undisturbed, crossing) === event),
+  );
+
+/** The code called the effect only after it had completed the delivery in a transaction of its own. */
+const isAfterCommit = (facts: Facts) => {
+  const completed = completion(facts);
+  return completed?.transaction !== undefined && facts.normal.some(({ n }) => n > completed.n);
+};
+
+/** The crossing was still pending, or not even made, when the handler's delivery was acknowledged. */
+const isUnawaited = ({ normal, history, crossings, expected }: Facts) =>
+  normal.some((crossing) => outlives(expected.undisturbed, crossing)) ||
+  crossings.some((crossing) => crossing.kind !== "statement" && outlives(history, crossing));
+
+function outlives({ attempts }: History, { attempt, settledMs, issuedMs }: Crossing): boolean {
+  const made = attempt === undefined ? undefined : attempts[attempt];
+  if (made?.endedMs === undefined || made.status === undefined || made.status >= 300) return false;
+  return issuedMs > made.endedMs || settledMs === undefined || settledMs > made.endedMs;
+}
+
+const isSwallowed = ({ crossings, history: { attempts } }: Facts) =>
+  crossings.some(({ isRejected, attempt }) => {
+    const status = attempt === undefined ? undefined : attempts[attempt]?.status;
+    return isRejected && status !== undefined && status < 300;
+  });
+
+const isParked = ({ history: { attempts }, event }: Facts) =>
+  attempts.some(
+    (attempt) => attempt.code === "parked" && attempt.event === (event ?? attempt.event),
+  );
+
+const isRead = ({ expected: { undisturbed }, normal, effect }: Facts) => {
+  const first = Math.min(...normal.map(({ n }) => n));
+  return undisturbed.crossings.some(({ n, reads }) => n < first && reads.includes(effect));
+};
+
+const keysDiffer = ({ crossings }: Facts) => new Set(crossings.map(({ key }) => key)).size > 1;
+
+/** A statement that a pool runs while the code of the same delivery holds a transaction. */
+const waitsForItsOwn = ({ history: { crossings } }: Facts) =>
+  crossings.some(({ waitsForOwn }) => waitsForOwn);
+
+const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
+  duplicate: [
+    {
+      when: (facts) => isCall(facts) && !hasKey(facts) && isInTransaction(facts),
+      text: (effect) =>
+        `A rollback does not undo \`${effect}\`. Insert a row into an outbox instead, or pass a key: \`context.idempotencyKey\`.`,
+    },
+    {
+      when: (facts) => isCall(facts) && !hasKey(facts),
+      text: (effect) => `Pass \`context.idempotencyKey\` to \`${effect}\`.`,
+    },
+    {
+      when: (facts) => isCall(facts) && keysDiffer(facts),
+      text: (effect) =>
+        `The key of \`${effect}\` changes from run to run. Use only \`context.idempotencyKey\` as the key.`,
+    },
+    {
+      when: always,
+      text: (effect) =>
+        `Write to \`${effect}\` inside \`store.transaction\`, or add a unique column with the idempotency key.`,
+    },
+  ],
+  different: [
+    {
+      when: isRead,
+      text: (effect) =>
+        `More than one run may have changed \`${effect}\`. Read and write in one statement inside \`store.transaction\`.`,
+    },
+    {
+      when: isInTransaction,
+      text: (effect) =>
+        `The value of \`${effect}\` probably comes from the process's memory. Compute it in the database.`,
+    },
+    {
+      when: always,
+      text: (effect) =>
+        `The value of \`${effect}\` probably comes from the process's memory, or is written once per run. Compute it in the database, inside \`store.transaction\`.`,
+    },
+  ],
+  lost: lostRules(),
+  partial: lostRules(),
+  order_dependent: [
+    {
+      when: always,
+      text: (effect) =>
+        `A late retry overwrites newer data in \`${effect}\`. Compare the times of the events in the statement, and write only if the event is newer.`,
+    },
+  ],
+  stuck: [
+    {
+      when: waitsForItsOwn,
+      text: () =>
+        "The statement waits for a connection that its own transaction holds. Run it with `tx`.",
+    },
+    {
+      when: ({ history: { stuck } }) => stuck !== undefined,
+      text: (effect) =>
+        `\`${effect}\` never finishes, even after all faults are over. Set a timeout, and make sure that every transaction ends.`,
+    },
+    {
+      when: always,
+      text: () =>
+        "Every attempt still fails after all faults are over, probably because an earlier run left something behind that this handler does not expect. Let the handler succeed if its work is already done.",
+    },
+  ],
+};
+
+function lostRules(): readonly Rule[] {
+  return [
+    {
+      when: isParked,
+      text: () =>
+        "The handler parked the event because of a temporary fault. Throw `PermanentError` only if no retry can ever succeed.",
+    },
+    {
+      when: (facts) => isAfterCommit(facts) && !isCall(facts),
+      text: (effect) =>
+        `The commit completes the event, so no later run reaches \`${effect}\`. Move this write into the same transaction.`,
+    },
+    {
+      when: isAfterCommit,
+      text: (effect) =>
+        `The commit completes the event, so no later run reaches \`${effect}\`. Use an outbox, or make the call before the transaction, with an idempotency key.`,
+    },
+    {
+      when: isSwallowed,
+      text: (effect) =>
+        `The handler resolved although \`${effect}\` rejected. Let the handler reject too, so that the sender retries.`,
+    },
+    { when: isUnawaited, text: (effect) => `\`${effect}\` is not awaited. Await or return it.` },
+    {
+      when: always,
+      text: (effect, facts) =>
+        `A later run ended before it reached \`${effect}\`${causeOf(facts)}. Mark the event as handled only after the effect, or in the same transaction.`,
+    },
+  ];
+}
+
+/** Describes what the code of the run that ended early knew: the reply of its last call, or nothing from outside. */
+function causeOf({ history, effect, event }: Facts): string {
+  const at = history.attempts.findIndex(
+    (attempt, index) =>
+      attempt.event === (event ?? attempt.event) && endsBefore(history, index, effect),
+  );
+  if (at === -1) return "";
+  const last = history.crossings.findLast(
+    ({ attempt, kind }) => attempt === at && kind !== "store",
+  );
+  if (!last) return " without another call, so the cause is a value in memory or in `context`";
+  return `, after \`${last.name}\`${last.note === undefined ? "" : ` (${last.note})`}`;
+}
+
+/** Returns the request whose status was not checked: it was refused, but the handler that awaited it resolved. */
+const uncheckedIn = (history: History): Crossing | undefined =>
+  history.crossings.find((crossing) => {
+    if (crossing.isRefused !== true || crossing.attempt === undefined) return false;
+    const { status = 500, code } = history.attempts[crossing.attempt] ?? {};
+    return status < 300 && code !== "parked" && !outlives(history, crossing);
+  });
+
+/** Returns the advice of the first rule that matches. An unchecked status is the cause of any kind of finding. */
+export function adviceFor(deviation: Deviation, history: History, expected: Expected): string {
+  const { kind, effect, event } = deviation;
+  const facts: Facts = {
+    effect,
+    event,
+    history,
+    expected,
+    crossings: crossingsOf(history, effect).filter(({ issuedMs }) => issuedMs >= 0),
+    normal: crossingsOf(expected.undisturbed, effect),
+  };
+  const unchecked = isAfterCommit(facts) ? undefined : uncheckedIn(history);
+  if (unchecked) {
+    return `The handler resolved although \`${unchecked.name}\` responded ${refusal.status}. Check the status of the response, and throw unless it is 2xx (\`fetch\`: \`if (!response.ok)\`), so that the sender tries again.`;
+  }
+  const rule = rules[kind].find(({ when }) => when(facts));
+  return rule?.text(effect, facts) ?? "";
+}
+
+/** Returns where the code made the call that a finding is about. */
+export function sourceOf(
+  { kind, effect, event }: Deviation,
+  history: History,
+  { undisturbed }: Expected,
+): string | undefined {
+  const occurrences = effectsOf(history, effect).filter(
+    (one) => event === undefined || one.event === event,
+  );
+  const last = occurrences.at(-1)?.crossing;
+  const repeated =
+    kind === "duplicate" && last !== undefined ? history.crossings[last - 1] : undefined;
+  const made = [
+    ...(repeated ? [repeated] : []),
+    ...crossingsOf(undisturbed, effect),
+    ...crossingsOf(history, effect),
+  ];
+  return (
+    made.find(({ source }) => source !== undefined)?.source ?? onlyStatement(undisturbed)?.source
+  );
+}
+
+/** Returns the statement that must have written a table that no statement names: through a view or a function. */
+function onlyStatement({ crossings }: History): Crossing | undefined {
+  const able = crossings.filter(
+    ({ kind, name, effects, reads, source }) =>
+      kind === "statement" &&
+      source !== undefined &&
+      (effects.length > 0 || reads.length === 0) &&
+      !changesNoRow.test(name),
+  );
+  return able.length === 1 ? able[0] : undefined;
+}
+
+/** Statements that control a transaction or a session. */
+const changesNoRow = /^(?:begin|start|commit|end|rollback|abort|savepoint|release|set|reset)\b/i;

@@ -1,0 +1,175 @@
+import { refusal } from "../faults.js";
+import type { Attempt, Crossing, History, HistoryLine, Step } from "../history.js";
+import { countBy, crossingsOf, effectsOf, endsBefore, eventOf } from "../judge/effects.js";
+
+/** Returns the events' names as the report writes them: `evt_1` is the first. */
+export const eventName = (event: number): string => `evt_${event + 1}`;
+
+/** Writes a history, in order. Refused attempts that changed nothing are counted in a remark on the next line. */
+export function linesOf(
+  history: History,
+  undisturbed: History = history,
+  effect?: string,
+): readonly HistoryLine[] {
+  const { attempts, crossings, steps } = history;
+  const refused = new Set(
+    attempts.flatMap((attempt, at) => (isRefused(history, attempt, at) ? [at] : [])),
+  );
+  let skipped: Attempt[] = [];
+  const marks = numbered(history, effect, undisturbed);
+  const reached = new Set(
+    effect === undefined
+      ? []
+      : crossingsOf(undisturbed, effect).map((crossing) => eventOf(undisturbed, crossing)),
+  );
+  const lines: HistoryLine[] = [];
+  const push = (line: HistoryLine) => {
+    const remark = skipped.length > 0 ? skippedText(skipped) : undefined;
+    skipped = [];
+    const note = [line.note, remark].filter((part) => part !== undefined).join("; ");
+    lines.push({ ...line, note: note === "" ? undefined : note });
+  };
+
+  for (const step of steps) {
+    const line = lineOf(step);
+    if (line) push(line);
+  }
+  return lines;
+
+  function lineOf(step: Step): HistoryLine | undefined {
+    switch (step.type) {
+      case "executed": {
+        const crossing = crossingAt(crossings, step.crossing);
+        if (crossing.attempt !== undefined && refused.has(crossing.attempt)) return undefined;
+        const mark = marks.get(crossing.n);
+        return {
+          ms: step.ms,
+          who: crossing.process,
+          text: textOf(history, crossing),
+          note: mark?.note,
+          from: crossing.process,
+          to: laneOf(crossing),
+          effects:
+            crossing.effects.length === 0 || crossing.isUndone ? undefined : crossing.effects,
+          isExtra: mark?.isExtra,
+        };
+      }
+      case "rejected": {
+        const crossing = crossingAt(crossings, step.crossing);
+        return {
+          ms: step.ms,
+          who: crossing.process,
+          text: `${crossing.name} rejects: ${step.error}`,
+          from: laneOf(crossing),
+          to: crossing.process,
+        };
+      }
+      case "fault": {
+        const crossing = crossingAt(crossings, step.crossing);
+        const isReply = step.isAfter || step.fault === "refuse";
+        const place = step.isAfter
+          ? "executed, reply not read"
+          : step.fault === "refuse"
+            ? `responds ${refusal.status}, not executed`
+            : "not sent yet";
+        return {
+          ms: step.ms,
+          who: step.process,
+          text: `${step.fault.replace("_", " ")}: ${crossing.name} ${place}`,
+          fault: step.fault,
+          from: isReply ? laneOf(crossing) : step.process,
+          to: isReply ? step.process : laneOf(crossing),
+        };
+      }
+      case "process":
+        return { ms: step.ms, who: step.process, text: step.text };
+      case "attempt": {
+        const attempt = attempts[step.attempt];
+        if (!attempt) return undefined;
+        if (refused.has(step.attempt)) {
+          skipped.push(attempt);
+          return undefined;
+        }
+        const ends = attempt.status === undefined ? {} : { from: attempt.process, to: "sender" };
+        const text = attemptText(history, attempt);
+        return { ms: step.ms, who: "sender", text, note: earlyEnd(step.attempt, attempt), ...ends };
+      }
+    }
+  }
+
+  function earlyEnd(at: number, { event }: Attempt): string | undefined {
+    if (effect === undefined || !reached.has(event)) return undefined;
+    return endsBefore(history, at, effect) ? `ended before ${effect}` : undefined;
+  }
+}
+
+const crossingAt = (crossings: readonly Crossing[], n: number): Crossing => {
+  const found = crossings[n - 1];
+  if (!found) throw new Error(`The history has no crossing ${n}.`);
+  return found;
+};
+
+/** Names the other side of a crossing. A service is never named like another lane: `sender`, `A`. */
+function laneOf({ kind, name }: Crossing): string {
+  if (kind === "store") return "store";
+  if (kind === "statement") return "database";
+  const service = /^[A-Z]+ ([^/\s]+)/.exec(name)?.[1] ?? name;
+  return /^(?:sender|store|database|[A-Z]{1,2})$/.test(service) ? `${service}()` : service;
+}
+
+/** An attempt that only called the store, and was refused as the one before it, or as in flight. */
+function isRefused({ crossings, attempts }: History, attempt: Attempt, at: number): boolean {
+  const { event, status, code, isCopy } = attempt;
+  if (isCopy || status === undefined || status < 300) return false;
+  const before = attempts.slice(0, at).findLast((one) => one.event === event && !one.isCopy);
+  const isRepeated = before?.status === status && before.code === code;
+  if (!isRepeated && code !== "in_flight") return false;
+  return crossings.every((crossing) => crossing.attempt !== at || crossing.kind === "store");
+}
+
+function skippedText(skipped: readonly Attempt[]): string {
+  const counts = new Map<string, number>();
+  for (const { status, code } of skipped) {
+    const result = `${status}${code === undefined ? "" : ` ${code}`}`;
+    counts.set(result, (counts.get(result) ?? 0) + 1);
+  }
+  return `after ${Array.from(counts, ([result, times]) => (times === 1 ? result : `${times} × ${result}`)).join(", ")}`;
+}
+
+function textOf(
+  { attempts }: History,
+  { name, kind, key, attempt, note, effects }: Crossing,
+): string {
+  const event = attempt === undefined ? undefined : attempts[attempt]?.event;
+  const remark = note === undefined ? "" : `, ${note}`;
+  if (kind === "store" && event !== undefined) return `${name} ${eventName(event)}${remark}`;
+  const withKey = kind === "call" && effects.length > 0 ? `, key ${key ?? "none"}` : "";
+  return `${name}${withKey}${remark}`;
+}
+
+function attemptText(
+  { acknowledged }: History,
+  { event, n, isCopy, status, code }: Attempt,
+): string {
+  const several = acknowledged.length > 1 ? ` of ${eventName(event)}` : "";
+  const attempt = isCopy ? `copy of attempt ${n}${several}` : `attempt ${n}${several}`;
+  const result =
+    status === undefined ? "no response" : `${status}${code === undefined ? "" : ` ${code}`}`;
+  return `${attempt}: ${result}`;
+}
+
+/** Numbers the crossings that had the effect, and marks those that the undisturbed history does not have. */
+function numbered(history: History, effect: string | undefined, undisturbed: History) {
+  const marks = new Map<number, { readonly note: string; readonly isExtra: true | undefined }>();
+  if (effect === undefined) return marks;
+  const expected = countBy(effectsOf(undisturbed, effect), ({ event }) => event);
+  const seen = new Map<number | undefined, number>();
+  for (const { crossing, event } of effectsOf(history, effect)) {
+    const count = (seen.get(event) ?? 0) + 1;
+    seen.set(event, count);
+    const isExtra = count > (expected.get(event) ?? 0);
+    const note = `effect ${marks.size + 1}${isExtra ? ": duplicate" : ""}`;
+    marks.set(crossing, { note, isExtra: isExtra || undefined });
+  }
+  return marks;
+}

@@ -1,0 +1,78 @@
+import { faultKinds, writeFaults, type Fault } from "../faults.js";
+import type { History } from "../history.js";
+import type { Deviation } from "../judge/judge.js";
+import { linesOf } from "../report/lines.js";
+import type { Cell } from "../report/report.js";
+
+/** A deviation, and the history in which it was found. */
+export interface Found {
+  readonly history: History;
+  readonly deviation: Deviation;
+}
+
+export const nameOf = ({ kind, effect }: Deviation): string => `${kind} ${effect}`;
+
+/** Collects the deviations of all histories: of each name the shortest, and the cells of all. */
+export class Collection {
+  readonly #undisturbed: History;
+  readonly #shortest = new Map<string, Found>();
+  readonly #places = new Map<string, string[]>();
+  readonly cells: Cell[] = [];
+
+  constructor(undisturbed: History) {
+    this.#undisturbed = undisturbed;
+  }
+
+  add(history: History, deviations: readonly Deviation[]): void {
+    const names = [...new Set(deviations.map(nameOf))];
+    const [fault] = history.faults;
+    if (history.faults.length === 1 && fault) this.#addCell(history, fault, names, deviations);
+    for (const deviation of deviations) {
+      const name = nameOf(deviation);
+      const best = this.#shortest.get(name);
+      if (!best || isShorter({ history, deviation }, best)) {
+        this.#shortest.set(name, { history, deviation });
+      }
+    }
+  }
+
+  #addCell(
+    history: History,
+    fault: Fault,
+    findings: readonly string[],
+    deviations: readonly Deviation[],
+  ): void {
+    const isReached = history.notReached === undefined;
+    const lines = linesOf(history, this.#undisturbed, deviations[0]?.effect);
+    this.cells.push({ ...fault, findings, isReached, lines });
+    for (const name of findings) {
+      this.#places.set(name, [...this.placesOf(name), writeFaults([fault])]);
+    }
+  }
+
+  /** The names of all deviations. */
+  get names(): readonly string[] {
+    return [...this.#shortest.keys()];
+  }
+
+  /** The shortest history of each name. */
+  get shortest(): Iterable<readonly [string, Found]> {
+    return this.#shortest;
+  }
+
+  /** Returns the single faults that have this result. */
+  placesOf(name: string): readonly string[] {
+    return this.#places.get(name) ?? [];
+  }
+}
+
+/** Returns whether the first of two histories is to be reported: fewer faults, then the kind listed first, then fewer steps. */
+function isShorter(one: Found, other: Found): boolean {
+  const [faults, others] = [one.history.faults, other.history.faults];
+  if (faults.length !== others.length) return faults.length < others.length;
+  for (const [at, { kind }] of faults.entries()) {
+    const difference = faultKinds.indexOf(kind) - faultKinds.indexOf(others[at]?.kind ?? kind);
+    if (difference !== 0) return difference < 0;
+  }
+  return one.history.steps.length < other.history.steps.length;
+}

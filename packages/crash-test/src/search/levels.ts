@@ -1,0 +1,56 @@
+import { canHappen, faultKinds, placeOf, type Fault, type FaultKind } from "../faults.js";
+import type { Crossing, History } from "../history.js";
+
+/** A history without a finding, as far as further faults can be added to it. */
+export interface Base {
+  readonly faults: readonly Fault[];
+  readonly crossings: readonly Pick<Crossing, "kind" | "executedMs" | "isRequest">[];
+}
+
+export const baseOf = ({ faults, crossings }: History): Base => ({
+  faults,
+  crossings: crossings.map(({ kind, executedMs, isRequest }) => ({ kind, executedMs, isRequest })),
+});
+
+/** Returns the lists of faults that add one fault to a history, at each later point. */
+export function extensionsOf(
+  { faults, crossings }: Base,
+  kinds: readonly FaultKind[] = faultKinds,
+): readonly (readonly Fault[])[] {
+  const last = faults.at(-1)?.point ?? 0;
+  const found: (readonly Fault[])[] = [];
+  for (let point = last + 1; point <= crossings.length * 2; point += 1) {
+    const { crossing: n, isAfter } = placeOf(point);
+    const crossing = crossings[n - 1];
+    if (!crossing || (isAfter && crossing.executedMs === undefined)) continue;
+    for (const kind of faultKinds) {
+      const isWanted = kinds.includes(kind) && canHappen(kind, isAfter, crossing);
+      if (isWanted) found.push([...faults, { kind, point }]);
+    }
+  }
+  return found;
+}
+
+/** Selects `count` items, the same ones for the same seed, in their order. */
+export function sample<Item>(items: readonly Item[], count: number, seed: number): readonly Item[] {
+  if (items.length <= count) return items;
+  const random = randomOf(seed);
+  const places = items.map((_item, at) => at);
+  for (let at = 0; at < count; at += 1) {
+    const other = at + Math.floor(random() * (places.length - at));
+    [places[at], places[other]] = [places[other] ?? 0, places[at] ?? 0];
+  }
+  const selected = new Set(places.slice(0, count));
+  return items.filter((_item, at) => selected.has(at));
+}
+
+/** Returns a generator of numbers from 0 to 1 (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d_2b_79_f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,25 @@
+import type { FaultKind } from "../faults.js";
+import type { ReportPage } from "../report/report.js";
+
+export interface SearchOptions {
+  /** The types of the events, in their order. */
+  readonly events: readonly string[];
+  readonly faults: readonly FaultKind[];
+  readonly maxFaults: number;
+  readonly maxHistories: number;
+  readonly seed: number;
+  readonly only?: string | undefined;
+  readonly accept: readonly string[];
+  /** Whether equal histories have equal times. Otherwise only the names of their crossings are compared. */
+  readonly isExact: boolean;
+  /** Access that this form cannot see, one sentence each. */
+  readonly blind: readonly string[];
+  /** Called after each history with one fault or more: the number of histories so far, and of all of that level. */
+  readonly onHistory?: ((done: number, all: number) => void) | undefined;
+  /** Called with the findings so far, if there are any, before the search rejects with an error of the runner. */
+  readonly onEndedEarly?: ((page: ReportPage) => void) | undefined;
+}
+
+/** Returns whether the name of a finding may be accepted. An event that is stuck is never acknowledged. */
+export const isAcceptable = (name: string): boolean =>
+  /^(?:duplicate|lost|partial|different|order_dependent) \S/.test(name);

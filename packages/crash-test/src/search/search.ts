@@ -1,0 +1,263 @@
+import { CrashTestError } from "../errors.js";
+import { faultKinds, readFaults, writeFaults, type Fault } from "../faults.js";
+import type { Finding, History, Runner } from "../history.js";
+import { adviceFor, sourceOf } from "../judge/advice.js";
+import { deviationsOf, type Expected } from "../judge/judge.js";
+import { linesOf } from "../report/lines.js";
+import type { CrashTestReport, ReportPage, Tried } from "../report/report.js";
+import { textOf } from "../report/text.js";
+import { Collection, nameOf, type Found } from "./found.js";
+import { baseOf, extensionsOf, sample, type Base } from "./levels.js";
+import { nearest } from "./nearest.js";
+import type { SearchOptions } from "./options.js";
+import { assertSame, runUndisturbed, withoutFaults, writtenLines } from "./undisturbed.js";
+
+/**
+ * Runs the histories, judges them and reports.
+ *
+ * @throws CrashTestError (as a rejection) `nondeterministic`, `not_acknowledged`, `no_effect`,
+ *   `accepted_not_found`, `invalid_option`
+ */
+export async function search(runner: Runner, options: SearchOptions): Promise<ReportPage> {
+  const only = options.only === undefined ? undefined : faultsIn(options.only);
+  const expected = await runUndisturbed(runner, options);
+  const { undisturbed } = expected;
+  const found = new Collection(undisturbed);
+  const tried: { -readonly [Name in keyof Tried]: Tried[Name] }[] = [];
+  const unseen = new Set(undisturbed.unseen);
+  const notReached: string[] = [];
+  /** Worlds at the death of all processes that further faults were already added to. */
+  const worlds = new Set<string>();
+
+  if (undisturbed.isReal) return pageWith([], []);
+  found.add(undisturbed, withoutFaults(expected));
+  try {
+    if (only) await runOnly(only);
+    else if (found.names.length === 0) await runLevels();
+    return await finished();
+  } catch (error) {
+    if (!(error instanceof CrashTestError) && found.names.length > 0) {
+      options.onEndedEarly?.(pageWith(findingsSoFar(found, expected), [], [endedEarly]));
+    }
+    throw error;
+  }
+
+  async function runOnly(faults: readonly Fault[]): Promise<void> {
+    await runLevel([faults], false);
+    if (notReached.length > 0) throw notReachedError(notReached);
+  }
+
+  async function runLevels(): Promise<void> {
+    let bases: readonly Base[] = [baseOf(undisturbed)];
+    let left = options.maxHistories;
+    for (let level = 1; level <= options.maxFaults && bases.length > 0; level += 1) {
+      const all = bases.flatMap((base) => extensionsOf(base, options.faults));
+      const chosen = level === 1 ? all : sample(all, left, options.seed);
+      if (level > 1) left -= chosen.length;
+      tried.push({ faults: level, run: 0, of: all.length });
+      const next = await runLevel(chosen, level < options.maxFaults);
+      const hasNew = found.names.some((name) => !options.accept.includes(name));
+      bases = hasNew ? [] : next;
+    }
+  }
+
+  /** Runs histories, and returns those to which further faults can be added, if another level may follow. */
+  async function runLevel(
+    all: readonly (readonly Fault[])[],
+    isFollowed: boolean,
+  ): Promise<readonly Base[]> {
+    const next: Base[] = [];
+    for (const [at, faults] of all.entries()) {
+      const history = await runner.run(faults);
+      const level = tried.at(-1);
+      if (level) level.run += 1;
+      options.onHistory?.(at + 1, all.length);
+      for (const access of history.unseen) unseen.add(access);
+      const isReached = history.notReached === undefined;
+      if (!isReached) notReached.push(writeFaults(faults));
+      const deviations = isReached ? deviationsOf(history, expected) : [];
+      found.add(history, deviations);
+      const { worldAtDeath: world } = history;
+      const isKnown = world !== undefined && worlds.has(world);
+      const isBase = isFollowed && isReached && deviations.length === 0 && !isKnown;
+      if (isBase) next.push(baseOf(history));
+      if (world !== undefined) worlds.add(world);
+    }
+    return next;
+  }
+
+  async function finished(): Promise<ReportPage> {
+    const findings: Finding[] = [];
+    const unsteady: string[] = [];
+    for (const [name, longest] of found.shortest) {
+      const one = await shrunk(runner, expected, longest);
+      const again = await repeats(runner, options, expected, one);
+      if (again) {
+        findings.push(findingOf(one, again, expected, found.placesOf(name)));
+      } else unsteady.push(`${name}: ${writeFaults(one.history.faults)}`);
+    }
+    // Findings are more important than names that do not occur.
+    const unused = only ? [] : unusedText(options.accept, findings);
+    if (unused.length > 0 && findings.every(isAccepted(options))) {
+      throw new CrashTestError("accepted_not_found", unused.join("\n"));
+    }
+    return pageWith(findings, unsteady, unused);
+  }
+
+  /** Makes the page of a report. `remarks` are the last lines of its text. */
+  function pageWith(
+    findings: readonly Finding[],
+    unsteady: readonly string[],
+    remarks: readonly string[] = [],
+  ): ReportPage {
+    const report: Omit<CrashTestReport, "text"> = {
+      version: 1,
+      events: options.events.map(oneLine),
+      findings: findings.filter((one) => !isAccepted(options)(one)),
+      accepted: findings.filter(isAccepted(options)),
+      tried,
+      points: undisturbed.crossings.length * 2,
+      notReached,
+      unsteady,
+      unseen: [...unseen].toSorted(),
+      unused: undisturbed.unused ?? [],
+      notCompared: notComparedIn(expected),
+      blind: options.blind,
+      keyed: keyedEffects(undisturbed),
+      seed: options.seed,
+      only: undisturbed.isReal ? undefined : options.only,
+    };
+    return {
+      report: { ...report, text: [textOf(report, options.maxFaults), ...remarks].join("\n") },
+      undisturbed: linesOf(undisturbed),
+      points: undisturbed.crossings.map(({ name }) => name),
+      cells: found.cells,
+    };
+  }
+}
+
+const isAccepted =
+  ({ accept }: SearchOptions) =>
+  ({ kind, effect }: Finding): boolean =>
+    accept.includes(`${kind} ${effect}`);
+
+/** Returns what was found, without running it again. */
+const findingsSoFar = (found: Collection, expected: Expected): readonly Finding[] =>
+  Array.from(found.shortest, ([name, one]) =>
+    findingOf(one, one.history, expected, found.placesOf(name)),
+  );
+
+const endedEarly = "The test ended early, so these findings were not run again.";
+
+/** The name of an event may come from a file. In a report, a line of its own could be a command of GitHub Actions. */
+const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
+
+/** Returns the values of the tables and observed values that the events change, or that are written, and not compared. */
+function notComparedIn({ undisturbed, mask, ofEvents }: Expected): readonly string[] {
+  const changed = new Set([
+    ...undisturbed.crossings.flatMap(({ effects }) => effects),
+    ...ofEvents.flatMap(({ parts }) => parts.map(({ name }) => name)),
+  ]);
+  const columns = (undisturbed.notCompared ?? []).filter((column) =>
+    changed.has(column.slice(0, column.lastIndexOf("."))),
+  );
+  const masked = Array.from(mask, (path) => path.replace(/^(?:tables|observed)\./, ""));
+  return [...new Set([...columns, ...masked])].toSorted();
+}
+
+/**
+ * Removes faults without which a history has the same finding. Of two faults, both are necessary: all histories with one
+ * were run before.
+ */
+async function shrunk(runner: Runner, expected: Expected, found: Found): Promise<Found> {
+  const { faults } = found.history;
+  if (faults.length < 3) return found;
+  for (const removed of faults) {
+    const history = await runner.run(faults.filter((fault) => fault !== removed));
+    const same = deviationsOf(history, expected).find(
+      (one) => nameOf(one) === nameOf(found.deviation),
+    );
+    if (same) return shrunk(runner, expected, { history, deviation: same });
+  }
+  return found;
+}
+
+function findingOf(
+  { history, deviation }: Found,
+  again: History,
+  expected: Expected,
+  cells: readonly string[],
+): Finding {
+  const { kind, effect } = deviation;
+  return {
+    kind,
+    effect,
+    source: sourceOf(deviation, history, expected) ?? sourceOf(deviation, again, expected),
+    repeat: writeFaults(history.faults),
+    history: linesOf(history, expected.undisturbed, effect),
+    advice: adviceFor(deviation, history, expected),
+    cells,
+  };
+}
+
+/** Runs a history again, and returns it if it has the same finding. */
+async function repeats(
+  runner: Runner,
+  { isExact }: SearchOptions,
+  expected: Expected,
+  { history, deviation }: Found,
+): Promise<History | undefined> {
+  let last: History | undefined;
+  const written = (one: History) =>
+    writtenLines(linesOf(one, expected.undisturbed, deviation.effect));
+  for (let run = isExact ? 1 : 2; run > 0; run -= 1) {
+    const again = await runner.run(history.faults, isExact ? "traced" : undefined);
+    last = again;
+    if (isExact) {
+      assertSame(
+        `${writeFaults(history.faults)} `.trimStart(),
+        written(history),
+        written(again),
+        again.unseen,
+      );
+    }
+    const deviations =
+      history.faults.length === 0
+        ? withoutFaults({ ...expected, undisturbed: again })
+        : deviationsOf(again, expected);
+    if (!deviations.some((one) => nameOf(one) === nameOf(deviation))) return undefined;
+  }
+  return last;
+}
+
+function faultsIn(only: string): readonly Fault[] {
+  const faults = readFaults(only);
+  if (faults) return faults;
+  throw new CrashTestError(
+    "invalid_option",
+    `\`only\` is "${only}". Copy it from a finding, such as "crash@3 crash@7": kinds (${faultKinds.join(", ")}) and points, in order.`,
+  );
+}
+
+const notReachedError = ([faults]: readonly string[]) =>
+  new CrashTestError(
+    "invalid_option",
+    `\`only\` is "${faults}", but the fault did not happen: no crossing reaches that point, or the fault cannot happen there. If the code has changed since the finding, remove \`only\`, and run all histories.`,
+  );
+
+/** Describes each accepted finding that does not occur. It is probably the open finding with the nearest name. */
+function unusedText(accept: readonly string[], findings: readonly Finding[]): readonly string[] {
+  const names = findings.map(({ kind, effect }) => `${kind} ${effect}`);
+  const open = names.filter((name) => !accept.includes(name));
+  return accept
+    .filter((name) => !names.includes(name))
+    .map((name) => {
+      const near = nearest(name, open);
+      const fix = near === undefined ? "Remove it." : `Did you mean "${near}"?`;
+      return `\`accept\` names "${name}", which does not occur. ${fix}`;
+    });
+}
+
+const keyedEffects = ({ calls }: History): readonly string[] => [
+  ...new Set(calls.flatMap(({ name, key }) => (key === undefined ? [] : [name]))),
+];

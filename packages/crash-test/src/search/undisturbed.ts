@@ -1,0 +1,140 @@
+import { CrashTestError } from "../errors.js";
+import type { History, HistoryLine, Runner, WorldState } from "../history.js";
+import { effectsOf } from "../judge/effects.js";
+import { deviationsOf, expectedOf, type Deviation, type Expected } from "../judge/judge.js";
+import { linesOf } from "../report/lines.js";
+import { hintsFor } from "./hints.js";
+import type { SearchOptions } from "./options.js";
+
+/** The maximum number of lines of a history in an error. */
+const mostLines = 12;
+
+/** Runs the histories without faults, and returns the expected result. A history that is real is the only one. */
+export async function runUndisturbed(runner: Runner, options: SearchOptions): Promise<Expected> {
+  const first = await runner.run([]);
+  const unacknowledged = first.acknowledged.indexOf(false);
+  const isStuck = unacknowledged !== -1 || first.stuck !== undefined;
+  const lines = linesOf(first);
+  if (isStuck && !first.stuck) {
+    throw new CrashTestError(
+      "not_acknowledged",
+      [
+        `${options.events[unacknowledged]} is not acknowledged, even without a fault. Fix this first:`,
+        ...lines.slice(0, mostLines).map(({ who, text }) => `  ${who}  ${text}`),
+        ...(lines.length > mostLines ? [`  … ${lines.length - mostLines} more lines`] : []),
+        ...hintsFor(first, unacknowledged),
+        ...accessText(first.unseen),
+      ].join("\n"),
+    );
+  }
+  if (first.isReal) return expectedOf(first, first, []);
+  const second = await runner.run([]);
+  const written = (history: History): readonly string[] =>
+    options.isExact
+      ? [...writtenLines(linesOf(history)), ...callLines(history), ...stateLines(history.end)]
+      : // The order of simultaneous calls depends on the machine.
+        history.crossings.map(({ name }) => name).toSorted();
+  assertSame("undisturbed ", written(first), written(second), second.unseen);
+  const shifted = await runner.run([], "shifted");
+  const expected = expectedOf(first, shifted, []);
+  // A write whose values differ from run to run leaves no difference that can be compared.
+  const isWritten = first.crossings.some(
+    ({ effects, executedMs, isUndone }) =>
+      effects.length > 0 && executedMs !== undefined && !isUndone,
+  );
+  const hasEffect = isWritten || expected.ofEvents.some(({ parts }) => parts.length > 0);
+  if (!hasEffect && !first.stuck) {
+    const hints = options.events.flatMap((_type, event) => hintsFor(first, event));
+    const text = [noEffect, ...new Set(hints), ...accessText(first.unseen)].join("\n");
+    throw new CrashTestError("no_effect", text);
+  }
+  const reordered = options.events.length > 1 ? [await runner.run([], "reversed")] : [];
+  return expectedOf(first, shifted, reordered);
+}
+
+const noEffect =
+  "Without a fault, the events have no effect that this test can see, so there is nothing that could be lost or duplicated. Wrap the calls that your handlers make with `world.effect`, use `fetch` or `world.pool`, or read the state with `observe`. If your handlers remember events in a module-level variable, create that variable in the function `receiver`.";
+
+/** The deviations that occur without a fault: an effect of several attempts of one event, and a call that never ends. */
+export function withoutFaults({ undisturbed: history }: Expected): readonly Deviation[] {
+  const names = [...new Set(history.calls.map(({ name }) => name))];
+  const duplicates = names.flatMap((effect): readonly Deviation[] => {
+    const attempts = new Map<number | undefined, Set<number | undefined>>();
+    for (const { crossing, event } of effectsOf(history, effect)) {
+      attempts.set(
+        event,
+        (attempts.get(event) ?? new Set()).add(history.crossings[crossing - 1]?.attempt),
+      );
+    }
+    return Array.from(attempts).flatMap(([event, made]): readonly Deviation[] =>
+      event !== undefined && made.size > 1 ? [{ kind: "duplicate", effect, event }] : [],
+    );
+  });
+  return [
+    ...duplicates,
+    ...deviationsOf(history, expectedOf(history, history, [])).filter(
+      ({ kind }) => kind === "stuck",
+    ),
+  ];
+}
+
+/** Names access that the simulation does not wait for, which may be the reason of an error. */
+const accessText = (unseen: readonly string[]): readonly string[] =>
+  unseen.length === 0
+    ? []
+    : [
+        `The code used ${unseen.join("; ")}, which takes real time. Wrap these calls with \`world.effect\`, or run the command \`svc-webhooks crash-test\`.`,
+      ];
+
+/** Writes each line of a history with its exact time. */
+export const writtenLines = (lines: readonly HistoryLine[]): readonly string[] =>
+  lines.map(({ ms, who, text, note }) => {
+    const remark = note === undefined ? "" : `  (${note})`;
+    return `${(ms / 1000).toFixed(3)} s  ${who}  ${text}${remark}`;
+  });
+
+const callLines = ({ calls }: History): readonly string[] =>
+  calls.map(({ name, key = "none" }) => `the key of ${name}: ${key}`);
+
+const stateLines = ({ tables, observed }: WorldState): readonly string[] => [
+  ...Object.entries(tables).flatMap(([table, rows]) =>
+    rows.map((row) => {
+      const columns = Object.entries(row).map(
+        ([name, value]) => `${name} ${JSON.stringify(value)}`,
+      );
+      return `a row of ${table} at the end: ${columns.join(", ")}`;
+    }),
+  ),
+  ...Object.entries(observed).map(
+    ([name, value]) => `observe.${name} at the end: ${JSON.stringify(value)}`,
+  ),
+];
+
+/**
+ * Compares what two equal histories have written.
+ *
+ * @param name names the histories in the error: `undisturbed `
+ * @throws CrashTestError `nondeterministic`
+ */
+export function assertSame(
+  name: string,
+  first: readonly string[],
+  second: readonly string[],
+  unseen: readonly string[],
+): void {
+  const length = Math.max(first.length, second.length);
+  const at = Array.from({ length }, (_none, place) => place).find(
+    (place) => first[place] !== second[place],
+  );
+  if (at === undefined) return;
+  throw new CrashTestError(
+    "nondeterministic",
+    [
+      "The same history was run twice with different results, so findings could not be repeated. The first line that differs:",
+      `  ${name}run 1: ${first[at] ?? "no further line"}`,
+      `  ${name}run 2: ${second[at] ?? "no further line"}`,
+      "The code uses random numbers, the time, a file or module-level state that the crash test does not control. Use `Math.random`, the global `crypto.randomUUID`, `Date` or `world.clock`, and create state in the function `receiver`.",
+      ...accessText(unseen),
+    ].join("\n"),
+  );
+}

@@ -1,0 +1,145 @@
+import type { Token } from "./tokens.js";
+
+/** The tables that a statement names, in order, without those that it defines in `with`. */
+export interface Tables {
+  /** Each with the words before it: `insert into`. */
+  readonly written: readonly { readonly verb: string; readonly table: string }[];
+  readonly read: readonly string[];
+}
+
+/** A regular expression of PostgreSQL for defaults whose values differ from run to run: sequences, times, random values. */
+export const naturalDefault: string = String.raw`(nextval|\mnow\M|timestamp|current_date|current_time|localtime|timeofday|random|uuid)`;
+
+/**
+ * A condition of PostgreSQL for the tables of our store, given `pg_class c` and `pg_namespace n`. The user's tables may
+ * be in the same schema, and may even have one of these names in another one.
+ */
+export const isStoreTable: string = `(c.relname in ('deliveries', 'versions') and exists (
+    select from pg_proc p where p.pronamespace = n.oid and p.proname = 'claim_1') and exists (
+    select from pg_attribute own where own.attrelid = to_regclass(format('%I.deliveries', n.nspname))
+      and own.attname = 'purge_hour'))`;
+
+/** Words before `update` where it is not a statement: `for update`, `do update`, `when matched then update`. */
+const beforeClause: ReadonlySet<string> = new Set(["for", "key", "do", "then", "on", "or", "of"]);
+/** Words before `update` and `delete` in the definition of a trigger. */
+const ofTrigger: ReadonlySet<string> = new Set(["before", "after", "instead"]);
+/** Functions that have `from` between their arguments. */
+const withFrom: ReadonlySet<string> = new Set(["extract", "substring", "trim", "overlay"]);
+/** Words after a table's name that are not another name for it. */
+const afterTable: ReadonlySet<string> = new Set(
+  "where join inner left right full cross natural on using set order group having limit offset union except intersect for returning window values select when tablesample fetch default".split(
+    " ",
+  ),
+);
+
+export function tablesIn(statement: readonly Token[]): Tables {
+  const written: { readonly verb: string; readonly table: string }[] = [];
+  const read: string[] = [];
+  const isCopy = isWord(0, "copy");
+  const defined = definedIn();
+  /** For each open parenthesis, whether it is that of a function with `from`. */
+  const open: boolean[] = [];
+
+  for (let at = 0; at < statement.length; at += 1) {
+    const { kind, text } = statement[at] ?? {};
+    if (kind === "other" && text === "(") open.push(withFrom.has(wordAt(at - 1) ?? ""));
+    if (kind === "other" && text === ")") open.pop();
+    if (kind === "word") visit(text ?? "", at);
+  }
+  return { written, read: [...new Set(read)].filter((table) => !defined.has(table)) };
+
+  function visit(word: string, at: number): void {
+    const before = wordAt(at - 1) ?? "";
+    if (ofTrigger.has(before)) return;
+    if ((word === "insert" || word === "merge") && isWord(at + 1, "into")) {
+      write(`${word} into`, at + 2);
+    } else if (word === "delete" && isWord(at + 1, "from")) write("delete from", at + 2);
+    else if (word === "update" && !beforeClause.has(before)) write("update", at + 1);
+    else if (word === "truncate") writeAll("truncate", isWord(at + 1, "table") ? at + 2 : at + 1);
+    else if (word === "copy" && at === 0) copy();
+    else if (word === "from" && (before === "distinct" || before === "delete" || isCopy)) {
+      // `is distinct from`, and `delete from`, `copy … from`, which are handled above. A subquery of `copy` is not.
+      if (isCopy && open.length > 0) readAll(at + 1);
+    } else if (word === "from" && open.at(-1) !== true) readAll(at + 1);
+    else if (word === "join" || word === "using") readOne(at + 1);
+  }
+
+  function copy(): void {
+    const found = nameAt(1);
+    if (!found) return;
+    const from = statement.findIndex(({ text }, at) => at >= found.end && isWord(at, "from", text));
+    if (from === -1) read.push(found.name);
+    else written.push({ verb: "copy", table: found.name });
+  }
+
+  function write(verb: string, at: number): number | undefined {
+    const found = nameAt(isWord(at, "only") ? at + 1 : at);
+    if (found) written.push({ verb, table: found.name });
+    return found?.end;
+  }
+
+  function writeAll(verb: string, first: number): void {
+    let end = write(verb, first);
+    while (end !== undefined && statement[end]?.text === ",") end = write(verb, end + 1);
+  }
+
+  function readOne(first: number): number | undefined {
+    const found = nameAt(isWord(first, "only") || isWord(first, "lateral") ? first + 1 : first);
+    if (!found || statement[found.end]?.text === "(") return undefined;
+    read.push(found.name);
+    return found.end;
+  }
+
+  function readAll(first: number): void {
+    let end = readOne(first);
+    while (end !== undefined) {
+      if (isWord(end, "as")) end += 1;
+      const alias = statement[end];
+      const isAlias =
+        alias?.kind === "name" || (alias?.kind === "word" && !afterTable.has(alias.text));
+      if (isAlias) end += 1;
+      end = statement[end]?.text === "," ? readOne(end + 1) : undefined;
+    }
+  }
+
+  function definedIn(): ReadonlySet<string> {
+    const names = statement.flatMap(({ kind, text }, at) => {
+      if (kind === "other" || text === "as") return [];
+      let end = at + 1;
+      if (statement[end]?.text === "(") {
+        while (end < statement.length && statement[end]?.text !== ")") end += 1;
+        end += 1;
+      }
+      if (!isWord(end, "as")) return [];
+      end += 1;
+      if (isWord(end, "not")) end += 1;
+      if (isWord(end, "materialized")) end += 1;
+      return statement[end]?.text === "(" ? [text] : [];
+    });
+    return new Set(statement.some((_token, at) => isWord(at, "with")) ? names : []);
+  }
+
+  function wordAt(at: number): string | undefined {
+    const token = statement[at];
+    return token?.kind === "word" ? token.text : undefined;
+  }
+
+  function isWord(at: number, wanted: string, text = statement[at]?.text): boolean {
+    return statement[at]?.kind === "word" && text === wanted;
+  }
+
+  /** Reads a name and its schema. */
+  function nameAt(at: number): { readonly name: string; readonly end: number } | undefined {
+    const first = statement[at];
+    if (!first || first.kind === "other") return undefined;
+    if (first.kind === "word" && (first.text === "select" || afterTable.has(first.text))) {
+      return undefined;
+    }
+    const second = statement[at + 2];
+    if (statement[at + 1]?.text !== "." || !second || second.kind === "other") {
+      return { name: first.text, end: at + 1 };
+    }
+    const name = first.text === "public" ? second.text : `${first.text}.${second.text}`;
+    return { name, end: at + 3 };
+  }
+}

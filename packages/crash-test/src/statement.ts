@@ -1,0 +1,82 @@
+import type { Crossing } from "./history.js";
+import { tablesIn } from "./sql/tables.js";
+import { statementsIn, tokensOf, type Token } from "./sql/tokens.js";
+
+/** The facts of an SQL text that a report needs. */
+export interface StatementFacts extends Pick<Crossing, "name" | "kind" | "effects" | "reads"> {
+  /** Whether the text begins or ends a transaction. */
+  readonly begins: boolean;
+  readonly ends: "commit" | "rollback" | undefined;
+}
+
+/** The functions of the store's schema, which the library calls by these names. */
+const storeCall = /^(claim|extend|complete|release|forget|finish|purge)_\d+$/i;
+
+/** Returns a table's name as reports write it: unquoted, and without the schema `public`. */
+export const tableOf = (name: string): string =>
+  name
+    .replaceAll(/\s*\.\s*/g, ".")
+    .replaceAll('"', "")
+    .replace(/^public\./i, "");
+
+/** Returns the facts of the text of one message, which may contain several statements. */
+export function factsOfStatement(sql: string): StatementFacts {
+  const tokens = tokensOf(sql);
+  const statements = statementsIn(tokens);
+  const begins = statements.some(isBegin);
+  const ends = statements.map(endOf).findLast((end) => end !== undefined);
+  const call = storeCallIn(tokens);
+  if (call !== undefined) {
+    const name = ends === "commit" ? `${call} and commit` : call;
+    return { name, kind: "store", effects: [], reads: [], begins, ends };
+  }
+  const tables = statements.map(tablesIn);
+  const effects = [...new Set(tables.flatMap(({ written }) => written.map(({ table }) => table)))];
+  const reads = [...new Set(tables.flatMap(({ read }) => read))];
+  // `begin` may be sent with a statement that only reads settings.
+  const ofTables = statements.find((_one, at) => Number(tables[at]?.written.length) > 0);
+  const own = begins ? statements[0] : statements.find((one) => endOf(one) === undefined);
+  const main = ofTables ?? own;
+  return {
+    name: nameOf(main ?? statements[0]),
+    kind: "statement",
+    effects,
+    reads: reads.filter((table) => !effects.includes(table)),
+    begins,
+    ends,
+  };
+}
+
+const isBegin = ([first, second]: readonly Token[]): boolean =>
+  first?.text === "begin" || (first?.text === "start" && second?.text === "transaction");
+
+/** Returns how a statement ends a transaction. A prepared one, and a part up to a savepoint, are not the transaction. */
+function endOf([first, ...others]: readonly Token[]): StatementFacts["ends"] {
+  if (others.some(({ text }) => text === "prepared" || text === "to")) return undefined;
+  if (first?.text === "commit" || first?.text === "end") return "commit";
+  return first?.text === "rollback" || first?.text === "abort" ? "rollback" : undefined;
+}
+
+function storeCallIn(tokens: readonly Token[]): string | undefined {
+  const found = tokens.find(
+    ({ kind, text }, at) =>
+      kind !== "other" && storeCall.test(text) && tokens[at + 1]?.text === "(",
+  );
+  const [, name] = storeCall.exec(found?.text ?? "") ?? [];
+  return name?.toLowerCase().replace("finish", "complete");
+}
+
+function nameOf(statement: readonly Token[] = []): string {
+  const { written, read } = tablesIn(statement);
+  const [first] = written;
+  if (first) return shortened(`${first.verb} ${first.table}`);
+  const [source] = read;
+  const verb = statement[0]?.text === "with" ? "select" : (statement[0]?.text ?? "");
+  if (source !== undefined) return shortened(`${verb} from ${source}`);
+  const end = statement.findIndex(({ text }) => text === "(" || text === ",");
+  const shown = end > 0 ? statement.slice(0, end) : statement;
+  const text = shown.map((token) => token.text).join(" ");
+  return text === "" ? "an empty statement" : shortened(text.replaceAll(" . ", "."));
+}
+
+const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);

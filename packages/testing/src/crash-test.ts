@@ -1,0 +1,95 @@
+import type { CrashTestReport } from "@svc-webhooks/crash-test";
+import type { CrashTestOptions } from "./crash-test/options.js";
+import type { PgPool } from "./crash-test/postgres/pool.js";
+import { problemOf, run } from "./crash-test/run.js";
+
+export { CrashTestError } from "@svc-webhooks/crash-test";
+export type {
+  CrashTestErrorCode,
+  CrashTestReport,
+  FaultKind,
+  Finding,
+  FindingKind,
+  HistoryLine,
+} from "@svc-webhooks/crash-test";
+export type { CrashTestOptions } from "./crash-test/options.js";
+export type { PgClient, PgPool, PgResult } from "./crash-test/postgres/pool.js";
+export type { EffectOptions } from "./crash-test/surface/effect.js";
+export type { World } from "./crash-test/world.js";
+
+/**
+ * Delivers events to your receiver, injects each fault at each point where your code touches the outside world, and lets
+ * the sender retry. Then it compares the effects with those of an undisturbed run. Resolves to the report if there is no
+ * finding that is not accepted.
+ *
+ * Time, random numbers and `fetch` are virtual in your code while it runs; other tests of the process are not affected.
+ *
+ * @throws CrashTestError (as a rejection) `findings`: the message is the report; `unseen_access`: your code used a
+ *   socket, a file or a process directly; `nondeterministic`, `not_acknowledged`, `no_effect`, `endless`,
+ *   `accepted_not_found`, `invalid_option` (also if `receiver`, `prepare` or `observe` throws an error, which is the
+ *   `cause`), `package_missing`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { fixture } from "@svc-webhooks/testing";
+ * import { crashTest } from "@svc-webhooks/testing/crash-test";
+ *
+ * await crashTest({
+ *   events: [fixture("email.delivered")],
+ *   receiver: ({ secret, clock, logger, store }) =>
+ *     createReceiver({
+ *       secret,
+ *       clock,
+ *       store,
+ *       logger,
+ *       on: {
+ *         "email.delivered": async (_event, { idempotencyKey }) => {
+ *           const { ok } = await fetch("https://api.example.com/charges", {
+ *             method: "POST",
+ *             headers: { "Idempotency-Key": idempotencyKey },
+ *           });
+ *           if (!ok) throw new Error("The charge failed.");
+ *         },
+ *       },
+ *     }),
+ * });
+ * ```
+ */
+export async function crashTest<Pool = PgPool>(
+  options: CrashTestOptions<Pool>,
+): Promise<CrashTestReport> {
+  const report = await run(options as CrashTestOptions);
+  const problem = problemOf(report);
+  if (problem) throw problem;
+  return report;
+}
+
+/**
+ * Runs the same search as {@link crashTest}, but resolves to the report even if it has findings, for tools and for tests
+ * of expected findings.
+ *
+ * @throws CrashTestError (as a rejection) `nondeterministic`, `not_acknowledged`, `no_effect`, `endless`,
+ *   `accepted_not_found`, `invalid_option` (also if `receiver`, `prepare` or `observe` throws an error, which is the
+ *   `cause`), `package_missing`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { fixture } from "@svc-webhooks/testing";
+ * import { crashReport } from "@svc-webhooks/testing/crash-test";
+ *
+ * const { findings } = await crashReport({
+ *   events: [fixture("email.delivered")],
+ *   receiver: ({ secret, clock, logger, store, effect }) => {
+ *     const mail = effect("mail", () => {});
+ *     return createReceiver({ secret, clock, store, logger, on: { "*": () => mail() } });
+ *   },
+ * });
+ * assert.equal(findings[0]?.advice, "Pass `context.idempotencyKey` to `mail`.");
+ * ```
+ */
+export const crashReport = <Pool = PgPool>(
+  options: CrashTestOptions<Pool>,
+): Promise<CrashTestReport> => run(options as CrashTestOptions);

@@ -1,0 +1,41 @@
+/** Types of asynchronous resources that reach outside of the process, with their names in a report. */
+const outside: Readonly<Record<string, string>> = {
+  TCPWRAP: "a TCP socket",
+  TLSWRAP: "a TLS socket",
+  PIPECONNECTWRAP: "a Unix socket",
+  UDPWRAP: "a UDP socket",
+  GETADDRINFOREQWRAP: "a DNS lookup",
+  QUERYWRAP: "a DNS query",
+  HTTPCLIENTREQUEST: "a request of node:http",
+  FSREQCALLBACK: "a file (node:fs)",
+  FSREQPROMISE: "a file (node:fs/promises)",
+  PROCESSWRAP: "a child process",
+  WORKER: "a worker thread",
+  // The virtual ones create none.
+  Timeout: "a real timer, whose function was taken before the test",
+};
+
+/** Types of resources that reach another program, which may change something there. */
+const real: ReadonlySet<string> = new Set([
+  "TCPWRAP",
+  "TLSWRAP",
+  "PIPECONNECTWRAP",
+  "UDPWRAP",
+  "HTTPCLIENTREQUEST",
+  "PROCESSWRAP",
+]);
+
+/** Operations of the thread pool, which end without a timer and in real time. Those of `crypto` end with `REQUEST`. */
+const operation = /^(?:FSREQ|FILEHANDLECLOSEREQ|(?!HTTP)\w+REQUEST$)/;
+
+export const isReal = (type: string): boolean => real.has(type);
+
+export const isUnseen = (type: string): boolean => Object.hasOwn(outside, type);
+
+/** Returns the name of a kind of access. */
+export const accessName = (type: string): string => outside[type] ?? type;
+
+/** A stream of compression. Each of its writes is an operation of the thread pool. */
+export const isCompression = (type: string): boolean => type === "ZLIB";
+
+export const isHeldBack = (type: string): boolean => operation.test(type);

@@ -1,0 +1,19 @@
+import type * as nodeModule from "node:module";
+import { runInThisContext } from "node:vm";
+
+/**
+ * The global object of the process. Jest runs tests in contexts of their own, with other globals, a copy of `process`
+ * that receives no errors, and a `require` that cannot load packages that use `import()`.
+ */
+export const host = runInThisContext("globalThis") as typeof globalThis;
+
+/** Returns the `require` of the process. Undefined where this module has it already, or where it cannot be reached. */
+export function hostRequire(from: string): NodeJS.Require | undefined {
+  if (host === globalThis) return undefined;
+  const { process } = host;
+  const builtin = (process as Partial<Pick<typeof process, "getBuiltinModule">>).getBuiltinModule;
+  const { createRequire } = (builtin?.("node:module") ??
+    process.mainModule?.constructor ??
+    {}) as Partial<typeof nodeModule>;
+  return createRequire?.(from);
+}

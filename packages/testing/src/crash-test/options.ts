@@ -1,0 +1,154 @@
+import type { Receiver } from "@svc-webhooks/core";
+import {
+  CrashTestError,
+  faultKinds,
+  isAcceptable,
+  isFaultKind,
+  readFaults,
+  type FaultKind,
+} from "@svc-webhooks/crash-test";
+import type { PgPool } from "./postgres/pool.js";
+import type { World } from "./world.js";
+
+/**
+ * The options of a crash test. Errors: `invalid_option`.
+ *
+ * @typeParam Pool the type of `world.pool`: `crashTest<import("pg").Pool>(…)` for Drizzle and Kysely
+ */
+export interface CrashTestOptions<Pool = PgPool> {
+  /**
+   * Builds your receiver as your program does when it starts. It is called for each simulated process: state in its
+   * closure is lost in a crash. State in a variable of a module is not.
+   */
+  readonly receiver: (world: World<Pool>) => Receiver | Promise<Receiver>;
+  /** The events that the sender delivers, in this order: 1 to 3 bodies, as `fixture` creates them. */
+  readonly events: readonly unknown[];
+  /** Creates your tables and rows. It runs once; each history starts with the result. */
+  readonly prepare?: ((world: Pick<World<Pool>, "pool">) => Promise<void>) | undefined;
+  /**
+   * Responds to the handlers' `fetch`. Default: 200 with `{}`. It must not call a real service. It is not called for a
+   * request that the fault `refuse` refuses.
+   */
+  readonly respond?: ((request: Request) => Response | Promise<Response>) | undefined;
+  /**
+   * More state to compare, read after each history: JSON, by name. Of a list, the entries that a history has added are
+   * compared.
+   */
+  readonly observe?: Readonly<Record<string, () => unknown>> | undefined;
+  /** Findings that you accept, such as `"duplicate slack"`. One that does not occur is an error: remove it. */
+  readonly accept?: readonly string[] | undefined;
+  /** The kinds of faults to inject. Default: all. */
+  readonly faults?: readonly FaultKind[] | undefined;
+  /** The maximum number of faults in one history, 1 … 3. Default 2. All histories with one fault are always run. */
+  readonly maxFaults?: number | undefined;
+  /**
+   * The maximum number of histories with more than one fault, 0 … 1,000,000. Default 500. It is a number, not a time, so
+   * that each machine runs the same ones.
+   */
+  readonly maxHistories?: number | undefined;
+  /** Selects those histories if not all of them fit: an integer. Default 1, so that CI repeats itself. */
+  readonly seed?: number | undefined;
+  /** Runs only one history: the text in a finding, such as `"crash@3 crash@7"`. */
+  readonly only?: string | undefined;
+  /** The folder for `crash-test.json` and `crash-test.html`. It is created if it does not exist. */
+  readonly reportTo?: string | undefined;
+}
+
+const invalid = (text: string) => new CrashTestError("invalid_option", text);
+
+function assert(ok: boolean, text: string): void {
+  if (!ok) throw invalid(text);
+}
+
+const isWhole = (value: unknown, min: number, max: number): boolean =>
+  Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+
+const names: readonly (keyof CrashTestOptions)[] = [
+  "receiver",
+  "events",
+  "prepare",
+  "respond",
+  "observe",
+  "accept",
+  "faults",
+  "maxFaults",
+  "maxHistories",
+  "seed",
+  "only",
+  "reportTo",
+];
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Whether a value is an event's body: an object that JSON can represent. */
+function isEvent(value: unknown): boolean {
+  try {
+    return typeof value === "object" && value !== null && JSON.stringify(value).startsWith("{");
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Checks the options.
+ *
+ * @throws CrashTestError `invalid_option`
+ */
+export function checkOptions(options: CrashTestOptions): void {
+  assert(
+    typeof options === "object" && (options as unknown) !== null,
+    "`crashTest` needs an options object with at least `receiver` and `events`.",
+  );
+  const unknown = Object.keys(options).filter((name) => !names.some((one) => one === name));
+  assert(
+    unknown.length === 0,
+    `Unknown option \`${unknown[0]}\`. The options are ${names.join(", ")}.`,
+  );
+  const { receiver, events, prepare, respond, observe, accept = [], only, reportTo } = options;
+  const { faults = faultKinds, maxFaults = 2, maxHistories = 500, seed = 1 } = options;
+  assert(
+    typeof receiver === "function",
+    "`receiver` must be a function that creates your receiver from the world: ({ secret, clock, store }) => createReceiver({ secret, clock, store, on }).",
+  );
+  assert(
+    Array.isArray(events) && events.length >= 1 && events.length <= 3,
+    '`events` must be a list of 1 to 3 event bodies, such as [fixture("email.delivered")].',
+  );
+  for (const [at, event] of events.entries()) {
+    assert(
+      isEvent(event),
+      `\`events[${at}]\` must be an object that JSON can represent, such as fixture("email.delivered").`,
+    );
+  }
+  for (const [name, option] of Object.entries({ prepare, respond })) {
+    assert(option === undefined || typeof option === "function", `\`${name}\` must be a function.`);
+  }
+  assert(
+    observe === undefined ||
+      (Object(observe) === observe &&
+        Object.values(observe).every((read) => typeof read === "function")),
+    "`observe` must be an object whose values are functions: { mails: () => mails }.",
+  );
+  assert(
+    Array.isArray(faults) && faults.length > 0 && faults.every(isFaultKind),
+    `\`faults\` must be a list of kinds: ${faultKinds.join(", ")}.`,
+  );
+  assert(isWhole(maxFaults, 1, 3), "`maxFaults` must be 1, 2 or 3.");
+  assert(
+    isWhole(maxHistories, 0, 1_000_000),
+    "`maxHistories` must be an integer from 0 to 1,000,000.",
+  );
+  assert(Number.isSafeInteger(seed), "`seed` must be an integer.");
+  assert(
+    Array.isArray(accept) && accept.every((name) => isAcceptable(textOf(name))),
+    '`accept` must be a list of findings, such as "duplicate slack". A finding that is `stuck` cannot be accepted.',
+  );
+  assert(
+    only === undefined || (typeof only === "string" && readFaults(only) !== undefined),
+    `\`only\` must be the text in a finding, such as "crash@3 crash@7": kinds (${faultKinds.join(", ")}) and points, in order.`,
+  );
+  assert(
+    reportTo === undefined || (typeof reportTo === "string" && reportTo !== ""),
+    "`reportTo` must be the path to a folder.",
+  );
+}

@@ -1,0 +1,289 @@
+import { createRequire } from "node:module";
+import {
+  CrashTestError,
+  isStoreTable,
+  naturalDefault,
+  tableOf,
+  type Row,
+} from "@svc-webhooks/crash-test";
+import { hostRequire } from "../globals/host.js";
+import { inside } from "../simulation/inside.js";
+import { query, replyOf } from "./wire.js";
+
+/** The members of a PGlite that are used. */
+interface Pglite {
+  execProtocolRawStream(
+    message: Uint8Array,
+    options: { readonly syncToFs: boolean; readonly onRawData: (bytes: Uint8Array) => void },
+  ): Promise<void>;
+}
+
+/** The one session of PostgreSQL that all histories of this process use in turn. */
+export interface Engine {
+  /** Sends messages of the protocol, and resolves to the reply. */
+  readonly exchange: (message: Buffer) => Promise<Buffer>;
+}
+
+/** Loads a package that is optional: the project under test has it, or not. */
+export function optional(
+  name: string,
+  use: string,
+  require: NodeJS.Require = createRequire(import.meta.url),
+): unknown {
+  try {
+    return require(name) as unknown;
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== "MODULE_NOT_FOUND") throw error;
+    throw new CrashTestError(
+      "package_missing",
+      `\`world.pool\` needs ${use}. Install it: npm install --save-dev @electric-sql/pglite pg`,
+    );
+  }
+}
+
+let starting: Promise<Engine> | undefined;
+
+/**
+ * Starts PGlite, once per process: a start takes seconds.
+ *
+ * @throws CrashTestError (as a rejection) `package_missing`
+ */
+export function startEngine(): Promise<Engine> {
+  // The start is no part of a history: it reads files, and it takes real time.
+  return (starting ??= inside.exit(start));
+}
+
+async function start(): Promise<Engine> {
+  const { PGlite } = optional(
+    "@electric-sql/pglite",
+    "PGlite, which runs PostgreSQL inside the test process",
+    hostRequire(import.meta.url),
+  ) as { readonly PGlite: { readonly create: () => Promise<Pglite> } };
+  const database = await PGlite.create();
+  let last: Promise<unknown> = Promise.resolve();
+  const exchange = (message: Buffer): Promise<Buffer> => {
+    // The clock that PostgreSQL reads is that of the caller's history.
+    const reply = last.then(async () => asDatabase(message));
+    last = reply.catch(() => {});
+    return reply;
+  };
+  const asDatabase = (message: Buffer): Promise<Buffer> => {
+    const current = inside.getStore();
+    const execute = async () => {
+      const parts: Uint8Array[] = [];
+      // `execProtocolRaw` would also parse the reply, and keep it.
+      const onRawData = (bytes: Uint8Array) => parts.push(Uint8Array.from(bytes));
+      await database.execProtocolRawStream(message, { syncToFs: false, onRawData });
+      return Buffer.concat(parts);
+    };
+    return current ? inside.run({ ...current, isDatabase: true }, execute) : execute();
+  };
+  return { exchange };
+}
+
+/** Runs SQL, and returns the first column of the first row. */
+export async function run({ exchange }: Engine, sql: string): Promise<string | undefined> {
+  const { error, value } = replyOf(await exchange(query(sql)));
+  if (error !== undefined) throw new Error(`PostgreSQL: ${error} (${sql.slice(0, 200)})`);
+  return value;
+}
+
+/** The schema of the functions and tables of this file. */
+const own = "crash_test";
+
+/** Makes the session a new one. `discard all` would also plan each function of the store again. */
+export const newSession =
+  "rollback; set session authorization default; reset all; close all; deallocate all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences";
+
+/** Removes everything that earlier crash tests have created. */
+export const clear = (engine: Engine): Promise<string | undefined> =>
+  run(
+    engine,
+    `${newSession};
+    do $$ declare s text; begin
+      for s in select quote_ident(nspname) from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' loop
+        execute 'drop schema ' || s || ' cascade';
+      end loop;
+      create schema public;
+    end $$`,
+  );
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** The columns whose values differ by nature: filled from a sequence, a time, or a random value. */
+  readonly natural: readonly string[];
+  /** The columns of foreign keys, and the columns that they refer to. */
+  readonly keys: readonly {
+    readonly column: string;
+    readonly table: string;
+    readonly to: string;
+  }[];
+  readonly isOfStore: boolean;
+}
+
+const tablesOf = async (engine: Engine): Promise<readonly Table[]> =>
+  withKeys(JSON.parse(String(await run(engine, tablesQuery))) as readonly Table[]);
+
+/** Adds the columns of foreign keys that refer to a column whose values differ by nature. */
+function withKeys(tables: readonly Table[]): readonly Table[] {
+  const naturalOf = new Map(tables.map(({ name, natural }) => [name, natural]));
+  const extended = tables.map((table) => {
+    const found = table.keys.filter(({ table: other, to }) => naturalOf.get(other)?.includes(to));
+    return {
+      ...table,
+      natural: [...new Set([...table.natural, ...found.map(({ column }) => column)])],
+    };
+  });
+  const isSame = extended.every(({ natural }, at) => natural.length === tables[at]?.natural.length);
+  return isSame ? tables : withKeys(extended);
+}
+
+const tablesQuery = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', format('%I.%I', n.nspname, c.relname),
+    'isOfStore', ${isStoreTable},
+    'columns', (select coalesce(jsonb_agg(format('%I', a.attname) order by a.attnum), '[]') from pg_attribute a
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''),
+    'keys', (select coalesce(jsonb_agg(jsonb_build_object('column', a.attname, 'to', o.attname,
+        'table', format('%I.%I', other.relnamespace::regnamespace::text, other.relname))), '[]')
+      from pg_constraint k cross join lateral unnest(k.conkey, k.confkey) as u (here, there)
+      join pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.here
+      join pg_attribute o on o.attrelid = k.confrelid and o.attnum = u.there
+      join pg_class other on other.oid = k.confrelid
+      where k.conrelid = c.oid and k.contype = 'f'),
+    'natural', (select coalesce(jsonb_agg(a.attname), '[]') from pg_attribute a
+      left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and (a.attidentity <> '' or
+        pg_get_expr(d.adbin, d.adrelid) ~* '${naturalDefault}'))
+  ) order by n.nspname, c.relname), '[]')::text
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname not in ('information_schema', '${own}')`;
+
+/** Names a row. A column with the name of the row would hide it. */
+const alias = "crash_test_row";
+
+/** Returns the columns of rows that are compared, in the order in which the rows were written. */
+function readingOf({ name, natural }: Table): string {
+  const left = ["xmin", "cmin", "ctid", ...natural].map(literal).join(", ");
+  const order = `${alias}.xmin::text::bigint, ${alias}.cmin::text::int, ${alias}.ctid`;
+  const rows = `(select xmin, cmin, ctid, * from ${name}) ${alias}`;
+  return `${literal(tableOf(name))}, (select coalesce(jsonb_agg(to_jsonb(${alias}) - array[${left}]::text[] order by ${order}), '[]') from ${rows})`;
+}
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+const stateQuery = (tables: readonly Table[]): string =>
+  `select jsonb_build_object(${tables
+    .filter(({ isOfStore }) => !isOfStore)
+    .map(readingOf)
+    .join(", ")})::text`;
+
+const sequencesQuery = `
+  select coalesce(string_agg(format('perform setval(%L, %s + step, %L);',
+    format('%I.%I', schemaname, sequencename), coalesce(last_value, start_value), last_value is not null), ' '), '')
+  from pg_sequences where schemaname !~ '^pg_' and schemaname <> '${own}'`;
+
+const userTables = `pg_class c where c.relkind = 'r' and c.oid >= 16384 and c.relnamespace <> '${own}'::regnamespace`;
+
+/** The database of one crash test: it restores and reads the state of the outside world. */
+export class Database {
+  #opening: Promise<Engine> | undefined;
+  #leave: () => void = () => {};
+  #isClosed = false;
+  #restored = 0;
+  #tables: readonly Table[] = [];
+  /** Returns the engine for the messages of a history, and starts it on the first use. */
+  readonly exchange = async (message: Buffer): Promise<Buffer> =>
+    (await (this.#opening ??= inside.exit(() => this.#open()))).exchange(message);
+
+  /** Waits until no other crash test of this process uses the engine, and empties it. */
+  async #open(): Promise<Engine> {
+    const before = inUse;
+    // A crash test that ends early must not leave the engine to the next while one before it uses it.
+    const after = new Promise<void>((resolve) => {
+      this.#leave = resolve;
+    });
+    inUse = Promise.all([before, after]);
+    await before;
+    if (this.#isClosed) throw new Error("The crash test that uses this pool has ended.");
+    const engine = await startEngine();
+    await clear(engine);
+    this.#tables = await snapshot(engine);
+    return engine;
+  }
+
+  /** Makes the current state that of the start of each history. */
+  async keep(): Promise<void> {
+    if (this.#opening) this.#tables = await snapshot(await this.#opening);
+  }
+
+  /** Restores the state of the start. `step` moves the sequences on. */
+  async restore(step: number): Promise<void> {
+    if (!this.#opening) return;
+    const engine = await this.#opening;
+    this.#restored += 1;
+    // PGlite has no background processes that remove dead rows and old segments of the log.
+    if (this.#restored % 100 === 0) {
+      await run(engine, "vacuum");
+      await run(engine, "checkpoint");
+    }
+    await run(engine, `select ${own}.restore(${step})`);
+  }
+
+  /** Returns the rows of all tables but the store's, without the columns that differ by nature. */
+  async read(): Promise<Readonly<Record<string, readonly Row[]>>> {
+    if (!this.#opening) return {};
+    const engine = await this.#opening;
+    const known = await run(engine, `select ${own}.state()`);
+    if (known === undefined) this.#tables = await tablesOf(engine);
+    const state = known ?? (await run(engine, stateQuery(this.#tables)));
+    return JSON.parse(String(state)) as Record<string, readonly Row[]>;
+  }
+
+  /** The columns that the rows lack that were read last, such as `orders.id`. */
+  get notCompared(): readonly string[] {
+    return this.#tables
+      .filter(({ isOfStore }) => !isOfStore)
+      .flatMap(({ name, natural }) => natural.map((column) => `${tableOf(name)}.${column}`));
+  }
+
+  /** Leaves the engine to the next crash test. */
+  close(): void {
+    this.#isClosed = true;
+    const leave = () => this.#leave();
+    this.#opening?.then(leave, leave);
+  }
+}
+
+/** Resolves when the crash test that uses the engine has ended. */
+let inUse: Promise<unknown> = Promise.resolve();
+
+/** Copies all tables, and creates functions that restore and read them. Returns the tables. */
+async function snapshot(engine: Engine): Promise<readonly Table[]> {
+  await run(engine, `drop schema if exists ${own} cascade; create schema ${own}`);
+  const tables = await tablesOf(engine);
+  const sequences = String(await run(engine, sequencesQuery));
+  const restores = tables.map(({ name, columns }, at) => {
+    const list = columns.join(", ");
+    const copied = `insert into ${name} (${list}) overriding system value select ${list} from ${own}.t${at};`;
+    return `delete from ${name}; ${list === "" ? "" : copied}`;
+  });
+  await run(
+    engine,
+    `${tables.map(({ name }, at) => `create table ${own}.t${at} as table ${name};`).join("\n")}
+    create table ${own}.known as select c.oid from ${userTables};
+    create function ${own}.restore(step int) returns void language plpgsql as $crash_test$ declare created text; begin
+      for created in select format('%I.%I', c.relnamespace::regnamespace::text, c.relname) from ${userTables} and c.oid not in (select oid from ${own}.known) loop
+        execute 'drop table if exists ' || created || ' cascade';
+      end loop;
+      perform set_config('session_replication_role', 'replica', true);
+      ${restores.join("\n")} ${sequences}
+    end $crash_test$;
+    create function ${own}.state() returns text language plpgsql as $crash_test$ begin
+      if (select count(*) from ${userTables}) <> (select count(*) from ${own}.known) then return null; end if;
+      return (${stateQuery(tables)});
+    end $crash_test$`,
+  );
+  return tables;
+}

@@ -1,0 +1,294 @@
+import { factsOfStatement, type StatementFacts } from "@svc-webhooks/crash-test";
+import type { Crossings, Executed, Recorded } from "../simulation/crossings.js";
+import { inside } from "../simulation/inside.js";
+import type { SimulatedProcess } from "../simulation/process.js";
+import type { VirtualTime } from "../simulation/time.js";
+import { inWorld } from "../surface/fetch.js";
+import { Connection } from "./connection.js";
+import { newSession } from "./engine.js";
+import {
+  fatal,
+  idleTimeoutIn,
+  inSession,
+  parametersOf,
+  refusal,
+  query,
+  replyOf,
+  sqlOf,
+  withoutIdleTimeout,
+  written,
+  type Message,
+  type Reply,
+} from "./wire.js";
+
+/** A call of `query` by the code under test, noted until its messages are sent. */
+export interface Calling {
+  readonly text: string;
+  readonly attempt: number | undefined;
+  readonly source: () => string | undefined;
+}
+
+/** The server's side of one connection. */
+interface Session {
+  readonly id: number;
+  readonly owner: SimulatedProcess;
+  readonly callings: Calling[];
+  readonly connection: Connection;
+  /** The number of its open transaction. */
+  transaction: number | undefined;
+  /** The delivery that began the transaction. */
+  attempt: number | undefined;
+  /** The crossings of the open transaction. */
+  made: Recorded[];
+  /** How long the transaction may be idle, in milliseconds, if it has set that. */
+  idleMs: number | undefined;
+  cancelIdle: () => void;
+}
+
+/** How long one fault may hold a transaction back that is not blocked, in milliseconds. */
+const longestFaultMs = 2_000;
+
+/**
+ * The PostgreSQL server of one history. PGlite has one session: while a connection has a transaction open, the
+ * statements of the others wait.
+ */
+export class Server {
+  #holder: Session | undefined;
+  #sessions = 0;
+  readonly #open = new Set<Session>();
+  /** Whether the session of PGlite may have settings, prepared statements, temporary tables or locks. */
+  #isUsed = false;
+  #transactions = 0;
+  readonly #committed = new Set<number | undefined>();
+  readonly #crossings: Crossings;
+  readonly #time: VirtualTime;
+  readonly #exchange: (message: Buffer) => Promise<Buffer>;
+  readonly #onLease: (leaseMs: number) => void;
+
+  constructor(
+    crossings: Crossings,
+    time: VirtualTime,
+    exchange: (message: Buffer) => Promise<Buffer>,
+    onLease: (leaseMs: number) => void,
+    onFailure: (error: unknown) => void,
+  ) {
+    this.#crossings = crossings;
+    this.#time = time;
+    this.#onLease = onLease;
+    this.#exchange = async (message) => {
+      time.pendingTurns += 1;
+      try {
+        return await inWorld(() => exchange(message));
+      } catch (error) {
+        // Statements that PostgreSQL refuses have a reply: PGlite itself has failed, or is not installed.
+        onFailure(error);
+        throw error;
+      } finally {
+        time.pendingTurns -= 1;
+        time.activity += 1;
+      }
+    };
+  }
+
+  /** The number of the open transaction. */
+  get open(): number | undefined {
+    return this.#holder?.transaction;
+  }
+
+  /** Returns the number of the transaction that a delivery of a process has open. */
+  transactionOf(owner: SimulatedProcess, attempt: number | undefined): number | undefined {
+    const holder = this.#holder;
+    return holder?.owner === owner && holder.attempt === attempt ? holder.transaction : undefined;
+  }
+
+  /** Opens a connection for a process. `callings` is filled by its client. */
+  connect(owner: SimulatedProcess, callings: Calling[]): Connection {
+    const id = (this.#sessions += 1);
+    const connection = new Connection(owner, id);
+    const session: Session = {
+      id,
+      owner,
+      callings,
+      connection,
+      transaction: undefined,
+      attempt: undefined,
+      made: [],
+      idleMs: undefined,
+      cancelIdle: () => {},
+    };
+    this.#open.add(session);
+    const forget = owner.onEnd((how) => {
+      const wasOpen = session.transaction !== undefined;
+      void this.#rollBack(session);
+      if (how === "killed") this.#close(session);
+      // The server ends the idle transaction of a frozen process, which notices that when it continues.
+      if (how === "frozen" && wasOpen) connection.end(reset());
+    });
+    return connection.attach({
+      send: (messages) => void this.#send(session, messages),
+      end: () => {
+        forget();
+        void this.#rollBack(session);
+        this.#close(session);
+      },
+    });
+  }
+
+  async #send(session: Session, messages: readonly Message[]): Promise<void> {
+    const { owner, connection } = session;
+    const sql = messages.map(sqlOf).find((text) => text !== undefined) ?? "";
+    const facts = factsOfStatement(sql);
+    const calling = takeCalling(session.callings, sql);
+    const attempt = calling ? calling.attempt : inside.getStore()?.attempt;
+    session.cancelIdle();
+    const holder = this.#holder;
+    const own = holder?.transaction;
+    const issuedMs = this.#time.elapsedMs;
+    const isOwn =
+      holder && holder !== session && holder.owner === owner && holder.attempt === attempt;
+    try {
+      const reply = await this.#crossings.cross<Buffer>(owner, {
+        ...facts,
+        attempt,
+        source: calling?.source,
+        // A transaction that ends before much time has passed does not wait for this statement.
+        waitsForOwn: () =>
+          isOwn === true &&
+          !this.#committed.has(own) &&
+          this.#time.elapsedMs - issuedMs > longestFaultMs,
+        transaction: () => {
+          if (facts.begins && connection.isOpen) this.#begin(session, attempt);
+          return session.transaction;
+        },
+        isReady: () => this.#holder === undefined || this.#holder === session,
+        execute: (recorded) => this.#execute(session, messages, facts, sql, recorded),
+        broken: reset,
+      });
+      connection.receive(reply);
+    } catch {
+      // Statements that PostgreSQL refuses have a reply too: the connection is lost.
+      connection.end(reset());
+    }
+  }
+
+  async #execute(
+    session: Session,
+    messages: readonly Message[],
+    facts: StatementFacts,
+    sql: string,
+    recorded: Recorded | undefined,
+  ): Promise<Executed<Buffer>> {
+    if (!session.connection.isOpen) {
+      await this.#rollBack(session);
+      throw reset();
+    }
+    if (facts.name === "claim") this.#noteLease(messages);
+    if (copyIn.test(sql)) {
+      // PGlite would wait for data that never arrives.
+      const value = refusal(noCopy, session.transaction !== undefined);
+      return { reply: { value }, refusal: noCopy };
+    }
+    const bytes = messages.map((message) =>
+      written(inSession(withoutIdleTimeout(message), `s${session.id}_`)),
+    );
+    this.#isUsed = true;
+    const value = await this.#exchange(Buffer.concat(bytes));
+    const reply = replyOf(value);
+    if (recorded && session.transaction !== undefined) session.made.push(recorded);
+    this.#follow(session, reply, sql, recorded?.attempt);
+    const note = facts.name === "claim" ? claimNote(reply.value) : rowsNote(facts, reply.tags);
+    return { reply: { value }, refusal: reply.error, note };
+  }
+
+  /** Follows the state of the session's transaction. */
+  #follow(
+    session: Session,
+    { status, tags }: Reply,
+    sql: string,
+    attempt: number | undefined,
+  ): void {
+    if (status === "I") {
+      if (session.transaction === undefined) return;
+      const isCommitted = tags.includes("COMMIT");
+      if (isCommitted) this.#committed.add(session.transaction);
+      if (!isCommitted) for (const one of session.made) one.isUndone = true;
+      this.#release(session);
+      return;
+    }
+    if (session.transaction === undefined) this.#begin(session, attempt);
+    session.idleMs = idleTimeoutIn(sql) ?? session.idleMs;
+    if (!session.idleMs) return;
+    session.cancelIdle = this.#time.after(session.idleMs, () => {
+      void this.#rollBack(session);
+      const message = "terminating connection due to idle-in-transaction timeout";
+      session.connection.receive(fatal("25P03", message));
+      session.connection.end();
+    });
+  }
+
+  #begin(session: Session, attempt: number | undefined): void {
+    if (session.transaction !== undefined) return;
+    this.#transactions += 1;
+    session.transaction = this.#transactions;
+    session.attempt = attempt;
+    session.idleMs = undefined;
+    this.#holder = session;
+  }
+
+  /** Ends the open transaction of a session without a commit, as the server does when its connection is lost. */
+  async #rollBack(session: Session): Promise<void> {
+    if (session.transaction === undefined) return;
+    for (const one of session.made) one.isUndone = true;
+    this.#release(session);
+    await this.#exchange(query("rollback")).catch(() => {});
+  }
+
+  /** Closes a session. PGlite has one for all connections, so it is reset with the last of them. */
+  #close(session: Session): void {
+    this.#open.delete(session);
+    if (this.#open.size > 0 || !this.#isUsed) return;
+    this.#isUsed = false;
+    void this.#exchange(query(newSession)).catch(() => {});
+  }
+
+  #release(session: Session): void {
+    session.cancelIdle();
+    session.transaction = undefined;
+    session.made = [];
+    if (this.#holder === session) this.#holder = undefined;
+    this.#time.activity += 1;
+  }
+
+  /** The third parameter of a claim is the length of its lease. */
+  #noteLease(messages: readonly Message[]): void {
+    const bind = messages.find(({ type }) => type === "B");
+    const leaseMs = Number(bind && parametersOf(bind)[2]);
+    if (leaseMs > 0) this.#onLease(leaseMs);
+  }
+}
+
+const copyIn = /\bcopy\b[^;]*\bfrom\s+(?:stdin|program)\b/i;
+const noCopy =
+  "COPY FROM STDIN and FROM PROGRAM do not work in a crash test: insert the rows, or wrap the call with `world.effect`";
+
+const reset = () => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+
+/** Takes the call to which a message belongs, and forgets older ones, whose messages were never sent. */
+function takeCalling(callings: Calling[], sql: string): Calling | undefined {
+  const at = callings.findIndex(({ text }) => text === sql);
+  return at === -1 ? undefined : callings.splice(0, at + 1).at(-1);
+}
+
+/** Returns how many rows the last statement of a message returned or changed: the code may depend on it. */
+function rowsNote({ kind, begins }: StatementFacts, tags: readonly string[]): string | undefined {
+  const [, count] = / (\d+)$/.exec(tags.at(-1) ?? "") ?? [];
+  if (kind !== "statement" || begins || count === undefined) return undefined;
+  return count === "1" ? "1 row" : `${count} rows`;
+}
+
+/** Reads the reply of the function `claim_1`: `c<fence> <run>`, `b<ms>`, `d…`, `p…`. */
+function claimNote(reply: string | undefined): string | undefined {
+  const [, run] = /^c\d+ (\d+)/.exec(reply ?? "") ?? [];
+  if (run !== undefined) return run === "1" ? undefined : `run ${run}`;
+  return { b: "in flight", d: "done", p: "parked" }[reply?.[0] ?? ""];
+}

@@ -1,0 +1,179 @@
+import { access, constants, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { env, stdout } from "node:process";
+import {
+  annotationsOf,
+  CrashTestError,
+  faultKinds,
+  pageOf,
+  search,
+  type CrashTestReport,
+  type Fault,
+  type ReportPage,
+  type Runner,
+  type Variant,
+} from "@svc-webhooks/crash-test";
+import { installGlobals, limitsOfRuntime } from "./globals/install.js";
+import { checkOptions, type CrashTestOptions } from "./options.js";
+import { Database } from "./postgres/engine.js";
+import { inside } from "./simulation/inside.js";
+import { Simulation, type Course, type Setting } from "./simulation/simulation.js";
+
+/** The start of each history, 2026-01-01T00:00:00Z: that of `fakeClock`, so that fixtures fit. */
+const startMs = Date.UTC(2026, 0, 1);
+/** The seed of all histories but the shifted one: what a handler draws does not depend on `seed`. */
+const seed = 1;
+/** How the shifted history differs. */
+const shifted = { seed: 2, startMs: startMs + 40 * 86_400_000 + 12_345_678, sequences: 1_000 };
+
+/** Limits of this form, for the report. */
+const blind = [
+  "files that are read or written synchronously",
+  "workers and native modules",
+  "clients that were imported before this test and are not wrapped",
+  "state of modules, which survives a simulated crash",
+  "transactions that run at the same time",
+];
+
+/**
+ * Runs a crash test.
+ *
+ * @throws CrashTestError (as a rejection), with the codes of `crashReport`
+ */
+export async function run(options: CrashTestOptions): Promise<CrashTestReport> {
+  checkOptions(options);
+  if (inside.getStore()) {
+    throw new CrashTestError(
+      "invalid_option",
+      "A crash test was started by code that another crash test is running. Start it from a test instead.",
+    );
+  }
+  const {
+    events,
+    accept = [],
+    faults = faultKinds,
+    maxFaults = 2,
+    maxHistories = 500,
+    only,
+  } = options;
+  const { reportTo } = options;
+  if (reportTo !== undefined) {
+    await writing(async () => {
+      await mkdir(reportTo, { recursive: true });
+      await access(reportTo, constants.W_OK);
+    });
+  }
+  const restore = installGlobals();
+  const database = new Database();
+  const setting: Setting = {
+    events,
+    receiver: options.receiver,
+    respond: options.respond ?? (() => Response.json({})),
+    observe: options.observe ?? {},
+    database,
+  };
+  try {
+    const runner = await prepared(setting, options.prepare);
+    const page = await search(runner, {
+      events: events.map(typeOf),
+      faults,
+      maxFaults,
+      maxHistories,
+      seed: options.seed ?? 1,
+      only,
+      accept,
+      isExact: true,
+      blind: [...blind, ...limitsOfRuntime()],
+    });
+    annotate(page.report);
+    if (reportTo !== undefined) await writing(() => writeReport(reportTo, page), page.report);
+    return page.report;
+  } finally {
+    database.close();
+    restore();
+  }
+}
+
+type Prepare = CrashTestOptions["prepare"];
+
+/** Prepares the world, runs a first history that is not judged, and returns the runner of the others. */
+async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
+  const { database, events } = setting;
+  const inOrder = events.map((_event, at) => at);
+  const usual: Course = {
+    faults: [],
+    order: inOrder,
+    seed,
+    startMs,
+    isWarmUp: false,
+    isTraced: false,
+  };
+  if (prepare) await new Simulation(setting, usual).prepare(prepare);
+  // Modules are loaded and lazy values are created in the first history, so that the others are equal.
+  const first = await new Simulation(setting, { ...usual, isWarmUp: true }).run(() =>
+    database.keep(),
+  );
+  const courseOf = (faults: readonly Fault[], variant: Variant | undefined): Course => {
+    if (variant === "reversed") return { ...usual, order: inOrder.toReversed() };
+    if (variant === "shifted") return { ...usual, ...shifted };
+    return { ...usual, faults, isTraced: variant === "traced" };
+  };
+  return {
+    async run(faults, variant) {
+      // The search ends with this history, so that no other one reaches what is not simulated.
+      if (first.isReal) return first;
+      await database.restore(variant === "shifted" ? shifted.sequences : 0);
+      return new Simulation(setting, courseOf(faults, variant)).run();
+    },
+  };
+}
+
+/** Returns the type of an event, as the receiver would read it. */
+function typeOf(event: unknown): string {
+  const { type, event_type: other } = Object(event) as Readonly<Record<string, string>>;
+  return [type, other].find((value) => typeof value === "string") ?? "event";
+}
+
+/**
+ * Runs an operation on the folder of `reportTo`.
+ *
+ * @throws CrashTestError (as a rejection) `invalid_option`, with the report if there is one
+ */
+async function writing(write: () => Promise<void>, report?: CrashTestReport): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    const text = report === undefined ? "" : `${report.text}\n`;
+    throw new CrashTestError(
+      "invalid_option",
+      `${text}\`reportTo\` cannot be written: ${String(Object(error).message)}.`,
+      report,
+      error,
+    );
+  }
+}
+
+async function writeReport(folder: string, page: ReportPage): Promise<void> {
+  await writeFile(
+    join(folder, "crash-test.json"),
+    `${JSON.stringify(page.report, undefined, 2)}\n`,
+  );
+  await writeFile(join(folder, "crash-test.html"), pageOf(page));
+}
+
+/** Prints the findings as annotations of GitHub Actions. */
+function annotate(report: CrashTestReport): void {
+  if (env["GITHUB_ACTIONS"] !== "true") return;
+  const lines = annotationsOf(report, (repeat) => `only: "${repeat}"`);
+  for (const line of lines) stdout.write(`${line}\n`);
+}
+
+/** Returns the error of a report that is not green, or undefined. */
+export function problemOf(report: CrashTestReport): CrashTestError | undefined {
+  const { findings, unseen, text } = report;
+  if (findings.length > 0) return new CrashTestError("findings", text, report);
+  if (unseen.length === 0) return undefined;
+  const fix =
+    "To inject faults there too, wrap these calls with `world.effect`, or run the command `svc-webhooks crash-test`.";
+  return new CrashTestError("unseen_access", `${text}\n${fix}`, report);
+}

@@ -1,0 +1,347 @@
+import {
+  canHappen,
+  placeOf,
+  type Attempt,
+  type Call,
+  type Crossing,
+  type Fault,
+  type Step,
+} from "@svc-webhooks/crash-test";
+import { captureContext } from "./context.js";
+import { inside } from "./inside.js";
+import { messageOf } from "./message.js";
+import type { SimulatedProcess } from "./process.js";
+import type { VirtualTime } from "./time.js";
+
+/** A call that is about to leave a simulated process. */
+export interface Leaving<Result> {
+  readonly name: string;
+  readonly kind: Crossing["kind"];
+  readonly effects: readonly string[];
+  readonly reads: readonly string[];
+  readonly key?: string | undefined;
+  readonly transaction?: (() => number | undefined) | undefined;
+  /** Returns where the code made the call. */
+  readonly source?: (() => string | undefined) | undefined;
+  /** The delivery on whose behalf it is made, if not that of the current context. */
+  readonly attempt?: number | undefined;
+  /** Executes it in the outside world. It has no record while its process starts. */
+  readonly execute: (
+    recorded: Recorded | undefined,
+  ) => Executed<Result> | Promise<Executed<Result>>;
+  /** Returns whether it can be sent now; otherwise it waits behind others. */
+  readonly isReady?: (() => boolean) | undefined;
+  /** Returns whether it waits for a connection that its own delivery holds. */
+  readonly waitsForOwn?: (() => boolean) | undefined;
+  /** Creates the error with which `fail` and `lost_reply` reject it. */
+  readonly broken: () => unknown;
+  /** Creates the response with which `refuse` refuses it. Only HTTP requests have one. */
+  readonly refused?: (() => Result) | undefined;
+}
+
+export interface Executed<Result> {
+  /** The reply, or the error that the other side returns. */
+  readonly reply: { readonly value: Result } | { readonly error: unknown };
+  /** The text of the error, if it is part of the value, or other than that of the error. */
+  readonly refusal?: string | undefined;
+  /** The key, if it is known only now. */
+  readonly key?: string | undefined;
+  readonly note?: string | undefined;
+}
+
+export type Mutable<Item> = { -readonly [Name in keyof Item]: Item[Name] };
+
+/** A crossing as it is recorded while the history runs. */
+export type Recorded = Mutable<Crossing>;
+
+interface Waiting {
+  readonly leaving: Leaving<unknown>;
+  readonly execute: (recorded: Recorded | undefined) => Promise<Executed<unknown>>;
+  readonly owner: SimulatedProcess;
+  readonly attempt: number | undefined;
+  readonly issuedMs: number;
+  readonly settle: (reply: Executed<unknown>["reply"]) => void;
+  /** Set once it has a number: its first point has passed. */
+  recorded: Recorded | undefined;
+  /** Set while a fault holds it. */
+  isHeld: boolean;
+}
+
+/** How the outside of the crossings reacts to faults. */
+export interface FaultHost {
+  /** Delivers a copy of the delivery to another process. */
+  readonly copy: (attempt: number | undefined, from: SimulatedProcess) => void;
+  readonly crash: (owner: SimulatedProcess) => void;
+  readonly freeze: (owner: SimulatedProcess) => void;
+  /** Returns the number of the transaction that a delivery has open. */
+  readonly transactionOf: (
+    owner: SimulatedProcess,
+    attempt: number | undefined,
+  ) => number | undefined;
+  /** How long `outage` and `freeze` last: two leases, in milliseconds. */
+  readonly twoLeasesMs: () => number;
+}
+
+/** How long a crossing is held before the crash of its process, and how much later a slow one is executed. */
+const stallMs = 500;
+const slowMs = 1_000;
+
+/** The crossings of one history, in the order in which they are sent, and the faults at their points. */
+export class Crossings {
+  readonly records: Recorded[] = [];
+  readonly steps: Step[] = [];
+  readonly calls: Call[] = [];
+  /** The number of crossings that the outside world is executing. */
+  executing = 0;
+  #waiting: Waiting[] = [];
+  #outageUntilMs = -1;
+  readonly #faults: ReadonlyMap<number, Fault>;
+  readonly #struck = new Set<number>();
+  readonly #time: VirtualTime;
+  readonly #host: FaultHost;
+  readonly #attempts: readonly Attempt[];
+
+  constructor(
+    faults: readonly Fault[],
+    time: VirtualTime,
+    host: FaultHost,
+    attempts: readonly Attempt[],
+  ) {
+    this.#attempts = attempts;
+    this.#faults = new Map(faults.map((fault) => [fault.point, fault]));
+    this.#time = time;
+    this.#host = host;
+  }
+
+  /** Queues a call. The promise settles with the reply, unless the process is dead by then. */
+  cross<Result>(owner: SimulatedProcess, leaving: Leaving<Result>): Promise<Result> {
+    this.#time.activity += 1;
+    const inContext = captureContext();
+    return new Promise((resolve, reject) => {
+      if (owner.state === "dead") return;
+      this.#waiting.push({
+        leaving: leaving,
+        // The scheduler, which sends it, is outside of the history.
+        execute: (recorded) => inContext(async () => leaving.execute(recorded)),
+        owner,
+        attempt: leaving.attempt ?? inside.getStore()?.attempt,
+        issuedMs: this.#time.elapsedMs,
+        settle: (reply) => {
+          if ("error" in reply) reject(reply.error);
+          else resolve(reply.value as Result);
+        },
+        recorded: undefined,
+        isHeld: false,
+      });
+    });
+  }
+
+  /** Removes the calls of a dead process that were not sent. */
+  drop(owner: SimulatedProcess): void {
+    this.#waiting = this.#waiting.filter((one) => one.owner !== owner);
+  }
+
+  /** Records the calls that still wait when the history ends, and returns the first. */
+  recordBlocked(): Recorded | undefined {
+    const blocked = this.#waiting.filter(({ isHeld, owner }) => !isHeld && owner.state !== "dead");
+    return blocked.map((one) => one.recorded ?? this.#record(one))[0];
+  }
+
+  /** Sends the first call that can be sent. Returns false if there is none. */
+  sendNext(): boolean {
+    const next = this.#waiting.find(
+      ({ leaving, isHeld, owner }) =>
+        !isHeld && owner.state !== "frozen" && leaving.isReady?.() !== false,
+    );
+    if (!next) return false;
+    this.#time.activity += 1;
+    if (next.owner.hasStarted) this.#passFirstPoint(next);
+    else this.#execute(next);
+    return true;
+  }
+
+  #passFirstPoint(one: Waiting): void {
+    if (one.recorded) {
+      this.#execute(one);
+      return;
+    }
+    if (this.#isOut(one)) {
+      // It never arrives, so it is not a place of its own: an outage would have a hundred of them.
+      this.#remove(one);
+      this.#settle(one, { error: one.leaving.broken() });
+      return;
+    }
+    const recorded = this.#record(one);
+    const fault = this.#faultAt(2 * recorded.n - 1, recorded);
+    if (fault) this.#strikeBefore(fault, one, recorded);
+    else this.#execute(one);
+  }
+
+  #record(one: Waiting): Recorded {
+    const { leaving, owner } = one;
+    const recorded: Recorded = {
+      n: this.records.length + 1,
+      name: leaving.name,
+      kind: leaving.kind,
+      effects: leaving.effects,
+      reads: leaving.reads,
+      key: leaving.key,
+      get source() {
+        return leaving.source?.();
+      },
+      process: owner.letter,
+      attempt: one.attempt,
+      transaction: (leaving.transaction ?? (() => this.#host.transactionOf(owner, one.attempt)))(),
+      issuedMs: one.issuedMs,
+      isRejected: false,
+      isRequest: leaving.refused !== undefined,
+      isUndone: false,
+      waitsForOwn: leaving.waitsForOwn?.(),
+    };
+    one.recorded = recorded;
+    this.records.push(recorded);
+    return recorded;
+  }
+
+  #faultAt(point: number, recorded: Recorded): Fault | undefined {
+    const fault = this.#faults.get(point);
+    return fault && canHappen(fault.kind, placeOf(point).isAfter, recorded) ? fault : undefined;
+  }
+
+  #strikeBefore(fault: Fault, one: Waiting, recorded: Recorded): void {
+    const { owner, leaving } = one;
+    switch (fault.kind) {
+      case "crash":
+        one.isHeld = true;
+        this.#time.after(stallMs, () => {
+          if (owner.state === "dead") return;
+          this.#noteFault(fault, owner, recorded);
+          this.#host.crash(owner);
+        });
+        return;
+      case "fail":
+        this.#noteFault(fault, owner, recorded);
+        this.#remove(one);
+        recorded.isRejected = true;
+        this.#settle(one, { error: leaving.broken() });
+        return;
+      case "refuse":
+        if (!leaving.refused) break;
+        this.#noteFault(fault, owner, recorded);
+        this.#remove(one);
+        recorded.isRefused = true;
+        this.#settle(one, { value: leaving.refused() });
+        return;
+      case "slow":
+        this.#noteFault(fault, owner, recorded);
+        one.isHeld = true;
+        this.#time.after(slowMs, () => {
+          one.isHeld = false;
+        });
+        return;
+      case "freeze":
+        this.#noteFault(fault, owner, recorded);
+        this.#host.freeze(owner);
+        return;
+      case "copy":
+        this.#noteFault(fault, owner, recorded);
+        this.#host.copy(one.attempt, owner);
+        break;
+      case "outage":
+        this.#noteFault(fault, owner, recorded);
+        this.#outageUntilMs = this.#time.elapsedMs + this.#host.twoLeasesMs();
+        break;
+      case "lost_reply":
+        break;
+    }
+    this.#execute(one);
+  }
+
+  /** Executes a call in the outside world, and settles it when it has replied. */
+  #execute(one: Waiting): void {
+    const { leaving, recorded } = one;
+    this.#remove(one);
+    if (recorded && this.#isOut(one)) {
+      recorded.isRejected = true;
+      this.#settle(one, { error: leaving.broken() });
+      return;
+    }
+    this.executing += 1;
+    one.execute(recorded).then(
+      (result) => this.#onExecuted(one, result),
+      (error: unknown) => this.#onExecuted(one, { reply: { error } }),
+    );
+  }
+
+  #isOut({ leaving }: Waiting): boolean {
+    return leaving.kind === "store" && this.#time.elapsedMs < this.#outageUntilMs;
+  }
+
+  #onExecuted(one: Waiting, { reply, key, note, refusal }: Executed<unknown>): void {
+    this.executing -= 1;
+    this.#time.activity += 1;
+    const { owner, recorded, leaving } = one;
+    if (!recorded) {
+      this.#settle(one, reply);
+      return;
+    }
+    recorded.executedMs = this.#time.elapsedMs;
+    recorded.key ??= key;
+    recorded.note = note;
+    this.steps.push({ type: "executed", ms: recorded.executedMs, crossing: recorded.n });
+    const error = refusal ?? ("error" in reply ? messageOf(reply.error) : undefined);
+    if (error !== undefined) {
+      this.steps.push({ type: "rejected", ms: recorded.executedMs, crossing: recorded.n, error });
+      recorded.isRejected = true;
+      recorded.isUndone = true;
+    } else if (leaving.kind === "call") this.#count(recorded);
+    const fault = this.#faultAt(2 * recorded.n, recorded);
+    if (fault && owner.state !== "dead") {
+      this.#noteFault(fault, owner, recorded);
+      if (fault.kind === "crash") this.#host.crash(owner);
+      if (fault.kind === "freeze") this.#host.freeze(owner);
+      if (fault.kind === "lost_reply") {
+        recorded.isRejected = true;
+        this.#settle(one, { error: leaving.broken() });
+        return;
+      }
+    }
+    this.#settle(one, reply);
+  }
+
+  #count({ effects, key, attempt, n }: Recorded): void {
+    const event = attempt === undefined ? undefined : this.#attempts[attempt]?.event;
+    for (const name of effects) this.calls.push({ name, key, event, crossing: n });
+  }
+
+  #settle({ owner, recorded, settle }: Waiting, reply: Executed<unknown>["reply"]): void {
+    owner.deliver(() => {
+      this.#time.activity += 1;
+      if (recorded) recorded.settledMs = this.#time.elapsedMs;
+      settle(reply);
+    });
+  }
+
+  #remove(one: Waiting): void {
+    this.#waiting = this.#waiting.filter((other) => other !== one);
+  }
+
+  /** The first point whose fault has not happened. */
+  get notReached(): number | undefined {
+    return [...this.#faults.keys()].find((point) => !this.#struck.has(point));
+  }
+
+  #noteFault({ kind, point }: Fault, owner: SimulatedProcess, { n }: Recorded): void {
+    this.#struck.add(point);
+    const ms = this.#time.elapsedMs;
+    const isAfter = point % 2 === 0;
+    this.steps.push({
+      type: "fault",
+      ms,
+      process: owner.letter,
+      fault: kind,
+      crossing: n,
+      isAfter,
+    });
+  }
+}

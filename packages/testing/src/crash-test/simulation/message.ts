@@ -1,0 +1,29 @@
+import { CrashTestError } from "@svc-webhooks/crash-test";
+
+/** Returns the text of a thrown value for a line of a report. Code may throw anything. */
+export function messageOf(error: unknown): string {
+  try {
+    const { message } = Object(error) as { readonly message?: unknown };
+    return oneLine(typeof message === "string" ? message : String(error));
+  } catch {
+    return "a value without a text";
+  }
+}
+
+/** Returns the text of an error of the function in an option. */
+export const threwText = (option: string, cause: unknown): string =>
+  `\`${option}\` threw an error: ${messageOf(cause)}`;
+
+/** Returns the error with which a crash test ends because the function in an option failed. */
+export const thrownBy = (option: string, cause: unknown): Error =>
+  cause instanceof CrashTestError
+    ? cause
+    : new CrashTestError("invalid_option", threwText(option, cause), undefined, cause);
+
+/** Returns a text with its control characters escaped, so that it cannot change other lines of a report. */
+export const oneLine = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) =>
+    JSON.stringify(character).length > 3
+      ? JSON.stringify(character).slice(1, -1)
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

@@ -1,0 +1,87 @@
+import { setImmediate as realSetImmediate } from "node:timers";
+import { CrashTestError } from "@svc-webhooks/crash-test";
+import type { Crossings } from "./crossings.js";
+import type { VirtualTime } from "./time.js";
+
+/** How many turns of the event loop have to bring nothing new before the next step starts. */
+const quietTurns = 2;
+/** How many turns to wait for an operation of the platform, such as a file or a digest, before time moves on. */
+const patientTurns = 200_000;
+
+/** How many steps a history may have: hundreds of attempts, and a timer that fires every 10 ms, fit. */
+const mostSteps = 100_000;
+/** How many turns in a row may bring something new without a step. */
+const mostTurns = 100_000;
+/** How many turns to wait for a reply that needs neither time nor an operation of the platform. */
+const replyTurns = 1_000;
+
+// Taken when the module is loaded: the virtual one would wait for this scheduler.
+const nextTurn = (): Promise<void> => new Promise((resolve) => void realSetImmediate(resolve));
+
+export interface Scheduled {
+  readonly time: VirtualTime;
+  readonly crossings: Crossings;
+  readonly pendingOperations: ReadonlySet<number>;
+}
+
+/**
+ * Moves a history on until `isDone`, step by step: sends the next call, or moves time to the next timer. Returns false
+ * if nothing is left to do, or time would pass `untilMs`.
+ */
+export async function drive(
+  { time, crossings, pendingOperations }: Scheduled,
+  isDone: () => boolean,
+  untilMs: () => number,
+): Promise<boolean> {
+  let replyPatience = replyTurns;
+  for (let steps = 0; steps < mostSteps; steps += 1) {
+    await quiet();
+    if (isDone()) return true;
+    if (crossings.sendNext()) continue;
+    const next = time.nextMs();
+    if (next !== undefined && next <= untilMs()) time.fireNext();
+    else if (crossings.executing > 0 && next === undefined && (replyPatience -= 1) > 0) {
+      await nextTurn();
+    } else return false;
+  }
+  throw endless("The code under test keeps setting timers");
+
+  /** Resolves when the code has nothing to do that needs neither a reply nor time. */
+  async function quiet(): Promise<void> {
+    let last = -1;
+    let patience = patientTurns;
+    let busyTurns = 0;
+    for (let turns = 0; turns < quietTurns; turns += 1) {
+      await nextTurn();
+      const isBusy = time.pendingTurns > 0 || (pendingOperations.size > 0 && (patience -= 1) > 0);
+      if (isBusy || time.activity !== last) turns = -1;
+      if (time.activity !== last) busyTurns += 1;
+      if (busyTurns > mostTurns) throw endless("The code under test never waits");
+      last = time.activity;
+    }
+  }
+}
+
+const endless = (what: string): CrashTestError =>
+  new CrashTestError(
+    "endless",
+    `${what}, so the history never ends. End loops when \`context.signal\` is aborted, or start them outside the \`receiver\` function.`,
+  );
+
+/** Waits for a promise while time stands still. Returns false if it does not settle. */
+export async function withoutTime(
+  promise: Promise<unknown>,
+  pendingOperations: ReadonlySet<number>,
+): Promise<boolean> {
+  const state = { isSettled: false };
+  const settle = () => {
+    state.isSettled = true;
+  };
+  promise.then(settle, settle);
+  let patience = patientTurns;
+  for (let turns = 0; turns < replyTurns && !state.isSettled; turns += 1) {
+    await nextTurn();
+    if (pendingOperations.size > 0 && (patience -= 1) > 0) turns = 0;
+  }
+  return state.isSettled;
+}

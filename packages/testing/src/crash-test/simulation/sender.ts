@@ -1,0 +1,143 @@
+import type { Receiver } from "@svc-webhooks/core";
+import type { Attempt, Step } from "@svc-webhooks/crash-test";
+import type { SignedDelivery } from "../../signed-delivery.js";
+import type { Mutable } from "./crossings.js";
+import type { SimulatedProcess } from "./process.js";
+import type { VirtualTime } from "./time.js";
+
+/** How long the sender waits for a response, and between attempts, in milliseconds. */
+const timeoutMs = 15_000;
+const pauseMs = 5_000;
+/** The maximum number of attempts that count, and of all. */
+const mostCounted = 15;
+const mostAttempts = 2_000;
+
+/** A process that can receive deliveries. */
+export interface Target {
+  readonly process: SimulatedProcess;
+  readonly receiver: Receiver;
+}
+
+export interface SenderHost {
+  /** Returns a process that is alive, starting one if there is none. `not` excludes one. */
+  readonly target: (not?: SimulatedProcess) => Promise<Target>;
+  /** Runs a delivery inside of a process. */
+  readonly deliver: <Result>(
+    target: Target,
+    attempt: number,
+    run: () => Promise<Result>,
+  ) => Promise<Result>;
+  /** Runs work that nothing waits for. Its failure ends the history. */
+  readonly inBackground: (work: () => Promise<void>) => void;
+  readonly deliveryOf: (event: number, n: number) => Promise<SignedDelivery>;
+  /** Whether no fault lasts any longer: only attempts after that count. */
+  readonly areFaultsOver: () => boolean;
+  /** Called when an event is acknowledged for the first time. */
+  readonly onAcknowledged: (event: number) => Promise<void>;
+}
+
+/** Delivers the events in their order, and retries each until it is acknowledged. */
+export class Sender {
+  readonly #attempts: Mutable<Attempt>[];
+  readonly acknowledged: boolean[];
+  /** The events whose deliveries have ended: acknowledged, or given up. */
+  readonly #ended = new Set<number>();
+  readonly #counts: { sent: number; counted: number }[];
+  readonly #time: VirtualTime;
+  readonly #steps: Step[];
+  readonly #host: SenderHost;
+
+  constructor(
+    events: number,
+    time: VirtualTime,
+    { attempts, steps }: { readonly attempts: Mutable<Attempt>[]; readonly steps: Step[] },
+    host: SenderHost,
+  ) {
+    this.#attempts = attempts;
+    this.acknowledged = Array.from({ length: events }, () => false);
+    this.#counts = this.acknowledged.map(() => ({ sent: 0, counted: 0 }));
+    this.#time = time;
+    this.#steps = steps;
+    this.#host = host;
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended.size === this.acknowledged.length;
+  }
+
+  /** Sends the first attempt of each event in order: the next when the one before it has ended. */
+  async start(order: readonly number[]): Promise<void> {
+    for (const event of order) await this.#attempt(event);
+  }
+
+  /** Sends a copy of a delivery to a process other than `from`. */
+  async copy(attempt: number | undefined, from: SimulatedProcess): Promise<void> {
+    const made = attempt === undefined ? undefined : this.#attempts[attempt];
+    if (made) await this.#send(made.event, made.n, await this.#host.target(from), true);
+  }
+
+  async #attempt(event: number): Promise<void> {
+    const counts = this.#counts[event];
+    if (!counts || this.acknowledged[event]) return;
+    counts.sent += 1;
+    const isCounted = this.#host.areFaultsOver();
+    const code = await this.#send(event, counts.sent, await this.#host.target(), false);
+    // A lease that has to end first is no failure.
+    if (isCounted && code !== "in_flight") counts.counted += 1;
+    if (this.acknowledged[event]) return;
+    const isLast = counts.counted >= mostCounted || counts.sent >= mostAttempts;
+    if (isLast) this.#ended.add(event);
+    else {
+      this.#time.after(pauseMs, () => this.#host.inBackground(() => this.#attempt(event)));
+    }
+  }
+
+  async #send(
+    event: number,
+    n: number,
+    target: Target,
+    isCopy: boolean,
+  ): Promise<string | undefined> {
+    const at = this.#attempts.length;
+    const attempt: Mutable<Attempt> = {
+      event,
+      n,
+      isCopy,
+      process: target.process.letter,
+      startedMs: this.#time.elapsedMs,
+    };
+    this.#attempts.push(attempt);
+    const delivery = await this.#host.deliveryOf(event, n);
+    const outcome = await this.#withTimeout(
+      this.#host.deliver(target, at, () => target.receiver.receive(delivery)),
+      target.process,
+    );
+    attempt.endedMs = this.#time.elapsedMs;
+    attempt.status = outcome?.status;
+    attempt.code = outcome?.code;
+    this.#steps.push({ type: "attempt", ms: attempt.endedMs, attempt: at });
+    const { status = 0 } = attempt;
+    if (status >= 200 && status < 300 && !this.acknowledged[event]) {
+      this.acknowledged[event] = true;
+      this.#ended.add(event);
+      await this.#host.onAcknowledged(event);
+    }
+    return outcome?.code;
+  }
+
+  /** Resolves like `response`, as soon as its process can send it, or to undefined after the timeout. */
+  #withTimeout<Result>(
+    response: Promise<Result>,
+    process: SimulatedProcess,
+  ): Promise<Result | undefined> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#time.after(timeoutMs, () => resolve(undefined));
+      const respond = (outcome: Result) =>
+        process.deliver(() => {
+          cancel();
+          resolve(outcome);
+        });
+      response.then(respond, reject);
+    });
+  }
+}

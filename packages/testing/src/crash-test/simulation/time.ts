@@ -1,0 +1,72 @@
+import { captureContext } from "./context.js";
+import type { SimulatedProcess } from "./process.js";
+
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+  readonly owner: SimulatedProcess | undefined;
+  isCancelled: boolean;
+}
+
+/** The time of one history. It stands still until the scheduler moves it to the next timer. */
+export class VirtualTime {
+  readonly #startMs: number;
+  #elapsedMs = 0;
+  /** In the order in which they fire. */
+  #timers: Timer[] = [];
+  /** Grows with everything that happens, so that the scheduler notices it. */
+  activity = 0;
+  /** The number of timers that have fired. */
+  fired = 0;
+  /** Callbacks that the next turns of the event loop run. */
+  pendingTurns = 0;
+
+  constructor(startMs: number) {
+    this.#startMs = startMs;
+  }
+
+  /** Milliseconds since the start of the history. */
+  get elapsedMs(): number {
+    return this.#elapsedMs;
+  }
+
+  /** The time in epoch milliseconds. */
+  now(): number {
+    return this.#startMs + this.#elapsedMs;
+  }
+
+  /** Runs `run` in the caller's context, unless its process is dead by then. Returns a function that cancels it. */
+  after(delayMs: number, run: () => void, owner?: SimulatedProcess): () => void {
+    this.activity += 1;
+    const delay = Number.isFinite(delayMs) ? Math.max(0, Math.floor(delayMs)) : 0;
+    const at = this.#elapsedMs + delay;
+    const inContext = captureContext();
+    const timer: Timer = { at, run: () => inContext(run), owner, isCancelled: false };
+    let place = this.#timers.length;
+    while (place > 0 && Number(this.#timers[place - 1]?.at) > at) place -= 1;
+    this.#timers.splice(place, 0, timer);
+    return () => {
+      timer.isCancelled = true;
+    };
+  }
+
+  /** The time of the next timer in elapsed milliseconds, or undefined if there is none. */
+  nextMs(): number | undefined {
+    this.#timers = this.#timers.filter(
+      ({ isCancelled, owner }) => !isCancelled && owner?.state !== "dead",
+    );
+    return this.#timers[0]?.at;
+  }
+
+  /** Moves to the next timer and fires it. */
+  fireNext(): void {
+    const timer = this.#timers.shift();
+    if (!timer) return;
+    this.activity += 1;
+    this.fired += 1;
+    this.#elapsedMs = Math.max(this.#elapsedMs, timer.at);
+    if (timer.isCancelled) return;
+    if (timer.owner) timer.owner.deliver(timer.run);
+    else timer.run();
+  }
+}

@@ -1,0 +1,48 @@
+import { CrashTestError } from "@svc-webhooks/crash-test";
+import type { Crossings } from "../simulation/crossings.js";
+import type { SimulatedProcess } from "../simulation/process.js";
+import { oneLine } from "../simulation/message.js";
+import { inWorld } from "./fetch.js";
+import { whereCalled } from "./source.js";
+
+export interface EffectOptions<Args extends readonly unknown[]> {
+  /** Returns the idempotency key that the other side honours. */
+  readonly key?: ((...args: Args) => string | undefined) | undefined;
+  /** Whether it changes nothing. Default false. */
+  readonly reads?: boolean | undefined;
+}
+
+/** Returns a function whose calls are crossings. */
+export function crossingEffect<Args extends readonly unknown[], Result>(
+  crossings: Crossings,
+  owner: SimulatedProcess,
+  given: string,
+  run: (...args: Args) => Result | Promise<Result>,
+  { key, reads = false }: EffectOptions<Args> = {},
+): (...args: Args) => Promise<Result> {
+  if (typeof given !== "string" || given.trim() === "" || typeof run !== "function") {
+    throw new CrashTestError(
+      "invalid_option",
+      '`world.effect` needs a name and a function: world.effect("charge", charge).',
+    );
+  }
+  const name = oneLine(given);
+  return async (...args) =>
+    crossings.cross<Result>(owner, {
+      name,
+      kind: "call",
+      effects: reads ? [] : [name],
+      reads: reads ? [name] : [],
+      key: key?.(...args),
+      source: whereCalled(),
+      execute: () =>
+        inWorld(async () => {
+          try {
+            return { reply: { value: await run(...args) } };
+          } catch (error) {
+            return { reply: { error } };
+          }
+        }),
+      broken: () => Object.assign(new Error(`${name}: read ECONNRESET`), { code: "ECONNRESET" }),
+    });
+}

@@ -1,0 +1,92 @@
+import { refusal } from "@svc-webhooks/crash-test";
+import type { Crossings, Executed } from "../simulation/crossings.js";
+import { inside } from "../simulation/inside.js";
+import { messageOf, threwText } from "../simulation/message.js";
+import type { SimulatedProcess } from "../simulation/process.js";
+import { whereCalled } from "./source.js";
+
+/** Methods that change nothing (RFC 9110, section 9.2.1). */
+const readOnly = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
+/** Methods whose repetition has the effect of one request (RFC 9110, section 9.2.2). */
+const idempotent = new Set(["PUT", "DELETE"]);
+
+/** A part of a path that may be a secret, such as that of a Slack webhook, or a random id. */
+const token = /(?<=\/)(?=[^/]*\d)(?=[^/]*[A-Za-z])[^/]{20,}/g;
+
+export type Respond = (request: Request) => Response | Promise<Response>;
+
+/** Returns the `fetch` of a simulated process: each call is a crossing to `respond`. */
+export function crossingFetch(
+  crossings: Crossings,
+  owner: SimulatedProcess,
+  respond: Respond,
+): typeof fetch {
+  return async (input, init) => {
+    const source = whereCalled();
+    const request = new Request(input, init);
+    request.signal.throwIfAborted();
+    const { host, pathname } = new URL(request.url);
+    const name = `${request.method} ${host}${pathname.replaceAll(token, "…")}`;
+    const isRead = readOnly.has(request.method);
+    const execute = async (): Promise<Executed<Response>> => {
+      const key = idempotent.has(request.method)
+        ? `${request.method} ${request.url} ${await request.clone().text()}`
+        : undefined;
+      try {
+        return { reply: { value: asResponse(await respond(request)) }, key };
+      } catch (error) {
+        return { reply: { error }, refusal: refusalOf(error) };
+      }
+    };
+    const reply = crossings.cross<Response>(owner, {
+      name,
+      kind: "call",
+      effects: isRead ? [] : [name],
+      reads: isRead ? [name] : [],
+      key: request.headers.get("idempotency-key") ?? undefined,
+      source,
+      execute: () => inWorld(execute),
+      broken: () =>
+        new TypeError("fetch failed", {
+          cause: Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
+        }),
+      refused: () => new Response(request.method === "HEAD" ? undefined : refusal.body, refusal),
+    });
+    return unlessAborted(request.signal, reply);
+  };
+}
+
+/** Names the option in an error that it does not name itself. */
+function refusalOf(error: unknown): string {
+  const text = messageOf(error);
+  return text.startsWith("`respond`") ? text : threwText("respond", error);
+}
+
+function asResponse(value: Response): Response {
+  if (Object.prototype.toString.call(value) === "[object Response]") return value;
+  throw new TypeError("`respond` must return a Response, such as Response.json({}).");
+}
+
+/** Settles like `reply`, or rejects when the signal is aborted. */
+function unlessAborted<Result>(signal: AbortSignal, reply: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
+    void reply.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+/** Runs code of the outside world: it is in the history's time, but belongs to none of its processes. */
+export function inWorld<Result>(run: () => Result): Result {
+  const current = inside.getStore();
+  if (!current) return run();
+  const outside = { ...current, process: undefined, attempt: undefined, fetch: notForTheWorld };
+  return inside.run(outside, run);
+}
+
+const notForTheWorld: typeof fetch = () =>
+  Promise.reject(
+    new TypeError(
+      "`respond`, `observe` and the functions that you pass to `world.effect` simulate other services, so they must not call `fetch`.",
+    ),
+  );

@@ -1,0 +1,44 @@
+import type { ClaimResult, DeliveryStore } from "@svc-webhooks/core";
+import type { Crossings, Executed } from "../simulation/crossings.js";
+import type { SimulatedProcess } from "../simulation/process.js";
+import { inWorld } from "./fetch.js";
+
+/** Returns one process's handle of a store that all processes share. Each call is a crossing. */
+export function crossingStore(
+  store: DeliveryStore,
+  crossings: Crossings,
+  owner: SimulatedProcess,
+  onLease: (leaseMs: number) => void,
+): DeliveryStore {
+  const cross = <Result>(name: string, call: () => Result | Promise<Result>) =>
+    crossings.cross<Result>(owner, {
+      name,
+      kind: "store",
+      effects: [],
+      reads: [],
+      execute: () =>
+        inWorld(async (): Promise<Executed<Result>> => {
+          const value = await call();
+          return { reply: { value }, note: noteOf(value) };
+        }),
+      broken: () => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
+    });
+  return {
+    shared: store.shared,
+    claim(key, request, call) {
+      onLease(request.leaseMs);
+      return cross("claim", () => store.claim(key, request, call));
+    },
+    complete: (key, request, call) => cross("complete", () => store.complete(key, request, call)),
+    release: (key, request, call) => cross("release", () => store.release(key, request, call)),
+    extend: (key, request, call) => cross("extend", () => store.extend(key, request, call)),
+    forget: (key, call) => cross("forget", () => store.forget(key, call)),
+  };
+}
+
+/** Returns what a claim's result means, for the lines of a report. */
+function noteOf(value: unknown): string | undefined {
+  const { status, run } = Object(value) as Partial<ClaimResult> & { readonly run?: number };
+  if (status === "claimed") return run === undefined || run === 1 ? undefined : `run ${run}`;
+  return status === "busy" ? "in flight" : status;
+}

@@ -1,0 +1,54 @@
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root, run } from "@svc-webhooks/kit/programs";
+import ts from "typescript5";
+import { beforeAll, expect, test } from "vitest";
+import { packWorkspace } from "../package/packed.js";
+import { correct, mistakes } from "./handlers.js";
+import { nameOf } from "./in-process.js";
+
+const versions = ["20.12.0", "22.12.0", "24"];
+
+const { consumer } = await packWorkspace();
+const outputs = new Map<string, string>();
+
+beforeAll(() => {
+  const folder = join(root, "test/crash-tests");
+  cpSync(join(folder, "nodes"), consumer, { recursive: true });
+  for (const name of ["handlers", "in-process"]) {
+    const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
+    const source = readFileSync(join(folder, `${name}.ts`), "utf8");
+    const { outputText } = ts.transpileModule(source, { compilerOptions });
+    writeFileSync(join(consumer, `${name}.js`), outputText);
+  }
+  symlinkSync(join(root, "node_modules/pg"), join(consumer, "node_modules/pg"), "junction");
+});
+
+test.each(versions)(
+  "on Node %s, a second run has the same reports, and each finding repeats",
+  async (version) => {
+    const args = ["--yes", "--package", `node@${version}`, "node", "--print", "process.execPath"];
+    const { stdout: program } = await run("npx", args, { cwd: consumer });
+    const { exitCode, stdout, stderr } = await run(program.trim(), ["all-handlers.mjs"], {
+      cwd: consumer,
+    });
+    expect(stderr).toBe("");
+    expect(exitCode).toBe(0);
+    outputs.set(version, stdout);
+  },
+);
+
+test("the reports are equal, byte for byte, on all versions of Node", () => {
+  expect([...outputs.keys()]).toEqual(versions);
+  const [first = ""] = outputs.values();
+  for (const output of outputs.values()) expect(output).toBe(first);
+  const reports = JSON.parse(first) as readonly {
+    readonly name: string;
+    readonly report: { readonly findings: readonly Parameters<typeof nameOf>[0][] };
+  }[];
+  for (const { name, finding } of [...mistakes, ...correct]) {
+    const { findings = [] } = reports.find((one) => one.name === name)?.report ?? {};
+    if (finding === undefined) expect(findings).toEqual([]);
+    else expect(findings.map(nameOf)).toContain(finding);
+  }
+});

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { correct, mistakes, outsideOfFormA } from "./handlers.js";
+import { nameOf, reportOf } from "./in-process.js";
+
+test.each(mistakes)("a handler with the mistake $name gets $finding", async (planted) => {
+  const { finding, advice, faults = 1 } = planted;
+  const report = await reportOf(planted, { maxFaults: faults });
+  const found = report.findings.find((one) => nameOf(one) === finding);
+  expect(report.findings.map(nameOf)).toContain(finding);
+  expect(found?.advice).toMatch(advice ?? /./);
+  expect(found?.source).toMatch(/^test\/crash-tests\//);
+  expect(found?.repeat.split(" ")).toHaveLength(faults);
+});
+
+test.each(correct)("the correct handler $name gets no finding", async (planted) => {
+  const report = await reportOf(planted, { maxFaults: 1 });
+  expect(report.findings.map(nameOf)).toEqual([]);
+});
+
+test("a handler with state in a variable of its module is an error", async () => {
+  const run = reportOf(outsideOfFormA, { maxFaults: 1 });
+  await expect(run).rejects.toMatchObject({ code: "no_effect" });
+});
