@@ -1,0 +1,15 @@
+/** A worker of an inbox. */
+export interface InboxWorker {
+  /**
+   * Ends the fetching of jobs, and resolves when the running ones have ended. Those that still run after `deadlineMs`
+   * milliseconds, 0 … 2,147,483,647, are given back to the queue, which costs each of them one attempt. Then drain the
+   * receiver and stop `boss`. Errors: `invalid_option`, `unknown_option`.
+   */
+  stop(options: { readonly deadlineMs: number }): Promise<void>;
+}
+
+/** The options of `work`. */
+export interface WorkOptions {
+  /** The most jobs that this process runs at a time, 1 … 1,000. Default 16. Errors: `invalid_option`. */
+  readonly concurrency?: number | undefined;
+}

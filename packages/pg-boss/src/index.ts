@@ -1,0 +1,16 @@
+export { pgBossInbox } from "./pg-boss-inbox.js";
+export type { PgBossInbox } from "./pg-boss-inbox.js";
+export type { PgBossInboxOptions, RetryOptions } from "./options.js";
+export type { InboxWorker, WorkOptions } from "./inbox-worker.js";
+export type {
+  BossDatabase,
+  BossInstance,
+  BossJob,
+  BossJobAttempt,
+  BossJobRecord,
+  BossJobResult,
+  BossQueue,
+  BossQueueSettings,
+  BossWorkOptions,
+  PgBossLike,
+} from "./pg-boss-like.js";

@@ -1,0 +1,45 @@
+import type { AnyEvent } from "@svc-webhooks/core";
+import type { InboxEntry } from "@svc-webhooks/core/inbox";
+
+export interface PgBossInboxOptions {
+  /**
+   * The name of the queue: letters, digits, `_`, `-`, `.` and `/`. Default `"webhooks"`. Its dead letters are in
+   * `<queue>.dead`. Errors: `invalid_option`.
+   */
+  readonly queue?: string | undefined;
+  /**
+   * Returns the key of an event, 1 to 500 characters without NUL and lone surrogates, such as the id of an order. Events of the same key run one at a
+   * time, in the order in which they were accepted; an event without a key waits for no other. pg-boss cannot
+   * change this for a queue that exists, so choose another `queue` when you add or remove the option. Default: no order.
+   */
+  readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
+  /**
+   * With `partitionBy`: whether the later events of a key run after one has become a dead letter (`"continue"`), or
+   * wait until it is retried or discarded (`"hold"`). Default `"continue"`. Errors: `invalid_option`.
+   */
+  readonly afterDead?: "continue" | "hold" | undefined;
+  /** The attempts of an event. Default: 20, about two hours. */
+  readonly retry?: RetryOptions | undefined;
+  /**
+   * The largest `maxRunMs` of the receivers, in milliseconds, 1,000 … 86,340,000. pg-boss gives up a run a minute
+   * later. Default 900,000 (15 min), as in receivers. Errors: `invalid_option`.
+   */
+  readonly maxRunMs?: number | undefined;
+  /** The schema of `boss`, if it is not `"pgboss"`. Errors: `invalid_option`. */
+  readonly schema?: string | undefined;
+  /** Called after `admin.discard` has removed a dead letter, for an audit log. */
+  readonly onDiscard?: ((entry: InboxEntry, reason: string) => unknown) | undefined;
+}
+
+/** The attempts of an event, and the delays between them, which double from `firstMs` to `mostMs`, with jitter. */
+export interface RetryOptions {
+  /** The number of attempts before an event becomes a dead letter, 1 … 1,000. Default 20. */
+  readonly limit?: number | undefined;
+  /**
+   * The delay after the first attempt, which pg-boss makes up to twice as long, in milliseconds, rounded up to seconds,
+   * 1,000 … 86,400,000. Default 1,000.
+   */
+  readonly firstMs?: number | undefined;
+  /** The longest delay, in milliseconds, rounded up to seconds, `firstMs` … 86,400,000. Default 600,000 (10 min). */
+  readonly mostMs?: number | undefined;
+}

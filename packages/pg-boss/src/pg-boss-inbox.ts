@@ -1,0 +1,95 @@
+import { assertOptions, assertValid, type Receiver } from "@svc-webhooks/core";
+import { inboxFor, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
+import { adminOf } from "./admin/admin.js";
+import type { InboxWorker, WorkOptions } from "./inbox-worker.js";
+import type { PgBossInboxOptions } from "./options.js";
+import type { PgBossLike } from "./pg-boss-like.js";
+import { check } from "./queue/check.js";
+import { enqueueIn } from "./queue/enqueue.js";
+import { setUp } from "./queue/queue.js";
+import { queueOf } from "./queue/queue-of.js";
+import { startWorker } from "./worker/worker.js";
+
+/** The result of {@link pgBossInbox}. */
+export interface PgBossInbox extends Inbox {
+  /**
+   * Creates the queue and the queue of its dead letters, or changes their settings to those of the options. Call it
+   * when you deploy, after `boss.start()`. Resolves to whether it changed anything.
+   *
+   * @throws WebhookError `queue_policy` if the queue exists with order and the options have none, or the reverse
+   * @throws ReceiverConfigError `invalid_option` if `schema` is not the schema of `boss`
+   */
+  setup(): Promise<boolean>;
+  /**
+   * Starts `boss` if it has not started, and runs the jobs of the queue. Waits for as long as the database is unavailable,
+   * and `boss` emits the cause as an `"error"`, at most once a minute. Rejects with the driver's error if the database or
+   * the role does not exist, or the password is wrong.
+   *
+   * @throws ReceiverConfigError `invalid_option`, also if `boss` has no listener for `"error"` or another `schema` than
+   *   the options; `unknown_option`
+   * @throws WebhookError `queue_missing` if the queue does not exist; `queue_settings` if its settings would lose dead
+   *   letters, or would not hold their keys; `queue_policy` as in `setup`
+   */
+  work(receiver: Pick<Receiver, "resume">, options?: WorkOptions): Promise<InboxWorker>;
+  /**
+   * Resolves to the conditions that endanger jobs, one sentence each: settings of the queues, a database that may lose
+   * commits, a missing listener for `"error"`, no process that returns the jobs of killed workers, a small pool, dead
+   * letters older than a day.
+   */
+  check(): Promise<readonly string[]>;
+  /** The operations for operators. A dead letter has an id of its own. */
+  readonly admin: InboxAdmin;
+}
+
+/**
+ * Stores deliveries in a queue of pg-boss 12.38 or newer, and runs their handlers from it. You own `boss`: start it,
+ * listen for its errors and stop it.
+ *
+ * @throws ReceiverConfigError `invalid_option` if `boss` is not a `PgBoss`, or an option is invalid; `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { pgBossInbox } from "@svc-webhooks/pg-boss";
+ * import { postgresStore } from "@svc-webhooks/postgres";
+ * import { Pool } from "pg";
+ * import { PgBoss } from "pg-boss";
+ *
+ * const connectionString = process.env.DATABASE_URL ?? "postgres://localhost";
+ * const pool = new Pool({ connectionString, max: 20, connectionTimeoutMillis: 1_000 });
+ * export const boss = new PgBoss({ connectionString, connectionTimeoutMillis: 1_000 });
+ * boss.on("error", (error) => console.error("pg-boss:", error.message));
+ * export const inbox = pgBossInbox(boss, { queue: "mail" });
+ *
+ * export const receiver = createReceiver({
+ *   name: "mail",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
+ *   store: postgresStore(pool),
+ *   on: { "email.delivered": inbox((event) => console.log(event.type)) },
+ * });
+ * ```
+ */
+export function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions = {}): PgBossInbox {
+  assertValid(
+    typeof Object(boss).send === "function" && typeof Object(boss).redrive === "function",
+    "boss",
+    "`pgBossInbox` needs a PgBoss of pg-boss 12.38 or newer.",
+  );
+  assertOptions(options, [
+    "queue",
+    "partitionBy",
+    "afterDead",
+    "retry",
+    "maxRunMs",
+    "schema",
+    "onDiscard",
+  ]);
+  const queue = queueOf(boss, options);
+  return Object.assign(inboxFor(enqueueIn(queue)), {
+    setup: () => setUp(queue),
+    work: (receiver: Pick<Receiver, "resume">, given?: WorkOptions) =>
+      startWorker(queue, receiver, given),
+    check: () => check(queue),
+    admin: adminOf(queue),
+  });
+}

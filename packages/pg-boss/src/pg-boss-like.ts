@@ -1,0 +1,113 @@
+/** The parts of pg-boss 12 that an inbox uses. A `PgBoss` of `pg-boss` has them. */
+export interface PgBossLike {
+  start(options: { attempts: number }): Promise<unknown>;
+  listenerCount(event: "error"): number;
+  emit(event: "error", error: Error): boolean;
+  once(event: "stopped", listener: () => void): unknown;
+  removeListener(event: "stopped", listener: () => void): unknown;
+  getDb(): BossDatabase;
+
+  createQueue(name: string, settings: BossQueueSettings): Promise<void>;
+  updateQueue(name: string, settings: Omit<BossQueueSettings, "policy">): Promise<void>;
+  getQueue(name: string): Promise<BossQueue | null>;
+  getBlockedKeys(name: string): Promise<readonly string[]>;
+  getInstances(): Promise<readonly BossInstance[]>;
+
+  send(
+    name: string,
+    data: object,
+    options: { id: string; singletonKey?: string },
+  ): Promise<string | null>;
+  work(
+    name: string,
+    options: BossWorkOptions,
+    handler: (jobs: BossJob[]) => Promise<BossJobResult[]>,
+  ): Promise<string>;
+  notifyWorker(id: string): void;
+  offWork(name: string, options: { id: string; wait: boolean }): Promise<void>;
+  fail(name: string, jobs: BossJobAttempt[], output: object): Promise<unknown>;
+  update(request: { name: string; options: { id: string; startAfter: number } }): Promise<unknown>;
+  redrive(name: string, options: { ids: string[] }): Promise<number>;
+  deleteJob(name: string, jobs: string[] | BossJobAttempt[]): Promise<object>;
+  findJobs(
+    name: string,
+    options: { id?: string; data?: object; queued?: boolean; after?: string; limit?: number },
+  ): Promise<readonly BossJobRecord[]>;
+}
+
+/** A connection as `getDb` of pg-boss returns it. */
+export interface BossDatabase {
+  executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+/** The settings of a queue, as `createQueue` of pg-boss expects them. */
+export interface BossQueueSettings {
+  readonly policy?: string;
+  readonly retentionSeconds?: number;
+  readonly deleteAfterSeconds?: number;
+  readonly deadLetter?: string;
+  readonly heartbeatSeconds?: number;
+  readonly expireInSeconds?: number;
+  readonly retryLimit?: number;
+  readonly retryDelay?: number;
+  readonly retryBackoff?: boolean;
+  readonly retryDelayMax?: number;
+}
+
+/** A queue as `getQueue` of pg-boss returns it. */
+export interface BossQueue {
+  readonly name: string;
+  readonly policy?: string;
+}
+
+/** A process as `getInstances` of pg-boss returns it. */
+export interface BossInstance {
+  readonly live: boolean;
+  readonly supervise: boolean;
+  readonly poolMax: number | null;
+  readonly workers: readonly { readonly queue: string; readonly localConcurrency: number }[];
+}
+
+/** One attempt of a job. pg-boss settles it only while no later attempt has started. */
+export interface BossJobAttempt {
+  id: string;
+  retryCount: number;
+}
+
+/** A job as the handler of `work` of pg-boss receives it. */
+export interface BossJob extends BossJobAttempt {
+  readonly retryLimit: number;
+  readonly data: unknown;
+  /** Aborted when another worker has taken over the job, or the handler has run too long. */
+  readonly signal: AbortSignal;
+}
+
+/** The result of one job of a batch. */
+export interface BossJobResult {
+  id: string;
+  status: "completed" | "failed" | "deadletter";
+  output?: object;
+}
+
+/** The options of `work` of pg-boss. */
+export interface BossWorkOptions {
+  readonly perJobResults: true;
+  readonly includeMetadata: true;
+  readonly batchSize: number;
+  readonly pollingIntervalSeconds: number;
+}
+
+/** A job as `findJobs` of pg-boss returns it. */
+export interface BossJobRecord {
+  readonly id: string;
+  readonly data: unknown;
+  readonly state: string;
+  readonly retryCount: number;
+  readonly startAfter: Date;
+  readonly createdOn: Date;
+  readonly output: unknown;
+  readonly sourceId: string | null;
+  readonly sourceRootId: string | null;
+  readonly sourceRetryCount: number | null;
+  readonly sourceOutput: unknown;
+}

@@ -1,0 +1,19 @@
+import type { InboxQueue } from "./queue.js";
+
+/**
+ * Makes a failed job run again in its place, with a full count of attempts. Resolves to false unless it has failed.
+ * One statement, so that nothing deletes or takes the job meanwhile.
+ */
+export async function revive(
+  { boss, name, jobs, attempts }: InboxQueue,
+  id: string,
+): Promise<boolean> {
+  const { rows } = await boss.getDb().executeSql(
+    `update ${jobs}
+    set state = 'retry', retry_limit = retry_count + $3, completed_on = null, start_after = now()
+    where name = $1 and id = $2 and state = 'failed'
+    returning id`,
+    [name, id, attempts],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,58 @@
+import { codeOf } from "@svc-webhooks/core";
+import type { PgBossLike } from "../pg-boss-like.js";
+
+/** The longest pause between two attempts. */
+const longestMs = 30_000;
+/** How often the cause is emitted. */
+const emitMs = 60_000;
+
+/**
+ * The codes of errors that a wait does not heal: a database or a role that does not exist, a wrong password, a missing
+ * right, and options that pg-boss refuses.
+ */
+const lasting = new Set(["3D000", "28000", "28P01", "42501", "ERR_ASSERTION"]);
+
+/**
+ * Starts pg-boss, and then a worker with `start`, however long the database is unavailable. Emits the cause as an
+ * `"error"`, at most once a minute. Rejects with an error that lasts, and as soon as `boss` is stopped. `start` may run
+ * again after it has failed.
+ */
+export async function connect(boss: PgBossLike, start: () => Promise<void>): Promise<void> {
+  let end: (() => void) | undefined;
+  let isStopped = false;
+  const stop = () => {
+    isStopped = true;
+    end?.();
+  };
+  boss.once("stopped", stop);
+  try {
+    for (let ms = 500, emittedAt = -Infinity; ; ms = Math.min(2 * ms, longestMs)) {
+      try {
+        // Resolves if `boss` has started.
+        await boss.start({ attempts: 1 });
+        await start();
+        return;
+      } catch (error) {
+        const { message, code } = Object(error) as { message?: unknown; code?: unknown };
+        if (isStopped || codeOf(error) !== undefined || lasting.has(String(code))) throw error;
+        if (performance.now() - emittedAt >= emitMs) {
+          emittedAt = performance.now();
+          // The error of a host with two addresses has a code and no message.
+          const cause = String(message || code);
+          const text = `pg-boss did not start, and \`work\` tries again: ${cause}`;
+          boss.emit("error", new Error(text, { cause: error }));
+        }
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          end = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+        if (isStopped) throw error;
+      }
+    }
+  } finally {
+    boss.removeListener("stopped", stop);
+  }
+}

@@ -1,0 +1,18 @@
+import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
+import { expect, test } from "vitest";
+import { runEngineTests } from "./engine.js";
+import { installed } from "./install.js";
+
+/** The number of events of each run, and its seeds: by default, a new one. */
+const env = {
+  CHAOS_EVENTS: process.env["CHAOS_EVENTS"] ?? "1000",
+  CHAOS_SEED: process.env["CHAOS_SEED"] ?? String(Date.now() % 100_000),
+};
+
+describeWithPostgres("an inbox on pg-boss", () => {
+  test("runs each event once and in order, and the controls fail", async () => {
+    expect(await runEngineTests("24", await installed(), ["chaos", "controls"], env)).toBe(
+      2 * env.CHAOS_SEED.split(",").length + 1,
+    );
+  });
+});

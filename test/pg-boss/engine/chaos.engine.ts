@@ -1,0 +1,15 @@
+import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
+import { expect, test } from "vitest";
+import { eachOnce, events, seeds } from "./chaos/load.js";
+import { runChaos } from "./chaos/run.js";
+
+describeWithPostgres("workers on pg-boss that are killed and frozen at random", () => {
+  test.for(seeds)(
+    "run each event once and in order, while the database crashes, seed %s",
+    async (seed) => {
+      const result = await runChaos({ seed, events, inOrder: true, crashEveryMs: 5_000 });
+      console.log(result.summary);
+      expect(result).toMatchObject({ ...eachOnce, outOfOrder: 0 });
+    },
+  );
+});

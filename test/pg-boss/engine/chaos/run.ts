@@ -1,0 +1,229 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { setTimeout as pause } from "node:timers/promises";
+import { pgBossInbox } from "@svc-webhooks/pg-boss";
+import { migrate } from "@svc-webhooks/postgres";
+import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
+import { postgresServer } from "@svc-webhooks/kit/postgres-server";
+import { seeded, type Random } from "@svc-webhooks/kit/random";
+import { Pool } from "pg";
+import { bundled, startChild } from "../../../faults/processes/child.js";
+import { bossOf } from "../boss.js";
+
+/** The settings of one process. */
+export interface Settings {
+  readonly role: "acceptor" | "worker";
+  readonly connectionString: string;
+  readonly queue: string;
+  readonly inOrder: boolean;
+  readonly inTransaction: boolean;
+}
+
+/** The parameters of a run. */
+export interface Load {
+  readonly seed: string;
+  readonly events: number;
+  readonly inOrder: boolean;
+  /** How often the database crashes, in milliseconds. Default: never. */
+  readonly crashEveryMs?: number | undefined;
+  /** Whether effects are written in `store.transaction`. Default true. */
+  readonly inTransaction?: boolean | undefined;
+}
+
+/** The numbers of a run. */
+export interface Result {
+  readonly acknowledged: number;
+  readonly rows: number;
+  readonly lost: number;
+  readonly twice: number;
+  readonly outOfOrder: number;
+  readonly left: number;
+  readonly summary: string;
+}
+
+const leaseMs = 10_000;
+/** A place of a process, which is restarted after a kill. */
+class Place {
+  readonly #script: string;
+  readonly #settings: Settings;
+  process!: ChildProcess;
+  port = 0;
+
+  constructor(script: string, settings: Settings) {
+    this.#script = script;
+    this.#settings = settings;
+  }
+
+  async start(): Promise<void> {
+    try {
+      ({ process: this.process, port: this.port } = await startChild(this.#script, this.#settings));
+    } catch {
+      // The database may have crashed while the process started.
+      await this.start();
+    }
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.process, "exit");
+    this.process.kill("SIGKILL");
+    await exited;
+  }
+}
+
+/** Kills and freezes processes until it is stopped, and crashes the database. */
+function unleash(
+  places: readonly Place[],
+  random: Random,
+  database: { crash(): Promise<void>; restart(): Promise<void> },
+  crashEveryMs: number | undefined,
+) {
+  const counts = { kills: 0, freezes: 0, crashes: 0 };
+  const pending = new Map<Place, Promise<void>>();
+  const stopped = new AbortController();
+  const strike = async (place: Place) => {
+    if (random.chance(0.3)) {
+      counts.freezes += 1;
+      place.process.kill("SIGSTOP");
+      // Beyond the lease, so that another worker runs the job meanwhile.
+      await pause(leaseMs * 1.3);
+      place.process.kill("SIGCONT");
+    } else {
+      counts.kills += 1;
+      await place.kill();
+      await place.start();
+    }
+  };
+  const rage = async () => {
+    while (!stopped.signal.aborted) {
+      await pause(random.between(200, 1_500));
+      const place = random.pick(places);
+      if (pending.has(place) || pending.size > 1) continue;
+      pending.set(
+        place,
+        strike(place).finally(() => pending.delete(place)),
+      );
+    }
+    await Promise.all(pending.values());
+  };
+  const crash = async () => {
+    if (crashEveryMs === undefined) return;
+    const { signal } = stopped;
+    while (!signal.aborted) {
+      await pause(crashEveryMs, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      counts.crashes += 1;
+      await database.crash();
+      await database.restart();
+    }
+  };
+  const ended = Promise.all([rage(), crash()]);
+  return {
+    counts,
+    async stop() {
+      stopped.abort();
+      await ended;
+    },
+  };
+}
+
+/** Sends events to two acceptors, while they, three workers and the database crash, until every event is done. */
+export async function runChaos(load: Load): Promise<Result> {
+  const { seed, events, inOrder, crashEveryMs, inTransaction = true } = load;
+  const database = await postgresServer({ fsync: crashEveryMs === undefined ? "off" : "on" });
+  const { connectionString } = database;
+  const pool = new Pool({ connectionString, connectionTimeoutMillis: 1_000 });
+  pool.on("error", () => {});
+  const boss = bossOf(connectionString);
+  await boss.start();
+  await migrate(pool);
+  await pool.query(`create table effects
+    (id bigint generated always as identity, delivery text, key text)`);
+  await pool.query("create table counters (id int primary key, count int default 0)");
+  await pool.query("insert into counters select generate_series(0, 99)");
+  const queue = "chaos";
+  const options = { queue, retry: { limit: 1_000, mostMs: 2_000 } };
+  const inbox = pgBossInbox(boss, { ...options, ...(inOrder && { partitionBy: () => "" }) });
+  await inbox.setup();
+  // pg-boss allows no heartbeat below 10 s.
+  await pool.query("update pgboss.queue set heartbeat_seconds = 3 where name = $1", [queue]);
+
+  const script = await bundled(fileURLToPath(new URL("process.ts", import.meta.url)));
+  const place = (role: Settings["role"]) =>
+    new Place(script, { role, connectionString, queue, inOrder, inTransaction });
+  const acceptors = [place("acceptor"), place("acceptor")];
+  const places = [...acceptors, place("worker"), place("worker"), place("worker")];
+  await Promise.all(places.map((one) => one.start()));
+
+  const keys = Math.max(10, Math.round(events / 40));
+  const start = performance.now();
+  const monkey = unleash(places, seeded(`${seed}/monkey`), database, crashEveryMs);
+  const random = seeded(`${seed}/sender`);
+  let requests = 0;
+  const post = async (id: string, key: string): Promise<boolean> => {
+    requests += 1;
+    const { headers, body } = await signed(eventBody("email.sent", { id, key }), {
+      "x-svc-delivery-id": id,
+    });
+    try {
+      const url = `http://127.0.0.1:${random.pick(acceptors).port}/`;
+      const signal = AbortSignal.timeout(3_000);
+      const response = await fetch(url, { method: "POST", headers, body: body.toString(), signal });
+      await response.arrayBuffer();
+      return response.status === 200;
+    } catch {
+      return false;
+    }
+  };
+  let acknowledged = 0;
+  const sendKey = async (key: number) => {
+    for (let index = key; index < events; index += keys) {
+      const id = `dlv_${index}`;
+      const copies = random.chance(0.1) ? 2 : 1;
+      const send = () => Promise.all(Array.from({ length: copies }, () => post(id, `k${key}`)));
+      while (!(await send()).includes(true)) await pause(random.between(50, 300));
+      acknowledged += 1;
+      // Spreads the events over the time of several kills.
+      await pause(random.between(0, 2_000));
+    }
+  };
+  await Promise.all(Array.from({ length: keys }, (_, key) => sendKey(key)));
+  await monkey.stop();
+  const sentMs = performance.now() - start;
+
+  let left: number;
+  do {
+    await pause(200);
+    const { ready, delayed, active, dead } = await inbox.admin.stats();
+    left = ready + delayed + active;
+    if (dead > 0) break;
+  } while (left > 0);
+  const { rows } = await pool.query<{ delivery: string; key: string }>(
+    "select delivery, key from effects order by id",
+  );
+  const lastOf = new Map<string, number>();
+  const seen = new Set<string>();
+  let outOfOrder = 0;
+  for (const { delivery, key } of rows) {
+    const index = Number(delivery.slice(4));
+    if (index < (lastOf.get(key) ?? -1)) outOfOrder += 1;
+    lastOf.set(key, index);
+    seen.add(delivery);
+  }
+  const totalMs = performance.now() - start;
+  await Promise.all(places.map((one) => one.kill()));
+  await boss.stop({ graceful: false });
+  await pool.end();
+  await database.close();
+  const { kills, freezes, crashes } = monkey.counts;
+  const seconds = (ms: number) => Math.round(ms / 1_000);
+  return {
+    acknowledged,
+    rows: rows.length,
+    lost: acknowledged - seen.size,
+    twice: rows.length - seen.size,
+    outOfOrder,
+    left,
+    summary: `seed ${seed}: ${acknowledged} acknowledged in ${requests} requests, ${kills} kills, ${freezes} freezes, ${crashes} crashes of the database; sent after ${seconds(sentMs)} s, done after ${seconds(totalMs)} s; ${rows.length} rows, ${outOfOrder} out of order`,
+  };
+}

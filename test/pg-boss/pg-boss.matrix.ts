@@ -1,0 +1,64 @@
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root, run, tsc } from "@svc-webhooks/kit/programs";
+import { describeWithPostgres, postgresServer } from "@svc-webhooks/kit/postgres-server";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { codeBlocks, textOf } from "../package/readme.js";
+import { runEngineTests } from "./engine.js";
+import { installed } from "./install.js";
+
+/** The pages and sources with code that imports `pg-boss`. */
+const pages = ["packages/pg-boss/README.md", "packages/pg-boss/src/pg-boss-inbox.ts"];
+
+describeWithPostgres("the package for pg-boss", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await installed();
+  });
+
+  test("passes its tests on Node 22.12, the lowest that pg-boss supports", async () => {
+    const files = ["contract", "operation", "order", "worker"];
+    expect(await runEngineTests("22.12.0", folder, files)).toBeGreaterThan(70);
+  });
+
+  test("runs each event once and in order, while processes and the database crash", async () => {
+    expect(await runEngineTests("24", folder, ["chaos"])).toBe(1);
+  });
+
+  test.each(["typescript", "typescript5"] as const)(
+    "accepts a PgBoss in the code of its pages, with %s",
+    async (compiler) => {
+      const blocks = pages.flatMap(codeBlocks);
+      expect(blocks.length).toBeGreaterThanOrEqual(pages.length);
+      mkdirSync(join(folder, "src"), { recursive: true });
+      const files = blocks.map(({ module, code }) => {
+        const file = `src/${module}.mts`;
+        writeFileSync(join(folder, file), code);
+        return file;
+      });
+      const options = ["--noEmit", "--strict", "--skipLibCheck", "--types", "node"];
+      const modern = ["--target", "es2023", "--module", "nodenext"];
+      const { exitCode, stdout } = await tsc(compiler, [...options, ...modern, ...files], {
+        cwd: folder,
+      });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
+    },
+  );
+
+  test("its example prints what its page shows, on Node 24", async () => {
+    const server = await postgresServer({});
+    onTestFinished(() => server.close());
+    const example = join(folder, "inbox-postgres");
+    cpSync(join(root, "examples/inbox-postgres"), example, { recursive: true });
+    const { exitCode, stdout } = await run(
+      "npx",
+      ["--yes", "--package", "node@24", "node", join(example, "demo.mjs")],
+      { cwd: example, env: { DATABASE_URL: server.connectionString } },
+    );
+    expect(exitCode).toBe(0);
+    const [, shown] =
+      /^```\n(The server stores[^]*?)^```$/m.exec(textOf("examples/inbox-postgres/README.md")) ??
+      [];
+    expect(stdout).toBe(shown);
+  });
+});
