@@ -1,9 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { createReceiver, type Receiver } from "@svc-webhooks/core";
+import { createReceiver, type Handler, type Receiver } from "@svc-webhooks/core";
 import { webhooks } from "@svc-webhooks/node";
 import { backendOf, type Site } from "./backend.js";
+import { openQueue } from "./queue.js";
 import { fastClock, fastStore } from "./fast.js";
 import { leaseMs } from "./time.js";
 
@@ -14,6 +15,8 @@ export interface ReceiverSettings {
   readonly port: number;
   /** The status of responses to copies of a running delivery. 200 is the mistake that loses events. */
   readonly inFlight: 200 | 503;
+  /** The port of the Redis server whose queue the handlers run from. Default: they run in the request. */
+  readonly queuePort?: number | undefined;
 }
 
 const stepMs = 50;
@@ -22,21 +25,23 @@ const settings = JSON.parse(process.argv[2] ?? "") as ReceiverSettings;
 
 const { store, apply } = backendOf(settings.site);
 
+const handler: Handler<Record<string, unknown>> = async ({ beforeMs, afterMs }, context) => {
+  // The handler works in steps, so that after a freeze it still has work left, for which it needs its lease.
+  for (let leftMs = Number(beforeMs); leftMs > 0; leftMs -= stepMs) {
+    await pause(Math.min(leftMs, stepMs));
+  }
+  await apply(context, Number(afterMs));
+};
+
+const queue = settings.queuePort === undefined ? undefined : openQueue(settings.queuePort);
+
 const receiver = createReceiver({
   secret: "whsec_test",
   name: "chaos",
   clock: fastClock,
   store: fastStore(store),
   leaseMs,
-  on: {
-    "*": async ({ beforeMs, afterMs }, context) => {
-      // The handler works in steps, so that after a freeze it still has work left, for which it needs its lease.
-      for (let leftMs = Number(beforeMs); leftMs > 0; leftMs -= stepMs) {
-        await pause(Math.min(leftMs, stepMs));
-      }
-      await apply(context, Number(afterMs));
-    },
-  },
+  on: { "*": queue ? queue.inbox(handler) : handler },
   // Not logged, because store timeouts are expected after a freeze.
   log: () => {},
 });
@@ -48,6 +53,8 @@ const receive: Receiver["receive"] = async (delivery, options) => {
     : outcome;
 };
 
+const worker = queue?.work(receiver);
+
 const server = createServer(webhooks({ receive }));
 // Another process may have taken the port since its last owner was killed.
 server.once("error", () => server.listen(0, "127.0.0.1"));
@@ -56,6 +63,9 @@ server.on("listening", () => process.send?.((server.address() as AddressInfo).po
 
 process.once("SIGTERM", async () => {
   server.close();
+  // Without `true`, `close` never resolves if its connection is being restored (BullMQ's issue 4656). `drain` waits
+  // for the runs.
+  await worker?.close(true);
   await receiver.drain({ deadlineMs: leaseMs * 2 });
   process.exit();
 });

@@ -13,6 +13,15 @@ export interface ChaosRun extends Load {
   readonly inFlight?: 200 | 503;
   /** How long the world's server runs between crashes. Default: it does not crash. */
   readonly crashEveryMs?: number;
+  /** A queue from which the handlers run. Default: they run in the request. */
+  readonly queue?: ChaosQueue;
+}
+
+export interface ChaosQueue {
+  /** The port of its Redis server. */
+  readonly port: number;
+  /** Resolves when no job is left. */
+  readonly emptied: () => Promise<void>;
 }
 
 export interface ChaosResult {
@@ -40,9 +49,10 @@ export async function runChaos({
   world,
   inFlight = 503,
   crashEveryMs = Infinity,
+  queue,
   ...load
 }: ChaosRun): Promise<ChaosResult> {
-  const herd = await startHerd(3, { site: world.site, inFlight });
+  const herd = await startHerd(3, { site: world.site, inFlight, queuePort: queue?.port });
   onTestFinished(herd.killAll);
 
   const epoch = Date.now() - now();
@@ -53,6 +63,7 @@ export async function runChaos({
   const { acks, results, done } = send(herd.places, seed, load);
   const ended = Promise.race([done, silences.over]);
   await ended.finally(() => Promise.all([monkey.stop(), crashes.stop(), silences.stop()]));
+  await queue?.emptied();
   await herd.drain();
   const seconds = (now() - startedAt) / 1_000;
 

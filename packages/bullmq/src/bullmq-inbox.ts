@@ -1,0 +1,87 @@
+import { assertOptions, assertValid, type Receiver } from "@svc-webhooks/core";
+import { inboxFor, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
+import { adminOf } from "./admin/admin.js";
+import type { BullmqInboxOptions } from "./options.js";
+import { processorFor, type Processor } from "./processor.js";
+import type { QueueLike } from "./queue-like.js";
+import { check } from "./queue/check.js";
+import { enqueueIn } from "./queue/enqueue.js";
+import { resolveRetry } from "./queue/retry.js";
+
+/** The result of {@link bullmqInbox}. */
+export interface BullmqInbox extends Inbox {
+  /** Returns the processor of a `Worker`. */
+  processor(receiver: Pick<Receiver, "resume">): Processor;
+  /**
+   * The options that a `Worker` needs. By default, BullMQ fails a job for good once two workers have died while they ran it.
+   */
+  readonly workerOptions: { readonly maxStalledCount: number };
+  /**
+   * Resolves to the settings of Redis that endanger jobs, one sentence each: no append-only file, eviction, a replica.
+   * Resolves to an empty list for BullMQ's other backends.
+   */
+  check(): Promise<readonly string[]>;
+  /** The operations for operators. The id of a job is its `key`. */
+  readonly admin: InboxAdmin;
+}
+
+/**
+ * Stores deliveries in a queue of BullMQ 6.7 or newer, and runs their handlers from it. You own the queue and its
+ * workers: connect, listen for their errors and close them.
+ *
+ * @throws ReceiverConfigError `invalid_option` if `queue` is not a `Queue`, or an option is invalid; `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { bullmqInbox } from "@svc-webhooks/bullmq";
+ * import { Queue, Worker } from "bullmq";
+ *
+ * const connection = { url: process.env.REDIS_URL ?? "redis://localhost:6379" };
+ * // Requests do not wait for a Redis that is lost.
+ * const failFast = { ...connection, maxRetriesPerRequest: 1, enableOfflineQueue: false };
+ * const queue = new Queue("mail", { connection: failFast });
+ * queue.on("error", (error) => console.error("bullmq:", error.message));
+ * const inbox = bullmqInbox(queue);
+ *
+ * export const receiver = createReceiver({
+ *   name: "mail",
+ *   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",
+ *   on: { "email.delivered": inbox((event) => console.log(event.type)) },
+ * });
+ *
+ * export function startWorker() {
+ *   const options = { connection, concurrency: 16, ...inbox.workerOptions };
+ *   return new Worker("mail", inbox.processor(receiver), options);
+ * }
+ * ```
+ */
+export function bullmqInbox(queue: QueueLike, options: BullmqInboxOptions = {}): BullmqInbox {
+  assertValid(
+    typeof Object(queue).add === "function" && typeof Object(queue).getJobState === "function",
+    "queue",
+    "`bullmqInbox` needs a Queue of bullmq 6.7 or newer.",
+  );
+  assertOptions(options, ["retry", "onDiscard"]);
+  const { onDiscard } = options;
+  assertValid(
+    onDiscard === undefined || typeof onDiscard === "function",
+    "onDiscard",
+    "`onDiscard` must be a function.",
+  );
+  const retry = resolveRetry(options.retry ?? {});
+  const methods: Pick<BullmqInbox, keyof BullmqInbox> = {
+    processor(receiver) {
+      assertValid(
+        typeof Object(receiver).resume === "function",
+        "receiver",
+        "`processor` needs a receiver of `createReceiver`.",
+      );
+      return processorFor(receiver, retry);
+    },
+    workerOptions: { maxStalledCount: 1_000 },
+    check: () => check(queue),
+    admin: adminOf(queue, onDiscard),
+  };
+  return Object.assign(inboxFor(enqueueIn(queue, retry)), methods);
+}

@@ -1,0 +1,38 @@
+/** The parts of a BullMQ 6 `Queue` that an inbox uses. A `Queue` of `bullmq` has them, with any backend. */
+export interface QueueLike {
+  readonly name: string;
+  readonly backend: object;
+  add(name: string, data: object, options: BullJobOptions): Promise<BullJob>;
+  getJob(id: string): Promise<BullJob | undefined>;
+  getJobState(id: string): Promise<string>;
+  getJobs(types: BullState[], start: number, end: number, asc: boolean): Promise<BullJob[]>;
+  /** Returns the ids of jobs. */
+  getRanges(types: BullState[], start: number, end: number, asc: boolean): Promise<string[]>;
+  getJobCounts(...types: BullState[]): Promise<Record<string, number>>;
+}
+
+/** The states of BullMQ that an inbox reads. */
+export type BullState = "waiting" | "delayed" | "active" | "failed";
+
+/** The options with which an inbox adds a job. */
+export interface BullJobOptions {
+  jobId: string;
+  attempts: number;
+  backoff: { type: "fixed"; delay: number };
+  removeOnComplete: { age: number; count: number };
+  removeOnFail: boolean;
+}
+
+/** A `Job` of BullMQ. */
+export interface BullJob {
+  readonly id?: string | undefined;
+  readonly data: unknown;
+  readonly timestamp: number;
+  readonly attemptsMade: number;
+  readonly failedReason?: string | null | undefined;
+  /** A delay that is set here applies to the next retry only. */
+  opts: { backoff?: number | object | undefined };
+  getState(): Promise<string>;
+  retry(state: "failed", options: { resetAttemptsMade: boolean }): Promise<void>;
+  remove(): Promise<void>;
+}

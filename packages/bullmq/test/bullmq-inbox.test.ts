@@ -1,0 +1,219 @@
+import { createReceiver, memoryStore, PermanentError, RetryError } from "@svc-webhooks/core";
+import { describeWithRedis, redisServer, type RedisServer } from "@svc-webhooks/kit/redis-server";
+import { until } from "@svc-webhooks/kit/until";
+import { fixture, signedDelivery } from "@svc-webhooks/testing";
+import { Queue, Worker } from "bullmq";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { bullmqInbox, type BullmqInboxOptions } from "../src/index.js";
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const silent = { info() {}, warn() {}, error() {} };
+
+async function arrayOf<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+type On = NonNullable<Parameters<typeof createReceiver>[0]>["on"];
+
+describeWithRedis("an inbox on BullMQ", () => {
+  let server: RedisServer;
+  let queues = 0;
+  const open: { close(): Promise<unknown> }[] = [];
+
+  beforeAll(async () => {
+    server = await redisServer(["--save", "", "--appendonly", "yes", "--appendfsync", "always"]);
+  });
+  afterAll(() => server.close());
+  afterEach(async () => {
+    for (const one of open.splice(0).toReversed()) await one.close();
+  });
+
+  const quick = { firstMs: 20, mostMs: 20 };
+  const connection = () => ({ port: server.port, host: "127.0.0.1", maxRetriesPerRequest: null });
+
+  function connect(handler: On["*"], options: BullmqInboxOptions = { retry: quick }) {
+    queues += 1;
+    const name = `mail-${queues}`;
+    const queue = new Queue(name, { connection: connection() });
+    queue.on("error", () => {});
+    open.push(queue);
+    const inbox = bullmqInbox(queue, options);
+    const receiver = createReceiver({
+      secret,
+      store: memoryStore(),
+      logger: silent,
+      on: { "*": inbox(handler ?? (() => {})) },
+    });
+    const work = (settings: object = {}) => {
+      const worker = new Worker(name, inbox.processor(receiver), {
+        connection: connection(),
+        ...inbox.workerOptions,
+        ...settings,
+      });
+      worker.on("error", () => {});
+      open.push(worker);
+      return worker;
+    };
+    const send = async (deliveryId = "dlv_1") =>
+      receiver.receive(await signedDelivery(fixture("email.delivered"), { secret, deliveryId }));
+    return { queue, inbox, receiver, work, send };
+  }
+
+  test("stores a delivery, and a worker runs its handler", async () => {
+    const seen: unknown[] = [];
+    const { inbox, work, send } = connect((event) => void seen.push(event));
+    expect((await send()).code).toBe("enqueued");
+    expect((await send()).code).toBe("enqueued");
+    expect(await inbox.admin.stats()).toMatchObject({ ready: 1, active: 0, delayed: 0, dead: 0 });
+    expect(seen).toEqual([]);
+    work();
+    await until(async () => (await inbox.admin.stats()).ready === 0, "the job has run");
+    await until(() => seen.length === 1, "the handler has run");
+    expect(seen).toMatchObject([{ type: "email.delivered" }]);
+  });
+
+  test("retries after the delay of a RetryError, and by its own schedule otherwise", async () => {
+    const at: number[] = [];
+    const { inbox, work, send } = connect(() => {
+      at.push(performance.now());
+      if (at.length === 1) throw new RetryError({ retryAfterMs: 300 });
+      if (at.length === 2) throw new Error("again");
+    });
+    await send();
+    work();
+    await until(() => at.length === 3, "the handler has run three times");
+    const [first = 0, second = 0] = at;
+    expect(second - first).toBeGreaterThanOrEqual(299);
+    expect((await inbox.admin.stats()).dead).toBe(0);
+  });
+
+  test("makes a dead letter of a PermanentError, and a copy of the delivery runs it again", async () => {
+    let isBroken = true;
+    let runs = 0;
+    const { inbox, work, send } = connect(() => {
+      runs += 1;
+      if (isBroken) throw new PermanentError("no such account");
+    });
+    await send();
+    work();
+    const dead = async () => (await inbox.admin.stats()).dead;
+    await until(async () => (await dead()) === 1, "the event is a dead letter");
+    expect(runs).toBe(1);
+    const letters = await arrayOf(inbox.admin.list({ state: "dead" }));
+    expect(letters).toMatchObject([{ type: "email.delivered", deliveryId: "dlv_1", attempts: 1 }]);
+    expect(letters[0]?.error).toContain("no such account");
+    isBroken = false;
+    expect((await send()).code).toBe("enqueued");
+    await until(async () => (await dead()) === 0, "the dead letter has been taken");
+    await until(() => runs === 2, "the handler has run again");
+  });
+
+  test("lists and discards a dead letter with any data", async () => {
+    const discarded: unknown[] = [];
+    const { queue, inbox, work } = connect(() => {}, {
+      retry: quick,
+      onDiscard: ({ id }, reason) => discarded.push([id, reason]),
+    });
+    const text = { toString: null };
+    await queue.add("x", {
+      v: 1,
+      key: text,
+      type: text,
+      deliveryId: text,
+      body: text,
+      headers: {},
+    });
+    work();
+    await until(async () => (await inbox.admin.stats()).dead === 1, "the job is a dead letter");
+    const [letter] = await arrayOf(inbox.admin.list({ state: "dead" }));
+    expect(letter).toMatchObject({ key: "", type: "", deliveryId: "", state: "dead" });
+    expect(letter?.body()).toHaveLength(0);
+    expect(await inbox.admin.discard(letter?.id ?? "", "test")).toBe(true);
+    expect(discarded).toEqual([[letter?.id, "test"]]);
+  });
+
+  test("a release counts the jobs that wait for another attempt", async () => {
+    let isDown = true;
+    const { inbox, work, send } = connect(
+      () => {
+        if (isDown) throw new PermanentError("down");
+        throw new Error("still down");
+      },
+      { retry: { firstMs: 60_000, mostMs: 60_000 } },
+    );
+    for (const id of ["dlv_1", "dlv_2", "dlv_3"]) await send(id);
+    work();
+    await until(async () => (await inbox.admin.stats()).dead === 3, "the events are dead letters");
+    isDown = false;
+    const { released, failedAgain } = await inbox.admin.release({ perSecond: 1, stopAfter: 1 });
+    expect(released).toBeLessThan(3);
+    expect(failedAgain).toBeGreaterThanOrEqual(1);
+  });
+
+  test.each([
+    { perSecond: 0 },
+    { perSecond: 1, limit: Number.NaN },
+    { perSecond: 1, stopAfter: 0 },
+  ])("refuses a release with %j", async (options) => {
+    const { inbox } = connect(() => {});
+    await expect(inbox.admin.release(options)).rejects.toMatchObject({ code: "invalid_option" });
+  });
+
+  test("reports a Redis that may lose jobs", async () => {
+    const { inbox } = connect(() => {});
+    expect(await inbox.check()).toEqual([]);
+    const lossy = await redisServer(["--appendonly", "no", "--maxmemory-policy", "allkeys-lru"]);
+    const queue = new Queue("lossy", { connection: { ...connection(), port: lossy.port } });
+    queue.on("error", () => {});
+    open.push(lossy, queue);
+    expect(await bullmqInbox(queue).check()).toEqual([
+      expect.stringMatching(/^appendonly is no, so events that were acknowledged are lost/),
+      expect.stringMatching(/^maxmemory-policy is allkeys-lru/),
+    ]);
+  });
+
+  test("responds 503 while Redis is gone, and stores again once it is back", async () => {
+    const other = await redisServer(["--appendonly", "yes"]);
+    const failFast = { maxRetriesPerRequest: 1, enableOfflineQueue: false };
+    const queue = new Queue("gone", {
+      connection: { ...connection(), port: other.port, ...failFast },
+    });
+    queue.on("error", () => {});
+    await queue.waitUntilReady();
+    const inbox = bullmqInbox(queue);
+    const receiver = createReceiver({ secret, logger: silent, on: { "*": inbox(() => {}) } });
+    const send = async () =>
+      receiver.receive(await signedDelivery(fixture("email.sent"), { secret, deliveryId: "d" }));
+    await other.kill();
+    expect(await send()).toMatchObject({ code: "queue_unavailable", status: 503 });
+    open.push(await other.restart(), queue);
+    await until(async () => (await send()).code === "enqueued", "the delivery is stored");
+  });
+});
+
+describe("bullmqInbox", () => {
+  const queue = { name: "q", backend: {}, add() {}, getJobState() {} } as unknown as Queue;
+
+  test.each([
+    [undefined, {}, "invalid_option"],
+    [{}, {}, "invalid_option"],
+    [queue, { retries: {} }, "unknown_option"],
+    [queue, { retry: { limit: 0 } }, "invalid_option"],
+    [queue, { retry: { firstMs: 1.5 } }, "invalid_option"],
+    [queue, { retry: { firstMs: 10, mostMs: 5 } }, "invalid_option"],
+    [queue, { retry: { most: 5 } }, "unknown_option"],
+    [queue, { onDiscard: 1 }, "invalid_option"],
+  ])("refuses %j with the options %j", (given, options, code) => {
+    expect(() => bullmqInbox(given as never, options as never)).toThrow(
+      expect.objectContaining({ code }) as Error,
+    );
+  });
+
+  test("refuses a receiver without `resume`", () => {
+    expect(() => bullmqInbox(queue).processor({} as never)).toThrow(
+      expect.objectContaining({ code: "invalid_option" }) as Error,
+    );
+  });
+});
