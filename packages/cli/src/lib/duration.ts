@@ -1,0 +1,26 @@
+import { UsageError } from "../errors.js";
+
+const units: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** The longest timer of Node. */
+const longestMs = 2_147_483_647;
+
+/**
+ * Parses a duration such as `90s`, `10m`, `2h` or `7d`, and returns it in milliseconds.
+ *
+ * @throws UsageError unless the text is a whole number and a unit, and means at most 24 days
+ */
+export function durationOf(flag: string, text: string): number {
+  const [, number = "", unit = ""] = /^([1-9]\d{0,4})([smhd])$/.exec(text) ?? [];
+  const ms = Number(number) * (units[unit] ?? 0);
+  if (ms > 0 && ms <= longestMs) return ms;
+  throw new UsageError(
+    `${flag} is ${text}, which is not a duration of up to 24 days.`,
+    `Write it as ${flag} 10m.`,
+  );
+}
