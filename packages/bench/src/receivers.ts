@@ -4,7 +4,7 @@ import { handWrittenReceiver, memoryClaims } from "./hand-written.js";
 
 /** Explains why `receive()` costs more than receivers that do less. */
 export const limit =
-  "A delivery includes the cost of hashing its record key, of its checks, and of the garbage collection of its record.";
+  "For each delivery, svc-webhooks hashes the record key, makes additional checks, and creates a record that must be garbage-collected.";
 
 /**
  * Passes a delivery to the receiver. Rejects unless it returned 200: a rejected delivery takes less time than a handled

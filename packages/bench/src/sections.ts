@@ -12,6 +12,7 @@ export const sectionIds = [
   "size",
   "start",
   "sandbox",
+  "crash-test",
 ];
 
 /**

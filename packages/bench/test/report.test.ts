@@ -60,15 +60,15 @@ test("the page has the summary, the limits of missed bars, the table and the mac
   await writePage(["A processor, 2 cores"], sections, pathToFileURL(`${folder}/`));
   const page = await readFile(`${folder}/docs/benchmarks.md`, "utf8");
   for (const part of [
-    "Bars: 2 kept, 2 missed. Aims: 1 reached.",
+    "2 of 4 bars were met, and 1 of 4 aims were reached.",
     `- **verify, 1 kB: ${lane} / floor**. The floor is low.\n`,
-    `- **gzip, alone: ${lane}**. No limit is known: repeat the run on an idle machine.\n`,
+    `- **gzip, alone: ${lane}**. The reason is not known. Repeat the run on an idle machine.\n`,
     await table(sections.flatMap(({ races }) => races)),
     "- A processor, 2 cores",
   ]) {
     expect(page).toContain(part);
   }
-  expect(page).toMatch(/wrote this page on \d{4}-\d\d-\d\d\./);
+  expect(page).toMatch(/measured the figures on this page on \d{4}-\d\d-\d\d\./);
   expect(page).not.toMatch(/Never shown|\{\w+\}|undefined|NaN/);
   expect(await check(page, { parser: "markdown", printWidth: 100 })).toBe(true);
   const values = await readFile(`${folder}/packages/bench/reports/values.json`, "utf8");

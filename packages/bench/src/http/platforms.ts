@@ -44,7 +44,7 @@ const lane = "svc-webhooks";
  * Explains the remaining difference over HTTP. The kernel's share was measured by keeping a hand-written receiver busy
  * for 13 µs more per request, which made each request 20 to 25 µs longer.
  */
-const overHttp = `${limit} Half of the difference comes from the kernel: a write to a sleeping client costs twice as much as a write to a busy one.`;
+const overHttp = `${limit} Half of the difference comes from the kernel, where a write to a sleeping client costs twice as much as a write to a busy one.`;
 
 export const platforms: Readonly<Record<string, Platform>> = {
   "node:http": {

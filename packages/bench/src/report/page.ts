@@ -40,13 +40,14 @@ export async function writePage(
   return written;
 }
 
-/** Returns a Markdown list of the missed bars and the reason for each, or an empty string. */
+/** Returns a Markdown list of the reasons for the missed bars, or an empty string. */
 function limits(sections: readonly Section[]): string {
-  const missed = promisesOf(sections)
-    .filter(({ race, bar }) => !judge(race, bar).isKept)
-    .map(
-      ({ race: { title }, bar }) =>
-        `- **${title}: ${subjectOf(bar)}**. ${bar.limit ?? "No limit is known: repeat the run on an idle machine."}`,
-    );
-  return missed.length > 0 ? `Reasons for the missed bars:\n\n${missed.join("\n")}` : "";
+  const missed = new Map<string, string[]>();
+  for (const { race, bar } of promisesOf(sections)) {
+    if (judge(race, bar).isKept) continue;
+    const { limit = "The reason is not known. Repeat the run on an idle machine." } = bar;
+    missed.set(limit, [...(missed.get(limit) ?? []), `**${race.title}: ${subjectOf(bar)}**`]);
+  }
+  const lines = Array.from(missed, ([limit, bars]) => `- ${bars.join("; ")}. ${limit}`);
+  return lines.length > 0 ? `These bars were missed:\n\n${lines.join("\n")}` : "";
 }

@@ -28,7 +28,7 @@ const valueOf = (race: Race, lane: string): string =>
     .join(race.unit.startsWith("/") ? "" : " ")
     .trim();
 
-const head = ["", "what", "median", "ratio to", "ratio", "quartiles", "bar", "aim"];
+const head = ["", "measurement", "median", "ratio to", "ratio", "quartiles", "bar", "aim"];
 const rule = ["---", "---", "--:", "---", "--:", "--:", "--:", "--:"];
 
 /** Formats rows as a Markdown table. */
@@ -58,10 +58,10 @@ function row(race: Race, lane: string, against: string | undefined, bar?: Bar): 
   return [bar ? markOf(race, bar) : "", ...cells, ...promise];
 }
 
-/** Returns a line with the numbers of kept bars, missed bars and reached aims. */
+/** Returns a sentence with the numbers of kept bars and reached aims. */
 export function summary(sections: readonly Section[]): string {
   const marks = promisesOf(sections).map(({ race, bar }) => markOf(race, bar));
-  const missed = marks.filter((mark) => mark === "✘").length;
+  const kept = marks.filter((mark) => mark !== "✘").length;
   const aims = marks.filter((mark) => mark === "✔✔").length;
-  return `Bars: ${marks.length - missed} kept, ${missed} missed. Aims: ${aims} reached.`;
+  return `${kept} of ${marks.length} bars were met, and ${aims} of ${marks.length} aims were reached.`;
 }

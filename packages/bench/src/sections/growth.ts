@@ -21,8 +21,8 @@ const bar = {
   atMost: 2,
   aim: 1.5,
   limit:
-    "The cause is memory latency: a Map alone slows down more between these sizes than the store does, and the " +
-    "store is a small part of a `receive()`.",
+    "The cause is memory latency: between these sizes, even a Map alone slows down more than the store does. The " +
+    "store accounts for only a small part of the time that `receive()` takes.",
 };
 
 async function timeRace(title: string, sizes: readonly number[], quick: boolean): Promise<Race> {

@@ -88,7 +88,8 @@ async function duplicateRace({ pool, store, quick }: Track, connections: number)
     "select by key": () => pool.query("select done from webhooks where id = $1", [known]),
     [ours]: () => claimDone(store, known),
   };
-  const limit = "A claim is a function of the server, which also compares the times of the record.";
+  const limit =
+    "A claim calls a function on the server that also compares the times in the record.";
   const bar = { lane: ours, atLeast: 0.55, aim: 0.8, limit };
   return speedRace("duplicate", connections, quick, contenders, bar);
 }
@@ -114,7 +115,7 @@ function insertRace(
     },
   };
   const limit =
-    "A claim with a commit of its own comes before the transaction, and the completion is one more statement in it.";
+    "The claim is committed separately before the transaction, and the completion adds a statement to the transaction.";
   return speedRace("one insert", connections, quick, contenders, { lane: ours, limit, ...bar });
 }
 

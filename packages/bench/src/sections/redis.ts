@@ -49,11 +49,15 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
   const next = deliveriesOf(1_024);
   // From the second turn on, this delivery is a duplicate. The first turn is not recorded.
   const known = next();
-  const limit = "Claims and completions are Lua scripts, which check the owner and count runs.";
+  const limit = "Claims and completions are Lua scripts that check the owner and count runs.";
   const speed = { against: "hand-written", atLeast: 0.65, aim: 0.75, limit };
   const throughput = (inFlight: number) =>
-    race(`Redis, ${inFlight} in flight`, "/s", speed, quick ? 1 : 40, (receive) =>
-      ratePerSecond(inFlight, quick ? 10 : 100, () => receive(next())),
+    race(
+      `Redis, ${inFlight === 1 ? "one delivery" : `${inFlight} deliveries`} at a time`,
+      "/s",
+      speed,
+      quick ? 1 : 40,
+      (receive) => ratePerSecond(inFlight, quick ? 10 : 100, () => receive(next())),
     );
   return [
     await race("Redis, round trips per new delivery", "", { atMost: 2, aim: 2 }, 1, (receive) =>
@@ -62,8 +66,12 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
     await race("Redis, round trips per duplicate", "", { atMost: 1, aim: 1 }, 1, (receive) =>
       roundTripsPer(client, () => receive(known)),
     ),
-    await race("Redis, MEMORY USAGE when done", "B", { atMost: 200, aim: 120 }, 1, (receive) =>
-      bytesAfter(client, () => receive(next())),
+    await race(
+      "Redis, bytes per done record (`MEMORY USAGE`)",
+      "B",
+      { atMost: 200, aim: 120 },
+      1,
+      (receive) => bytesAfter(client, () => receive(next())),
     ),
     await throughput(1),
     await throughput(20),
@@ -85,7 +93,7 @@ async function usedMemory(client: Redis, sizes: readonly number[]): Promise<Race
     const values = [await usedMemoryPerRecord(client, size, zeros)];
     lanes.push({ name: `${name} with lineage`, values });
   }
-  return { title: "Redis, used_memory per record", unit: "B", lanes, bars: [] };
+  return { title: "Redis, bytes per done record (`used_memory`)", unit: "B", lanes, bars: [] };
 }
 
 const zeros = "0".repeat(32);

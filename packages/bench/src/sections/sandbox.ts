@@ -75,14 +75,17 @@ async function deliveryRaces(deliveries: number, rounds: number): Promise<Race[]
   }
 }
 
-const ofBlock = "Work is started in batches of 25; a block includes the garbage collection in it.";
+const ofBlock =
+  "Work starts in batches of 25, and a block includes the garbage collection that happens during it.";
 /** Measures the heap. Once the sandbox is at its limit, further deliveries should need no more memory. */
 async function heapRace(deliveries: number): Promise<Race> {
-  const [once, thrice] = ["at the limit", "after three times as many"];
+  const [once = "", thrice = ""] = [1, 3].map(
+    (times) => `after ${(times * deliveries).toLocaleString("en")} deliveries`,
+  );
   const { heaps } = await load({ deliveries, repeat: 3 });
   const [first = NaN, , third = NaN] = heaps;
   return {
-    title: `heap with ${deliveries.toLocaleString("en")} deliveries`,
+    title: `heap, with at most ${deliveries.toLocaleString("en")} deliveries kept`,
     unit: "MB",
     reference: once,
     lanes: [
@@ -110,7 +113,7 @@ async function startRace(rounds: number): Promise<Race> {
   );
   const bars = [{ lane, atMost: 1_000, aim: 400 }];
   return {
-    title: "cold start until the first line",
+    title: "cold start to the first line of output",
     unit: "ms",
     reference: "node -e",
     lanes,

@@ -5,7 +5,7 @@ import type { RunSection } from "../sections.js";
 import { timeInTurns } from "../turns.js";
 
 const limitOfWebCrypto =
-  "The scheme also checks the time and the form of each header, and decodes the signature; WebCrypto alone receives bytes.";
+  "The scheme also checks the time and the form of each header, and decodes the signature. WebCrypto alone receives the decoded bytes.";
 
 export const run: RunSection = async (quick) => {
   const races: Race[] = [];

@@ -16,7 +16,8 @@ const packages = [
   "stripe",
   "@hookflo/tern",
 ];
-const limit = "Node's own crypto module is half of the time, and each byte of the core is parsed.";
+const limit =
+  "Loading Node's own crypto module takes half of the time, and Node parses every byte of the core.";
 
 export const run: RunSection = async (quick) => {
   const turns = packages.map((name) => [name, () => importMs(name)] as const);
