@@ -6,6 +6,7 @@ import {
   type ReceiverOptions,
   type StandardSchemaV1,
 } from "@svc-webhooks/core";
+import { inboxFor, type Enqueue } from "@svc-webhooks/core/inbox";
 import { fakeClock } from "@svc-webhooks/testing";
 import type { RequestListener } from "node:http";
 import request, { type Response } from "supertest";
@@ -188,6 +189,20 @@ const whileDraining: Produce = async (mount) => {
   return rejected;
 };
 
+const whileFull: Produce = async (mount) => {
+  const { on, started, finish } = heldHandler();
+  const { app } = mount({ on, maxConcurrent: 1 });
+  const running = post(app);
+  await started;
+  const refused = await post(app, signedWith({ "x-svc-delivery-id": "dlv_2" }));
+  finish();
+  expect((await running).status).toBe(200);
+  return refused;
+};
+
+/** Produces an outcome of a handler that runs from a queue. */
+const queued = (enqueue: Enqueue): Produce => given({ on: { "*": inboxFor(enqueue)(() => {}) } });
+
 const hangingUp: Produce = async (mount) => {
   const reading = gate();
   const { app } = mount({}, (_request, _response, next) => {
@@ -203,6 +218,8 @@ const hangingUp: Produce = async (mount) => {
   return undefined;
 };
 
+/** A random pause, so that refused senders do not return together. */
+const fiveToTen = expect.stringMatching(/^(?:[5-9]|10)$/) as string;
 const retryAfter = (seconds: string) => ({ "retry-after": seconds });
 const ofScheme = { scheme: testScheme, secret: "test key" } as const;
 const noId = { dedupeBy: "event", eventId: () => undefined } as const;
@@ -212,6 +229,7 @@ const later = schemaBy(() => Promise.resolve(refusal));
 
 const cases: readonly Case[] = [
   ["processed", "the handler resolved", sending()],
+  ["enqueued", "a queue has stored the delivery", queued(async () => {})],
   ["ignored", "no handler matches the type", given({ on: { "domain.*": () => {} } })],
   ["duplicate", "the delivery was processed before", twice()],
   ["parked", "the record was parked", afterParking],
@@ -256,6 +274,18 @@ const cases: readonly Case[] = [
     retryAfter("5"),
   ],
   [
+    "queue_unavailable",
+    "the queue rejects",
+    queued(() => Promise.reject(new Error("down"))),
+    retryAfter("5"),
+  ],
+  [
+    "queue_unavailable",
+    "the queue is full and names a pause",
+    queued(() => Promise.reject(Object.assign(new Error("full"), { retryAfterMs: 60_000 }))),
+    retryAfter("60"),
+  ],
+  [
     "body_unavailable",
     "a parser consumed the bytes",
     (mount, express) => post(mount({}, express.json()).app),
@@ -295,6 +325,7 @@ const cases: readonly Case[] = [
     "the body stops arriving",
     sending(signedWith({ "content-length": "1000" }), { bodyTimeoutMs: 20 }),
   ],
+  ["overloaded", "as many deliveries as may be are pending", whileFull, retryAfter(fiveToTen)],
   ["draining", "the receiver is shutting down", whileDraining, retryAfter("5")],
   ["aborted", "the client disconnects in the middle of the body", hangingUp],
 ];
@@ -350,7 +381,7 @@ const codes = Object.keys(responseStatuses);
 
 test("every outcome code has a case", () => {
   expect(codes.filter((code) => !cases.some(([one]) => one === code))).toEqual([]);
-  expect(codes).toHaveLength(27);
+  expect(codes).toHaveLength(30);
 });
 
 test("the outcomes table lists all codes, statuses and headers", () => {

@@ -58,7 +58,7 @@ test.each(others)("%s refuses a delivery of the service, %s", async (name, why) 
   await expect(tamper[name](await signedDelivery(fixture("email.sent")))).rejects.toMatchObject({
     code: "invalid_option",
     option: "delivery",
-    message: expect.stringContaining(`\`delivery\` is one of the service, ${why}.`) as string,
+    message: expect.stringContaining(`\`delivery\` comes from the service, ${why}.`) as string,
   });
 });
 

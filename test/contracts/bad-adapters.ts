@@ -165,7 +165,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   "passes $&, $$ and $` in a body on unchanged": rewriting((text) =>
     "{body}".replace("{body}", text),
   ),
-  "never re-serialises a parsed body": rewriting((text) =>
+  "never re-serializes a parsed body": rewriting((text) =>
     text.startsWith("{ ") ? JSON.stringify(JSON.parse(text)) : text,
   ),
   "passes line endings on unchanged": rewriting((text) => text.replaceAll("\r\n", "\n")),
@@ -324,7 +324,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
   "sends the exact response for method_not_allowed to OPTIONS": toMethod("OPTIONS", status(204)),
   "sends the exact response for body_timeout": to("body_timeout", status(503)),
   "rejects HEAD like other methods, but without a body": toMethod("HEAD", status(200)),
-  "sends the exact responses for a timed-out handler and for its concurrent copy": to(
+  "sends the exact responses for a timed-out handler and for a concurrent copy": to(
     "in_flight",
     status(200),
   ),

@@ -81,12 +81,12 @@ function keepingFirstOfId(): HandWrittenReceiver {
  */
 export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> = {
   "handles a genuine delivery and responds with 2xx": () => bad({ isGenuine: () => false }),
-  "verifies spaces, line ends, escapes, numbers and duplicate keys as they were sent": () =>
+  "verifies spaces, line endings, escapes, numbers and duplicate keys as they were sent": () =>
     verifying((text) => (text.includes('"big"') ? JSON.stringify(JSON.parse(text)) : text)),
   "verifies non-ASCII text as bytes": () => verifying((text) => text.normalize()),
-  "verifies a byte order mark with the body, and accepts it or refuses it as it does bad JSON":
+  "verifies a byte order mark as part of the body, then accepts the body or refuses it like invalid JSON":
     () => verifying((text) => text.replace("\uFEFF", "")),
-  "joins a body in chunks that split its characters, without a Content-Length": () =>
+  "accepts a body without a Content-Length in chunks that split characters": () =>
     bad({
       async read(request) {
         if (!isChunked(request)) return collected(request);
@@ -108,9 +108,9 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
   "reads the body whatever its Content-Type": () =>
     refusing(({ headers }) => (headers["content-type"] === "application/json" ? undefined : 415)),
 
-  "refuses a delivery that another secret signed, with 4xx": () =>
+  "refuses a delivery signed with another secret, with 4xx": () =>
     accepting((body, signature) => signature === signatureOf(body, "whsec_wrong")),
-  "refuses a body that was changed or cut": () =>
+  "refuses a body that was changed or truncated": () =>
     bad({
       async read(request) {
         const body = await collected(request);
@@ -119,7 +119,7 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
           : body;
       },
     }),
-  "refuses a body that was parsed and serialised again": () =>
+  "refuses a body that was parsed and serialized again": () =>
     accepting((body, signature) => signature === signatureOf(reserialised(body) ?? "")),
   "refuses a delivery without a signature, whatever its other headers": () =>
     accepting((body, signature) => signature === "" && !isObserved(body)),
@@ -152,7 +152,7 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
     bad({ parse: (body) => JSON.parse(new TextDecoder().decode(body)) as SvcEvent }),
   "refuses GET": () =>
     bad({ refusal: (request) => (request.method === "GET" ? 200 : goodReceiver.refusal(request)) }),
-  "refuses a huge body, also without a Content-Length, and handles the next delivery": () =>
+  "refuses a huge body, even without a Content-Length, and handles the next delivery": () =>
     bad({ read: (request) => (isChunked(request) ? buffer(request) : collected(request)) }),
 
   ...badToStrangers,
@@ -183,7 +183,7 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
         return 200;
       },
     }),
-  "responds with another status than 2xx if the handler fails": () =>
+  "responds with a 4xx or 5xx status if the handler fails": () =>
     bad({
       run: (...run) =>
         Promise.race([goodReceiver.run(...run).catch(() => pause(5, 200)), pause(5, 202)]),
@@ -199,10 +199,10 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
         }
       },
     }),
-  "reveals nothing about a failed handler in the response": () =>
+  "does not reveal the message or stack of the handler's error": () =>
     bad({ failure: (error) => String((error as Error).stack) }),
-  "does not handle a captured body again under another delivery id, or none": () =>
+  "does not handle a captured body again under another delivery id or without one": () =>
     bad({ key: ({ event_id }, { headers }) => event_id + String(headers["x-svc-delivery-id"]) }),
-  "handles an event although a captured body was sent under its delivery id": keepingFirstOfId,
+  "handles an event even if a captured body was sent under its delivery id": keepingFirstOfId,
   ...badAfterResponse,
 };

@@ -103,34 +103,34 @@ const withHash = (hash: string) => () =>
 
 /** Bad receivers like those in `badReceivers`, whose mistakes concern requests from strangers. */
 export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>> = {
-  "handles a genuine delivery although a forgery with its ids arrived before it": () =>
+  "handles a genuine delivery even if a forgery with the same ids arrived first": () =>
     rememberingForgeries(({ headers }) => headers["x-svc-delivery-id"]),
   "refuses a forged copy of an event that is done, with 4xx": trustingCopies,
   "refuses a signature whose key is empty, undefined or null": withKey(""),
-  "refuses an HMAC of another hash than SHA-256": withHash("md5"),
+  "refuses an HMAC with a hash other than SHA-256": withHash("md5"),
   "refuses a hash of the body without a key": () =>
     accepting((body, signature) => signature === `sha256=${plainHash(body)}`),
-  "refuses a signature of which one digit is wrong": () =>
+  "refuses a signature with one wrong digit": () =>
     accepting(
       (body, signature) =>
         hasDigits(signature) && signatureOf(body).startsWith(signature.slice(0, 39)),
     ),
-  "refuses the right digits after another prefix": () =>
+  "refuses the right digits after a wrong prefix": () =>
     accepting(
       (body, signature) =>
         signature.startsWith("foo=") && signature.split("=")[1] === hmac("sha256", body).slice(7),
     ),
-  "refuses the right digits with text after them": () =>
+  "refuses the right digits if text follows them": () =>
     accepting((body, signature) => {
       const given = /^sha256=[^,]*$/.test(signature) ? digits(signature) : Buffer.alloc(0);
       return given.length === 32 && timingSafeEqual(given, digits(signatureOf(body)));
     }),
-  "refuses forgeries by PUT, PATCH and DELETE": () => verifyingPost("PUT"),
+  "refuses forged PUT, PATCH and DELETE requests": () => verifyingPost("PUT"),
 };
 
 /** Bad receivers like those in `badReceivers`, whose mistakes happen after the response. */
 export const badAfterResponse: Readonly<Record<string, () => HandWrittenReceiver>> = {
-  "does not run the handler after it has refused a delivery": () => runningRefused(() => true),
+  "does not run the handler after refusing a delivery": () => runningRefused(() => true),
   "does not run the handler again after the response": () =>
     bad({
       async run(records, key, handle, event) {
@@ -147,12 +147,12 @@ export const variants: readonly (readonly [
   make: () => HandWrittenReceiver,
 ])[] = [
   [
-    "handles a genuine delivery although a forgery with its ids arrived before it",
+    "handles a genuine delivery even if a forgery with the same ids arrived first",
     "the event id in the header",
     () => rememberingForgeries(({ headers }) => headers["x-svc-event-id"]),
   ],
   [
-    "handles a genuine delivery although a forgery with its ids arrived before it",
+    "handles a genuine delivery even if a forgery with the same ids arrived first",
     "the event id in the body",
     () => rememberingForgeries((_request, body) => eventIdOf(body)),
   ],
@@ -162,10 +162,10 @@ export const variants: readonly (readonly [
     withKey(String(undefined)),
   ],
   ["refuses a signature whose key is empty, undefined or null", "null", withKey(String(null))],
-  ["refuses an HMAC of another hash than SHA-256", "SHA-1", withHash("sha1")],
-  ["refuses an HMAC of another hash than SHA-256", "SHA-512", withHash("sha512")],
+  ["refuses an HMAC with a hash other than SHA-256", "SHA-1", withHash("sha1")],
+  ["refuses an HMAC with a hash other than SHA-256", "SHA-512", withHash("sha512")],
   [
-    "refuses the right digits after another prefix",
+    "refuses the right digits after a wrong prefix",
     "the end is compared",
     () =>
       accepting(
@@ -174,7 +174,7 @@ export const variants: readonly (readonly [
       ),
   ],
   [
-    "refuses the right digits after another prefix",
+    "refuses the right digits after a wrong prefix",
     "the prefix in any case",
     () =>
       accepting(
@@ -187,7 +187,7 @@ export const variants: readonly (readonly [
     () => accepting((body, signature) => signature === plainHash(body)),
   ],
   [
-    "refuses a signature of which one digit is wrong",
+    "refuses a signature with one wrong digit",
     "the second half is compared",
     () =>
       accepting(
@@ -219,7 +219,7 @@ export const variants: readonly (readonly [
       }),
   ],
   [
-    "refuses the right digits with text after them",
+    "refuses the right digits if text follows them",
     "split at each equals sign",
     () =>
       accepting(
@@ -228,10 +228,10 @@ export const variants: readonly (readonly [
           signature.split("=")[1] === hmac("sha256", body).slice(7),
       ),
   ],
-  ["refuses forgeries by PUT, PATCH and DELETE", "PATCH", () => verifyingPost("PATCH")],
-  ["refuses forgeries by PUT, PATCH and DELETE", "DELETE", () => verifyingPost("DELETE")],
+  ["refuses forged PUT, PATCH and DELETE requests", "PATCH", () => verifyingPost("PATCH")],
+  ["refuses forged PUT, PATCH and DELETE requests", "DELETE", () => verifyingPost("DELETE")],
   [
-    "does not run the handler after it has refused a delivery",
+    "does not run the handler after refusing a delivery",
     "without a signature",
     () => runningRefused((signature) => signature === ""),
   ],

@@ -17,8 +17,6 @@ import { storeThrough } from "@svc-webhooks/kit/store-through";
 export interface BrokenStore {
   /** The mistake, as the end of "a store that …". */
   readonly mistake: string;
-  /** The trap's number, if the mistake is in the list of traps. */
-  readonly trap?: number;
   readonly make: () => StoreUnderTest;
   /** Silences the connection of the store that was made last. */
   readonly abandon?: () => void;
@@ -96,12 +94,6 @@ const broken = (mistake: string, make: Mistake): BrokenStore => ({
     const correct = correctStore(clock);
     return { store: { ...correct, ...make(correct) }, advance: clock.jump, exactClock: true };
   },
-});
-
-/** Creates a broken store whose mistake is in the list of traps. */
-const trap = (number: number, mistake: string, make: Mistake): BrokenStore => ({
-  ...broken(mistake, make),
-  trap: number,
 });
 
 interface Claiming {
@@ -273,33 +265,30 @@ function stale<Given extends readonly unknown[], Result>(
 }
 
 export const brokenStores: readonly BrokenStore[] = [
-  trap(26, "gives claims no lease", ({ claim }) => ({
+  broken("gives claims no lease", ({ claim }) => ({
     claim: (key, request) => claim(key, { ...request, leaseMs: request.retainMs }),
   })),
-  trap(
-    26,
+  broken(
     "loses the retention when it updates a record",
     keeping({ released: never, completed: never, takenOver: never }),
   ),
-  trap(28, "records a failure as done", ({ release, complete }) => ({
+  broken("records a failure as done", ({ release, complete }) => ({
     release: (key, request) =>
       request.to === "failed" ? complete(key, request) === "owner" : release(key, request),
   })),
-  trap(29, "lets a former owner release the new owner's claim", (correct) => ({
+  broken("lets a former owner release the new owner's claim", (correct) => ({
     release: (key, request) => correct.release(key, asOwner(correct, key, request)),
   })),
-  trap(29, "lets a former owner extend the new owner's lease", (correct) => ({
+  broken("lets a former owner extend the new owner's lease", (correct) => ({
     extend: (key, request) => correct.extend(key, asOwner(correct, key, request)),
   })),
-  trap(
-    33,
+  broken(
     "reports a repeated claim as busy",
     succeeding((result, { key, request, last, correct }) =>
       result.fence === last?.fence ? correct.claim(key, { ...request, token: "another" }) : result,
     ),
   ),
-  trap(
-    33,
+  broken(
     "counts a repeated claim as another run",
     succeeding((result, { key, request, last, correct }) => {
       if (result.fence !== last?.fence) return result;
@@ -307,8 +296,7 @@ export const brokenStores: readonly BrokenStore[] = [
       return correct.claim(key, request);
     }),
   ),
-  trap(
-    35,
+  broken(
     "counts fences from one and restarts them when a record is lost",
     succeeding((result) => ({ ...result, fence: result.run })),
   ),
@@ -324,13 +312,13 @@ export const brokenStores: readonly BrokenStore[] = [
     "takes fences only from the clock",
     succeeding((result, { correct }) => ({ ...result, fence: correct.now() })),
   ),
-  trap(34, "discards a late completion", ({ complete, lastClaim }) => ({
+  broken("discards a late completion", ({ complete, lastClaim }) => ({
     complete(key, request) {
       const isOwners = (lastClaim(key)?.token ?? request.token) === request.token;
       return isOwners ? complete(key, request) : "late";
     },
   })),
-  trap(35, "does not restore a lost record", ({ complete, forget }) => ({
+  broken("does not restore a lost record", ({ complete, forget }) => ({
     complete(key, request) {
       const result = complete(key, request);
       if (result === "restored") forget(key);
@@ -345,13 +333,16 @@ export const brokenStores: readonly BrokenStore[] = [
       return release(key, request);
     },
   })),
-  broken("creates a record on an extension", ({ claim, extend, forget }) => ({
-    extend(key, request) {
-      if (extend(key, request)) return true;
-      forget(key);
-      return claim(key, request).status === "claimed";
-    },
-  })),
+  broken(
+    "creates a record when it should extend a lease that does not exist",
+    ({ claim, extend, forget }) => ({
+      extend(key, request) {
+        if (extend(key, request)) return true;
+        forget(key);
+        return claim(key, request).status === "claimed";
+      },
+    }),
+  ),
   broken("does not extend a dead lease", ({ claim, extend, lastClaim, now }) => {
     const ends = new Map<string, number>();
     const begin = (key: string, { leaseMs }: ClaimRequest) => ends.set(key, now() + leaseMs);
@@ -369,8 +360,7 @@ export const brokenStores: readonly BrokenStore[] = [
       },
     };
   }),
-  trap(
-    46,
+  broken(
     "counts a run that was released as unused",
     releasing((request) => (request.to === "unused" ? { ...request, to: "failed" } : request)),
   ),
@@ -417,22 +407,20 @@ export const brokenStores: readonly BrokenStore[] = [
         : result,
     ),
   ),
-  trap(
-    32,
+  broken(
     "keeps records forever",
     keeping({ taken: never, takenOver: never, released: never, completed: never }),
   ),
-  trap(
-    31,
+  broken(
     "sets the retention only on the first claim",
     keeping({ takenOver: asBefore, released: asBefore, completed: asBefore }),
   ),
   broken("prolongs the retention on every call", keeping({ unchanged: afterRetention })),
-  trap(26, "shortens the retention to an extended lease", keeping({ extended: withLease })),
+  broken("shortens the retention to an extended lease", keeping({ extended: withLease })),
   broken("prolongs the retention on an extension", keeping({ extended: afterRetention })),
   broken("lets a record expire under an extended lease", keeping({ extended: asBefore })),
   broken("forgets nothing but reports success", () => ({ forget: () => true })),
-  trap(32, "forgets a record under a live lease", ({ drop }) => ({ forget: drop })),
+  broken("forgets a record under a live lease", ({ drop }) => ({ forget: drop })),
   broken(
     "ignores takeParked",
     requesting((request) => ({ ...request, takeParked: false })),

@@ -28,17 +28,17 @@ async function messagesOf(cases: readonly ContractCase[]): Promise<readonly stri
 const silentMs = { timeoutMs: 20 };
 const otherSecret = { secret: "whsec_other" };
 const nothingListens =
-  "Nothing listens at http://127.0.0.1:1. Start the receiver before the contract runs, or in `mount` before it returns the URL.";
+  "Nothing is listening at http://127.0.0.1:1. Start the receiver before the contract runs, or in `mount` before it returns the URL.";
 const mountReturned = (found: string) =>
   `\`mount\` returned ${found}. Return a URL with its scheme, such as "http://127.0.0.1:3000/webhooks", or an object with \`url\` and \`close\`.`;
 const mountFailed =
   "`mount` failed: no port is free. It is called for each case, and must serve the receiver and return its URL.";
 const refused = (status: number) =>
-  `A genuine delivery got ${status} instead of a 2xx. The receiver's secret may differ from the contract's \`secret\` option. If they are equal, compute HMAC-SHA256 of the raw body with the secret, whsec_ included, as hex digits after sha256=.`;
+  `A genuine delivery got a ${status} response instead of a 2xx. The receiver's secret may differ from the contract's \`secret\` option. If they are equal, check how the receiver computes the signature: it must be sha256= followed by the hex digits of the raw body's HMAC-SHA256, keyed with the whole secret, including whsec_.`;
 const notFound = (status: number) =>
-  `A genuine delivery got ${status} instead of a 2xx. Mount the receiver for POST at the path of the URL.`;
+  `A genuine delivery got a ${status} response instead of a 2xx. Make the receiver accept POST requests at the path of the URL.`;
 const oneRun =
-  "The handler must run once per delivery, with the parsed body, and the receiver must then respond.";
+  "The receiver must run the handler once per delivery, pass it the parsed body, and then respond.";
 
 const returning = (value: unknown) => (() => value) as MountReceiver;
 
@@ -46,7 +46,7 @@ const returning = (value: unknown) => (() => value) as MountReceiver;
  * Each row: the receiver's problem, how it is mounted, the message of the first case, and any options of the contract.
  */
 const rows: readonly (readonly [string, MountReceiver | string, string | RegExp, Options?])[] = [
-  ["nothing listens", () => "http://127.0.0.1:1/webhooks", nothingListens],
+  ["nothing is listening", () => "http://127.0.0.1:1/webhooks", nothingListens],
   ["nothing listens at a URL with a password", () => "http://me:pass@127.0.0.1:1/", nothingListens],
   ["nothing listens and there is no mount", "http://127.0.0.1:1/webhooks", nothingListens],
   [
@@ -87,7 +87,7 @@ const rows: readonly (readonly [string, MountReceiver | string, string | RegExp,
   [
     "the receiver responds with 500",
     responding(500),
-    "A genuine delivery got 500 instead of a 2xx. The receiver's log may state the reason.",
+    "A genuine delivery got a 500 response instead of a 2xx. The receiver's log may show the reason.",
   ],
   [
     "the receiver does not respond",
@@ -109,12 +109,12 @@ const rows: readonly (readonly [string, MountReceiver | string, string | RegExp,
       response.on("drain", more);
       more();
     }),
-    "The response is larger than 1 MiB, so the rest was not read. Respond to deliveries with a short body, or none.",
+    "The response is larger than 1 MiB, so the rest was not read. Respond to deliveries with a short body or no body.",
   ],
   [
     "the handler is not mounted",
     responding(200),
-    "The handler ran 0 times: the response was a 2xx, but the handler did not run. Is the handler registered for email.sent? Does the response wait for it?",
+    "The response was a 2xx, but the handler had not run. Is the handler registered for email.sent? Does the receiver wait for the handler before it responds?",
   ],
   [
     "the handler runs twice",
@@ -180,7 +180,7 @@ test("a failure of what a case is about ends with its fix, unless it may be a lo
   );
   for (const one of others) {
     // A case that sends a genuine delivery first fails before it sends its forgery.
-    const mayLock = /^refuses (?!a forged copy)|forgery|has refused/.test(one.title);
+    const mayLock = /^refuses (?!a forged copy)|forgery|after refusing/.test(one.title);
     expect(await messageOf(one)).toMatch(
       mayLock ? /^Not checked: / : /^No response arrived within 20 ms\. \S.*\.$/,
     );

@@ -78,7 +78,7 @@ describe("a receiver that locks after wrong signatures", () => {
     [
       "responds with 401",
       (_request, response) => response.writeHead(401).end(),
-      /^Not checked: .+ refuses genuine deliveries, with 401\. Turn off its lockout or rate limit/,
+      /^Not checked: .+ refuses genuine deliveries with 401\. Turn off its lockout or rate limit/,
     ],
     [
       "closes connections",
@@ -132,7 +132,7 @@ test("a receiver whose process ends at a forgery fails with the fix", async () =
   const cases = casesOf((one) => receiverContract(one, "by URL", url));
   const unsigned = cases.find(({ title }) => title.startsWith("refuses a delivery without a sig"));
   await expect(unsigned?.run()).rejects.toThrow(
-    "The receiver closed the connection without a response. A missing header must not skip",
+    "The receiver closed the connection without a response. A request without a signature must not skip",
   );
 });
 
@@ -160,8 +160,8 @@ test.concurrent.each(variants)(
 
 test("with dedupeBy delivery, the default, only captured bodies are handled again or block an event", async () => {
   expect(await failuresOf(casesFor(byDeliveryId))).toEqual([
-    "does not handle a captured body again under another delivery id, or none",
-    "handles an event although a captured body was sent under its delivery id",
+    "does not handle a captured body again under another delivery id or without one",
+    "handles an event even if a captured body was sent under its delivery id",
   ]);
 });
 

@@ -43,16 +43,16 @@ for (const one of under) contractOf(one, mounting(one))({ describe, it });
 
 /** Cases that do not apply to some senders. */
 const unsignedIds = [
-  "does not handle a captured body again under another delivery id, or none",
-  "handles an event although a captured body was sent under its delivery id",
+  "does not handle a captured body again under another delivery id or without one",
+  "handles an event even if a captured body was sent under its delivery id",
 ];
 const signatureOfService = [
-  "refuses an HMAC of another hash than SHA-256",
+  "refuses an HMAC with a hash other than SHA-256",
   "refuses a hash of the body without a key",
 ];
 const prefix = [
   "refuses a signature without its prefix",
-  "refuses the right digits after another prefix",
+  "refuses the right digits after a wrong prefix",
 ];
 const textKey = ["refuses a signature whose key is empty, undefined or null"];
 
@@ -82,7 +82,7 @@ test("a receiver that does not check the time fails only the case about it", asy
   const mount = mounting({ ...one, scheme: withoutTolerance(one.scheme) });
   const cases = casesOf(contractOf(one, mount));
   expect(await failuresOf(cases)).toEqual([
-    "refuses a delivery that was signed a day before it arrived, or after",
+    "refuses a delivery that was signed a day before or after it arrived",
   ]);
 });
 
@@ -97,7 +97,7 @@ test("a receiver of another scheme fails every case, and the first one names the
   const all = casesOf(contractOf(await schemeUnderTest("slack"), mount));
   const cases = all.filter(({ title }) => !title.includes("(skipped: "));
   await expect(cases[0]?.run()).rejects.toThrow(
-    "A genuine delivery got 401 instead of a 2xx. The receiver's secret or scheme may differ from those of the contract, or its clock from this machine's.",
+    "A genuine delivery got a 401 response instead of a 2xx. The receiver's secret or scheme may differ from the contract's, or its clock may differ from this machine's.",
   );
   expect(await failuresOf(cases)).toHaveLength(cases.length);
 });

@@ -10,6 +10,7 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
+    maxConcurrency: 4,
     include: [...filesOf("chaos"), ...filesWithSizes()],
     env: { TEST_SIZE: "full" },
     // One test is a seed of 5,000 events, or 200 kills of the sandbox.

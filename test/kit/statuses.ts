@@ -3,6 +3,7 @@ import type { OutcomeCode } from "@svc-webhooks/core";
 /** The status of each outcome, repeated here so that tests notice a change. */
 export const statuses: Readonly<Record<OutcomeCode, number>> = {
   processed: 200,
+  enqueued: 200,
   ignored: 200,
   duplicate: 200,
   parked: 200,
@@ -13,6 +14,7 @@ export const statuses: Readonly<Record<OutcomeCode, number>> = {
   event_invalid: 500,
   event_untyped: 500,
   store_unavailable: 503,
+  queue_unavailable: 503,
   body_unavailable: 500,
   misconfigured: 500,
   internal_error: 500,
@@ -28,5 +30,6 @@ export const statuses: Readonly<Record<OutcomeCode, number>> = {
   encoding_unsupported: 415,
   body_timeout: 408,
   draining: 503,
+  overloaded: 503,
   aborted: 503,
 };

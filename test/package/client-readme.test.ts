@@ -22,7 +22,7 @@ test("README lists the options of createClient", () => {
 test("README lists the options of a request", () => {
   const types = ["RequestOptions", "KeyedRequestOptions", "RedeliverOptions", "RotateOptions"];
   const options = new Set(types.flatMap((type) => client.propertiesOf(type)));
-  expect(namesIn(rowsAfter("overrides them"))).toEqual([...options].toSorted());
+  expect(namesIn(rowsAfter("pass further options"))).toEqual([...options].toSorted());
 });
 
 test("README lists the classes of errors", () => {

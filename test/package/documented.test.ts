@@ -103,6 +103,16 @@ test.each([
     type: "SchemeRequestOptions",
     head: "option of a sender",
   },
+  {
+    entry: "@svc-webhooks/testing/inbox",
+    type: "MemoryInboxOptions",
+    head: "option of the inbox",
+  },
+  {
+    entry: "@svc-webhooks/testing/inbox",
+    type: "InboxContractOptions",
+    head: "option of the contract",
+  },
 ])("the options table of $entry lists the members of $type", ({ entry, type, head = "option" }) => {
   const [, folder = ""] = entry.split("/");
   const rows = tableOf(`packages/${folder}/README.md`, head);
@@ -281,7 +291,8 @@ test("the context table lists the members of DeliveryContext", () => {
 });
 
 test("the list of warnings names the members of Warning", () => {
-  const [paragraph = ""] = /^Warnings.*$/m.exec(readFileSync(join(root, page), "utf8")) ?? [];
-  const named = codeIn(paragraph).filter((code) => /^[a-z]+(?:_[a-z]+)+$/.test(code));
+  const text = readFileSync(join(root, page), "utf8");
+  const [list = ""] = /these warnings:\n\n(?:- .*\n)+/.exec(text) ?? [];
+  const named = Array.from(list.matchAll(/^- `(\w+)`/gm), ([, code = ""]) => code);
   expect(named.toSorted()).toEqual(core.literalsOf("Warning").toSorted());
 });

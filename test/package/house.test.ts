@@ -44,6 +44,8 @@ const publicRoots: Readonly<Record<string, readonly string[]>> = {
   core: [],
   client: [],
   redis: [],
+  bullmq: [],
+  "pg-boss": [],
   // Public, because the file of each driver exports its types, and a `from…` function if the store cannot
   // detect the driver.
   postgres: ["drivers"],
@@ -142,11 +144,13 @@ test("no import cycle exists", () => {
 
 /** The folders of each source in their order: a folder imports only folders that are before it. */
 const folders: Readonly<Record<string, string>> = {
-  "packages/core/src": "lib texts crypto log setup claim pipeline",
+  "packages/core/src": "lib texts crypto log setup claim pipeline inbox",
   "packages/client/src": "http recipes",
   "packages/redis/src": "health",
   "packages/postgres/src": "schema drivers store",
-  "packages/cli/src": "lib schemes doctor listen dev commands",
+  "packages/bullmq/src": "queue admin",
+  "packages/pg-boss/src": "queue worker admin",
+  "packages/cli/src": "lib schemes doctor listen dev crash-test commands",
   "packages/sandbox/src":
     "lib clock assumptions network state delivery mail service http openapi read control inspector",
   "packages/sandbox/src/inspector/views": "parts setup timeline items delivery detail frame",
@@ -202,7 +206,7 @@ test("the sandbox's page reads with the functions of read/, never from state/", 
 
 test("messages of stores, adapters and receivers are ASCII, because log lines escape the rest", () => {
   const sources = files.filter((file) =>
-    /^packages\/(?:_template|cloudflare|core|events|express|hono|next|node|postgres|redis)\/src\/.*\.ts$/.test(
+    /^packages\/(?:_template|bullmq|cloudflare|core|events|express|hono|next|node|pg-boss|postgres|redis)\/src\/.*\.ts$/.test(
       file,
     ),
   );

@@ -96,7 +96,7 @@ receiverContract({ describe, it }, "a receiver", async (handler) => {
 const tests = casesOf((runner) => receiverContract(runner, "a receiver", () => "")).length + 1;
 
 const { packages } = await packWorkspace();
-const used = ["core", "events", "schemes", "node", "express", "testing"];
+const used = ["core", "crash-test", "events", "schemes", "node", "express", "testing"];
 const tarballs = packages
   .filter(({ name }) => used.some((one) => name.endsWith(`/${one}`)))
   .map(({ tarball }) => tarball);

@@ -35,8 +35,8 @@ function link(target: string, path: string): void {
   symlinkSync(target, path, "junction");
 }
 
-/** An optional peer that most apps do not install. */
-const leftOut = "@photostructure/sqlite";
+/** Optional peers that are not installed here: most apps do without the first, and the second needs a newer Node. */
+const leftOut: ReadonlySet<string> = new Set(["@photostructure/sqlite", "pg-boss"]);
 
 /** Packs every public package and installs them as pnpm does: a package cannot resolve an undeclared dependency. */
 export async function packWorkspace(): Promise<PackedWorkspace> {
@@ -81,7 +81,7 @@ export async function packWorkspace(): Promise<PackedWorkspace> {
     packages.some((one) => one.name === name) ? unpacked(name) : join(root, "node_modules", name);
   for (const { name, manifest } of packages) {
     const declared = { ...manifest.dependencies, ...manifest.peerDependencies };
-    for (const dependency of Object.keys(declared).filter((one) => one !== leftOut)) {
+    for (const dependency of Object.keys(declared).filter((one) => !leftOut.has(one))) {
       link(installed(dependency), join(homeOf(name), "node_modules", dependency));
     }
   }

@@ -2,6 +2,7 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
+import { publicPackages } from "@svc-webhooks/kit/workspace";
 import { expect, test } from "vitest";
 import { start } from "../../packages/cli/test/support.js";
 
@@ -11,7 +12,8 @@ test("npm run pack, the line it prints, and dev lead to a processed event in an 
   const { stdout } = await run(process.execPath, [join(root, "packages/_build/pack.js"), packed], {
     cwd: root,
   });
-  const [, version = ""] = /^15 packages of version (\S+) are in /.exec(stdout) ?? [];
+  const [, count, version = ""] = /^(\d+) packages of version (\S+) are in /.exec(stdout) ?? [];
+  expect(Number(count)).toBe(publicPackages.length);
   expect(version).toMatch(/^0\.0\.0-g[0-9a-f]{8}(?:\.x[0-9a-f]{8})?$/);
   const [line = ""] = stdout.trim().split("\n").slice(-1);
   expect(line).toBe(`npm install ${packed}/*.tgz`);

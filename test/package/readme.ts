@@ -62,10 +62,10 @@ export const pagesAndSources: readonly string[] = [...readmes(), ...sources()];
 
 /**
  * Returns whether a block runs here: `firebase-functions` is installed only for
- * `test/frameworks/frameworks.matrix.ts`.
+ * `test/frameworks/frameworks.matrix.ts`, and `pg-boss` only for `test/pg-boss/pg-boss.matrix.ts`.
  */
 export const isInstalledHere = ({ code }: CodeBlock): boolean =>
-  !code.includes('"firebase-functions/');
+  !code.includes('"firebase-functions/') && !code.includes('"pg-boss"');
 
 /**
  * Returns the text of a page, or of a source file without the stars of its doc comments. Line numbers are
@@ -150,10 +150,15 @@ export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<Compi
         ),
     otherErrors: errors.filter((error) => !blocks.some(({ module }) => module === moduleOf(error))),
     modulePath: ({ module }) => join(directory, `dist/${module}.js`),
-    run: ({ module }, env) =>
-      node(["--import", "./dist/readme-preload.js", `dist/${module}.js`], {
+    run({ module, code }, env) {
+      const file = `./dist/${module}.js`;
+      // The connection of a queue keeps its process alive.
+      const ending = ["--input-type=module", "--eval", `await import("${file}"); process.exit();`];
+      const program = code.includes('"bullmq"') ? ending : [file];
+      return node(["--import", "./dist/readme-preload.js", ...program], {
         cwd: directory,
         env: { SVC_WEBHOOK_SECRET: "whsec_test", ...senderSecrets, ...env },
-      }),
+      });
+    },
   };
 }

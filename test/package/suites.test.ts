@@ -18,7 +18,7 @@ test("every file with tests is in exactly one suite", () => {
 const foreign: Readonly<Record<string, RegExp>> = {
   "a browser": /["']playwright(?:-core)?["']|\bchromium\.launch/,
   "an installation, or another Node":
-    /["'](?:npx|pnpm|yarn|corepack|npm (?:i|ci|install|exec))\b|["'](?:i|ci|install|exec)["']|["'`]node@/,
+    /["'](?:npx|pnpm|yarn|corepack|npm (?:i|ci|install|exec))\b|\[["'](?:i|ci|install|exec)["']|["'`]node@/,
   "a build of Next.js": /next\/dist\/bin\/next|["']next(?:["'], \[?["']| )build["']/,
   "a benchmark": /\brun-section\.js|\bbench\/dist\/main\.js/,
   "a chaos run": /\b(?:unleash|runChaos|runSandboxChaos)\(/,

@@ -18,7 +18,7 @@ export async function next15Project(): Promise<string> {
     filter: (source) => !source.includes(".next"),
   });
 
-  const packages = ["core", "schemes", "node", "next", "testing"];
+  const packages = ["core", "crash-test", "schemes", "node", "next", "testing"];
   const workspaces = packages.flatMap((name) => ["--workspace", `packages/${name}`]);
   await run("npm", ["pack", "--pack-destination", `${project}/tarballs`, ...workspaces], {
     cwd: root,

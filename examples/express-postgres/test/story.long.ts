@@ -19,7 +19,7 @@ const start = (
 ) => startStory(context, command, { DATABASE_URL: "", ...env });
 
 const steps = `
-A is killed in its transaction: the rows of msg_1 are written, not committed.
+A is killed in its transaction: the rows of msg_1 are written but not committed.
 
   ✓ msg_1 to A     no response
   ✓ order_emails   msg_1 sent, msg_2 sent
@@ -28,7 +28,7 @@ A is killed in its transaction: the rows of msg_1 are written, not committed.
   (the demo ends A's lease, which would last up to 10 s)
   ✓ msg_1 to B     200 processed
 
-B is killed after its commit: msg_2 is done, but the sender has no response.
+B is killed after its commit: msg_2 is done, but the sender got no response.
 
   ✓ msg_2 to B     no response
   ✓ msg_2 to C     200 duplicate

@@ -10,9 +10,9 @@ test("prints the outcome of each request of Stripe and GitHub, and exits with 0"
     expect.stringMatching(/^✓ a new event +200 {2}processed$/),
     '  paid: {"id":"in_1","amount_paid":4900}',
     expect.stringMatching(/^✓ its retry, signed again +200 {2}duplicate$/),
-    expect.stringMatching(/^✓ a request of an hour ago +401 {2}signature_stale$/),
-    expect.stringMatching(/^✓ a body changed on its way +401 {2}signature_mismatch$/),
-    expect.stringMatching(/^✓ a request of GitHub +401 {2}signature_missing$/),
+    expect.stringMatching(/^✓ a request from 1 hour ago +401 {2}signature_stale$/),
+    expect.stringMatching(/^✓ a body changed in transit +401 {2}signature_mismatch$/),
+    expect.stringMatching(/^✓ a request from GitHub +401 {2}signature_missing$/),
   ]);
   expect(github.trimEnd().split("\n")).toEqual([
     expect.stringMatching(/^✓ a new event +200 {2}processed$/),

@@ -37,7 +37,7 @@ export function readArguments(name: string, args: readonly string[], command: Co
   const repeated = names.find(
     (one, index) => specs[one]?.multiple !== true && names.indexOf(one) < index,
   );
-  if (repeated !== undefined) throw new UsageError(`--${repeated} is given twice.`, hint);
+  if (repeated !== undefined) throw new UsageError(`--${repeated} was given more than once.`, hint);
   const missing = Object.entries(command.options).find(
     ([one, { required }]) => required === true && given[one] === undefined,
   );
@@ -50,8 +50,8 @@ export function readArguments(name: string, args: readonly string[], command: Co
   if (command.argValues) assertOneOf(`<${wanted[0]}>`, positionals[0] ?? "", command.argValues);
   if (positionals.length > wanted.length && rest === undefined) {
     const surplus = positionals.length - wanted.length;
-    const text = surplus === 1 ? "is 1 argument" : `are ${surplus} arguments`;
-    throw new UsageError(`There ${text} too many.`, hint);
+    const text = surplus === 1 ? "1 argument" : `${surplus} arguments`;
+    throw new UsageError(`The command line has ${text} too many.`, hint);
   }
   return result;
 }

@@ -72,6 +72,8 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
   readonly details: readonly string[];
   /** The example command lines in the command's help. */
   readonly examples: readonly string[];
+  /** Whether the command exits with 3 if its test could not run. */
+  readonly canNotRun?: boolean;
   readonly options: Specs;
   run(context: Context<Specs>): Promise<ExitCode>;
 }

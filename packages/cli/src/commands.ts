@@ -4,17 +4,17 @@ import type { CommandEntry } from "./command.js";
 export const commands: readonly CommandEntry[] = [
   {
     name: "dev",
-    summary: "Run your app with a sandbox",
+    summary: "Run your app against a sandbox",
     load: async () => (await import("./commands/dev.js")).dev,
   },
   {
     name: "sandbox",
-    summary: "Serve the whole service on this machine",
+    summary: "Simulate the whole service on this machine",
     load: async () => (await import("./commands/sandbox.js")).sandbox,
   },
   {
     name: "listen",
-    summary: "Receive deliveries: verify, show, save and forward them",
+    summary: "Receive, verify, print, save and forward deliveries",
     load: async () => (await import("./commands/listen.js")).listen,
   },
   {
@@ -29,17 +29,22 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "verify",
-    summary: "Verify a signature, and name the mistake that made it wrong",
+    summary: "Verify a signature, and find out why it is wrong",
     load: async () => (await import("./commands/verify.js")).verify,
   },
   {
     name: "doctor",
-    summary: "Test a receiver from outside, and name its mistakes",
+    summary: "Test a receiver from the outside, and report its mistakes",
     load: async () => (await import("./commands/doctor.js")).doctor,
   },
   {
+    name: "crash-test",
+    summary: "Crash your server at each step, and report lost and duplicate effects",
+    load: async () => (await import("./commands/crash-test.js")).crashTest,
+  },
+  {
     name: "trigger",
-    summary: "Raise an event: send an email, or verify a domain",
+    summary: "Trigger an event by sending an email or verifying a domain",
     load: async () => (await import("./commands/trigger.js")).trigger,
   },
   {
@@ -111,6 +116,36 @@ export const commands: readonly CommandEntry[] = [
     name: "event-types list",
     summary: "List the event types",
     load: async () => (await import("./commands/event-types-list.js")).eventTypesList,
+  },
+  {
+    name: "inbox stats",
+    summary: "Count the jobs of your queue",
+    load: async () => (await import("./commands/inbox.js")).inboxStats,
+  },
+  {
+    name: "inbox list",
+    summary: "List dead letters or other jobs",
+    load: async () => (await import("./commands/inbox.js")).inboxList,
+  },
+  {
+    name: "inbox show",
+    summary: "Print a job",
+    load: async () => (await import("./commands/inbox.js")).inboxShow,
+  },
+  {
+    name: "inbox retry",
+    summary: "Run a dead letter again",
+    load: async () => (await import("./commands/inbox.js")).inboxRetry,
+  },
+  {
+    name: "inbox discard",
+    summary: "Remove a dead letter",
+    load: async () => (await import("./commands/inbox.js")).inboxDiscard,
+  },
+  {
+    name: "inbox release",
+    summary: "Run dead letters again at a limited rate",
+    load: async () => (await import("./commands/inbox.js")).inboxRelease,
   },
   {
     name: "completions",

@@ -11,17 +11,24 @@ export class UsageError extends Error {
   }
 }
 
-/** The failure of a command that was used correctly. Exit code 1. */
+/** The failure of a command that was used correctly. Exit code 1, or 3 for a test that could not run. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: string;
   /** The fix, as one or more whole sentences. Empty if there is no known fix. */
   readonly hint: string;
+  readonly exitCode: 1 | 3;
 
-  constructor(code: string, message: string, hint: string, options?: ErrorOptions) {
+  constructor(
+    code: string,
+    message: string,
+    hint: string,
+    { exitCode = 1, ...options }: ErrorOptions & { readonly exitCode?: 1 | 3 } = {},
+  ) {
     super(message, options);
     this.code = code;
     this.hint = hint;
+    this.exitCode = exitCode;
   }
 }
 

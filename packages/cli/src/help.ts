@@ -50,7 +50,7 @@ const rowOf = ([name, spec]: [string, OptionSpec]) => {
 /** Returns the help text of one command: on a wide terminal, at most 50 lines of at most 100 characters. */
 export function helpOf(
   { name, summary }: CommandEntry,
-  { usage, details, examples, options }: Command,
+  { usage, details, examples, canNotRun = false, options }: Command,
   output: Pick<Output, "columns">,
 ): string {
   const width = widthOn(output);
@@ -61,7 +61,7 @@ export function helpOf(
     ...paragraphs,
     `Options:\n${twoColumns(rows, width)}`,
     `Examples:\n${examples.map((line) => `  ${line}\n`).join("")}`,
-    `${exitCodes}\n`,
+    `${canNotRun ? exitCodes.replace(", 130", ", 3 test not run, 130") : exitCodes}\n`,
   ].join("\n");
 }
 

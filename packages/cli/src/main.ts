@@ -69,5 +69,5 @@ const code = await run(process.argv.slice(2), {
 });
 await Promise.all([stdout, stderr].map(flushed));
 process.exitCode = signalCode ?? (outputFailed ? 1 : code);
-// The interrupted work may still keep the process alive.
-if (controller.signal.aborted) process.exit();
+// Interrupted work, and connections of a module that the command imported, may keep the process alive.
+process.exit();

@@ -12,9 +12,9 @@ import { paintFor } from "./paint.js";
 /**
  * Runs a command line. Never rejects.
  *
- * @returns the exit code: 0 success, 1 failure or a negative result, 2 wrong usage
+ * @returns the exit code: 0 success, 1 failure or a negative result, 2 wrong usage, 3 a test that could not run
  */
-export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2> {
+export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2 | 3> {
   const args = asOptions(words);
   // The command may run code that prints its environment.
   for (const name of ["SVC_API_KEY", "SVC_WEBHOOK_SECRET"]) conceal(process.env[name] ?? "");
@@ -47,7 +47,7 @@ async function dispatch(
   args: readonly string[],
   entry: CommandEntry | undefined,
   process: Process,
-): Promise<0 | 1 | 2> {
+): Promise<0 | 1 | 2 | 3> {
   const { stdout, stderr } = process;
   if (!entry) {
     const [first, second] = args;
@@ -88,7 +88,10 @@ const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
 function unknownCommand(args: readonly string[]): UsageError {
   const [first = "", second = ""] = args;
   if (first.startsWith("-"))
-    return new UsageError("Options follow the command.", "svc-webhooks --help lists all commands.");
+    return new UsageError(
+      "Put options after the command.",
+      "svc-webhooks --help lists all commands.",
+    );
   const group = groupOf(first);
   const two = `${first} ${second}`;
   if (group.length > 0) {
@@ -111,7 +114,7 @@ async function report(
   name: string | undefined,
   json: boolean,
   { stderr }: Process,
-): Promise<1 | 2> {
+): Promise<1 | 2 | 3> {
   const isOurs = error instanceof UsageError || error instanceof Failure;
   const { codeOf } = await import("@svc-webhooks/core");
   const code = isOurs ? error.code : (codeOf(error) ?? "unexpected_error");
@@ -120,7 +123,8 @@ async function report(
   if (json) writeJson(stderr, { error: { code, message, ...(hint && { hint }) } });
   else writeLines(stderr, [[`${program}: `, message, hint && ` ${hint}`]]);
   const isWrongUsage = error instanceof UsageError || (!isOurs && codeOf(error) !== undefined);
-  return isWrongUsage ? 2 : 1;
+  if (isWrongUsage) return 2;
+  return error instanceof Failure ? error.exitCode : 1;
 }
 
 function version(): string {

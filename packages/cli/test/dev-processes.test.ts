@@ -42,7 +42,7 @@ describe.skipIf(process.platform === "win32")("an app whose main process has exi
     open();
     const { code, stderr } = await ended;
     expect(stderr).toMatch(
-      /Your app ended with exit code 0\.\nA process that it started still holds its output open\./,
+      /Your app ended with exit code 0\.\nA process that your app started still holds its output open\./,
     );
     expect([code, await isFree(port), await status()]).toEqual([1, true, ["archived"]]);
   });
@@ -51,7 +51,7 @@ describe.skipIf(process.platform === "win32")("an app whose main process has exi
     const { run, status } = await develop("sleep 300 & echo boot failed; exit 1");
     const { code, stdout, stderr } = await run().ended;
     expect(stdout).toContain("boot failed\n");
-    expect(stderr).toMatch(/The app ended with exit code 1 before it listened on port \d+\./);
+    expect(stderr).toMatch(/The app ended with exit code 1 before it was listening on port \d+\./);
     expect([code, await status()]).toEqual([1, ["archived"]]);
   });
 
@@ -87,7 +87,7 @@ describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
       onTestFinished(() => void process.kill(Number(readFileSync(file, "utf8")), "SIGKILL"));
       expect(await interrupt()).toBe(130);
       expect(output.stderr).toContain(
-        `Port ${port} is still in use: your app started a process in another session.\n`,
+        `Port ${port} is still in use, probably by a process that your app started in another session.\n`,
       );
     },
   );

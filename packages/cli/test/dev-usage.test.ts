@@ -12,7 +12,7 @@ test("options behind -- belong to the app", async () => {
 test.each(["", " "])("an empty program is wrong usage: %j", async (program) => {
   const { code, stderr } = await start(["dev", "--", program, "app.mjs"]).ended;
   expect(stderr).toBe(
-    "svc-webhooks dev: The program after -- is empty. Write the command that starts your app there, such as -- node app.mjs.\n",
+    "svc-webhooks dev: The program name after -- is empty. Write the command that starts your app after --, such as -- node app.mjs.\n",
   );
   expect(code).toBe(2);
 });
@@ -25,8 +25,8 @@ test.runIf(process.platform === "linux")(
     const local = words.map((word) => word.replace("localhost", "127.0.0.1"));
     const { code, stderr } = await start(local, env).ended;
     expect(stderr).toContain(
-      `The app does not accept connections at 127.0.0.1:${port} after 2 s. It listens on [::1]:${port}. ` +
-        `Let it listen on 127.0.0.1, or pass --to http://[::1]:${port}/webhooks.\n`,
+      `The app is not accepting connections at 127.0.0.1:${port} after 2 s. It listens on [::1]:${port}. ` +
+        `Make it listen on 127.0.0.1, or pass --to http://[::1]:${port}/webhooks.\n`,
     );
     expect(code).toBe(1);
   },

@@ -166,7 +166,7 @@ test.each([
   [
     "another secret",
     appWith('"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"'),
-    /401 signature_mismatch .+\n {2}Read the secret from SVC_WEBHOOK_SECRET.+\n {2}The signature and the bytes are right/,
+    /401 signature_mismatch .+\n {2}Read the secret from SVC_WEBHOOK_SECRET.+\n {2}If the signature is genuine/,
   ],
   [
     "a parser before the receiver",
@@ -177,13 +177,13 @@ test.each([
     "no route at the path",
     nodeApp(`${serving.replace("response.end()", "response.writeHead(404).end()")}
       server.listen(process.env.PORT)`),
-    /404 .+\n {2}Your app has no route for POST requests at this path\./,
+    /404 .+\n {2}Your app probably has no route for POST requests at this path\./,
   ],
   [
     "a framework that fails",
     nodeApp(`${serving.replace("response.end()", "response.writeHead(500).end()")}
       server.listen(process.env.PORT)`),
-    /500 .+\n {2}No receiver wrote this response: your framework/,
+    /500 .+\n {2}This response is not from an svc-webhooks receiver\. Your framework/,
   ],
 ])("the cause is printed under the attempt of an app with %s", async (_what, app, text) => {
   const { shows, interrupt } = await develop(app);
@@ -196,7 +196,7 @@ describe("an app that does not run ends the command with 1, and the endpoint is 
     [
       "it crashes at its start",
       nodeApp("throw new Error('no database')"),
-      /no database[^]+we_\w+ was archived\.\nsvc-webhooks dev: The app ended with exit code 1 before it listened on port \d+\./,
+      /no database[^]+we_\w+ was archived\.\nsvc-webhooks dev: The app ended with exit code 1 before it was listening on port \d+\./,
     ],
     [
       "it crashes later",
@@ -212,12 +212,12 @@ describe("an app that does not run ends the command with 1, and the endpoint is 
     [
       "it exits, and a process that it started holds its output",
       ["sh", "-c", "sleep 20 & exit 4"],
-      /The app ended with exit code 4 before it listened/,
+      /The app ended with exit code 4 before it was listening/,
     ],
     [
       "it never listens",
       nodeApp("setInterval(() => {}, 1000)"),
-      /does not listen on port \d+ after 1 s\. Let it listen on process\.env\.PORT\.\n$/,
+      /is not listening on port \d+ after 1 s\. Make it listen on process\.env\.PORT\.\n$/,
     ],
   ])("%s", async (_what, app, text) => {
     const { ended, endpoints } = await develop(app, ["--wait", "1"]);
@@ -233,7 +233,7 @@ describe("an app that does not run ends the command with 1, and the endpoint is 
     const { ended, to } = await develop(app, ["--wait", "2"]);
     const { code, stderr } = await ended;
     expect(stderr).toContain(
-      `It listens on port ${port}. Let it listen on process.env.PORT, or pass --to http://localhost:${port}/webhooks.`,
+      `It listens on port ${port}. Make it listen on process.env.PORT, or pass --to http://localhost:${port}/webhooks.`,
     );
     expect(code).toBe(1);
     // The child has ended with it.
@@ -270,7 +270,7 @@ test.each([
     const { ended } = await develop(app, options, env);
     const { code, stdout, stderr } = await ended;
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`${text}, which is not on this machine.`);
+    expect(stderr).toContain(`${text}, which is not a loopback address.`);
     expect(existsSync(file)).toBe(false);
   },
 );
@@ -280,9 +280,9 @@ test("the fix of a port in the environment names PORT", async () => {
   const PORT = String(await freePort());
   const { ended, port } = await develop(app, ["--wait", "1"], { PORT });
   const { code, stderr } = await ended;
-  expect(stderr).toContain(`does not listen on port ${port} after 1 s.`);
+  expect(stderr).toContain(`is not listening on port ${port} after 1 s.`);
   expect(stderr).toContain(
-    `PORT is ${PORT} in your environment: unset it, or pass --to http://localhost:${PORT}/webhooks.`,
+    `PORT is ${PORT} in your environment. Unset it, or pass --to http://localhost:${PORT}/webhooks.`,
   );
   expect(code).toBe(1);
 });
@@ -290,7 +290,7 @@ test("the fix of a port in the environment names PORT", async () => {
 test("a target on another machine is refused without an option that dev does not have", async () => {
   const { code, stderr } = await start(["dev", "--to=http://192.0.2.1/", "--", "node"]).ended;
   expect(code).toBe(2);
-  expect(stderr).toContain("--to resolves to 192.0.2.1, which is not this machine.");
+  expect(stderr).toContain("--to resolves to 192.0.2.1, which is not a loopback address.");
   expect(stderr).not.toContain("--allow-external");
 });
 
@@ -303,7 +303,7 @@ test("a sandbox that does not run at the given URL is named, with the fix", asyn
   ).ended;
   expect(code).toBe(1);
   expect(stderr).toContain(
-    `SVC_BASE_URL is http://127.0.0.1:${port}, and nothing listens there. Remove SVC_BASE_URL: this command then starts a sandbox. svc-webhooks sandbox --port ${port} starts one there.`,
+    `SVC_BASE_URL is http://127.0.0.1:${port}, but nothing is listening there. Remove SVC_BASE_URL to let this command start a sandbox, or start one there with svc-webhooks sandbox --port ${port}.`,
   );
 });
 
@@ -325,5 +325,7 @@ test("a port that another program uses is named", async () => {
   const words = ["dev", `--to=http://127.0.0.1:${port}/`, "--", "node"];
   const { code, stdout, stderr } = await start(words).ended;
   expect([code, stdout]).toEqual([1, ""]);
-  expect(stderr).toContain(`Another program listens on port ${port}. Stop it, or pass --to`);
+  expect(stderr).toContain(
+    `Another program is already listening on port ${port}. Stop it, or pass --to`,
+  );
 });

@@ -147,7 +147,9 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
     const { code, value, findings } = await examine(locking(isGenuine, drop));
     expect([code, findings]).toEqual([0, []]);
     const [first, ...others] = value["not_judged"] as readonly string[];
-    expect(first).toMatch(/^everything else, because .+ as a lock does: .+: no response \(.+\)\.$/);
+    expect(first).toMatch(
+      /^everything else, because .+ as a lockout would: .+: no response \(.+\)\.$/,
+    );
     expect(others).toHaveLength(5);
   });
 
@@ -693,11 +695,11 @@ describe("names what is wrong", () => {
   });
 
   test.each<[string, RequestListener, RegExp]>([
-    ["a slow handler as a cause of silence", () => {}, /handler takes longer than --timeout/],
+    ["a slow handler as a cause of silence", () => {}, /handler that takes longer than --timeout/],
     [
       "the path of the URL",
       (_request, response) => void response.writeHead(404).end(),
-      /Give the URL with the receiver's path/,
+      /Pass the URL with the receiver's path/,
     ],
     ["the next step for a wrong secret", handWritten(() => false), /svc-webhooks verify --explain/],
   ])("names %s", async (_what, listener, text) => {
@@ -779,7 +781,11 @@ test.each([
   ],
   ["no URL", ["doctor", "--secret-env=SECRET"], /<url> is missing/],
   ["no secret", ["doctor", "http://localhost:1"], /secret is missing/],
-  ["a secret in quotes", ["doctor", "localhost:1", "--secret-env=QUOTED"], /has a quote around it/],
+  [
+    "a secret in quotes",
+    ["doctor", "localhost:1", "--secret-env=QUOTED"],
+    /starts or ends with a quote/,
+  ],
 ])("refuses %s", async (_what, args, text) => {
   const { code, stdout, stderr } = await cli(args, { env: { QUOTED: `"${secret}"` } });
   expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(text)]);

@@ -109,7 +109,7 @@ describe("a new secret that is not one is not printed", () => {
   const messages = {
     [rotate]: /The secret of we_1 was rotated\. .+ redeliver-failed we_1/,
     [create]: /The endpoint we_1 was registered\. .+ rotate-secret we_1/,
-    [register]: /we_1 was archived: [^]+The endpoint we_1 was registered\. .+--secret-env/,
+    [register]: /we_1 was archived\. [^]+The endpoint we_1 was registered\. .+--secret-env/,
   };
 
   test.each<[keyof typeof messages, string, unknown]>([

@@ -214,7 +214,7 @@ describe("a secret is masked before the text that contains it is cut", () => {
       const [to] = /http:\/\/127[\d.:]+/.exec(written) ?? [];
       if (to !== undefined && sending.size === 0)
         sending.add(deliver(to, { type }, { deliveryId: "dlv_1" }));
-      return /refused a genuine delivery/.test(written);
+      return /did not accept a genuine delivery/.test(written);
     });
     expect(output).toContain("…");
     expect(output).not.toContain(start);
@@ -222,8 +222,11 @@ describe("a secret is masked before the text that contains it is cut", () => {
 });
 
 test("every command that prints what others send is among them", () => {
-  const others = new Set(["dev", "sandbox", "sign", "listen", "completions"]);
-  const names = commands.map(({ name }) => name).filter((name) => !others.has(name));
+  const others = new Set(["dev", "sandbox", "sign", "listen", "completions", "crash-test"]);
+  // The texts in queues are those of `inbox.test.ts`.
+  const names = commands
+    .map(({ name }) => name)
+    .filter((name) => !others.has(name) && !name.startsWith("inbox "));
   expect(Object.keys(argumentsOf)).toEqual(names);
 });
 

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { createReceiver } from "@svc-webhooks/core";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { listen } from "@svc-webhooks/kit/servers";
@@ -7,6 +8,7 @@ import { webhooks } from "@svc-webhooks/node";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { expect, test } from "vitest";
 import { commands } from "../src/commands.js";
+import { adminFile } from "./inbox-admin.js";
 import { deliver, listening } from "./listening.js";
 import { cli, newFile, secret, start } from "./support.js";
 
@@ -105,6 +107,25 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   add("listen", listener.output.stdout);
   await run("replay", file, "--to", receiverUrl);
   await run("doctor", receiverUrl, "--secret-env=SECRET");
+  const program = newFile("server.cjs");
+  writeFileSync(
+    program,
+    `require("node:http").createServer((_, response) =>
+      fetch(process.env.MAIL_URL, { method: "POST" }).then(() => response.end(), () => response.destroy()),
+    ).listen(process.env.PORT, "127.0.0.1");`,
+  );
+  const crash = [`--start=node ${program}`, "--url=http://127.0.0.1:{port}/", "--stub=MAIL_URL"];
+  const admin = `--admin=${adminFile()}`;
+  await run("inbox stats", admin);
+  const letters = await run("inbox list", admin);
+  const [first, second] = letters["data"] as unknown as readonly { readonly id: string }[];
+  await run("inbox show", first?.id ?? "", admin);
+  await run("inbox show", first?.id ?? "", "--body", admin);
+  await run("inbox retry", first?.id ?? "", admin);
+  await run("inbox discard", second?.id ?? "", "--reason=test", admin);
+  await run("inbox release", "--rate=1", admin);
+  await run("crash-test", ...crash, "--event=email.sent", "--yes");
+  await run("crash-test", ...crash, "--event=email.sent", "--yes", "--list");
 
   expect(new Set(written.map(([name]) => name)).size).toBe(commands.length);
   const shapesOf = (name: string) => rows.find(({ names }) => names.includes(name))?.shapes ?? [];

@@ -175,7 +175,9 @@ test("a wrong signature without a known mistake leads to the secret", async () =
   await shows(/\n/);
   await deliver(/http:\S+/.exec(output.stdout)?.[0] ?? "", event, { secret: "whsec_another" });
   await shows(/signature_mismatch\n.+\n/);
-  expect(output.stdout).toMatch(/\n {2}None of the known mistakes: check .+ of the endpoint\.\n/);
+  expect(output.stdout).toMatch(
+    /\n {2}No known mistake produces this signature\. Check .+ of the endpoint\.\n/,
+  );
 });
 
 test("an explainer explains ten signatures a minute", async () => {
@@ -226,7 +228,7 @@ describe("a target", () => {
     expect(first).toMatch(/ {2}target 401 {2}email\.sent {2}dlv_\S+ {2}genuine$/);
     expect(second).toBe(`  no such ${"x".repeat(191)}…`);
     expect(output.stderr).toBe(
-      `Your receiver refused a genuine delivery. To find out why, run svc-webhooks doctor ${to} --secret-env ….\n`,
+      `Your receiver did not accept a genuine delivery. To find out why, run svc-webhooks doctor ${to} --secret-env ….\n`,
     );
     await deliver(url, event, { secret: "whsec_another" });
     await shows(/ {2}401 {2}POST /);
@@ -253,7 +255,7 @@ describe("a target", () => {
       status: 502,
       target_status: null,
       error: expect.stringMatching(
-        /^The target is unavailable: .*ECONNREFUSED.*\. Start the receiver, or check --forward-to\.$/,
+        /^The target returned no usable response: .*ECONNREFUSED.*\. Start the receiver, or check --forward-to\.$/,
       ),
     });
   });
@@ -262,14 +264,18 @@ describe("a target", () => {
     [
       "another machine",
       "http://192.0.2.1/",
-      /192\.0\.2\.1, which is not this machine.*--allow-external/,
+      /192\.0\.2\.1, which is not a loopback address.*--allow-external/,
     ],
-    ["the unspecified address", "http://0.0.0.0:3000/", /not this machine/],
-    ["a mapped private address", "http://[::ffff:10.0.0.1]/", /not this machine/],
+    ["the unspecified address", "http://0.0.0.0:3000/", /not a loopback address/],
+    ["a mapped private address", "http://[::ffff:10.0.0.1]/", /not a loopback address/],
     ["another scheme", "file:///etc/passwd", /http or https/],
     ["credentials", "http://user:pass@localhost/", /user name/],
     ["an invalid URL", "http://:80", /valid URL/],
-    ["a name without an address", "http://no-such-name.invalid/", /no address|not this machine/],
+    [
+      "a name without an address",
+      "http://no-such-name.invalid/",
+      /no address|not a loopback address/,
+    ],
   ])("is refused: %s", async (_what, to, text) => {
     const { code, stderr } = await cli(["listen", "--secret-env=SECRET", "--forward-to", to]);
     expect([code, stderr]).toEqual([2, expect.stringMatching(text)]);
@@ -279,7 +285,7 @@ describe("a target", () => {
 test("a target that is the command itself is refused", async () => {
   const args = ["listen", "--port=4099", "--secret-env=SECRET", "--forward-to=localhost:4099/x"];
   const { code, stderr } = await cli(args);
-  expect([code, stderr]).toEqual([2, expect.stringContaining("points back to this command")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("has the same port as this command")]);
 });
 
 test("refuses a large body, and the command continues", async () => {
@@ -478,7 +484,7 @@ describe("without a secret", () => {
       data: [{ webhook_endpoint_id: id, status: "archived" }],
     });
     expect(output.stderr).toBe(
-      `${id} was archived: deliveries to it that were still pending are marked as failed.\n`,
+      `${id} was archived. The sandbox marks deliveries that were still pending as failed.\n`,
     );
   });
 
@@ -494,7 +500,7 @@ describe("without a secret", () => {
     expect(await interrupt()).toBe(130);
     const id = first["webhook_endpoint_id"];
     expect(output.stderr).toContain(
-      `${id} is still registered: to archive it, run svc-webhooks endpoints archive ${id}`,
+      `${id} could not be archived. To try again, run svc-webhooks endpoints archive ${id}`,
     );
   });
 

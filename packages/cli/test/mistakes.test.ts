@@ -327,7 +327,7 @@ describe("a mistake of the set-up is named by the surfaces that see it", () => {
 
   test("18 a secret that was rotated", async () => {
     const { page, log } = await shownBy({ rotates: true });
-    expect(page).toContain("Its secret was rotated");
+    expect(page).toContain("secret was rotated");
     expect(log).toContain(": signature_mismatch: ");
   });
 

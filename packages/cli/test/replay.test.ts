@@ -149,7 +149,7 @@ test("a broken line is reported, and the others are sent", async () => {
   const { url: to, got } = await target();
   const { code, stdout } = await cli(["replay", file, "--to", to]);
   expect(code).toBe(1);
-  expect(stdout).toContain("failed  line 3  not a request that listen --save has written\n");
+  expect(stdout).toContain("failed  line 3  not a request written by listen --save\n");
   expect(stdout).toContain("failed  line 4  not a request");
   expect(stdout).toContain("Sent 2: 2 succeeded, 2 failed.\n");
   expect(got).toHaveLength(2);
@@ -188,7 +188,7 @@ test("a file whose first line is not a request is one error", async () => {
   const input = `{"at":\n${readFileSync(file, "utf8")}`;
   const { code, stdout, stderr } = await cli(["replay", "-", "--to", to], { input });
   expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toMatch(/^svc-webhooks replay: The first line .+ listen --save .+\n$/);
+  expect(stderr).toMatch(/^svc-webhooks replay: The first line .+ listen --save\..+\n$/);
   expect(got).toEqual([]);
 });
 

@@ -77,7 +77,7 @@ test("a port in use exits with 1 and the fix", async () => {
   const { code, stderr } = await cli(["sandbox", "--port", String(port)]);
   expect([code, stderr]).toEqual([
     1,
-    `svc-webhooks sandbox: Port ${port} is in use. Choose another port, or 0 for a free one.\n`,
+    `svc-webhooks sandbox: Port ${port} is in use. Choose another port, or use 0 to select a free one.\n`,
   ]);
 });
 
@@ -88,7 +88,7 @@ test.skipIf(!hasTerminal)(
       shell("sandbox", "--port=0"),
       {},
       {
-        after: /Ctrl-C stops it/,
+        after: /Press Ctrl-C to stop the sandbox/,
         type: "\u0003",
       },
     );

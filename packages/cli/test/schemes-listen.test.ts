@@ -184,7 +184,9 @@ describe("replay --scheme", () => {
     ];
     const all = await cli(words);
     expect([all.code, got.length]).toEqual([0, 2]);
-    expect(all.stderr).toContain("refused on arrival, as stale or forged: 1. To leave them out,");
+    expect(all.stderr).toContain(
+      "Requests that were refused on arrival, for example as stale, but are now signed again: 1. To leave them out,",
+    );
     expect((await cli([...words, "--only=genuine"])).stderr).not.toContain("refused on arrival");
     expect(got).toHaveLength(3);
   });

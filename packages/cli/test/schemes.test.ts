@@ -65,7 +65,7 @@ describe.each(Object.keys(senders))("%s", (name) => {
     expect(genuine.stdout).toMatch(/^The signature is genuine\.\nOutcome: processed, delivery /);
     const altered = await cli(words, { input: `${body} `, env: { KEY: secret } });
     expect(altered).toMatchObject({ code: 1, stderr: "" });
-    expect(altered.stdout).toMatch(/^Not genuine: signature_mismatch\.\n/);
+    expect(altered.stdout).toMatch(/^Refused: signature_mismatch\.\n/);
     expect(altered.stdout).toMatch(/\nCause: .+\nFix: {3}.+\nAdd --explain /);
   });
 
@@ -235,7 +235,7 @@ describe("a captured delivery", () => {
     const file = capture([["X-Hub-Signature", `sha1=${hex(event, key, "sha1")}`]]);
     const { code, stdout } = await verifyFile(file, "--scheme=github", "--explain");
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^Not genuine: signature_missing\.\n[^]*\nId: {4}sha1_header\n$/);
+    expect(stdout).toMatch(/^Refused: signature_missing\.\n[^]*\nId: {4}sha1_header\n$/);
   });
 
   test("is judged at the time of its arrival, unless --at is given", async () => {
@@ -260,7 +260,7 @@ describe("a captured delivery", () => {
     const file = capture([["stripe-signature", "1795000000".repeat(100_000)]]);
     const { code, stdout } = await verifyFile(file, "--scheme=stripe", "--explain");
     expect([code, stdout.length < 2_000]).toEqual([1, true]);
-    expect(stdout).toMatch(/^Not genuine: signature_malformed\./);
+    expect(stdout).toMatch(/^Refused: signature_malformed\./);
   });
 });
 

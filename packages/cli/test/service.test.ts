@@ -176,7 +176,7 @@ test("a response that is too large is refused without an option that no command 
   const { code, stderr } = await cli(["sends", "get", "send_1"], { env });
   expect([code, stderr]).toEqual([
     1,
-    "svc-webhooks sends get: The response is larger than 1 MiB. The request was processed. Check SVC_BASE_URL: another program may listen there.\n",
+    "svc-webhooks sends get: The response is larger than 1 MiB. The request was processed. Check SVC_BASE_URL: another program may be listening there.\n",
   ]);
 });
 
@@ -184,10 +184,14 @@ describe("a refusal is one line with its fix", () => {
   test.each([
     ["sends get send_x", 1, /There is no such send_id\./],
     ["sends get", 2, /The argument <send_id> is missing\./],
-    ["emails send --from a@b.test --to c@d.test --subject x", 2, /no body\. Add --text, --html,/],
+    ["emails send --from a@b.test --to c@d.test --subject x", 2, /no body\. Add --text or --html,/],
     ["emails send --from  --to c@d.test --subject x --text y", 2, /: --from must be an address\./],
     ["emails send --from a@b.test --to  --subject x --text y", 2, /--to is missing\./],
-    ["event-types list --base-url http://127.0.0.1/v1", 2, /: --base-url, or .+ URL before \/v1/],
+    [
+      "event-types list --base-url http://127.0.0.1/v1",
+      2,
+      /: --base-url \(or SVC_BASE_URL\) must be the URL before \/v1/,
+    ],
     ["emails send --from a@b.test --subject x --text y", 2, /--to is missing\./],
     ["endpoints create --url http://127.0.0.1:9/", 2, /--event is missing\./],
     ["endpoints create --url  --event email.sent", 2, /: --url must be a URL\./],
@@ -195,7 +199,7 @@ describe("a refusal is one line with its fix", () => {
     ["events list --limit 0", 2, /--limit must be a whole number from 1 to 10000\./],
     ["trigger email.opened", 2, /Use email\.sent, email\.delivered, or domain\.updated\./],
     ["trigger email.sent --base-url http://192.0.2.1/", 2, /add --allow-external/],
-    ["event-types list --base-url http://192.0.2.1/", 2, /unencrypted\..+https.+--allow-external/],
+    ["event-types list --base-url http://192.0.2.1/", 2, /unencrypted .+https.+--allow-external/],
     ["listen --base-url http://192.0.2.1/", 2, /unencrypted/],
     ["event-types list --api-key-env svc_key", 2, /Write .* --api-key-env SVC_API_KEY/],
     [
@@ -229,12 +233,12 @@ describe("a refusal is one line with its fix", () => {
   test.each([
     [
       "http://127.0.0.1",
-      /^svc-webhooks event-types list: Nothing listens at \S+\d\. Start the sandbox/,
+      /^svc-webhooks event-types list: Nothing is listening at \S+\d\. Start the sandbox/,
     ],
     // The address refuses connections and is not known as loopback.
     [
       "https://0.0.0.0",
-      /^svc-webhooks event-types list: Nothing listens at \S+\d\. Check SVC_BASE_URL/,
+      /^svc-webhooks event-types list: Nothing is listening at \S+\d\. Check SVC_BASE_URL/,
     ],
   ])("%s with nothing at its port", async (host, text) => {
     const env = { SVC_BASE_URL: `${host}:${await freePort()}`, SVC_API_KEY: "svc_key" };
@@ -372,7 +376,10 @@ describe("what the interface has no route for comes from the sandbox:", () => {
       const env = { SVC_BASE_URL: `http://127.0.0.1:${port}` };
       for (const name of ["endpoints", "domains"]) {
         const { code, stderr } = await cli([name, "list"], { env });
-        expect([code, stderr]).toEqual([1, expect.stringContaining(`cannot list ${name}; only`)]);
+        expect([code, stderr]).toEqual([
+          1,
+          expect.stringContaining(`Only the sandbox can list ${name}, `),
+        ]);
       }
       const { stdout } = await cli(["events", "list"], { env });
       expect(stdout).toMatch(/^event_id +type +status +attempts +next_attempt_at.*\nevt_1\n$/);

@@ -44,7 +44,7 @@ describe("sign", () => {
 
   test("notes that a body is empty", async () => {
     const { stderr } = await cli(["sign", "--secret-env", "SECRET"]);
-    expect(stderr).toBe("The body is empty: this is the signature of 0 bytes.\n");
+    expect(stderr).toBe("The body is empty, so this is the signature of 0 bytes.\n");
     expect((await cli(["sign", "--secret-env", "SECRET"], { input: " " })).stderr).toBe("");
   });
 
@@ -174,7 +174,7 @@ describe("verify", () => {
       { input: body },
     );
     expect(short.stdout).toBe(
-      "Not genuine: signature_mismatch.\nAdd --explain to name the cause.\n",
+      "Not genuine: signature_mismatch.\nAdd --explain to find the cause.\n",
     );
   });
 
@@ -182,7 +182,7 @@ describe("verify", () => {
     const args = ["verify", "--explain", "--secret-env=SECRET", "--signature=\u001b[31m\u202e"];
     const { code, stdout } = await cli(args, { input: body });
     expect(code).toBe(1);
-    expect(stdout).toContain("none of the known mistakes");
+    expect(stdout).toContain("no known mistake produces this signature");
     expect(stdout).toContain(createHash("sha256").update(body).digest("hex"));
     expect(stdout).toMatch(/^[\n -~]+$/);
     expect(await verify(`sha256=${"0".repeat(64)}`)).toEqual({

@@ -43,9 +43,9 @@ import { responsePromise, type ResponsePromise } from "./response-promise.js";
 export type CustomCall = Pick<Call, "query" | "body">;
 
 /**
- * The service's REST interface. Requests and results use the interface's own names. Every operation rejects with an
- * SvcError: an InvalidRequestError, before any request, if a documented limit is exceeded; otherwise an error that
- * depends on the response status or on how the connection failed.
+ * The service's REST interface. Requests and results use the interface's own names. An operation that fails rejects
+ * with an SvcError: an InvalidRequestError, before any request, if a documented limit is exceeded; otherwise an error
+ * that depends on the response status or on how the connection failed.
  */
 export interface Client {
   readonly emails: {
@@ -252,12 +252,12 @@ export function createClient(options: ClientOptions = {}): Client {
       request(() => {
         checkRequest(
           /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))[^/?#\\\s]*)+$/i.test(path),
-          "`path` must begin with a slash. Pass the query as `query`.",
+          "`path` must be a path such as /v1/sends. Pass a query as `query`.",
         );
         for (const name of Object.keys({ ...call }))
           check(
             ["query", "body"].includes(name),
-            `The option \`${name}\` must be passed in the fourth argument.`,
+            `\`${name}\` is neither \`query\` nor \`body\`. Pass options last.`,
           );
         return { ...call, method, path, key: "optional", mayBeEmpty: true };
       }, given),

@@ -118,15 +118,15 @@ export function resolveOptions(options: ClientOptions): Connection {
   } = options;
   for (const [name, value] of Object.entries({ fetch, onRequest, onResponse }))
     check(typeof value === "function", `\`${name}\` must be a function.`);
-  check((apiKey ?? "") !== "", "No API key: set SVC_API_KEY or pass `apiKey`.");
+  check((apiKey ?? "") !== "", "`apiKey` (or SVC_API_KEY) must be set and not empty.");
   check(
     typeof apiKey === "string" && /^[!-~]+$/.test(apiKey),
-    "`apiKey` (or SVC_API_KEY) must not contain white space or control characters.",
+    "`apiKey` (or SVC_API_KEY) must be printable ASCII without white space.",
   );
   const [, url] = /^(https?:\/\/[^\s/?#@]+(?:\/[^\s/?#]+)*)\/*$/i.exec(baseUrl ?? "") ?? [];
   check(
     url !== undefined && URL.canParse(url) && !url.endsWith("/v1"),
-    "`baseUrl`, or the variable SVC_BASE_URL, must be the URL before /v1, such as http://127.0.0.1:4010.",
+    "`baseUrl` (or SVC_BASE_URL) must be the URL before /v1, such as http://127.0.0.1:4010.",
   );
   const limits = resolveLimits(options);
   return { apiKey, baseUrl: url, fetch, onRequest, onResponse, clock, ...limits };
@@ -172,7 +172,7 @@ export function checkNames(options: object, others: readonly string[]): void {
   for (const name of Object.keys(options))
     check(
       known.includes(name),
-      `\`${name}\` is not an option. The options are ${known.join(", ")}.`,
+      `\`${name}\` is not an option. The options include ${known.join(", ")}.`,
     );
 }
 

@@ -53,7 +53,8 @@ function asPage<Item>(body: unknown): Page<Item> {
     readonly has_more?: unknown;
     readonly next_cursor?: string | number;
   };
-  if (!Array.isArray(data) || data.includes(null)) throw invalid("The response has no `data`.");
+  if (!Array.isArray(data) || data.includes(null))
+    throw invalid("The response has no valid `data`.");
   const isMore = hasMore !== false && !!next;
   return { data, has_more: isMore, next_cursor: isMore ? String(next) : undefined };
 }

@@ -44,9 +44,9 @@ export interface RotatingSecrets {
    * Rotates the secret of the endpoint, verifies with the new one and the old ones from then on, and saves
    * them. Rotations of one object run one after the other.
    *
-   * A delivery that is signed with the new secret before it arrives here is refused. If the service does not
-   * try again after a 401, call `webhookEvents.redeliverFailed` afterwards. A rotation whose response is lost
-   * is repeated within its deadline. If it fails with a ConnectionError, ServerError, AbortedError or
+   * A delivery that is signed with the new secret is refused until the secret has arrived here. If the service does
+   * not try again after a 401, call `webhookEvents.redeliverFailed` afterwards. A rotation whose response is lost
+   * is repeated within its deadline. If `rotate` rejects with a ConnectionError, ServerError, AbortedError or
    * InvalidResponseError even so, call it again soon: the service may sign with a secret that was never
    * received.
    *
@@ -89,7 +89,7 @@ export function rotatingSecrets({
     Array.isArray(secrets) &&
       secrets.length > 0 &&
       secrets.every((one) => isText(one?.id) && isText(one.key)),
-    "`secrets` must contain the current secret: `{ id, key }`, `key` from `reveal()`.",
+    "`secrets` must contain the current secret as `{ id, key }`, with `key` from `reveal()`.",
   );
   check(typeof save === "function", "`save` must be a function.");
   check(

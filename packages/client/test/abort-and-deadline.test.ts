@@ -174,7 +174,9 @@ describe("a time limit", () => {
     const error = await errorOf(client.sends.get("send_1", overrides));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject(facts);
-    expect(error.message).toContain("No complete response arrived within 0.05 s. (GET /v1/sends/");
+    expect(error.message).toContain(
+      "No successful response arrived within 0.05 s. (GET /v1/sends/",
+    );
   });
 
   test("ends an attempt whose `fetch` ignores its signal", async () => {
@@ -194,7 +196,7 @@ describe("a time limit", () => {
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ code: "deadline_exceeded", attempts: 1 });
     expect(error.message).toBe(
-      "No complete response arrived within 60 s. (GET /v1/sends/send_1, deadline_exceeded)",
+      "No successful response arrived within 60 s. (GET /v1/sends/send_1, deadline_exceeded)",
     );
     expect(error.cause).toMatchObject({ name: "ServerError", status: 503 });
     expect(notes).toHaveLength(1);
@@ -221,7 +223,7 @@ describe("a time limit", () => {
     });
     const error = await errorOf(client.sends.get("send_1", { deadlineMs: 5_000, maxRetries: 1 }));
     expect(error).toMatchObject({ code: "deadline_exceeded", attempts: 2 });
-    expect(error.message).toMatch(/^No complete response arrived within 5 s\./);
+    expect(error.message).toMatch(/^No successful response arrived within 5 s\./);
     expect(error.cause).toMatchObject({ name: "ServerError", status: 503, attempts: 1 });
   });
 });

@@ -103,14 +103,14 @@ describe("a list", () => {
   test.for([{}, { data: {} }, { data: null }])("refuses %j", async (page) => {
     const { client } = await serving(() => page);
     expect((await errorOf(collected(client.webhookEvents.list()))).message).toBe(
-      "The response has no `data`.",
+      "The response has no valid `data`.",
     );
   });
 
   test("refuses an item that is null", async () => {
     const { client } = await serving(() => ({ data: [{ event_id: "evt_1" }, null] }));
     expect((await errorOf(collected(client.webhookEvents.list()))).message).toBe(
-      "The response has no `data`.",
+      "The response has no valid `data`.",
     );
   });
 

@@ -12,10 +12,10 @@ const baseUrl = "http://127.0.0.1:4010";
 
 afterEach(() => void vi.unstubAllEnvs());
 
-const noKey = "No API key: set SVC_API_KEY or pass `apiKey`.";
-const badKey = "`apiKey` (or SVC_API_KEY) must not contain white space or control characters.";
+const noKey = "`apiKey` (or SVC_API_KEY) must be set and not empty.";
+const badKey = "`apiKey` (or SVC_API_KEY) must be printable ASCII without white space.";
 const noUrl =
-  "`baseUrl`, or the variable SVC_BASE_URL, must be the URL before /v1, such as http://127.0.0.1:4010.";
+  "`baseUrl` (or SVC_BASE_URL) must be the URL before /v1, such as http://127.0.0.1:4010.";
 
 describe("createClient refuses", () => {
   test.for<[string, object, string]>([
@@ -64,7 +64,7 @@ describe("createClient refuses", () => {
     [
       "retries",
       { apiKey, baseUrl, retries: 3 },
-      "`retries` is not an option. The options are apiKey, baseUrl, fetch, onRequest, onResponse, clock, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
+      "`retries` is not an option. The options include apiKey, baseUrl, fetch, onRequest, onResponse, clock, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
     ],
   ])("an invalid `%s`: %j", ([param, options, message]) => {
     const create = () => createClient(options);
@@ -122,7 +122,7 @@ describe.each(Object.entries(withOptions))("%s refuses", (name, call) => {
     expect(error).toBeInstanceOf(ClientConfigError);
     expect(error).toMatchObject({ code: "invalid_option", param });
     expect(error.message).toMatch(
-      /^`\w+` is not an option\. The options are .*\bsignal, .*deadlineMs, /,
+      /^`\w+` is not an option\. The options include .*\bsignal, .*deadlineMs, /,
     );
     expect(notes).toEqual([]);
   });
@@ -159,7 +159,7 @@ test.for<[string, object]>([
   expect(error).toMatchObject({
     code: "invalid_option",
     param,
-    message: `The option \`${param}\` must be passed in the fourth argument.`,
+    message: `\`${param}\` is neither \`query\` nor \`body\`. Pass options last.`,
     attempts: 0,
   });
   expect(notes).toEqual([]);
@@ -242,7 +242,7 @@ describe("a documented limit is checked before a request is made", () => {
     ["to", send({ to: "grace@example.test" }), to],
     ["to", send({ to: [] }), to],
     ["to", send({ to: [undefined] }), to],
-    ["subject", send({ subject: "" }), "`subject` must be a string."],
+    ["subject", send({ subject: "" }), "`subject` must be a non-empty string."],
     ["subject", send({ subject: "x".repeat(301) }), "`subject` must have at most 300 characters."],
     ["text", send({ text: undefined }), text],
     ["text", send({ text: "", html: "" }), text],
@@ -281,7 +281,7 @@ describe("a documented limit is checked before a request is made", () => {
     [
       "body",
       ({ request }) => request("GET", "/v1/webhook-events", { body: { limit: 1 } }),
-      "`body` is not sent with GET. Use `query`.",
+      "GET requests cannot have a `body`. Use `query`.",
     ],
   ])("%s", async ([param, call, message]) => {
     const { client, notes } = await against(() => {});

@@ -82,7 +82,7 @@ describe("waitFor", () => {
     const error = await errorOf(client.sends.waitFor("send_1", { until: awaited }));
     expect(error).toBeInstanceOf(SvcError);
     expect(error).toMatchObject({ name: "SvcError", code: "not_reached" });
-    expect(error.message).toBe(`The send is ${statuses.at(-1)}: \`until\` is not reached.`);
+    expect(error.message).toBe(`The status is ${statuses.at(-1)}: \`until\` was not reached.`);
     expect(notes).toHaveLength(statuses.length);
   });
 
@@ -113,7 +113,7 @@ describe("waitFor", () => {
       response.writeHead(200, json).end(JSON.stringify({ send_id: "send_1", status })),
     );
     const error = await errorOf(client.sends.waitFor("send_1", { deadlineMs: 5_000 }));
-    expect(error.message).toBe("The send is unknown: `until` is not reached.");
+    expect(error.message).toBe("The status is unknown: `until` was not reached.");
   });
 
   test.for(["x", 5, {}, [null], [5]])("waits whatever the history is: %j", async (history) => {
@@ -137,7 +137,7 @@ describe("waitFor", () => {
     const error = await errorOf(client.sends.waitFor("send_1", { deadlineMs: 30_000 }));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ code: "deadline_exceeded" });
-    expect(error.message).toBe("The send is delayed: `until` is not reached.");
+    expect(error.message).toBe("The status is delayed: `until` was not reached.");
     expect(pauses.slice(0, 3)).toEqual([250, 375, 562.5]);
     expect([Math.max(...pauses), pauses.length]).toEqual([5_000, 12]);
     expect(pauses.reduce((sum, pause) => sum + pause)).toBe(30_000);
@@ -196,7 +196,7 @@ describe("redeliverFailed", () => {
     expect(error).toBeInstanceOf(ClientConfigError);
     expect(error).toMatchObject({
       param: "max",
-      message: "`max` must be a number of 0 or more.",
+      message: "`max` must be 0 or greater.",
     });
     expect(notes).toEqual([]);
   });
@@ -205,7 +205,7 @@ describe("redeliverFailed", () => {
     const { client } = await against(() => {});
     const options = { webhook_endpoint_id: "we_1", dry_run: true };
     expect((await errorOf(client.webhookEvents.redeliverFailed(options))).message).toBe(
-      "`dry_run` is not an option. The options are webhook_endpoint_id, dryRun, max, onProgress, signal, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
+      "`dry_run` is not an option. The options include webhook_endpoint_id, dryRun, max, onProgress, signal, deadlineMs, attemptTimeoutMs, maxRetries, maxResponseBytes.",
     );
   });
 

@@ -110,7 +110,7 @@ describe("a response that is not what the interface describes", () => {
       "an empty body",
       responding(200, ""),
       { ...unexpected, status: 200, attempts: 3 },
-      /^The response is empty\.$/,
+      /^The response has no text\.$/,
     ],
     [
       "null",
@@ -141,7 +141,7 @@ describe("a response that is not what the interface describes", () => {
       "304",
       responding(304, ""),
       { name: "ApiError", code: "http_304" },
-      /^The response is empty\.$/,
+      /^The response has no text\.$/,
     ],
   ])("%s is an error", async ([, respond, facts, text]) => {
     const { error } = await get(respond);

@@ -175,6 +175,6 @@ test("an attempt ends at the deadline", async () => {
   expect(error).toBeInstanceOf(TimeoutError);
   expect(error).toMatchObject({ code: "deadline_exceeded", attempts: 1 });
   expect(error.message).toBe(
-    "No complete response arrived within 0.1 s. (POST /v1/emails, deadline_exceeded)",
+    "No successful response arrived within 0.1 s. (POST /v1/emails, deadline_exceeded)",
   );
 });

@@ -161,7 +161,7 @@ describe("an old secret", () => {
 
 describe("rotatingSecrets refuses", () => {
   const noSecret =
-    "`secrets` must contain the current secret: `{ id, key }`, `key` from `reveal()`.";
+    "`secrets` must contain the current secret as `{ id, key }`, with `key` from `reveal()`.";
   const noOverlap = "`overlapMs` must be a number that is 0 or greater.";
 
   test.for<[string, object, string]>([

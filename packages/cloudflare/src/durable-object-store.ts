@@ -89,7 +89,7 @@ export function durableObjectStore<Id>(
   assertValid(
     typeof (namespace as Partial<typeof namespace> | undefined)?.idFromName === "function",
     "namespace",
-    "`namespace` must be a Durable Object binding of wrangler.jsonc.",
+    "`namespace` must be a Durable Object binding from wrangler.jsonc.",
   );
   const shard = (index: number) => namespace.get(namespace.idFromName(`shard ${index}`));
   // The value is kept, not its promise: a Worker must not await a promise of another request.

@@ -78,7 +78,7 @@ export interface BodyDifference {
 }
 
 /**
- * Names the mistake that made a signature wrong, such as a body that was parsed and serialised again, or a secret with
+ * Names the mistake that made a signature wrong, such as a body that was parsed and serialized again, or a secret with
  * a newline. It computes the signature that each known mistake would produce, then those of combinations, until one
  * matches the value. A mistake is never accepted: only the correct signature results in `same`. Upper-case hex digits,
  * which `verify` accepts, are a mistake here.
@@ -129,7 +129,7 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   const { found, checked, body: signedBody } = await search(body, signature, keys, before);
   const [first, ...others] = found;
   if (first === undefined) {
-    const next_step = await nextStep(body);
+    const next_step = await nextStep(message);
     return { verdict: "unknown", next_step, first_difference, checked };
   }
   const mistake = describeMistakes([first, ...others]);
@@ -146,9 +146,9 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
 const isList = (secrets: ExplainRequest["secrets"]): secrets is readonly SecretKey[] =>
   Array.isArray(secrets);
 
-async function nextStep(body: Uint8Array<ArrayBuffer>): Promise<string> {
-  const sha256 = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", body)));
-  return `Print the length and the SHA-256 of the bytes that your code signs. This body has ${body.length} bytes, with the SHA-256 ${sha256}. If yours are the same, the secret differs; otherwise, the body does.`;
+async function nextStep(message: Uint8Array<ArrayBuffer>): Promise<string> {
+  const sha256 = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", message)));
+  return `Print the length and the SHA-256 of the bytes that your code signs. The correct signature covers ${message.length} bytes, with the SHA-256 ${sha256}. If yours are the same, the secret or the algorithm differs; otherwise, the bytes do.`;
 }
 
 function firstDifference(signed: string, yours: string): FirstDifference {

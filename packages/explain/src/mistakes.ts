@@ -55,25 +55,26 @@ export type MistakeId =
 
 const rawBytes = "Sign the bytes of the body as they arrived, before any parser or decoder runs.";
 const wholeSecret =
-  "Use the UTF-8 bytes of the whole secret as the key, including `whsec_` and without decoding anything.";
+  "Use the UTF-8 bytes of the whole secret as the key, including any `whsec_`. Do not decode any part of it.";
 const hexOnce = 'Encode the digest as hex exactly once: `digest("hex")`.';
 
 export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   // The value
   missing_signature: {
-    text: "The value is absent or empty.",
+    text: "The value is missing or empty.",
     remedy: "Read the `X-SVC-Signature` header, and check that no proxy removes it.",
   },
   secret_in_value: {
-    text: "The value contains the signing secret.",
-    remedy: "Use the HMAC of the body. Rotate the secret if the value has left your machine.",
+    text: "The value is or contains the signing secret.",
+    remedy:
+      "Send the HMAC of the body instead. If the value has left your machine, rotate the secret.",
   },
   placeholder_value: {
-    text: "The value contains a placeholder such as `undefined` or `[object Promise]`.",
+    text: "The value has no digest, or a placeholder such as `undefined` or `[object Promise]` in its place.",
     remedy: "Await the HMAC, and encode it as hex before you add the prefix.",
   },
   decorated_value: {
-    text: "The value has white space, quotes or the header's name around it.",
+    text: "The value has white space, quotes or the header name around it.",
     remedy: "Remove everything around `sha256=` and the hex digits.",
   },
   missing_prefix: {
@@ -82,23 +83,23 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   },
   wrong_prefix: {
     text: "The prefix is not `sha256=`.",
-    remedy: "Write `sha256=` before the hex digits, in lower case and once.",
+    remedy: "Write `sha256=` once, in lowercase, before the hex digits.",
   },
   upper_case_hex: {
-    text: "The hex digits are in upper case.",
-    remedy: "Write the hex digits in lower case.",
+    text: "The hex digits are in uppercase.",
+    remedy: "Write the hex digits in lowercase.",
   },
   base64: { text: "The digest is encoded as base64 instead of hex.", remedy: hexOnce },
   encoded_twice: {
-    text: "The hex digits of the digest have been encoded again, as hex or base64.",
+    text: "The hex digits of the digest were encoded a second time, as hex or base64.",
     remedy: hexOnce,
   },
   unpadded_hex: {
-    text: "The hex digits are missing leading zeros.",
+    text: "Leading zeros are missing from the hex digits.",
     remedy: 'Write each byte as two digits: `byte.toString(16).padStart(2, "0")`.',
   },
   truncated: {
-    text: "The digest has been truncated.",
+    text: "The digest was truncated.",
     remedy: "Keep all 64 hex digits.",
   },
 
@@ -107,21 +108,22 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   sha512: { text: "The HMAC uses SHA-512.", remedy: "Use HMAC-SHA256." },
   swapped: {
     text: "The key and the message are swapped.",
-    remedy: "Use the secret as the key and the body as the message.",
+    remedy: "Use the secret as the key, not as the message.",
   },
   plain_hash: {
-    text: "The value is a hash of the body without a key.",
-    remedy: "Use an HMAC, with the secret as its key.",
+    text: "The value is a plain hash, computed without a key.",
+    remedy: "Use an HMAC with the secret as its key.",
   },
   concatenated_hash: {
-    text: "The value is a hash of the secret and the body joined together.",
-    remedy: "Use an HMAC, with the secret as its key and the body as its message.",
+    text: "The value is a hash of the secret and the message joined together.",
+    remedy: "Use an HMAC with the secret as its key.",
   },
 
   // The key
   old_secret: {
-    text: "The key is a previous secret.",
-    remedy: "Load the current secret. During a rotation, verify with both.",
+    text: "The key is an old secret.",
+    remedy:
+      "Load the current secret. During a rotation, verify with both the old and the new secret.",
   },
   other_secret: {
     text: "The key is the secret of another endpoint.",
@@ -129,10 +131,10 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   },
   secret_quoted: {
     text: "The key includes quotes around the secret.",
-    remedy: "Remove the quotes where the secret is stored, such as in the environment file.",
+    remedy: "Remove the quotes where the secret is stored, for example in the environment file.",
   },
   secret_space: {
-    text: "The key includes white space around the secret, such as a newline at its end.",
+    text: "The key includes white space around the secret, such as a newline at the end.",
     remedy: "Remove the white space where the secret is stored, or trim it when you load it.",
   },
   secret_prefix_stripped: {
@@ -145,76 +147,80 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   },
   secret_hex_decoded: { text: "The key is the secret decoded from hex.", remedy: wholeSecret },
   secret_missing: {
-    text: "The key is empty, or a placeholder such as `undefined`.",
+    text: "The key is empty or is a placeholder such as `undefined`.",
     remedy: "Check the name of the variable that contains the secret, and check that it is set.",
   },
 
   // The body
   newline_added: {
-    text: "The signed body has an additional newline at its end.",
+    text: "The signed body has an extra newline at the end.",
     remedy: rawBytes,
   },
   newline_removed: {
-    text: "The signed body is missing the white space at the start or end of the body.",
+    text: "White space at the start or end of the body was removed before signing.",
     remedy: rawBytes,
   },
   line_endings: {
-    text: "The signed body has different line endings: LF, CRLF or none.",
+    text: "Line endings in the body were converted to LF or CRLF, or removed, before signing.",
     remedy: rawBytes,
   },
   bom_added: {
-    text: "The signed body starts with an additional byte order mark.",
+    text: "The signed body starts with an extra byte order mark.",
     remedy: rawBytes,
   },
-  bom_removed: { text: "The signed body is missing the body's byte order mark.", remedy: rawBytes },
+  bom_removed: {
+    text: "The byte order mark was removed from the body before signing.",
+    remedy: rawBytes,
+  },
   unescaped_unicode: {
-    text: "The signed body has characters instead of escapes such as `\\u00e9` or `\\/`, which happens when JSON is parsed and serialised again.",
+    text: "In the signed body, escapes such as `\\u00e9` or `\\/` were replaced by plain characters. This happens when JSON is parsed and serialized again.",
     remedy: rawBytes,
   },
   escaped_slashes: {
-    text: "The signed body has slashes escaped as `\\/`, which happens when JSON is parsed and serialised again.",
+    text: "In the signed body, slashes are escaped as `\\/`. This can happen when JSON is parsed and serialized again.",
     remedy: rawBytes,
   },
   escaped_unicode: {
-    text: "The signed body has characters escaped as in `\\u00e9`, which happens when JSON is parsed and serialised again.",
+    text: "In the signed body, characters are escaped, as in `\\u00e9`. This can happen when JSON is parsed and serialized again.",
     remedy: rawBytes,
   },
   reserialised_json: {
-    text: "The signed body is JSON that was parsed and serialised again.",
+    text: "The signed body is JSON that was parsed and serialized again.",
     remedy: rawBytes,
   },
   spaced_json: {
-    text: "The signed body is JSON that was parsed and serialised again, with a space after each comma and colon.",
+    text: "The signed body is JSON that was parsed and serialized again, with a space after each comma and colon.",
     remedy: rawBytes,
   },
   pretty_printed_json: {
-    text: "The signed body is JSON that was parsed and serialised again, with indentation.",
+    text: "The signed body is JSON that was parsed and serialized again, with indentation.",
     remedy: rawBytes,
   },
   sorted_keys: {
-    text: "The signed body is JSON that was parsed and serialised again, with its keys sorted.",
+    text: "The signed body is JSON that was parsed and serialized again, with its keys sorted.",
     remedy: rawBytes,
   },
   invalid_utf8_replaced: {
-    text: "The signed body was decoded as UTF-8, which replaced its invalid bytes.",
+    text: "The body was decoded as UTF-8 before signing, which replaced its invalid bytes.",
     remedy: rawBytes,
   },
-  latin1: { text: "The signed body was decoded or encoded as Latin-1.", remedy: rawBytes },
-  utf16: { text: "The signed body was encoded as UTF-16.", remedy: rawBytes },
+  latin1: { text: "The body was decoded or encoded as Latin-1 before signing.", remedy: rawBytes },
+  utf16: { text: "The body was encoded as UTF-16 before signing.", remedy: rawBytes },
   base64_body: {
-    text: "The signed body is the base64 text of the body.",
-    remedy: "Decode the body first, as on AWS Lambda when `isBase64Encoded` is true.",
+    text: "The base64 form of the body was signed instead of its bytes.",
+    remedy:
+      "Sign the bytes themselves. On AWS Lambda, decode the body first if `isBase64Encoded` is true.",
   },
   quoted_body: {
-    text: "The signed body is the body as a JSON string, in quotes and escaped.",
-    remedy: "Do not call `JSON.stringify` with the text of the body.",
+    text: "The body was converted to a JSON string, with quotes and escapes, before signing.",
+    remedy: "Do not call `JSON.stringify` on the text of the body.",
   },
   placeholder_body: {
-    text: "The signed body is a placeholder such as `[object Object]`, `{}` or `undefined`.",
+    text: "A placeholder such as `[object Object]`, `{}` or `undefined` was signed instead of the body.",
     remedy: rawBytes,
   },
   empty_body: {
-    text: "The signed body is empty.",
+    text: "An empty body was signed.",
     remedy: "Read the bytes of the body before anything else consumes the stream.",
   },
 };

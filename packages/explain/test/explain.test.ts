@@ -63,7 +63,7 @@ test.each([
     signature: hmac(compact).digest("base64"),
   },
   {
-    names: ["parsed and serialised", "prefix"],
+    names: ["parsed and serialized", "prefix"],
     signature: hmac(JSON.stringify(JSON.parse(spaced))).digest("hex"),
   },
   {
@@ -71,11 +71,11 @@ test.each([
     signature: `sha256=${hmac(spaced, secret.slice(6)).digest("base64")}`,
   },
   {
-    names: ["white space", "parsed and serialised", "SHA-1"],
+    names: ["white space", "parsed and serialized", "SHA-1"],
     signature: `sha1=${hmac(JSON.stringify(JSON.parse(spaced)), `${secret}\n`, "sha1").digest("hex")}`,
   },
   {
-    names: ["previous secret", "decoded from base64"],
+    names: ["old secret", "decoded from base64"],
     signature: signed(spaced, Buffer.from(oldSecret.slice(6), "base64")),
   },
   {
@@ -83,7 +83,7 @@ test.each([
     signature: signed(`${JSON.stringify(JSON.parse(spaced), null, 2)}\n`),
   },
   {
-    names: ["swapped", "upper case"],
+    names: ["swapped", "uppercase"],
     signature: `sha256=${hmac(secret, spaced).digest("hex").toUpperCase()}`,
   },
 ])("names all of several mistakes: $names", async ({ names, signature }) => {

@@ -14,7 +14,7 @@ vi.mock("next/server.js", async (importOriginal) => {
 
 const fix =
   "let nothing read the request before webhooks(); " +
-  "if the body was cut, raise experimental.proxyClientMaxBodySize in next.config";
+  "if the body was cut, raise experimental.proxyClientMaxBodySize in next.config (in Next.js 15, middlewareClientMaxBodySize)";
 
 const url = "https://example.org/api/webhooks";
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;

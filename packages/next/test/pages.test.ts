@@ -10,7 +10,7 @@ import { listen, type TouchedRequest } from "@svc-webhooks/kit/servers";
 
 const fix =
   "export const config = { api: { bodyParser: false } } from the page itself; " +
-  "if the body was cut, raise experimental.proxyClientMaxBodySize in next.config";
+  "if the body was cut, raise experimental.proxyClientMaxBodySize in next.config (in Next.js 15, middlewareClientMaxBodySize)";
 
 /** Serves a page. `touch` changes the request first, as Next.js or a wrapper does. */
 async function serve(touch: (request: TouchedRequest) => unknown) {

@@ -21,14 +21,14 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
   if (has(client, "begin", "unsafe", "subscribe")) return overPostgresJs(client as PostgresJs);
   if (has(client, "unsafe", "release") || has(client, "unsafe", "savepoint")) {
     throw invalid(
-      "`db` is a single postgres.js connection (reserved, or in a transaction), on which transactions would mix. Pass `sql` itself: postgres(connectionString).",
+      "`db` is a single postgres.js connection (reserved or in a transaction), so concurrent transactions would interfere. Pass the `sql` that postgres(connectionString) returns.",
     );
   }
   if (has(client, "connect", "totalCount")) return overPg(client as PgPool);
   // This is a pg client, possibly checked out of a pool. PGlite does not match.
   if (has(client, "connect", "query")) {
     throw invalid(
-      "`db` is a single pg client, on which transactions would mix. Pass a Pool: new Pool({ connectionString }).",
+      "`db` is a single pg client, so concurrent transactions would interfere. Pass a Pool: new Pool({ connectionString }).",
     );
   }
   return undefined;
@@ -45,19 +45,19 @@ export function connect(client: PostgresClient): Database<unknown> {
   const driver = driverOf(client);
   if (driver) return driver;
   if (has(client, "query", "transaction")) return client as Database<unknown>;
-  throw invalid("`db` must be a Pool from pg, the sql from postgres.js or a Database.");
+  throw invalid("`db` must be a Pool from pg, an `sql` from postgres.js, or a Database.");
 }
 
 /** Returns the error text for a client that must be wrapped, or undefined for any other. */
 function wrapperOf(client: PostgresClient): string | undefined {
   if (has(client, "executeQuery", "selectFrom")) {
-    return "`db` is a Kysely instance. Wrap it: fromKysely(db, CompiledQuery, pool), without `pool` if it does not use pg.";
+    return "`db` is a Kysely instance. Wrap it: fromKysely(db, CompiledQuery, pool). If it does not use pg, omit `pool`.";
   }
   if (has(client, "execute", "transaction")) {
     return "`db` is a Drizzle database. Wrap it: fromDrizzle(db, sql).";
   }
   if (has(client, "exec", "waitReady")) {
-    return "`db` is a PGlite. Wrap it: fromPglite(db).";
+    return "`db` is a PGlite instance. Wrap it: fromPglite(db).";
   }
   return undefined;
 }

@@ -138,5 +138,5 @@ export async function assertCommitted(query: Query, id: string): Promise<void> {
 export const rolledBack = (): WebhookError =>
   new WebhookError(
     "transaction_ended",
-    "PostgreSQL has rolled the transaction back: a statement failed that `work` did not await. Await every statement.",
+    "PostgreSQL rolled the transaction back, because a statement that `work` did not await has failed. Await every statement.",
   );

@@ -81,25 +81,25 @@ const explanations: readonly Explanation[] = [
     codes: ["3F000", "42883", "42P01"],
     as: "schema_missing",
     text: (message, schema) =>
-      `The database has no schema "${schema}" for this version (${message}). ${migrateText(schema)}`,
+      `The database does not have the schema "${schema}" for this version (${message}). ${migrateText(schema)}`,
   },
   {
     codes: ["42501"],
     as: "permission_denied",
     text: (message, schema) =>
-      `The role lacks rights in the schema "${schema}" (${message}). The README of @svc-webhooks/postgres lists the rights; migrations need the owner's rights.`,
+      `The role lacks privileges in the schema "${schema}" (${message}). The README of @svc-webhooks/postgres lists the required privileges. To run migrations, the role must own the schema.`,
   },
   {
     codes: ["25006"],
     as: "read_only",
     text: (message) =>
-      `This server rejects writes (${message}): connect to the primary, or set default_transaction_read_only of the role or database to off.`,
+      `This server rejects writes (${message}). Connect to the primary, or set default_transaction_read_only to off for the role or the database.`,
   },
   {
     codes: ["25P02"],
     as: "transaction_aborted",
     text: () =>
-      "A statement of `work` failed, and its error was caught or not awaited, so PostgreSQL commits nothing. Let the error reject `work`, or use a savepoint.",
+      "A statement in `work` failed, and `work` caught its error or did not await it, so PostgreSQL commits nothing. Let the error propagate from `work`, or use a savepoint.",
   },
 ];
 
@@ -118,7 +118,7 @@ export function explainedWork(error: unknown): unknown {
   if (!isPoolTimeout(error)) return error;
   return new WebhookError(
     "pool_timeout",
-    "No connection became free while the transaction held one: use `tx`, not the pool, inside `transaction`. Everything in this transaction was rolled back.",
+    "No other connection became free while the transaction held one. Use `tx`, not the pool, inside `transaction`. Everything in this transaction was rolled back.",
     { cause: error },
   );
 }
@@ -128,7 +128,7 @@ export function notAwaited(failure: { readonly error: unknown } | undefined): We
   if (!failure) {
     return new WebhookError(
       "handler_failed",
-      "The handler returned while its `transaction` was open. Await or return its promise.",
+      "The handler returned while its `transaction` was still open. Await or return its promise.",
     );
   }
   const { error } = failure;
@@ -157,7 +157,7 @@ export const notSent = (error: unknown, problems: readonly string[] = []): Webho
     "not_sent",
     [
       isPoolTimeout(error)
-        ? "No connection of the pool became free within connectionTimeoutMillis: PostgreSQL has stopped responding, a handler uses the pool inside `transaction`, or its `max` is too low."
+        ? "No connection in the pool became free within connectionTimeoutMillis. Either PostgreSQL has stopped responding, a handler uses the pool inside `transaction`, or the pool's `max` is too low."
         : `No connection to PostgreSQL: ${String((error as Error | undefined)?.message || error)}`,
       ...problems,
     ].join(" "),

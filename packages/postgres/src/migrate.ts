@@ -69,7 +69,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
     if (!(Number(applied) <= version)) {
       throw new WebhookError(
         "schema_taken",
-        `The schema "${name}" has version ${applied}, which is unknown to this version of the package, and has no ${outdated.join(", ")}. Run \`migrate\` from the newer version of @svc-webhooks/postgres. If the table "versions" belongs to another tool, choose another \`schema\`, and pass the same one to \`migrate\` and \`postgresStore\`.`,
+        `The schema "${name}" has version ${applied}, which this version of the package does not know, and it lacks ${outdated.join(", ")}. Run \`migrate\` from the newer version of @svc-webhooks/postgres. If the table "versions" belongs to another tool, choose another \`schema\`, and pass the same one to \`migrate\` and \`postgresStore\`.`,
       );
     }
     return false;
@@ -103,7 +103,7 @@ const lockName = (schema: string) => `svc-webhooks schema ${schema}`;
 const locked = (schema: string, cause: unknown) =>
   new WebhookError(
     "lock_timeout",
-    `For 10 s, another session has held a lock that \`migrate\` needs: on a table in "${schema}", or the advisory lock hashtextextended('${lockName(schema)}', 0). Find the session in pg_locks and end it, then run \`migrate\` again.`,
+    `For 10 s, another session has held a lock that \`migrate\` needs: either a lock on a table in "${schema}", or the advisory lock hashtextextended('${lockName(schema)}', 0). Find the session in pg_locks and end it, then run \`migrate\` again.`,
     { cause },
   );
 

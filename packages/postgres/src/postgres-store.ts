@@ -72,7 +72,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
   purge(options?: { readonly limit?: number | undefined }): Promise<number>;
 
   /**
-   * Resolves to the conditions that endanger records or transactions, one sentence each: a missing schema, missing
+   * Resolves to the conditions that endanger records or transactions, one text each: a missing schema, missing
    * rights, a replica, unsafe durability settings, clock drift, pool settings.
    */
   check(call?: StoreCall): Promise<readonly string[]>;

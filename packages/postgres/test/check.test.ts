@@ -111,7 +111,7 @@ describeWithPostgres("check", () => {
     await pool.query(statement);
     const store = postgresStore(pool, { schema: "lacking" });
     expect(await store.check()).toEqual([
-      expect.stringMatching(`^The schema "lacking" has no (.*, )?${missing}[,:]`),
+      expect.stringMatching(`^The schema "lacking" lacks (.*, )?${missing}[,.:]`),
     ]);
     expect(await migrate(pool, { schema: "lacking" })).toBe(true);
     expect(await store.check()).toEqual([]);
@@ -182,7 +182,9 @@ describeWithPostgres("check", () => {
     await migrate(pool, { schema: "older" });
     await pool.query("drop function older.finish_1");
     expect(await postgresStore(pool, { schema: "older" }).check()).toEqual([
-      expect.stringMatching(/"older" has no finish_1: it has another version\. Run `await migrate/),
+      expect.stringMatching(
+        /"older" lacks finish_1\. It is incomplete or from another version\. Run `await migrate/,
+      ),
     ]);
   });
 
@@ -198,7 +200,7 @@ describeWithPostgres("check", () => {
       transaction: () => Promise.reject(new Error("unused")),
     };
     expect(await postgresStore(database).check()).toEqual([
-      "The server's clock differs from this machine's by 5 s. Synchronise both.",
+      "The server's clock differs from this machine's by 5 s. Synchronize both clocks.",
     ]);
   });
 

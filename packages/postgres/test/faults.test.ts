@@ -345,7 +345,7 @@ describeWithPostgres("a pool whose connections are all in transactions", () => {
       const context = await claimed(store);
       await expect(store.transaction(context, () => pool.query("select 1"))).rejects.toMatchObject({
         code: "pool_timeout",
-        message: expect.stringContaining("use `tx`, not the pool, inside `transaction`"),
+        message: expect.stringContaining("Use `tx`, not the pool, inside `transaction`"),
       });
       // The connection is free again. A transaction that finds no connection itself is a separate case.
       const client = await pool.connect();

@@ -127,9 +127,7 @@ describeWithPostgres("migrate", () => {
     const before = (await pool.query(contents("svc_webhooks"))).rows;
     await expect(migrate(pool)).rejects.toMatchObject({
       code: "schema_taken",
-      message: expect.stringMatching(
-        /version 3, .* has no finish_1\. Run `migrate` from the newer/,
-      ),
+      message: expect.stringMatching(/version 3, .* lacks finish_1\. Run `migrate` from the newer/),
     });
     expect((await pool.query(contents("svc_webhooks"))).rows).toEqual(before);
   });

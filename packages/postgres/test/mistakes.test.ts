@@ -127,7 +127,7 @@ describeWithPostgres("a handler", () => {
         expect(lines[0]).toMatch(
           when === "before"
             ? /The handler did not await `transaction`, which failed: relation "no_such_table" does not exist\. Await or return its promise\..*\n {2}caused by: .*does not exist/s
-            : "The handler returned while its `transaction` was open. Await or return its promise.",
+            : "The handler returned while its `transaction` was still open. Await or return its promise.",
         );
         expect(await effects(observer)).toEqual(["run 2", "last"]);
       },
@@ -223,7 +223,7 @@ describeWithPostgres("a handler", () => {
     });
     await expect(caught).rejects.toMatchObject({
       code: "transaction_aborted",
-      message: expect.stringContaining("its error was caught or not awaited"),
+      message: expect.stringContaining("caught its error or did not await it"),
     });
   });
 
@@ -484,10 +484,10 @@ describeWithPostgres("a handler", () => {
     const builds: [() => unknown, string][] = [
       [() => postgresStore(lent as never), "Pass a Pool"],
       [() => fromDrizzle(drizzleOverPg(lent), drizzleSql), "Pass a Pool"],
-      [() => postgresStore(reserved as never), "Pass `sql` itself"],
+      [() => postgresStore(reserved as never), "Pass the `sql` that"],
     ];
     await sql.begin(async (tx) => {
-      builds.push([() => postgresStore(tx as never), "Pass `sql` itself"]);
+      builds.push([() => postgresStore(tx as never), "Pass the `sql` that"]);
     });
     await drizzleOverPostgresJs(sql).transaction(async (tx) => {
       builds.push([() => fromDrizzle(tx, drizzleSql), "Pass the database itself"]);

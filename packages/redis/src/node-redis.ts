@@ -61,7 +61,8 @@ export function overNodeRedis(client: NodeRedisClient): Connection {
     },
     async setting(name) {
       if (!isReady()) throw silence.notConnected();
-      if (!client.configGet) throw new Error("A node-redis cluster has no configGet.");
+      if (!client.configGet)
+        throw new Error("A node-redis cluster client does not have configGet.");
       return ((await client.configGet(name)) as Readonly<Record<string, string>>)[name];
     },
   };

@@ -116,6 +116,8 @@ function claimResult(reply: unknown): ClaimResult {
     case "p":
       return { status: "parked", lineage: rest || undefined };
     default:
-      throw new Error(`Redis returned ${JSON.stringify(text.slice(0, 50))} for a claim.`);
+      throw new Error(
+        `Redis returned an unexpected reply to a claim: ${JSON.stringify(text.slice(0, 50))}`,
+      );
   }
 }

@@ -194,7 +194,7 @@ describeWithRedis("on a real server", () => {
         await demote();
         const { store } = await connected(kind);
         expect(await store.check()).toEqual([
-          "This server is a replica and rejects writes, so every new delivery gets 503. Connect to the primary, using an address that follows failovers.",
+          "This server is a replica and rejects writes, so no new delivery can be recorded. Connect to the primary through an address that follows failovers.",
         ]);
       });
 
@@ -202,7 +202,7 @@ describeWithRedis("on a real server", () => {
         const { store } = await restricted(kind, "~* +@all -config");
         expect(await store.check()).toEqual([
           expect.stringMatching(
-            /^Eviction and persistence could not be checked: NOPERM.+ The README of .+ lists the required ACL\.$/,
+            /^The eviction and persistence settings could not be checked: NOPERM.+ The README of .+ lists the required ACL\.$/,
           ),
         ]);
       });
@@ -213,7 +213,7 @@ describeWithRedis("on a real server", () => {
           const { store } = await restricted(kind, rights);
           expect(await store.check()).toEqual([
             expect.stringMatching(
-              /^The user lacks rights, .+ The README of .+ lists the required ACL\.$/,
+              /^The user lacks permissions, .+ The README of .+ lists the required ACL\.$/,
             ),
           ]);
         },

@@ -115,10 +115,10 @@ test("a user's Connection receives each script with its keys and arguments as st
 
 test.each([null, undefined, "", "OK", 1])("the reply %j to a claim is an error", async (reply) => {
   const claim = async () => redisStore(replying(reply)).claim("1", claimBy("a"), call);
-  await expect(claim()).rejects.toThrow(/^Redis returned .* for a claim\.$/);
+  await expect(claim()).rejects.toThrow(/^Redis returned an unexpected reply to a claim: /);
 });
 
-const drift = ["The server's clock differs from this machine's by 5 s. Synchronise both."];
+const drift = ["The server's clock differs from this machine's by 5 s. Synchronize both clocks."];
 
 test.each([
   ["5 s ahead", 5_000, drift],

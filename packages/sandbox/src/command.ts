@@ -15,7 +15,7 @@ export const commandOptions = {
     type: "string",
     default: "4010",
     value: "number",
-    text: "port on 127.0.0.1, 0 for a free one",
+    text: "port on 127.0.0.1; 0 chooses a free port",
   },
   data: {
     type: "string",
@@ -31,7 +31,7 @@ export const commandOptions = {
   clock: {
     type: "string",
     value: "mode",
-    text: "real, manual or accelerated[:<times>] (default: real)",
+    text: "real, manual or accelerated[:<times>] (default: the data file's, or real)",
   },
   smtp: { type: "string", value: "url", text: "also send emails to an SMTP server on loopback" },
   "allow-host": {
@@ -113,7 +113,7 @@ export async function runCommand(
     const page = `${url}/`;
     if (stdout.isTTY === true && !json) {
       stdout.write(
-        `  export SVC_BASE_URL=${url} SVC_API_KEY=svc_test\nOpen ${page} in a browser to see what was sent and what happened to it.\nCtrl-C stops it.\n`,
+        `  export SVC_BASE_URL=${url} SVC_API_KEY=svc_test\nOpen ${page} in a browser to see what was sent and what happened to it.\nPress Ctrl-C to stop the sandbox.\n`,
       );
     }
     if (values.open === true)
@@ -152,7 +152,7 @@ function assumptionsFrom(words: readonly string[]): Readonly<Record<string, stri
     const [, id, value] = /^(A-\d\d)=(.+)$/.exec(word) ?? [];
     if (id === undefined || value === undefined)
       throw usage(
-        `--set must be A-nn=value, such as A-06=reject. --assumptions lists all of them.`,
+        `--set must have the form A-nn=value, such as A-06=reject. --assumptions lists all assumptions.`,
       );
     return [id, value] as const;
   });

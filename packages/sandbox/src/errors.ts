@@ -55,5 +55,5 @@ export const notFound = (param: string, message: string): ApiError =>
 export function asRefusal(error: unknown, log: (line: string) => void): ApiError {
   if (error instanceof ApiError) return error;
   log(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  return new ApiError(500, "internal_error", "The sandbox failed. Its output states the reason.");
+  return new ApiError(500, "internal_error", "The sandbox failed. See its output for the reason.");
 }

@@ -25,7 +25,7 @@ export function createFaults(state: State, ids: Ids) {
       } else if (fault.kind === "duplicate") {
         throw invalid(
           "kind",
-          "A request cannot be duplicated: duplicate needs an endpoint as its target.",
+          "Requests cannot be duplicated. A fault of the kind duplicate needs an endpoint as its target.",
         );
       }
       return state.faults.put({

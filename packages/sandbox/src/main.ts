@@ -27,7 +27,7 @@ const help = () => {
   });
   return `Usage: svc-webhooks-sandbox [options]
 
-Serves the whole service on this machine. The first line on stdout is its base URL.
+Simulates the whole service on this machine. The first line on stdout contains its base URL.
 
 ${lines.join("")}`;
 };

@@ -10,8 +10,8 @@ import { defaultLimits } from "./state/retention.js";
 
 export interface SandboxOptions {
   /**
-   * `"real"` (default), `"manual"`: stands still until `clock.advance()`, or `"accelerated"`: 60 times as fast as real
-   * time, or `speed` times (more than 0, at most 999,999). `start` is in epoch milliseconds, at most
+   * `"real"` (default); `"manual"`, which stands still until `clock.advance()`; or `"accelerated"`, 60 times as fast as
+   * real time, or `speed` times (more than 0, at most 999,999). `start` is in epoch milliseconds, at most
    * 253,402,214,400,000: the clock ends with the year 9999. `advance` waits `patienceMs` of real time for a receiver: 1
    * to 600,000, 1,000 by default.
    *
@@ -43,8 +43,8 @@ export interface SandboxOptions {
   /** Host names, besides localhost, under which `listen()` serves requests. Default: none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
-   * The maximum number of deliveries, and of calls, to keep: 1 or more. The oldest finished ones are dropped first.
-   * Default 10,000.
+   * The maximum number of deliveries, and of calls, to keep: 1 or more. The oldest finished ones are dropped first,
+   * and pending ones never. Default 10,000.
    */
   readonly maxDeliveries?: number | undefined;
   /** The maximum number of bytes of requests, responses and emails to keep. Default 64 MiB. */
@@ -107,7 +107,7 @@ export function resolveOptions(options: SandboxOptions) {
     ["maxBytes", maxBytes, 1],
   ] as const) {
     const isNumber = Number.isSafeInteger(value) && value >= min;
-    assertValid(isNumber, name, `\`${name}\` must be a whole number of ${min} or more.`);
+    assertValid(isNumber, name, `\`${name}\` must be a whole number that is at least ${min}.`);
   }
   return {
     /** Undefined if not specified: a restart then continues in the mode of the data file. */
@@ -150,7 +150,7 @@ function clockFrom(clock: SandboxOptions["clock"]): ClockOptions | undefined {
   assertValid(
     start >= 0 && start <= lastTime,
     "clock.start",
-    "`clock.start` must be a time in epoch milliseconds of at most 253402214400000.",
+    "`clock.start` must be a time in epoch milliseconds, at most 253402214400000.",
   );
   assertValid(
     patienceMs >= 1 && patienceMs <= 600_000,
@@ -168,7 +168,7 @@ function smtpFrom(smtp: string | undefined): SmtpServer | undefined {
   assertValid(
     host !== "" && Number(port) > 0 && Number(port) < 65_536,
     "smtp",
-    "`smtp` must have the form smtp://127.0.0.1:1025: a server on this machine with its port, without credentials or TLS. Start one here, such as Mailpit.",
+    "`smtp` must be the URL of a server on this machine, such as smtp://127.0.0.1:1025, without credentials or TLS. Start such a server first, for example Mailpit.",
   );
   // The address is fixed, so that no resolver can send emails elsewhere.
   return { host: host === "[::1]" ? "::1" : "127.0.0.1", port: Number(port) };

@@ -177,7 +177,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       assertValid(
         handler === undefined || typeof handler === "function",
         "handler",
-        "`deliverTo` needs a function from a Request to a Response. Register a URL as an endpoint instead.",
+        "`deliverTo` needs a function that accepts a Request and returns a Response. To deliver to a URL, register it as an endpoint.",
       );
       transport = handler ? inProcess(handler) : network;
     },
@@ -228,10 +228,12 @@ function resume(
 /** Logs a clock mode that comes from the data file, because it may be the reason that no retries run. */
 function noteClock({ clock, log }: Service, data = ""): void {
   if (clock.mode === "manual")
-    log(`The clock in ${data} is manual and stands still: start with --clock real to let it run.`);
+    log(
+      `The clock saved in ${data} is manual, so it stands still. To make it run, start the sandbox with --clock real, or with \`clock: "real"\` in code.`,
+    );
   else if (clock.mode === "accelerated")
     log(
-      `The clock in ${data} runs ${clock.speed} times as fast as real time: start with --clock real to change that.`,
+      `The clock saved in ${data} runs ${clock.speed} times as fast as real time. To change that, start the sandbox with --clock real, or with \`clock: "real"\` in code.`,
     );
 }
 
@@ -269,7 +271,9 @@ function saveClock({ state, clock }: Service): void {
 async function failedFetch({ signal }: Request, lost: "closed" | "silent"): Promise<never> {
   if (lost === "silent") await aborted(signal);
   throw new TypeError("fetch failed", {
-    cause: Object.assign(new Error("A fault closed the connection."), { code: "ECONNRESET" }),
+    cause: Object.assign(new Error("An injected fault closed the connection."), {
+      code: "ECONNRESET",
+    }),
   });
 }
 

@@ -29,7 +29,7 @@ describe("a function that receives the deliveries", () => {
         throw new Error("no database");
       },
       "reset",
-      "The receiver threw instead of responding: no database",
+      "The receiver threw, or its response could not be read: no database",
     ],
   ])("fails the attempt with %s", async (_what, handler, kind, text) => {
     const { sandbox, clock, control, deliveries, register, send } = await open();

@@ -32,7 +32,7 @@ describe("wrong usage prints one line and exits with 2", () => {
   test.each([
     ["an unknown option", ["--prot", "1"], /--help/],
     ["a port that is not a number", ["--port", "web"], /--port must be/],
-    ["an assumption without a value", ["--set", "A-06"], /--set must be A-nn=value/],
+    ["an assumption without a value", ["--set", "A-06"], /--set must have the form A-nn=value/],
     ["an assumption that does not exist", ["--set", "A-99=x"], /A-99/],
     ["a value that does not exist", ["--set", "A-06=no"], /warn, reject, allow/],
     ["a clock that does not exist", ["--clock", "slow"], /--clock must be/],
@@ -53,7 +53,7 @@ test("a port in use exits with 1 and the fix", async () => {
   const { code, stderr } = await run("--port", String(port));
   expect([code, stderr]).toEqual([
     1,
-    `svc-webhooks sandbox: Port ${port} is in use. Choose another port, or 0 for a free one.\n`,
+    `svc-webhooks sandbox: Port ${port} is in use. Choose another port, or use 0 to select a free one.\n`,
   ]);
 });
 

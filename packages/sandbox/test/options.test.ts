@@ -31,9 +31,9 @@ describe("createSandbox refuses", () => {
     expect(create).toThrow(expect.objectContaining({ code: "invalid_option", option }) as Error);
   });
 
-  const delay = "A delay is a number followed by ms, s, m or h: 500ms, 1s, 5m.";
-  const duration = "A duration is a number followed by ms, s, m or h: 500ms, 1s, 5m.";
-  const limit = "A limit is a number of requests from 1 to 999999: epoch:100/60s.";
+  const delay = "A delay is a number followed by ms, s, m or h, such as 500ms, 1s or 5m.";
+  const duration = "A duration is a number followed by ms, s, m or h, such as 500ms, 1s or 5m.";
+  const limit = "A limit is a number of requests from 1 to 999999, as in epoch:100/60s.";
 
   test.each([
     ["A-06", "no", "Use one of: warn, reject, allow."],
@@ -41,11 +41,15 @@ describe("createSandbox refuses", () => {
     [
       "A-10",
       "timeout:5",
-      `timeout:<duration>. A status is a number from 300 to 599: stop:400+410. ${duration}`,
+      `timeout:<duration>. A status is a number from 300 to 599, as in stop:400+410. ${duration}`,
     ],
     ["A-16", "100/60", `http-date:<limit>/<duration>. ${limit} ${duration}`],
     ["A-19", "deferred:5", `pinned. ${duration}`],
-    ["A-24", "5000", "A size is a number followed by B, kB, KiB, MB or MiB: 512B, 64KiB, 10MB."],
+    [
+      "A-24",
+      "5000",
+      "A size is a number followed by B, kB, KiB, MB or MiB, such as 512B, 64KiB or 10MB.",
+    ],
   ])("the value %s=%s, with the form of each value", (id, value, text) => {
     const create = () => createSandbox({ assumptions: { [id]: value } });
     expect(create).toThrow(text);

@@ -16,7 +16,11 @@ test("README lists all assumptions (npx vitest run packages/sandbox/test/readme.
     const others = alternatives.map((word) => `\`${word}\``).join(", ");
     return `| ${id} | ${text} | \`${first}\` | ${others} |`;
   });
-  const table = ["| id | assumption | word | other words |", "| --- | --- | --- | --- |", ...rows];
+  const table = [
+    "| id | assumption | default | alternatives |",
+    "| --- | --- | --- | --- |",
+    ...rows,
+  ];
   const written = page.replace(/^\| id .*\|\n(?:\|.*\|\n)+/m, `${table.join("\n")}\n`);
   const options = await resolveConfig(path);
   await expect(await format(written, { ...options, filepath: path })).toMatchFileSnapshot(path);

@@ -35,7 +35,7 @@ export function github(options: Readonly<Record<never, never>> = {}): Scheme<Hma
     headers: [name, deliveryId, event],
     form: "sha256=<64 hex digits>",
     notice:
-      "GitHub signs neither the delivery id nor the event's name: a captured body can be sent again under another id or as another event. Its deliveries are not retried.",
+      "GitHub signs neither the delivery id nor the event's name, so a captured body can be sent again under another id or as another event. GitHub does not retry deliveries.",
     handlerTimeoutMs: 9_000,
 
     inspect: (header) =>

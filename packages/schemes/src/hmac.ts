@@ -95,7 +95,7 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
 
     keyBytes: keyReader(
       keys[key],
-      `is not ${key}. Pass the sender's secret as \`key\` of the scheme describes it.`,
+      `is not ${key}. Pass the sender's secret in the form set by \`key\`.`,
       (bytes) => bytes.length > 0,
     ),
     importKey: (bytes, importSha256) =>
@@ -125,13 +125,13 @@ const readField = (field: HeaderOrField, body: SignedBody, header: HeaderLookup)
 
 function noticeOf({ name, id, type }: HmacOptions): string | undefined {
   if (typeof id === "string" && typeof type === "string") {
-    return `${name} signs neither the delivery id nor the type: a captured body can be sent again under another id or as another event.`;
+    return `${name} signs neither the delivery id nor the type, so a captured body can be sent again under another id or as another event.`;
   }
   if (typeof id === "string") {
-    return `${name} does not sign the delivery id: a captured body can be sent again under another id.`;
+    return `${name} does not sign the delivery id, so a captured body can be sent again under another id.`;
   }
   if (typeof type === "string") {
-    return `${name} does not sign the type: a captured body can be sent again as another event.`;
+    return `${name} does not sign the type, so a captured body can be sent again as another event.`;
   }
   return undefined;
 }

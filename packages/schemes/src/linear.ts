@@ -54,7 +54,7 @@ export function linear(options: LinearOptions = {}): Scheme<LinearClaim> {
     headers: [name, deliveryId],
     form: "<64 hex digits>",
     notice:
-      "Linear does not sign the delivery id: a captured body can be sent again under another id until its signed time is too old.",
+      "Linear does not sign the delivery id, so a captured body can be sent again under another id until its signed time is too old.",
     handlerTimeoutMs: 4_000,
 
     inspect: (header, receivedAt) =>
@@ -64,7 +64,7 @@ export function linear(options: LinearOptions = {}): Scheme<LinearClaim> {
 
     keyBytes: textKey(
       (key) => !/^lin_(api|oauth)_/.test(key),
-      "is a Linear API key. Pass the webhook's signing secret.",
+      "is a Linear API key or token. Pass the webhook's signing secret.",
     ),
     importKey: importHmacKey,
 

@@ -37,7 +37,7 @@ export function shopify(options: Readonly<Record<never, never>> = {}): Scheme<Hm
     headers: [name, deliveryId, topic],
     form: "<44 characters of base64>",
     notice:
-      "Shopify signs neither the delivery id nor the topic: a captured body can be sent again under another id or as another event.",
+      "Shopify signs neither the delivery id nor the topic, so a captured body can be sent again under another id or as another event.",
     handlerTimeoutMs: 4_000,
 
     inspect: (header) =>

@@ -41,7 +41,7 @@ export function stripe(options: TimedOptions = {}): Scheme<HmacClaim> {
 
     keyBytes: textKey(
       (key) => /^whsec_[\w+/=-]+$/.test(key),
-      "is not the signing secret of a Stripe endpoint, which begins with whsec_. API keys begin with sk_ or rk_.",
+      "is not a Stripe endpoint's signing secret. Pass the secret that begins with whsec_, not an API key.",
     ),
     importKey: importHmacKey,
     identify: ({ body }) => ({ deliveryId: filled(body?.["id"]) }),

@@ -35,7 +35,7 @@ describe.each(timed)("$name", (one) => {
     if (code === "signature_stale") {
       const seconds = toleranceMs / 1_000;
       expect(lines.join()).toContain(
-        `was signed ${seconds + 1} s ${ageMs > 0 ? "before" : "after"} it arrived, and ${seconds} s are tolerated`,
+        `was signed ${seconds + 1} s ${ageMs > 0 ? "before" : "after"} it arrived, but only ${seconds} s are tolerated`,
       );
     }
   });

@@ -3,7 +3,8 @@ import { assertValid } from "@svc-webhooks/core";
 /**
  * Returns the bytes of a body: those of a string or bytes, or of a value as JSON.
  *
- * @throws ReceiverConfigError `invalid_option` for undefined, and for a value without JSON, such as a function
+ * @throws ReceiverConfigError `invalid_option` for undefined, and for a value that JSON cannot represent, such as a
+ *   function
  */
 export function eventBytes(event: unknown): Uint8Array<ArrayBuffer> {
   if (event instanceof Uint8Array) return Uint8Array.from(event);

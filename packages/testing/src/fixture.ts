@@ -1,8 +1,8 @@
 import { assertValid } from "@svc-webhooks/core";
 
 /**
- * The body of a delivery, as the sandbox sends it by default. This is an assumption: the interface document does not
- * show one.
+ * The body of a delivery, as the sandbox sends it by default. This is an assumption: the interface document
+ * does not specify one.
  */
 interface Envelope<Type extends string, Data> {
   readonly event_id: string;
@@ -72,10 +72,10 @@ const dataOf: { readonly [Type in keyof Fixtures]: (n: number) => Fixtures[Type]
 };
 
 /**
- * Creates a complete event of a type, with the body `{ event_id, type, created_at, data }` that the
- * sandbox sends by default. Equal calls return equal events: the ids end in `n`, and all times are
- * 2026-01-01T00:00:00Z, where `fakeClock` starts. Events of different types have different ids; the
- * email events of one `n` are about the same email.
+ * Creates a complete event of a type, with the body `{ event_id, type, created_at, data }` that the sandbox
+ * sends by default. Equal calls return equal events: the ids end in `n`, and all times are
+ * 2026-01-01T00:00:00Z, where `fakeClock` starts. Events of different types have different ids; email events
+ * with the same `n` are about the same email.
  *
  * @param overrides other values for fields at any depth, and more fields; undefined removes a field
  * @param n a number for events that have to differ. Default 1.

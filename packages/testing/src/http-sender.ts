@@ -41,7 +41,7 @@ const mostResponseBytes = 1_048_576;
 const uploadMs = 1_000;
 
 const tooLarge =
-  "The response is larger than 1 MiB, so the rest was not read. Respond to deliveries with a short body, or none.";
+  "The response is larger than 1 MiB, so the rest was not read. Respond to deliveries with a short body or no body.";
 
 /**
  * Sends requests to a receiver over HTTP, as the service and forgers would. A response that does not
@@ -95,7 +95,10 @@ export class HttpSender {
     const { host, protocol } = new URL(this.#url);
     const { request } = protocol === "https:" ? https : http;
     const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
-    const lines = Object.entries({ host, ...length, ...headers }).flatMap(([name, value]) =>
+    // Node adds `Connection: close` without an agent. A server that refuses such a request closes the connection while
+    // the body is being sent, and the failed write could hide its response.
+    const defaults = { host, connection: "keep-alive", ...length };
+    const lines = Object.entries({ ...defaults, ...headers }).flatMap(([name, value]) =>
       [value ?? []].flat().flatMap((one) => [name, one]),
     );
     // Node sends a list of headers unchanged.

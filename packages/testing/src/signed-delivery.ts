@@ -34,8 +34,8 @@ export interface SignedDelivery {
  * Creates a delivery of `event`, signed as the service signs: `receiver.receive(await signedDelivery({
  * type: "email.sent" }))`. A string or bytes become the body unchanged; any other value is sent as JSON.
  *
- * @throws ReceiverConfigError (as a rejection) `invalid_secret`, `unknown_option`, or `invalid_option`, also
- *   for an event that is undefined or has no JSON, such as a function
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret`, `unknown_option`, or `invalid_option`, also for an
+ *   event that is undefined or that JSON cannot represent, such as a function
  *
  * @example
  * ```ts

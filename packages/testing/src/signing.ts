@@ -10,7 +10,7 @@ export interface SigningValues {
 /** The parts of a delivery that a new signature replaces. */
 export interface Signed {
   readonly headers: Readonly<Record<string, string>>;
-  /** Differs from the signed body only if the sender has the time in it. */
+  /** Differs from the signed body only if the sender puts the time in the body. */
   readonly body: Uint8Array;
 }
 

@@ -52,7 +52,7 @@ async function signed(
 /** Asserts that the sender of a delivery has what a change needs. */
 function assertSender(ok: unknown, delivery: SignedDelivery, lack: string): asserts ok {
   const sender = signingOf(delivery).scheme ?? "the service";
-  assertValid(ok, "delivery", `\`delivery\` is one of ${sender}, ${lack}.`);
+  assertValid(ok, "delivery", `\`delivery\` comes from ${sender}, ${lack}.`);
 }
 
 /** Changes the header with the signature, or adds one. */
@@ -90,12 +90,12 @@ const decoded = (body: Uint8Array) => new TextDecoder().decode(body);
 const beyondTolerance = 86_401_000;
 
 /**
- * Ways to change a signed delivery, of the service or of another sender. Each returns a new delivery with one change,
- * for `receive()`, `fetch` and `node:http`.
+ * Ways to change a signed delivery from the service or another sender. Each returns a new delivery with one
+ * change, for `receive()`, `fetch` and `node:http`.
  *
  * @throws ReceiverConfigError `invalid_option` (of those that return a promise, as a rejection) for
- *   anything but a delivery of `signedDelivery`, such as its promise, and for a delivery whose sender lacks what
- *   would change, such as a signed time
+ *   anything but a delivery of `signedDelivery`, such as its promise, and for a delivery that lacks the part to
+ *   change, such as a signed time
  *
  * @example
  * ```ts
@@ -189,8 +189,8 @@ export const tamper = {
     withOtherSignature(delivery, (genuine, other) => `${genuine}, ${other}`),
 
   /**
-   * Adds a signature that another secret made to the header, as a sender does while a secret is rotated. Receivers
-   * accept it. Only for senders that send several signatures, such as Stripe.
+   * Adds a second signature, made with another secret, to the header, as a sender does while a secret is
+   * rotated. Receivers accept it. Only for senders that send several signatures, such as Stripe.
    */
   extraSignature: async (delivery: SignedDelivery): Promise<SignedDelivery> => {
     assertDelivery(delivery);
@@ -222,8 +222,8 @@ export const tamper = {
     }),
 
   /**
-   * Gives the delivery another id without signing again, wherever the sender has it: in a header, or in the body. If
-   * the id is the hash of the body, a space is added to the body. Default `"dlv_forged"`.
+   * Gives the delivery another id without signing again, wherever the sender puts it: in a header, or in the
+   * body. If the id is the hash of the body, a space is added to the body. Default `"dlv_forged"`.
    *
    * @throws SyntaxError if the id is in the body, and the body is not JSON
    */

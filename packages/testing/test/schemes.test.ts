@@ -82,7 +82,7 @@ describe.each(await schemesUnderTest())("$name", ({ name, scheme, secret, signin
     else {
       await expect(codeOf(change)).rejects.toMatchObject({
         code: "invalid_option",
-        message: expect.stringContaining(`\`delivery\` is one of ${name}, wh`) as string,
+        message: expect.stringContaining(`\`delivery\` comes from ${name}, wh`) as string,
       });
     }
   });

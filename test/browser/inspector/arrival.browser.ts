@@ -17,10 +17,10 @@ interface Failure {
 
 const failures: readonly Failure[] = [
   {
-    what: "nothing listens",
+    what: "nothing is listening",
     chip: "refused",
     row: "connection refused",
-    words: "Connection refused. Nothing listens on port 1",
+    words: "Connection refused. Nothing is listening on port 1",
   },
   {
     what: "the receiver responds with 500",
@@ -85,7 +85,7 @@ describeWithBrowser("the timeline", () => {
       await page.locator("#attempts").waitFor();
       expect(await lineOf(page.locator("#attempts .ans").first())).toBe("401 signature_mismatch");
       expect(await lineOf(page.locator("#signature"))).toContain(
-        "The receiver refused a correctly signed request:",
+        "A receiver that refuses a correctly signed request",
       );
     });
   });

@@ -62,7 +62,7 @@ describeWithBrowser("the connection of the page", () => {
     await send({ subject: "cut 1" });
     await page.locator('.live[data-live="off"]').waitFor();
     expect(await liveText(page).innerText()).toMatch(
-      /^Not connected since \d\d:\d\d:\d\d, trying again$/,
+      /^Disconnected since \d\d:\d\d:\d\d, reconnecting$/,
     );
     await send({ subject: "cut 2" });
     expect(await subjects(page)).toEqual(["before"]);
@@ -82,7 +82,8 @@ describeWithBrowser("the connection of the page", () => {
     {
       what: "without it",
       kept: false,
-      words: /^Restarted \d\d:\d\d:\d\d, nothing kept \(start with --data to keep it\)$/,
+      words:
+        /^Restarted \d\d:\d\d:\d\d, without the earlier data \(to keep it, start the sandbox with --data\)$/,
     },
   ])("survives a restart of the sandbox $what", async ({ kept, words }) => {
     const options: SandboxOptions = kept ? { data: dataFile() } : {};
@@ -138,7 +139,7 @@ describeWithBrowser("the connection of the page", () => {
     await page.goto("/");
     await subjectIn(page, "before").waitFor();
     await page.locator('.live[data-live="off"]').waitFor();
-    expect(await liveText(page).innerText()).toMatch(/^Not connected since .*, trying again$/);
+    expect(await liveText(page).innerText()).toMatch(/^Disconnected since .*, reconnecting$/);
     others.pop()?.abort();
     await live(page);
     await send({ subject: "after" });

@@ -139,18 +139,22 @@ describeWithBrowser("the explanation of a signature", () => {
     ["no_prefix", "signature without sha256="],
     ["missing", "no signature"],
     ["duplicate_header", "two signature headers"],
-    ["reserialised", "body serialised again after signing"],
+    ["reserialised", "body serialized again after signing"],
   ])("names what was tampered with on the attempt itself: %s", async (tamper, words) => {
     const opened = await rotated();
     const page = await openInspector(opened, `/?item=${opened.id}`);
     await page.locator("#tamper summary").click();
     await page.getByLabel("Choose what to break").selectOption(tamper);
     await page.getByRole("button", { name: "Send it tampered" }).click();
-    await page.locator("#notice", { hasText: "It was sent." }).waitFor();
+    await page.locator("#notice", { hasText: "The delivery is being sent." }).waitFor();
     await opened.sandbox.clock.advance(0);
     await page.getByRole("heading", { name: "Signature of attempt 2" }).waitFor();
+    const unless =
+      tamper === "previous_secret"
+        ? ", unless it still accepts the previous secret after a rotation"
+        : "";
     expect(await lineOf(page.locator("#signature .verdict"))).toBe(
-      `Tampered on request: ${words}. A receiver must refuse it.`,
+      `Tampered on request: ${words}. A receiver must refuse this request${unless}.`,
     );
     expect(await lineOf(page.locator("#attempts tr.sel .ans"))).toBe(`401 ${words}`);
     expect(await lineOf(page.locator("#calls ol.track > li:last-child .chip"))).toBe(

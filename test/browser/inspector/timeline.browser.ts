@@ -149,7 +149,7 @@ describeWithBrowser("the timeline", () => {
     const original = await body.inputValue();
     await body.fill('{"mine": true}');
     await opened.sandbox.clock.advanceToNext();
-    const offer = page.getByRole("button", { name: "Changed meanwhile: show" });
+    const offer = page.getByRole("button", { name: "Show changes" });
     await offer.waitFor();
     await opened.sandbox.clock.advanceToNext();
     await expect.poll(() => page.locator("#attempts tbody tr").count()).toBe(4);

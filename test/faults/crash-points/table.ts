@@ -47,12 +47,12 @@ const transactionSection = (): readonly string[] => {
     "dies, inside",
     "freezes, outside",
     "freezes, inside",
-    "to the next attempt, inside",
+    "response to the next attempt, inside",
   ];
   return [
     "## Effects in the store's database",
     "",
-    "The table shows the number of effects in PostgreSQL, written outside or inside `store.transaction`, if the process is killed (SIGKILL) or frozen (SIGSTOP) until another process has taken over. A dash marks steps that exist only inside the transaction. `npx vitest run test/faults/crash-points/transaction` checks each number with real processes.",
+    "The table shows the number of effects in PostgreSQL, written outside or inside `store.transaction`, when the process dies (SIGKILL), or freezes (SIGSTOP) until another process has responded with 200. A dash marks steps that exist only inside the transaction. `npx vitest run --config test/faults/vitest.config.ts test/faults/crash-points/transaction` checks each number with real processes.",
     "",
     row(...heading),
     rule(heading.length),
@@ -74,17 +74,23 @@ export function tableOf(stories: readonly Story[]): string {
     return story ? verdicts[story.verdict] : "";
   };
   const names = faults.map(({ name }) => name);
-  const full = ["where", "fault", "effects", "responses to the sender", "to a later redelivery"];
+  const full = [
+    "where",
+    "fault",
+    "effects",
+    "responses to the sender",
+    "response to a later redelivery",
+  ];
   return [
     "# The result of each fault at each point",
     "",
-    "Written by `npx vitest run test/faults/crash-points -u`; [guarantees.md](guarantees.md) explains it. A lease lasts 30 s, `maxRunMs` is 15 minutes, and the sender retries every 5 s until it gets a 2xx.",
+    "`npx vitest run test/faults/crash-points -u` writes this page, and [guarantees.md](guarantees.md) explains it. A lease lasts 30 s, and `maxRunMs` is 15 minutes. The sender waits up to 15 s for a response, and retries 5 s later until it gets a 2xx. In a cell marked clean, the effect was applied once; in a cell marked doubled, it was applied more than once.",
     "",
     row("where the fault strikes", ...names),
     rule(names.length + 1),
     ...points.map((point) => row(point, ...names.map((name) => verdictAt(point, name)))),
     "",
-    "¹ The event was acknowledged, and its effect was applied once. The store was unavailable until the retries of `complete` were exhausted, so the record was never completed: if you ask the service to redeliver the event, it runs again.",
+    "¹ The event was acknowledged, and its effect was applied once. The store was unavailable until the retries of `complete` were exhausted, so the record was never completed: if another copy arrives, the handler runs again.",
     "",
     ...transactionSection(),
     "## In full",

@@ -128,7 +128,11 @@ describeWithRedis("while Redis", () => {
       const refs = await rejectLarge(all, clock, idsOf(large));
       const heldMiB = ((await heldBytes()) - before) / mebibyte;
       expect(refs).toHaveLength(large);
-      expect(refs.filter((ref) => ref.deref()).length).toBe(0);
+      // One collection may leave an object that the stack still refers to.
+      await until(() => {
+        collectGarbage();
+        return refs.every((ref) => !ref.deref());
+      }, "all rejected deliveries are collected");
       // Each body needs 195 KiB. Without the bodies, 25 KiB per delivery were measured, for reports, pending calls and
       // spies.
       expect(heldMiB * 1_024).toBeLessThan(large * 75);

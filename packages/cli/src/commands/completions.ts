@@ -10,8 +10,8 @@ export const completions = (commands: readonly CommandEntry[]) =>
     args: ["shell"],
     argValues: shells,
     details: [
-      "Prints a bash or zsh script that completes commands, options and option values.",
-      "Load it in ~/.bashrc or ~/.zshrc, as in the examples. With --json: { script }.",
+      "Prints a bash or zsh script that completes commands and options, and the values of options that accept a fixed list.",
+      "To load it, add the line for your shell from the examples to ~/.bashrc or ~/.zshrc. With --json, prints { script }.",
     ],
     examples: ['eval "$(svc-webhooks completions bash)"', 'eval "$(svc-webhooks completions zsh)"'],
     options: {},

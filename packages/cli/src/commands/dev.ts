@@ -30,19 +30,19 @@ const options = {
     type: "string",
     default: "30",
     value: "seconds",
-    text: "time that your app has to listen on the port",
+    text: "how long your app may take to listen on the port",
   },
   open: { type: "boolean", text: "open the sandbox's page in the default browser" },
   "base-url": {
     type: "string",
     value: "url",
-    text: "sandbox on this machine; else SVC_BASE_URL, else the one at --sandbox-port",
+    text: "URL of a sandbox on this machine (default: SVC_BASE_URL, or the sandbox at --sandbox-port)",
   },
   "sandbox-port": {
     type: "string",
     default: "4010",
     value: "number",
-    text: "port of the sandbox, which is started unless one runs there; 0 for a free one",
+    text: "port of the sandbox to use or to start; 0 starts one on a free port",
   },
 } as const;
 
@@ -50,8 +50,8 @@ export const dev = command({
   usage: "[--to <url>] [--open] -- <program> [arguments]",
   rest: "program",
   details: [
-    "Runs your app with a sandbox: starts the sandbox, or uses one that runs on this machine, starts your app, registers its receiver as an endpoint, sends a test email, and prints each delivery with its outcome. Ctrl-C, and the end of your app, end both and archive the endpoint.",
-    "Your app gets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY, and PORT from --to unless it is set. With --json, its output goes to stderr. Lines of its output that name a delivery are shown in the sandbox's page, next to the attempt.",
+    "Uses the sandbox that is already running, or starts one, and registers your app's receiver as an endpoint. Then starts your app, sends a test email, and prints each delivery attempt with its outcome. On Ctrl-C, or when your app exits, the command archives the endpoint, stops your app, and stops the sandbox if the command started it.",
+    "The command sets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY for your app, and PORT to the port of --to unless PORT is already set. With --json, your app's output goes to stderr. Lines of your app's output that contain a delivery id appear on the sandbox's page, next to the attempt.",
   ],
   examples: [
     "svc-webhooks dev -- node app.mjs",
@@ -62,8 +62,8 @@ export const dev = command({
     const { args, options: given, env } = context;
     if (args[0]?.trim() === "") {
       throw new UsageError(
-        "The program after -- is empty.",
-        "Write the command that starts your app there, such as -- node app.mjs.",
+        "The program name after -- is empty.",
+        "Write the command that starts your app after --, such as -- node app.mjs.",
       );
     }
     const waitMs = wholeNumber("--wait", given.wait, 1, 3_600) * 1_000;
@@ -72,7 +72,7 @@ export const dev = command({
     if (await isOpen(to)) {
       throw new Failure(
         "port_in_use",
-        `Another program listens on port ${portOf(to)}.`,
+        `Another program is already listening on port ${portOf(to)}.`,
         "Stop it, or pass --to with another port.",
       );
     }
@@ -139,13 +139,15 @@ async function runWith(
     } finally {
       await app.stop();
       if (await isOpen(to)) {
-        note(`Port ${portOf(to)} is still in use: your app started a process in another session.`);
+        note(
+          `Port ${portOf(to)} is still in use, probably by a process that your app started in another session.`,
+        );
       }
     }
   } finally {
     await archive(service, endpoint).then(
       () => note(`${endpoint} was archived.`),
-      () => note(`${endpoint} is still registered at ${baseUrl}.`),
+      () => note(`${endpoint} could not be archived. It may still be registered at ${baseUrl}.`),
     );
   }
 }
@@ -154,7 +156,7 @@ async function runWith(
 function withPortOf({ PORT }: Context["env"], to: URL, error: unknown): unknown {
   const isOther = PORT !== undefined && PORT !== "" && PORT !== String(portOf(to));
   if (!isOther || !(error instanceof Failure) || error.code !== "app_not_listening") return error;
-  const fix = `PORT is ${PORT} in your environment: unset it, or pass --to http://localhost:${PORT}${to.pathname}.`;
+  const fix = `PORT is ${PORT} in your environment. Unset it, or pass --to http://localhost:${PORT}${to.pathname}.`;
   return new Failure(error.code, error.message, fix);
 }
 
@@ -178,7 +180,7 @@ function showStart(
       secret: `SVC_WEBHOOK_SECRET, fingerprint ${secret_fingerprint}`,
     }),
   );
-  note(`Waiting until your app listens on port ${portOf(to)}.`);
+  note(`Waiting for your app to listen on port ${portOf(to)}.`);
   if (open) openInBrowser(page, note);
 }
 
@@ -200,7 +202,7 @@ async function follow(
     const print = createTimeline(context, deliveries, log);
     // The sandbox's test email needs no verified domain.
     await client.request("POST", "/_sandbox/test-email", { body: {} }, { signal });
-    note("Sent a test email. Ctrl-C ends this command and your app.");
+    note("Sent a test email. Press Ctrl-C to stop your app and this command.");
     let end: string | undefined;
     do {
       end = await Promise.race([ended, pause(lookMs, undefined, { signal })]);
@@ -209,7 +211,7 @@ async function follow(
     note(`Your app ended with ${end}.`);
     if (isHeld()) {
       note(
-        "A process that it started still holds its output open. Run your app in the foreground.",
+        "A process that your app started still holds its output open. Run your app in the foreground.",
       );
       return 1;
     }

@@ -8,7 +8,7 @@ import { fields, table } from "../lib/terminal/table.js";
 export const domainsAdd = command({
   usage: "<domain_name>",
   args: ["domain_name"],
-  details: ["Adds a sending domain. Verify it before emails are sent from it."],
+  details: ["Adds a sending domain. Verify the domain before you send email from it."],
   examples: ["svc-webhooks domains add mail.example.test"],
   options: serviceOptions,
   run: (context) =>
@@ -20,7 +20,7 @@ export const domainsAdd = command({
 export const domainsList = command({
   usage: "",
   details: [
-    "Prints the sending domains, newest first. The service's interface cannot list them, so the list comes from the sandbox. With --json: { data }.",
+    "Prints the sending domains, newest first. The service's interface has no operation for this, so the command works only with the sandbox. With --json, prints { data }.",
   ],
   examples: ["svc-webhooks domains list"],
   options: serviceOptions,
@@ -64,7 +64,7 @@ async function idOf(client: Client, domain: string, signal: AbortSignal): Promis
   throw new Failure(
     "not_found",
     `No domain has the name ${domain}.`,
-    "svc-webhooks domains add adds it.",
+    "Add it with svc-webhooks domains add.",
   );
 }
 

@@ -15,9 +15,12 @@ const options = {
   "idempotency-key": {
     type: "string",
     value: "key",
-    text: "send the email once, however often the command runs with this key (default: random)",
+    text: "repeating the command with the same key does not send a second email (default: random)",
   },
-  wait: { type: "boolean", text: "wait until the email is delivered, bounced or failed" },
+  wait: {
+    type: "boolean",
+    text: "wait up to 60 s until the email is delivered, bounced or failed",
+  },
   ...serviceOptions,
 } as const;
 
@@ -39,7 +42,7 @@ export const emailsSend = command({
     if (!text && !html) {
       throw new UsageError(
         "The email has no body.",
-        "Add --text, --html, or one of --text-file and --html-file.",
+        "Add --text or --html, or read the body from a file with --text-file or --html-file.",
       );
     }
     return withService(context, async ({ emails, sends }) => {
@@ -73,7 +76,7 @@ async function bodyOf(
   if (file === undefined) return given[name];
   if (given[name] === undefined) return (await readInput(`--${name}-file`, file)).toString("utf8");
   throw new UsageError(
-    `The ${name} body is given twice.`,
-    `Use one of --${name} and --${name}-file.`,
+    `The ${name} body was given more than once.`,
+    `Use either --${name} or --${name}-file.`,
   );
 }

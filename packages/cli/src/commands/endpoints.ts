@@ -6,19 +6,24 @@ import { serviceOptions, withService } from "../lib/service.js";
 import { listFromSandbox } from "../lib/control.js";
 import { fields, listed, table } from "../lib/terminal/table.js";
 
-const once = "The secret is printed once: store it now.";
+const once = "The secret is printed only once, so store it now.";
 
 export const endpointsCreate = command({
   usage: "--url <url> --event <type>",
   details: [
     `Registers a webhook endpoint, and prints it with its signing secret. ${once}`,
-    "svc-webhooks event-types list prints the types.",
+    "To see the types, run svc-webhooks event-types list.",
   ],
   examples: [
     "svc-webhooks endpoints create --url http://localhost:3000/webhooks --event email.sent",
   ],
   options: {
-    url: { type: "string", required: true, value: "url", text: "public HTTPS URL of the receiver" },
+    url: {
+      type: "string",
+      required: true,
+      value: "url",
+      text: "URL of the receiver: public HTTPS, or loopback in the sandbox",
+    },
     event: { type: "string", multiple: true, value: "type", text: "event type; may be repeated" },
     ...serviceOptions,
   },
@@ -40,7 +45,7 @@ export const endpointsCreate = command({
 export const endpointsList = command({
   usage: "",
   details: [
-    "Prints the webhook endpoints, newest first. The service's interface cannot list them, so the list comes from the sandbox. With --json: { data }.",
+    "Prints the webhook endpoints, newest first. The service's interface has no operation for this, so the command works only with the sandbox. With --json, prints { data }.",
   ],
   examples: ["svc-webhooks endpoints list"],
   options: serviceOptions,
@@ -71,7 +76,7 @@ export const endpointsRotateSecret = command({
   args: ["webhook_endpoint_id"],
   details: [
     `Replaces the signing secret of an endpoint, and prints the new one. ${once}`,
-    "From now on, deliveries are signed with the new secret. A receiver that verifies with both secrets accepts every delivery.",
+    "From then on, the service may sign with the new secret, although retries may still be signed with the old one. During the rotation, have the receiver verify with both secrets, so that it does not refuse any deliveries.",
   ],
   examples: ["svc-webhooks endpoints rotate-secret we_…"],
   options: serviceOptions,
@@ -80,7 +85,7 @@ export const endpointsRotateSecret = command({
       const [id = ""] = context.args;
       const rotated = await webhookEndpoints.rotateSecret(id, { signal: context.signal });
       const done = `The secret of ${id} was rotated.`;
-      const fix = `Rotate it again with svc-webhooks endpoints rotate-secret ${id}, give the receiver the new secret, and redeliver what it refused in the meantime with svc-webhooks events redeliver-failed ${id}.`;
+      const fix = `Rotate it again with svc-webhooks endpoints rotate-secret ${id}, give the receiver the new secret, and redeliver the deliveries that it refused in the meantime with svc-webhooks events redeliver-failed ${id}.`;
       return showSecret(context, rotated, newSecret(rotated, done, fix));
     }),
 });

@@ -4,7 +4,9 @@ import { table } from "../lib/terminal/table.js";
 
 export const eventTypesList = command({
   usage: "",
-  details: ["Prints the event types that an endpoint can subscribe to. With --json: { data }."],
+  details: [
+    "Prints the event types that an endpoint can subscribe to. With --json, prints { data }.",
+  ],
   examples: ["svc-webhooks event-types list"],
   options: serviceOptions,
   run: (context) =>

@@ -17,8 +17,8 @@ const followMs = 2_000;
 export const eventsList = command({
   usage: "[--endpoint <id>] [--status <status>] [--limit <number>] [--follow]",
   details: [
-    "Prints deliveries, newest first. The last response comes from the sandbox, because the service's interface does not show it. With --json: { data }.",
-    "With --follow, the command then prints the deliveries that are new, and those among the newest 100 that have changed, oldest first, until Ctrl-C. It looks every 2 seconds.",
+    "Prints deliveries, newest first. The last response is shown only with the sandbox, because the service's interface does not return it. With --json, prints { data }.",
+    "With --follow, the command keeps running until Ctrl-C, and checks for changes every 2 seconds. It prints new deliveries, and those of the newest 100 that have changed, oldest first.",
   ],
   examples: ["svc-webhooks events list --status failed", "svc-webhooks events list --follow"],
   options: {
@@ -27,7 +27,7 @@ export const eventsList = command({
       type: "string",
       value: "status",
       values: ["pending", "attempting", "succeeded", "failed"],
-      text: "only those that are pending, attempting, succeeded or failed",
+      text: "only deliveries with this status: pending, attempting, succeeded or failed",
     },
     limit: {
       type: "string",
@@ -35,7 +35,7 @@ export const eventsList = command({
       value: "number",
       text: "maximum number of deliveries to print",
     },
-    follow: { type: "boolean", text: "keep printing the deliveries that change" },
+    follow: { type: "boolean", text: "keep printing deliveries as they change" },
     ...serviceOptions,
   },
   run: (context) =>

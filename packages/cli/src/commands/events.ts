@@ -12,7 +12,7 @@ export const eventsGet = command({
   usage: "<event_id>",
   args: ["event_id"],
   details: [
-    "Prints a delivery. The attempts and the responses come from the sandbox, because the service's interface does not show them. With --json: the delivery, with the sandbox's { results }.",
+    "Prints a delivery. The attempts and the responses are shown only with the sandbox, because the service's interface does not return them. With --json, prints the delivery, plus { results } from the sandbox.",
   ],
   examples: ["svc-webhooks events get evt_…"],
   options: { endpoint: endpointOption, ...serviceOptions },
@@ -48,7 +48,7 @@ async function find(
   throw new Failure(
     "not_found",
     `No delivery has the event_id ${event_id}.`,
-    "svc-webhooks events list prints the newest ones.",
+    "To see the newest deliveries, run svc-webhooks events list.",
   );
 }
 
@@ -74,11 +74,11 @@ export const eventsRedeliverFailed = command({
   usage: "<webhook_endpoint_id> [--dry-run] [--max <number>]",
   args: ["webhook_endpoint_id"],
   details: [
-    "Requests another attempt for every failed delivery to an endpoint, newest first. Deliveries that cannot be redelivered are skipped. Exits with 1 if any request fails.",
+    "Requests another attempt for the failed deliveries to an endpoint, newest first. Deliveries that cannot be redelivered are skipped. Exits with 1 if any other request fails.",
   ],
   examples: ["svc-webhooks events redeliver-failed we_… --dry-run"],
   options: {
-    "dry-run": { type: "boolean", text: "only count them, without redelivering any" },
+    "dry-run": { type: "boolean", text: "only count the deliveries, without redelivering them" },
     max: {
       type: "string",
       value: "number",

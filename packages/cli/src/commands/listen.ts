@@ -27,7 +27,7 @@ const options = {
     type: "string",
     default: "4011",
     value: "number",
-    text: "port on 127.0.0.1, 0 for a free one",
+    text: "port on 127.0.0.1; 0 chooses a free port",
   },
   "forward-to": {
     type: "string",
@@ -37,7 +37,7 @@ const options = {
   save: {
     type: "string",
     value: "file",
-    text: "append each request to this file (mode 0600) before it is sent on",
+    text: "append requests to this file (mode 0600) before they are forwarded",
   },
   "max-bytes": {
     type: "string",
@@ -58,10 +58,10 @@ const options = {
 export const listen = command({
   usage: "[--secret-env <name>] [--forward-to <url>] [--save <file>]",
   details: [
-    "Receives deliveries at any path on 127.0.0.1, verifies them and prints a line for each. The first line contains the base URL.",
-    "Without a secret, this command registers an endpoint for all event types, prints its secret for your receiver, and archives the endpoint on exit. It uses the sandbox unless SVC_BASE_URL names another service. With a secret, register the base URL yourself. During a rotation, signatures made with the previous secret are accepted too.",
-    "The body is forwarded byte for byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender receives the target's status and body, or 502 if the target is down. A delivery with a wrong signature gets 401: it is saved but not forwarded, and its mistake is explained at most ten times a minute. Without --forward-to, genuine deliveries get 200.",
-    "With --scheme and that sender's secret, deliveries are verified as a receiver with this scheme would verify them, and their outcomes are printed. All headers are forwarded except connection headers, cookies and Authorization.",
+    "Receives deliveries at any path on 127.0.0.1, verifies them and prints a line for each. The first line contains the command's own URL.",
+    "Without a secret, this command registers an endpoint for all event types, prints its secret for your receiver, and archives the endpoint on exit. It uses the sandbox unless --base-url or SVC_BASE_URL names another service. If you pass a secret, register the command's own URL yourself. If you also pass the previous secret, signatures made with it are accepted too.",
+    "The body is forwarded byte for byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender receives the target's status and body, or 502 or 504 if the target does not respond. A delivery with a wrong signature gets 401 and is not forwarded. listen explains at most ten wrong signatures a minute. Without --forward-to, genuine deliveries get 200.",
+    "With --scheme and the sender's secret, this command verifies each delivery as a receiver with that scheme would, and prints the outcome. All headers are forwarded except connection headers, cookies and Authorization.",
     "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. To send it again, use svc-webhooks replay.",
   ],
   examples: [
@@ -81,7 +81,7 @@ export const listen = command({
         : await resolveTarget("--forward-to", to, given["allow-external"]);
     if (target && portOf(target.url) === port) {
       throw new UsageError(
-        "--forward-to points back to this command.",
+        "--forward-to has the same port as this command.",
         "Point --forward-to at your receiver's port, or choose another --port.",
       );
     }
@@ -167,11 +167,11 @@ async function leave(context: Context<typeof options>, id: string): Promise<void
   try {
     await archive(context, id);
     context.note(
-      `${id} was archived: deliveries to it that were still pending are marked as failed.`,
+      `${id} was archived. The sandbox marks deliveries that were still pending as failed.`,
     );
   } catch {
     context.note(
-      `${id} is still registered: to archive it, run svc-webhooks endpoints archive ${id}.`,
+      `${id} could not be archived. To try again, run svc-webhooks endpoints archive ${id}.`,
     );
   }
 }

@@ -34,7 +34,7 @@ const options = {
   ...schemeOption,
   resign: {
     type: "boolean",
-    text: "sign the requests again, because a signed time expires within minutes",
+    text: "sign the requests again, in case their signed times have expired",
   },
   ...secretOptions,
   only: { type: "string", value: "verdict", text: "send only genuine or only refused requests" },
@@ -62,10 +62,10 @@ export const replay = command({
   usage: "<file> --to <url> [--scheme <name> --resign --secret-env <name>]",
   args: ["file"],
   details: [
-    "Sends the requests in a file that svc-webhooks listen --save has written (- reads stdin): the same bytes, with the documented headers, Idempotency-Key and Content-Type. Every request goes to the given URL; saved paths are ignored, and redirects are not followed.",
-    "The signatures come from the file, so the receiver needs the secret that was valid at that time. A receiver that has already handled a delivery treats the copy as a duplicate.",
-    "With --scheme, the requests are another sender's: all headers are sent except connection headers, cookies and Authorization. --resign replaces the signature headers with new ones made with the secret; the body, the delivery id and the event type stay the same.",
-    "Prints a line for each request that did not get a 2xx, and a summary; with --json, a line for every request: { line, delivery_id, status, outcome?, bytes, sha256, ms }. Exits with 1 unless every request got a 2xx.",
+    "Sends the requests in a file written by svc-webhooks listen --save (- reads stdin). Each body is sent byte for byte, with the documented headers, Idempotency-Key and Content-Type. Every request goes to the given URL; saved paths are ignored, and redirects are not followed.",
+    "Without --resign, the signatures come from the file, so the receiver needs the secret that they were made with. A receiver that recognizes duplicates does not handle a delivery that it has already handled.",
+    "With --scheme, the file contains requests from that sender, and all their headers are sent except connection headers, cookies and Authorization. --resign replaces the signature headers with new ones made with the secret; the body, the delivery id and the event type stay the same.",
+    "Prints a line for each request that did not get a 2xx, and a summary. With --json, prints a line for every request: { line, delivery_id, status, error?, outcome?, bytes, sha256, ms }. Exits with 1 unless every request got a 2xx.",
   ],
   examples: [
     "svc-webhooks replay deliveries.jsonl --to http://localhost:3000/webhooks",
@@ -116,19 +116,19 @@ export const replay = command({
     };
 
     if (file === "-" && stdin.isTTY === true)
-      note("Reading the requests from the terminal; Ctrl-D ends them.");
+      note("Reading the requests from the terminal; press Ctrl-D to finish.");
     let isFirst = true;
     for await (const { number, text, share } of linesOf("The capture file", file, context)) {
       const captured = parseCaptured(text);
       if (isFirst && !captured) {
         throw new UsageError(
-          "The first line of the file is not a request that listen --save has written.",
-          "Use a file that svc-webhooks listen --save has written.",
+          "The first line of the file is not a request written by listen --save.",
+          "Use a file written by svc-webhooks listen --save.",
         );
       }
       isFirst = false;
       if (!captured) {
-        const error = "not a request that listen --save has written";
+        const error = "not a request written by listen --save";
         fail({ line: number, status: null, error }, `line ${number}  ${error}`);
       } else if (await isWanted(captured)) {
         if (given.resign && captured.verdict !== "genuine") refused += 1;
@@ -146,7 +146,7 @@ export const replay = command({
       throw new Failure(
         "nothing_to_send",
         "No request in the file matches.",
-        "Check --only and --delivery-id, and whether the file has any lines.",
+        "Check --only and --delivery-id, and check that the file is not empty.",
       );
     }
     const { sent, succeeded, failed } = counts;
@@ -156,7 +156,7 @@ export const replay = command({
     ]);
     if (refused > 0) {
       note(
-        `Signed again although refused on arrival, as stale or forged: ${refused}. To leave them out, add --only genuine.`,
+        `Requests that were refused on arrival, for example as stale, but are now signed again: ${refused}. To leave them out, add --only genuine.`,
       );
     }
     return failed > 0 || signal.aborted ? 1 : 0;
@@ -165,7 +165,7 @@ export const replay = command({
 
 function filterOf(only: string | undefined, ids: readonly string[], { idOf }: Source) {
   if (only !== undefined && only !== "genuine" && only !== "refused") {
-    throw new UsageError("--only is neither genuine nor refused.", "Write --only genuine.");
+    throw new UsageError("--only must be genuine or refused.", "Write --only genuine.");
   }
   return async (captured: Captured) => {
     if (only !== undefined && (captured.verdict === "genuine") !== (only === "genuine"))

@@ -8,7 +8,7 @@ const hint = "svc-webhooks sandbox --help lists all options.";
 export const sandbox = command({
   usage: "[options]",
   details: [
-    "The first line on stdout is the base URL, or { url } with --json. Open that URL in a browser to see what was sent and what happened to it. Deliveries go to this machine only. Where the interface document is silent, the sandbox makes an assumption; --assumptions lists all of them, as JSON with --json.",
+    "The first line on stdout contains the base URL; with --json, it is { url }. Open that URL in a browser to see what was sent and what happened to it. By default, the sandbox delivers only to loopback addresses. Where the interface document leaves a detail open, the sandbox makes an assumption. --assumptions lists all assumptions, as JSON with --json.",
   ],
   examples: [
     "svc-webhooks sandbox --open",

@@ -7,11 +7,14 @@ export const sendsGet = command({
   usage: "<send_id> [--wait]",
   args: ["send_id"],
   details: [
-    "Prints the status of a send. With --wait, prints it once the email is delivered, bounced or failed.",
+    "Prints the status of a send. With --wait, first waits until the email is delivered, bounced or failed. If none of these happens within 60 s, exits with 1.",
   ],
   examples: ["svc-webhooks sends get send_… --wait"],
   options: {
-    wait: { type: "boolean", text: "wait until the email is delivered, bounced or failed" },
+    wait: {
+      type: "boolean",
+      text: "wait up to 60 s until the email is delivered, bounced or failed",
+    },
     ...serviceOptions,
   },
   run: (context) =>

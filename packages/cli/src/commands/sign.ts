@@ -13,7 +13,7 @@ const options = {
   at: {
     type: "string",
     value: "time",
-    text: "with --scheme: the time of signing, ISO 8601 or epoch seconds (default: now)",
+    text: "with --scheme: the time of signing, in ISO 8601 or epoch seconds (default: now)",
   },
   id: {
     type: "string",
@@ -32,8 +32,8 @@ const options = {
 export const sign = command({
   usage: "[--scheme <name>] --secret-env <name> < body",
   details: [
-    "Prints the value of the X-SVC-Signature header for the exact bytes on stdin: sha256= followed by 64 hex digits. With --scheme, prints the headers that the sender would send with the body, one name: value per line, for curl -H @file.",
-    "With --json: { signature }, or { headers } with --scheme.",
+    "Prints the value of the X-SVC-Signature header for the exact bytes of the body: sha256= followed by 64 hex digits. With --scheme, prints the headers that the sender would send with the body, one name: value per line, for curl -H @file.",
+    "With --json, prints { signature }, or { headers } with --scheme.",
   ],
   examples: [
     "svc-webhooks sign --secret-env SVC_WEBHOOK_SECRET < body.json",
@@ -59,7 +59,7 @@ export const sign = command({
       const signature = await signatureOf(body, secret);
       context.show({ signature }, [signature]);
     }
-    if (body.length === 0) context.note("The body is empty: this is the signature of 0 bytes.");
+    if (body.length === 0) context.note("The body is empty, so this is the signature of 0 bytes.");
     return 0;
   },
 });

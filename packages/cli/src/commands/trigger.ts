@@ -41,8 +41,8 @@ export const trigger = command({
   args: ["event_type"],
   argValues: types,
   details: [
-    `Raises an event of the given type (${types.join(", ")}) by sending an email, or by adding and verifying a domain.`,
-    "The service delivers the event to the endpoints that subscribe to it: start svc-webhooks listen first.",
+    `Triggers an event of the given type (${types.join(", ")}) by sending an email, or by adding and verifying a domain.`,
+    "The service delivers the event to the endpoints that subscribe to it, so start svc-webhooks listen first.",
   ],
   examples: ["svc-webhooks trigger email.delivered"],
   options: {

@@ -70,9 +70,7 @@ function linesOf(
       ...(code === "handshake" ? [text.happened] : []),
     ];
   }
-  const verdict = isGenuine
-    ? "The signature is genuine, but the delivery is refused:"
-    : "Not genuine:";
+  const verdict = isGenuine ? "The signature is genuine, but the delivery is refused:" : "Refused:";
   const advice = mistake
     ? [`Cause: ${mistake.text}`, `Fix:   ${mistake.remedy}`, `Id:    ${mistake.id}`]
     : [`Cause: ${text.cause}`, `Fix:   ${text.fix}`];
@@ -81,8 +79,8 @@ function linesOf(
     text.happened,
     ...(details ? [`Log:   ${details}`] : []),
     ...advice,
-    ...(next === undefined ? [] : [`Next:  None of the known mistakes. ${next}`]),
+    ...(next === undefined ? [] : [`Next:  No known mistake explains this. ${next}`]),
     ...(mistake?.difference ? differenceLines(mistake.difference, "given", "signed") : []),
-    ...(isGenuine || isExplained ? [] : ["Add --explain to try the known mistakes."]),
+    ...(isGenuine || isExplained ? [] : ["Add --explain to check for common mistakes."]),
   ];
 }

@@ -26,7 +26,7 @@ const options = {
     value: "value",
     text: "the X-SVC-Signature to verify, as it arrived or as your code computed it",
   },
-  explain: { type: "boolean", text: "name the mistake that made the signature wrong" },
+  explain: { type: "boolean", text: "find the mistake that made the signature wrong" },
   ...secretOptions,
   ...previousSecretOptions,
 } as const;
@@ -34,10 +34,10 @@ const options = {
 export const verify = command({
   usage: "--signature <value> | --scheme <name> --header <line> < body",
   details: [
-    "Exits with 0 if the signature matches the exact bytes on stdin, and with 1 if it does not.",
-    "--explain tries the known mistakes, such as a body that was parsed and serialised again, or a secret with a newline, and names the one that produces this signature. A signature made by mistake is never accepted, nor is one made with the previous secret, which svc-webhooks listen accepts. A signature with upper-case hex digits is accepted, with a note on stderr.",
-    "With --scheme, the request is verified as a receiver with this scheme would verify it, and the outcome is printed with its cause and fix. The request is given either as headers and a body, or as a line of a capture file. --explain then tries the known mistakes for that sender, such as a wrong clock, and the mistakes that change the body's bytes.",
-    "With --json: { ok, mistake, next_step? }, with --scheme { outcome, delivery_id, type, happened, cause, fix, details? } too, where mistake is an id such as reserialised_json, or null if it is unknown.",
+    "Exits with 0 if the signature matches the exact bytes of the body (with --scheme, if the delivery is accepted), and otherwise with 1.",
+    "--explain checks for common mistakes, such as a body that was parsed and serialized again, or a secret with a newline, and reports the one that produces this signature. The signature is still not accepted. Unlike svc-webhooks listen, this command does not accept the previous secret either. A signature with upper-case hex digits is accepted; --explain then prints a note on stderr.",
+    "With --scheme, the request is verified as a receiver with this scheme would verify it, and the outcome is printed; a refusal is printed with its cause and fix. Pass the request as headers and a body, or as a line of a capture file. --explain then also checks for mistakes that are common with that sender, such as a wrong clock.",
+    "With --json, prints { ok, mistake, next_step? }; --scheme adds { outcome, delivery_id, type, happened, cause, fix, details? }. The mistake is an id such as reserialised_json, or null if none was found.",
   ],
   examples: [
     "svc-webhooks verify --explain --secret-env SVC_WEBHOOK_SECRET --signature sha256=… < body.json",
@@ -87,7 +87,7 @@ export const verify = command({
       : undefined;
     const lines = [
       [paint("red", "Not genuine:"), ` ${verdict.code}.`],
-      ...(explanation ? linesOf(explanation) : ["Add --explain to name the cause."]),
+      ...(explanation ? linesOf(explanation) : ["Add --explain to find the cause."]),
     ];
     const { mistake, next_step } = explanation ?? {};
     show({ ok: false, mistake: mistake?.id ?? null, ...(next_step && { next_step }) }, lines);
@@ -96,7 +96,7 @@ export const verify = command({
 });
 
 const upperCase =
-  'Its hex digits are in upper case, which other receivers may refuse. Write them in lower case, as digest("hex") does.';
+  'The hex digits of this signature are in upper case, which other receivers may refuse. Write them in lower case, as digest("hex") does.';
 
 /**
  * Returns why a secret cannot verify anything, or undefined. Surrounding quotes and white space are common mistakes.
@@ -122,13 +122,13 @@ function linesOf(explanation: Explanation): readonly string[] {
   const { mistake, next_step, first_difference, body_difference } = explanation;
   const cause = mistake
     ? [`Cause: ${mistake.text}`, `Fix:   ${mistake.remedy}`, `Id:    ${mistake.id}`]
-    : ["Cause: none of the known mistakes.", `Next:  ${next_step ?? ""}`];
+    : ["Cause: no known mistake produces this signature.", `Next:  ${next_step ?? ""}`];
   if (body_difference) return [...cause, ...differenceLines(body_difference, "sent", "yours")];
   if (!first_difference) return cause;
   const { at, signed, yours } = first_difference;
   return [
     ...cause,
-    `Differs at character ${at + 1}: ${shown(signed)} expected, ${shown(yours)} found.`,
+    `First difference at character ${at + 1}: expected ${shown(signed)}, found ${shown(yours)}.`,
   ];
 }
 

@@ -91,7 +91,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       for (let waited = 0; waited < waitMs; waited += lookMs) {
         if (await isOpen(url)) return;
         if (end !== undefined) {
-          const text = `The app ended with ${end} before it listened on port ${port}.`;
+          const text = `The app ended with ${end} before it was listening on port ${port}.`;
           throw new Failure("app_ended", text, "Its output is above.");
         }
         await pause(lookMs, undefined, { signal });

@@ -41,7 +41,7 @@ export function groupOf(main: ChildProcess): Group {
   }
 
   function send(signal: NodeJS.Signals): void {
-    for (const target of targets()) signalTo(target, signal);
+    for (const target of targets()) signalProcess(target, signal);
   }
 
   return {
@@ -79,7 +79,8 @@ function exists(target: number): boolean {
   }
 }
 
-function signalTo(target: number, signal: NodeJS.Signals): void {
+/** Sends a signal to a process, or with a negative id to a group. */
+export function signalProcess(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal);
   } catch {

@@ -1,6 +1,5 @@
-import { isIP } from "node:net";
 import { Failure } from "../errors.js";
-import type { Listener } from "./processes.js";
+import { hostAndPort, type Listener } from "./processes.js";
 
 /** Returns the error of an app that does not listen at the URL: it states where the app listens, and the fix. */
 export function notListening(
@@ -13,21 +12,23 @@ export function notListening(
   const same = all.find((one) => one.port === port);
   if (same) {
     const { address } = same;
-    const at = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
-    const text = `The app does not accept connections at ${url.hostname}:${port} ${after}. It listens on ${at}.`;
+    const text = `The app is not accepting connections at ${url.hostname}:${port} ${after}. It listens on ${hostAndPort(same)}.`;
     const host = hostFor(address);
     const change = host === undefined ? "" : `, or pass --to ${urlWith(url, host, port)}`;
     const wanted = url.hostname === "[::1]" ? "::1" : "127.0.0.1";
-    return new Failure("app_not_listening", text, `Let it listen on ${wanted}${change}.`);
+    return new Failure("app_not_listening", text, `Make it listen on ${wanted}${change}.`);
   }
   const others = Array.from(new Set(all.map((one) => one.port))).toSorted((a, b) => a - b);
   const [other] = others;
-  const seen = other === undefined ? "" : ` It listens on port ${others.join(" and ")}.`;
-  const text = `The app does not listen on port ${port} ${after}.${seen}`;
+  const seen =
+    other === undefined
+      ? ""
+      : ` It listens on ${others.length === 1 ? "port" : "ports"} ${others.join(" and ")}.`;
+  const text = `The app is not listening on port ${port} ${after}.${seen}`;
   const only = all.filter((one) => one.port === other).map((one) => one.address);
   const host = only.length > 0 && only.every((one) => one === "::1") ? "[::1]" : "localhost";
   const change = other === undefined ? "" : `, or pass --to ${urlWith(url, host, other)}`;
-  return new Failure("app_not_listening", text, `Let it listen on process.env.PORT${change}.`);
+  return new Failure("app_not_listening", text, `Make it listen on process.env.PORT${change}.`);
 }
 
 /** Returns the loopback host that reaches a listener, if there is one. */

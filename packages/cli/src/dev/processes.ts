@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { isIP } from "node:net";
 import { endianness } from "node:os";
 
 /* Processes as Linux shows them in /proc. Other systems show nothing here: no processes and no ports. */
@@ -8,6 +9,10 @@ export interface Listener {
   readonly address: string;
   readonly port: number;
 }
+
+/** Returns a listener's place as a URL has it. */
+export const hostAndPort = ({ address, port }: Listener): string =>
+  `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
 
 function read(path: string): string {
   try {
@@ -34,12 +39,20 @@ function socketOf(link: string): string | undefined {
   }
 }
 
+const processIds = () => list("/proc").filter((name) => /^\d+$/.test(name));
+
+/** Returns the ids of the processes whose environment has a variable with this value. */
+export const processesWith = (name: string, value: string): readonly number[] =>
+  processIds()
+    .filter((id) => read(`/proc/${id}/environ`).split("\0").includes(`${name}=${value}`))
+    .map(Number);
+
 /**
  * Returns the ids of a session's processes, without those that only wait to be reaped, or undefined if this system
  * does not show them.
  */
 export function processesOf(session: number): readonly number[] | undefined {
-  const ids = list("/proc").filter((name) => /^\d+$/.test(name));
+  const ids = processIds();
   if (ids.length === 0) return undefined;
   return ids.map(Number).filter((id) => {
     // The program's name is in parentheses and may contain spaces.

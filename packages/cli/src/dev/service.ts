@@ -32,8 +32,8 @@ export async function useSandbox(
     if (!(await isOpen(url))) {
       throw new Failure(
         "connection_failed",
-        `${flag} is ${given}, and nothing listens there.`,
-        `Remove ${flag}: this command then starts a sandbox. svc-webhooks sandbox --port ${portOf(url)} starts one there.`,
+        `${flag} is ${given}, but nothing is listening there.`,
+        `Remove ${flag} to let this command start a sandbox, or start one there with svc-webhooks sandbox --port ${portOf(url)}.`,
       );
     }
     return { url: given.replace(/\/+$/, ""), close: leave };
@@ -53,8 +53,8 @@ async function targetHere(flag: string, given: string): Promise<Target> {
   });
   if (target?.isHere === true) return target;
   throw new UsageError(
-    `${flag} is ${given}, which is not on this machine. This command registers endpoints and sends emails, so it works only with a sandbox on this machine.`,
-    `Remove ${flag}: this command then starts a sandbox.`,
+    `${flag} is ${given}, which is not a loopback address. This command registers endpoints and sends emails, so it works only with a sandbox on this machine.`,
+    `Remove ${flag} to let this command start a sandbox.`,
   );
 }
 

@@ -97,11 +97,11 @@ function reasonsOf(
   if (status === undefined) return [`Your app did not respond: ${result}.`];
   if (status === 404 && code === undefined)
     return [
-      "Your app has no route for POST requests at this path. Mount the receiver there, or pass its URL with --to.",
+      "Your app probably has no route for POST requests at this path. Mount the receiver there, or pass its URL with --to.",
     ];
   if (status >= 500 && code === undefined)
     return [
-      "No receiver wrote this response: your framework, or something in front of it, failed. Read your app's output above, and the response in the sandbox's page.",
+      "This response is not from an svc-webhooks receiver. Your framework, or something in front of it, probably failed. Check your app's output above, and the response on the sandbox's page.",
     ];
   if (code === "signature_mismatch")
     return [

@@ -70,7 +70,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
       notSent.push("exact bytes, copies, sizes and chunks, because genuine deliveries are refused");
   } catch (error) {
     if (!(error instanceof Enough)) throw error;
-    notSent.push(error.message || "everything else, because the remaining probes were not sent");
+    notSent.push(error.message || "everything else, because a finding ended the examination");
     stoppedBefore = expected;
   }
   const examined = {
@@ -93,13 +93,13 @@ function lostReply(reply: Reply, hasForged = false): Finding | undefined {
 
 const endedByForgery = {
   cause:
-    "After the wrong signatures, the server no longer accepts connections: its process has exited, or a firewall has locked this machine out.",
+    "After the wrong signatures, the server no longer accepts connections. Its process probably exited, or a firewall locked this machine out.",
   fix: "Look for an exception in the receiver's log. If a lockout is the reason, turn it off while this command runs.",
 };
 
 const droppedForgery = {
   cause:
-    "When a signature is wrong, the receiver closes the connection without a response: deliberately, or because its process crashed and was restarted.",
+    "When a signature is wrong, the receiver closes the connection without a response, either deliberately or because its process crashed and was restarted.",
   fix: "Respond with 401. If the connection was not closed deliberately, look for an exception in the receiver's log.",
 };
 

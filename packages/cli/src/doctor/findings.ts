@@ -29,60 +29,60 @@ const texts = {
   },
   hangs: {
     cause:
-      "The receiver does not respond in time. Usually it is waiting for a body that a parser has already consumed, an error is not caught, or its handler takes longer than --timeout.",
+      "The receiver does not respond in time. The usual causes are a body that a parser has already consumed, an uncaught error, and a handler that takes longer than --timeout.",
     fix: "Mount the receiver before any body parser, make every code path send a response, and move long work to a durable queue.",
   },
   connection_closed: {
     cause:
-      "The receiver closes the connection without a response, as it does when its process crashes.",
-    fix: "Look for an exception in its log. Make sure that no request can crash the process.",
+      "The receiver closes the connection without a response. This happens, for example, when its process crashes.",
+    fix: "Look for an exception in the receiver's log. Make sure that no request can crash the process.",
   },
   redirects: {
-    cause: "The receiver is at another URL. The service does not follow redirects.",
-    fix: "Register the URL that the redirect points to, with or without the trailing slash exactly as shown.",
+    cause: "The URL redirects to another one, and senders need not follow redirects.",
+    fix: "Register exactly the URL that the redirect points to. A trailing slash makes a difference.",
   },
   not_found: {
     cause: "No route receives POST requests at this path.",
-    fix: "Give the URL with the receiver's path, such as http://localhost:3000/webhooks.",
+    fix: "Pass the URL with the receiver's path, such as http://localhost:3000/webhooks.",
   },
   parser_before_receiver: {
-    cause: "A body parser runs before the receiver, so the signed bytes are gone.",
+    cause: "The body is parsed before it is verified, so the signed bytes are gone.",
     fix: rawBody,
   },
   body_altered: {
-    cause: "Something in front of the receiver modifies the body.",
+    cause: "The receiver, or something in front of it, modifies the body before it is verified.",
     fix: "Verify the bytes as they arrive. Turn off whatever trims, decodes or re-encodes the body.",
   },
   wrong_secret: {
     cause:
-      "The receiver probably uses a different secret from the one you passed. If not, something in front of it modifies bodies or rejects every POST.",
-    fix: "Give both this command and the receiver the secret that the service returned for this endpoint, including whsec_, without quotes or white space. If they already have it, print the signature that the receiver computes: svc-webhooks verify --explain names the mistake.",
+      "The receiver probably uses a different secret from the one you passed. If not, something in front of it modifies bodies or rejects every POST request.",
+    fix: "Give both this command and the receiver the secret that the service returned for this endpoint, including whsec_, without quotes or white space. If they already have it, print the signature that the receiver computes, and pass it to svc-webhooks verify --explain.",
   },
   guarded: {
     cause:
-      "Something in front of the receiver refuses every POST, such as CSRF protection or authentication.",
-    fix: "Exempt the receiver's path: deliveries are authenticated by their signature.",
+      "Something in front of the receiver, such as CSRF protection or authentication, probably refuses every POST request.",
+    fix: "Exempt the receiver's path, because deliveries are authenticated by their signature.",
   },
   wrong_signature_form: {
     cause: "The receiver expects the signature in a different format.",
     fix: "Expect sha256= followed by the 64 hex digits of the HMAC-SHA256.",
   },
   header_removed: {
-    cause: "A header is removed or modified before it reaches the receiver.",
+    cause: "Something probably removes or modifies a header before it reaches the receiver.",
     fix: "Configure every proxy and middleware to pass the X-SVC-* headers unchanged. If the receiver is for another sender, pass --scheme.",
   },
   genuine_failed: {
     cause:
-      "The receiver fails on a genuine delivery: its handler throws, it treats an unknown event type as an error, or it reports a wrong signature as a server error.",
-    fix: "Check its log. Respond with 2xx to event types that it does not handle, and with 401 to a wrong signature.",
+      "The receiver fails on a genuine delivery: for example, its handler throws, or it responds to an unknown event type or a wrong signature with a server error.",
+    fix: "Check the receiver's log. Respond with 2xx to event types that it does not handle, and with 401 to a wrong signature.",
   },
   unsigned_accepted: {
-    cause: "The receiver does not verify signatures: anyone can send it events.",
+    cause: "The receiver does not verify signatures, so anyone can send it events.",
     fix: verifyFirst,
   },
   some_unsigned_accepted: {
     cause:
-      "The receiver does not verify some deliveries (with another Content-Type, from a later attempt, or without a body): anyone can send it such deliveries.",
+      "The receiver does not verify some deliveries, such as retries, deliveries with another Content-Type, or deliveries without a body. Anyone can send it such deliveries.",
     fix: "Verify every delivery, whatever its headers and body. Respond with 401 if the signature is missing.",
   },
   wrong_secret_accepted: {
@@ -91,12 +91,12 @@ const texts = {
   },
   missing_secret_accepted: {
     cause:
-      "The receiver accepts signatures made with a missing secret (empty, or undefined). Anyone can make them.",
+      "The receiver accepts signatures made with an empty or undefined secret. Anyone can make such signatures.",
     fix: "Verify only with the endpoint's secret, and refuse to start without one.",
   },
   plain_hash_accepted: {
     cause:
-      "The receiver accepts a plain hash of the body instead of its HMAC. Anyone can compute one.",
+      "The receiver accepts a plain hash of the body instead of its HMAC. Anyone can compute such a hash.",
     fix: "Accept only the HMAC-SHA256 made with the endpoint's secret.",
   },
   altered_body_accepted: {
@@ -104,7 +104,7 @@ const texts = {
     fix: verifyFirst,
   },
   prefix_not_checked: {
-    cause: "The receiver does not require the documented prefix sha256=, in lower case.",
+    cause: "The receiver does not require the documented lower-case prefix sha256=.",
     fix: "Refuse a value that does not start with sha256=.",
   },
   short_signature_accepted: {
@@ -113,17 +113,17 @@ const texts = {
   },
   stale_accepted: {
     cause:
-      "The receiver does not check the signed time: a captured delivery can be sent again at any time.",
+      "The receiver does not check the signed time, so a captured delivery can be sent again at any time.",
     fix: "Refuse a delivery if its signed time differs from the clock by more than the sender recommends, such as 5 minutes.",
   },
   clock_skew: {
     cause:
-      "The clock of the receiver's machine, or of this one, is wrong, so genuine deliveries are refused as stale.",
-    fix: "Synchronise both clocks, for example with chrony or systemd-timesyncd, and compare them with `date -u`.",
+      "The clock of the receiver's machine, or of this one, is wrong, so genuine deliveries can be refused as stale.",
+    fix: "Synchronize both clocks, for example with chrony or systemd-timesyncd, and compare them with `date -u`.",
   },
   forgery_is_an_error: {
     cause:
-      "The receiver throws while it verifies, for example because it passes values of different lengths to timingSafeEqual. The sender retries after a 5xx.",
+      "The receiver responds to a wrong signature with a server error, for example because timingSafeEqual throws on values of different lengths. Most senders retry after a 5xx.",
     fix: "Respond with 401 to every wrong signature.",
   },
   early_success: {
@@ -131,12 +131,13 @@ const texts = {
     fix: "Read the whole body, verify it and do the work, then respond.",
   },
   pieces_refused: {
-    cause: "The receiver reads only the first chunk of a body.",
+    cause: "The receiver probably reads only the first chunk of a body.",
     fix: "Collect all chunks until the request ends, then verify.",
   },
   large_refused: {
-    cause: "A body limit is below 64 KiB, or the receiver reads only the first chunk of a body.",
-    fix: "Raise the limit, including in proxies. The service documents no maximum.",
+    cause:
+      "Probably, a body limit is below 64 KiB, or the receiver reads only the first chunk of a body.",
+    fix: "Raise the limit, including in any proxies in front of the receiver, and read the whole body. The service does not document a maximum.",
   },
   duplicate_refused: {
     cause: "The receiver responds with an error to a delivery that it has already handled.",
@@ -144,7 +145,7 @@ const texts = {
   },
   duplicate_ran: {
     cause:
-      "The receiver ran the same delivery twice. Usually the receiver is created for each request, or each process has its own memory store.",
+      "The receiver handled the same delivery twice. Usually, the receiver is created for each request, or each process has its own memory store.",
     fix: `Create the receiver once, and share a store between processes: ${pages}/stores.md`,
   },
   stops_serving: {
@@ -170,7 +171,7 @@ const isOwn = (id: FindingId): id is keyof typeof texts => Object.hasOwn(texts, 
 
 /** Properties that no request from outside can show. */
 export const notJudged: readonly string[] = [
-  "whether a delivery runs once when copies arrive at several processes at the same time",
+  "whether a delivery is handled only once when copies reach several processes at the same time",
   "whether handlers are idempotent, and whether their work is done before the 2xx",
   "how long delivery ids are remembered, and whether they survive a restart",
   "whether signatures are compared in constant time",

@@ -57,7 +57,7 @@ export function expectUnlocked(reply: Reply): void {
   if (isSuccess(reply)) return;
   const reaction = reply.status === null ? "does not respond to" : "refuses";
   throw new Enough(
-    `everything else, because the receiver ${reaction} genuine deliveries after wrong signatures, as a lock does: ${saw(reply)}`,
+    `everything else, because the receiver ${reaction} genuine deliveries after wrong signatures, as a lockout would: ${saw(reply)}`,
   );
 }
 

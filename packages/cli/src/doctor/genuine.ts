@@ -51,7 +51,7 @@ async function notFound(reply: Reply, { bodies, sendToOtherSlash }: Examining): 
   if (!exists) return finding("not_found", saw(reply));
   return finding(
     "not_found",
-    `${saw(reply)} The other form of the path has status ${other.status}.`,
+    `${saw(reply)} With the trailing slash added or removed, the path gets status ${other.status}.`,
     {
       fix: "Add a slash to the end of the path, or remove the one that is there.",
     },
@@ -107,7 +107,7 @@ async function refused(
     await ask({ name: "unsigned text that is not JSON", body: notJson(), signature: undefined }),
   ];
   if (reply.code === undefined && json.status !== text.status) {
-    const both = `${saw(reply)} Unsigned JSON gets status ${json.status}, other text ${text.status}.`;
+    const both = `${saw(reply)} Unsigned JSON gets status ${json.status}, and other unsigned text gets ${text.status}.`;
     return finding("parser_before_receiver", both);
   }
   return unknownCause(reply);

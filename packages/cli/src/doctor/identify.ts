@@ -34,7 +34,7 @@ export async function identify(
     const mistake = known ?? (await signing.explain(body, signature));
     return finding(
       kinds[kind],
-      `${saw(refusal)} It accepts the signature that a mistaken receiver would compute.`,
+      `${saw(refusal)} The receiver accepts a signature that was computed with a common mistake.`,
       {
         ...(mistake && {
           mistake: mistake.id,

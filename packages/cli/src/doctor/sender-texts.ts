@@ -17,7 +17,7 @@ function textsOf(
   };
   return {
     header_removed: {
-      fix: `Configure every proxy and middleware to pass the ${name} headers unchanged. If the receiver has another scheme, pass that name with --scheme.`,
+      fix: `Configure every proxy and middleware to pass the ${name} headers unchanged. If the receiver uses another scheme, pass the name of that scheme with --scheme.`,
     },
     unsigned_accepted: verifyFirst,
     wrong_secret_accepted: verifyFirst,
@@ -28,11 +28,11 @@ function textsOf(
     },
     plain_hash_accepted: {
       cause:
-        "The receiver accepts a plain hash of the body instead of a signature. Anyone can compute one.",
+        "The receiver accepts a plain hash of the body instead of a signature. Anyone can compute such a hash.",
       fix: "Accept only signatures made with the endpoint's secret.",
     },
     wrong_secret: {
-      fix: `Give both this command and the receiver the secret that ${name} shows for this endpoint, without quotes or white space. To compare a captured delivery with a secret: svc-webhooks verify --scheme ${option} --capture … --explain.`,
+      fix: `Give both this command and the receiver the secret that ${name} shows for this endpoint, without quotes or white space. To compare a captured delivery with a secret, run svc-webhooks verify --scheme ${option} --capture … --explain.`,
     },
   };
 }

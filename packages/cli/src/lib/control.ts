@@ -23,7 +23,7 @@ export async function listFromSandbox<Item>(
   if (list) return list;
   throw new Failure(
     "sandbox_only",
-    `The service's interface cannot list ${name}; only the sandbox can.`,
+    `Only the sandbox can list ${name}, because the service's interface has no operation for this.`,
     "Use the sandbox, or keep the ids that the service returned.",
   );
 }

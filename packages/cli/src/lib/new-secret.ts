@@ -23,7 +23,7 @@ export function newSecret(
   throw new Failure(
     "invalid_response",
     `The service sent ${described(value)} as \`secret\`, which must be whsec_ followed by at most 506 printable ASCII characters without spaces. It is not printed. ${done}`,
-    `${fix} If this happens again, check SVC_BASE_URL: another program may listen there.`,
+    `${fix} If this happens again, check SVC_BASE_URL: another program may be listening there.`,
   );
 }
 

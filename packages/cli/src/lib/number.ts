@@ -10,6 +10,6 @@ export function wholeNumber(flag: string, text: string, min: number, max: number
   if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
   throw new UsageError(
     `${flag} must be a whole number from ${min} to ${max}.`,
-    `Write it as ${flag} ${Math.max(min, 1)}.`,
+    `For example, write ${flag} ${Math.max(min, 1)}.`,
   );
 }

@@ -34,7 +34,7 @@ export function refusalOf(
 ): readonly string[] {
   if (code === "signature_mismatch" || (code === undefined && status === 401))
     return [
-      "The signature and the bytes are right, so the receiver uses a different secret, or something in front of it changes the body.",
+      "If the signature is genuine, the receiver probably uses a different secret, or something in front of it changes the body.",
     ];
   if (code === undefined) return [];
   const { happened, cause, fix } = outcomeTexts[code];

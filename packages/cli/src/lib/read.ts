@@ -50,6 +50,6 @@ export async function readBody({
   note,
 }: Context<typeof bodyOptions>): Promise<Buffer> {
   if (options.body !== undefined) return readInput("--body", options.body);
-  if (stdin.isTTY === true) note("Reading the body from the terminal; Ctrl-D ends it.");
+  if (stdin.isTTY === true) note("Reading the body from the terminal; press Ctrl-D to finish.");
   return readStdin({ stdin, signal });
 }

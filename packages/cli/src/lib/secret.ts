@@ -50,13 +50,13 @@ export async function readSecret(context: SecretContext): Promise<string | undef
   const given = [name, file, fromStdin || undefined].filter((one) => one !== undefined);
   if (given.length > 1) {
     throw new UsageError(
-      "The secret is given twice.",
-      "Use one of --secret-env, --secret-file and --secret-stdin.",
+      "The secret was given more than once.",
+      "Use only one of --secret-env, --secret-file and --secret-stdin.",
     );
   }
   if (fromStdin) {
     if (context.stdin.isTTY === true)
-      context.note("Reading the secret from the terminal; Ctrl-D on a new line ends it.");
+      context.note("Reading the secret from the terminal; press Ctrl-D on a new line to finish.");
     return fromBytes("--secret-stdin", await readStdin(context));
   }
   return secretFrom("secret", name, file, context.env);
@@ -68,7 +68,7 @@ export async function requireSecret(context: SecretContext): Promise<string> {
   if (secret !== undefined) return secret;
   throw new UsageError(
     "The signing secret is missing.",
-    "Name the environment variable that contains it: --secret-env SVC_WEBHOOK_SECRET. --secret-file and --secret-stdin work too.",
+    "Pass the name of the environment variable that contains it, such as --secret-env SVC_WEBHOOK_SECRET, or use --secret-file or --secret-stdin.",
   );
 }
 
@@ -80,8 +80,8 @@ export async function readPreviousSecrets({
   const { "previous-secret-env": name, "previous-secret-file": file } = options;
   if (name !== undefined && file !== undefined) {
     throw new UsageError(
-      "The previous secret is given twice.",
-      "Use one of --previous-secret-env and --previous-secret-file.",
+      "The previous secret was given more than once.",
+      "Use either --previous-secret-env or --previous-secret-file.",
     );
   }
   const secret = await secretFrom("previous-secret", name, file, env);
@@ -116,16 +116,17 @@ export async function secretFrom(
   const state = secret === undefined ? "not set" : "empty";
   throw new UsageError(
     `The environment variable ${name} is ${state}.`,
-    "Export it in the shell that runs this command.",
+    "Set it in the environment of this command.",
   );
 }
 
 function fromBytes(flag: string, bytes: Uint8Array): string {
   const secret = decode(bytes)?.replace(/\r?\n$/, "");
   if (secret === undefined) {
-    throw new UsageError(`The secret of ${flag} is not UTF-8 text.`, "Save it as UTF-8.");
+    throw new UsageError(`The secret from ${flag} is not UTF-8 text.`, "Save it as UTF-8.");
   }
-  if (secret === "") throw new UsageError(`The secret of ${flag} is empty.`, "Write it there.");
+  if (secret === "")
+    throw new UsageError(`The secret from ${flag} is empty.`, "Pass the whole secret.");
   return conceal(secret);
 }
 
@@ -148,7 +149,7 @@ export function bodyFirst(options: {
 }): void {
   if (!options["secret-stdin"] || options.body !== undefined) return;
   throw new UsageError(
-    "--secret-stdin needs --body, because stdin has the body.",
+    "--secret-stdin needs --body, because stdin cannot contain both the secret and the body.",
     "Add --body <file>, or use --secret-env or --secret-file.",
   );
 }

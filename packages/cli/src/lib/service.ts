@@ -12,12 +12,12 @@ export const serviceOptions = {
   "base-url": {
     type: "string",
     value: "url",
-    text: `the service's URL before /v1; else SVC_BASE_URL, else the sandbox at ${sandboxUrl}`,
+    text: `the service's URL before /v1 (default: SVC_BASE_URL, or the sandbox at ${sandboxUrl})`,
   },
   "api-key-env": {
     type: "string",
     value: "name",
-    text: "environment variable that contains the API key; else SVC_API_KEY, else svc_test on this machine",
+    text: "environment variable that contains the API key (default: SVC_API_KEY, or the key svc_test on this machine)",
   },
   "api-key-file": { type: "string", value: "file", text: "file with the API key" },
   "allow-external": {
@@ -65,7 +65,7 @@ export async function callService<Result>(
   const isHere = target?.isHere === true;
   if (!isHere && isPlain && !allowExternal) {
     throw new UsageError(
-      "The API key would be sent to another machine unencrypted.",
+      "The API key would be sent unencrypted to an address that is not a loopback address.",
       "Use the https URL of the service, or add --allow-external.",
     );
   }
@@ -90,24 +90,24 @@ async function readApiKey({ options, env }: ServiceContext, isHere: boolean): Pr
   const { "api-key-env": name, "api-key-file": file } = options;
   if (name !== undefined && file !== undefined) {
     throw new UsageError(
-      "The API key is given twice.",
-      "Use one of --api-key-env and --api-key-file.",
+      "The API key was given more than once.",
+      "Use either --api-key-env or --api-key-file.",
     );
   }
   const key = (await secretFrom("api-key", name, file, env)) ?? env["SVC_API_KEY"];
   if (key !== undefined && key !== "") return key;
   // A sandbox accepts any key.
   if (isHere) return "svc_test";
-  throw new UsageError("No API key.", "Set the environment variable SVC_API_KEY.");
+  throw new UsageError("The API key is missing.", "Set the environment variable SVC_API_KEY.");
 }
 
 const checkUrl = "Check SVC_BASE_URL or --base-url.";
-const checkProgram = "Check SVC_BASE_URL: another program may listen there.";
+const checkProgram = "Check SVC_BASE_URL: another program may be listening there.";
 
 const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
   connection_failed: checkUrl,
-  authentication_required: "Set the environment variable SVC_API_KEY.",
-  redirected: "Set SVC_BASE_URL to the redirect's target, without /v1.",
+  authentication_required: "Check the API key in SVC_API_KEY, --api-key-env or --api-key-file.",
+  redirected: "Set SVC_BASE_URL to the part of the redirect's target before /v1.",
   invalid_response: checkProgram,
   rate_limited: "Wait, and try again.",
 };
@@ -147,7 +147,7 @@ function explained(error: SvcError, baseUrl: string, isHere: boolean): UsageErro
     const hint = isHere
       ? "Start the sandbox with svc-webhooks sandbox, or set SVC_BASE_URL."
       : checkUrl;
-    return new Failure(code, `Nothing listens at ${baseUrl}.`, hint);
+    return new Failure(code, `Nothing is listening at ${baseUrl}.`, hint);
   }
   if (code === "response_too_large") {
     const text = "The response is larger than 1 MiB. The request was processed.";

@@ -16,14 +16,15 @@ import { targetAt, type Address, type Target } from "./target.js";
  */
 
 export const targetOptions = {
-  "allow-external": { type: "boolean", text: "allow a target that is not on this machine" },
+  "allow-external": { type: "boolean", text: "allow a target that is not a loopback address" },
 } as const;
 
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-const isLoopback = ({ address, family }: Address) =>
+/** Returns whether an address is that of this machine's loopback interface. */
+export const isLoopback = ({ address, family }: Address): boolean =>
   loopback.check(address, family === 4 ? "ipv4" : "ipv6");
 
 /**
@@ -42,7 +43,7 @@ export async function resolveTarget(
   const external = addresses.find((one) => !isLoopback(one));
   if (external && !allowExternal) {
     throw new UsageError(
-      `${flag} resolves to ${external.address}, which is not this machine.`,
+      `${flag} resolves to ${external.address}, which is not a loopback address.`,
       allowExternal === undefined
         ? "Use a loopback address such as http://localhost:3000/webhooks."
         : "Use a loopback address such as http://localhost:3000/webhooks, or add --allow-external.",
@@ -52,7 +53,7 @@ export async function resolveTarget(
 }
 
 function parse(flag: string, text: string): URL {
-  const hint = "Write it as in http://localhost:3000/webhooks.";
+  const hint = "Write it like http://localhost:3000/webhooks.";
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   if (text === "" || !URL.canParse(whole)) {
     throw new UsageError(`${flag} is not a valid URL.`, hint);
@@ -80,6 +81,9 @@ async function addressesOf(flag: string, { hostname }: URL): Promise<readonly Ad
   try {
     return await resolve(hostname, { all: true, verbatim: true });
   } catch {
-    throw new UsageError(`${flag}: the name ${hostname} has no address.`, "Check its spelling.");
+    throw new UsageError(
+      `${flag}: the host name ${hostname} has no address.`,
+      "Check its spelling and your network connection.",
+    );
   }
 }

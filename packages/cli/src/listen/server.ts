@@ -178,10 +178,11 @@ async function replyTo(
     return await forward({ ...captured, headers, body }, target, signal);
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError") {
-      return { status: 504, error: `The target did not respond in ${forwardMs / 1_000} s.` };
+      return { status: 504, error: `The target did not respond within ${forwardMs / 1_000} s.` };
     }
     const fix = isRefusal(error) ? " Start the receiver, or check --forward-to." : "";
-    return { status: 502, error: `The target is unavailable: ${messageOf(error)}.${fix}` };
+    const text = `The target returned no usable response: ${messageOf(error)}.`;
+    return { status: 502, error: text + fix };
   }
 }
 

@@ -28,7 +28,7 @@ export function createShow(
   { explain, explainSender, endpoint, forwardTo }: ShowOptions,
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
-  const unexplained = `None of the known mistakes: check that this is the secret of the endpoint${which}.`;
+  const unexplained = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}.`;
   let isHinted = false;
 
   return async (received) => {
@@ -83,7 +83,7 @@ export function createShow(
     if (!isRefused || isHinted) return;
     isHinted = true;
     note(
-      `Your receiver refused a genuine delivery. To find out why, run svc-webhooks doctor ${forwardTo?.href} --secret-env ….`,
+      `Your receiver did not accept a genuine delivery. To find out why, run svc-webhooks doctor ${forwardTo?.href}${judgement ? " --scheme …" : ""} --secret-env ….`,
     );
   };
 }

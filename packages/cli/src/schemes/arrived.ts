@@ -13,17 +13,17 @@ export const arrivedOptions = {
     type: "string",
     multiple: true,
     value: "line",
-    text: "a header as it arrived, 'Name: value', or several on a line each; may be repeated",
+    text: "a header as it arrived, in the form 'Name: value', or several headers, one per line; may be repeated",
   },
   at: {
     type: "string",
     value: "time",
-    text: "when it arrived, ISO 8601 or epoch seconds (default: from the capture, or now)",
+    text: "when the request arrived, in ISO 8601 or epoch seconds (default: the time in the capture file, or now)",
   },
   capture: {
     type: "string",
     value: "file",
-    text: "read the request from a file that listen --save has written",
+    text: "read the request from a file written by listen --save",
   },
   line: {
     type: "string",
@@ -84,10 +84,13 @@ async function capturedAt(context: ArrivedContext, file: string): Promise<Arrive
     const at = Date.parse(captured?.at ?? "");
     if (captured && !Number.isNaN(at)) return { ...captured, at };
     throw new UsageError(
-      `Line ${wanted} of the capture file is not a request that listen --save has written.`,
-      "Use a file that svc-webhooks listen --save has written.",
+      `Line ${wanted} of the capture file is not a request written by listen --save.`,
+      "Use a file written by svc-webhooks listen --save.",
     );
   }
   context.signal.throwIfAborted();
-  throw new UsageError(`The capture file has no line ${wanted}.`, "Choose one with --line.");
+  throw new UsageError(
+    `The capture file has no line ${wanted}.`,
+    "Choose another line with --line.",
+  );
 }

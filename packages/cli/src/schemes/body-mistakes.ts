@@ -7,9 +7,9 @@ function originalsOf(body: Uint8Array): readonly (readonly [text: string, origin
   const text = Buffer.from(body).toString();
   const trimmed = text.trim();
   return [
-    ["White space has been added at its end or its start.", trimmed],
-    ["The newline at its end has been removed.", `${text}\n`],
-    ...jsonOf(trimmed).map((json) => ["It has been parsed and serialised again.", json] as const),
+    ["White space was added at the start or end of the body.", trimmed],
+    ["The newline at the end of the body was removed.", `${text}\n`],
+    ...jsonOf(trimmed).map((json) => ["The body was parsed and serialized again.", json] as const),
   ];
 }
 
@@ -31,9 +31,9 @@ export const changedBody: Look = async ({ sender: { scheme }, arrived, secret })
     if (isGenuine) {
       return {
         id: "body_changed",
-        text: `The signature is that of other bytes: the body was changed after it was signed. ${text}`,
+        text: `The signature was made from different bytes, because the body was changed after it was signed. ${text}`,
         remedy:
-          "Pass the bytes as they arrived, to the receiver and to this command. No parser, editor or formatter may change them.",
+          "Pass the bytes exactly as they arrived, both to the receiver and to this command. No parser, editor or formatter may change them.",
       };
     }
   }

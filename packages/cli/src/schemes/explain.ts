@@ -44,8 +44,8 @@ async function explainStale(refused: Refused): Promise<SenderMistake | undefined
 
 const staleness = (ageMs: number): SenderMistake => ({
   id: "stale",
-  text: `The signature is genuine, but it was made ${describeMs(Math.abs(ageMs))} ${ageMs > 0 ? "before" : "after"} this time.`,
-  remedy: `If every delivery is refused like this, the clock of the receiver's machine is ${ageMs > 0 ? "fast" : "slow"}: correct it. If this delivery was captured, pass the time at which it arrived with --at, or sign it again with svc-webhooks replay --resign.`,
+  text: `The signature is genuine, but it was made ${describeMs(Math.abs(ageMs))} ${ageMs > 0 ? "before" : "after"} the time used for verification.`,
+  remedy: `If every delivery is refused like this, the clock of the receiver's machine is probably ${ageMs > 0 ? "fast" : "slow"}. Correct it. If this delivery was captured earlier, pass the time at which it arrived with svc-webhooks verify --at, or sign it again with svc-webhooks replay --resign.`,
 });
 
 /** Describes a duration in its largest unit and the seconds: `1 h (3600 s)`. */
@@ -65,5 +65,5 @@ export function describeMs(ms: number): string {
 export function nextStep({ sender, arrived: { body } }: Refused): string {
   const hash = createHash("sha256").update(body).digest("hex");
   const own = sender.unknown === undefined ? "" : `${sender.unknown} `;
-  return `${own}This body has ${body.length} bytes, with the SHA-256 ${hash}. If the sender signed exactly these bytes, the secret is the wrong one.`;
+  return `${own}This body has ${body.length} bytes, with the SHA-256 ${hash}. If the sender signed exactly these bytes, the secret is probably the wrong one.`;
 }

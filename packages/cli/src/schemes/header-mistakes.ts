@@ -13,19 +13,19 @@ const sha1Header: Look = async ({ sender: { scheme }, arrived, secret }) => {
   const old = values.find((value) => /^sha1=[\da-f]{40}$/i.test(value));
   if (old === undefined) return undefined;
   const genuine = createHmac("sha1", secret).update(arrived.body).digest("hex");
-  const match = old.slice(5).toLowerCase() === genuine ? "is" : "is not";
+  const match = old.slice(5).toLowerCase() === genuine ? "matches" : "does not match";
   return {
     id: "sha1_header",
-    text: `The request has GitHub's older signature, made with SHA-1, instead of X-Hub-Signature-256. It ${match} that of this secret and body.`,
+    text: `The request has GitHub's older signature, made with SHA-1, instead of X-Hub-Signature-256. That signature ${match} this secret and body.`,
     remedy:
-      "Read X-Hub-Signature-256, which GitHub sends with every delivery that has a secret, and configure every proxy to pass it.",
+      "Read X-Hub-Signature-256, which GitHub sends with every delivery of a webhook that has a secret, and configure every proxy to forward that header.",
   };
 };
 
 const useOther = (name: string, text: string): SenderMistake => ({
   id: "other_scheme",
   text,
-  remedy: `Use --scheme ${name}, and the scheme of ${name} in the receiver.`,
+  remedy: `Use --scheme ${name}, and the ${name} scheme in the receiver.`,
 });
 
 const otherSender: Look = async ({ sender, arrived }) => {
@@ -50,7 +50,7 @@ const otherVersion: Look = async ({ sender, arrived: { headers, at } }) => {
     ) ?? [];
   return name === undefined
     ? undefined
-    : useOther(name, `The signature has the version of ${name}.`);
+    : useOther(name, `The signature has the version that ${name} uses.`);
 };
 
 const milliseconds: Look = async ({ sender: { scheme }, arrived, secret }) => {

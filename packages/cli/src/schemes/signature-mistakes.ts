@@ -10,8 +10,8 @@ const verificationToken: Look = async ({ sender: { scheme }, arrived, secret }) 
   if (scheme.name !== "slack" || objectIn(arrived.body)?.["token"] !== secret) return undefined;
   return {
     id: "verification_token",
-    text: "The secret is Slack's verification token, which is sent in every body and is not used for signing.",
-    remedy: "Use the app's signing secret: see Basic Information, App Credentials.",
+    text: "The secret is Slack's verification token, which Slack sends in request bodies and does not use for signing.",
+    remedy: "Use the app's signing secret, which is under Basic Information, App Credentials.",
   };
 };
 
@@ -23,8 +23,9 @@ const notDecoded: Look = async ({ sender: { scheme }, arrived, secret }) => {
     if (await isMadeWith(utf8(text), claim, arrived.body)) {
       return {
         id: "secret_not_decoded",
-        text: "The key is the text of the secret, but this scheme decodes it.",
-        remedy: "Decode what follows `whsec_` from base64, and use those bytes as the key.",
+        text: "The text of the secret was used as the key, but this scheme decodes the secret first.",
+        remedy:
+          "Decode the text after `whsec_` from base64, and use the resulting bytes as the key.",
       };
     }
   }
@@ -38,7 +39,7 @@ const bodyAlone: Look = async ({ sender: { scheme }, arrived, secret }) => {
   return (await isMadeWith(keyOf(scheme, secret), { ...claim, before: "" }, arrived.body))
     ? {
         id: "body_alone",
-        text: "Only the body was signed, without the text before it.",
+        text: "Only the body was signed, without the text that must precede it.",
         remedy: `Sign \`${claim.before}\` immediately followed by the body, as a single message.`,
       }
     : undefined;

@@ -50,7 +50,7 @@ const senders = {
   svix: senderWith(standardWebhooks({ headers: "svix" }), "svix"),
   stripe: senderWith(stripe(), "stripe", {
     unknown:
-      "Each endpoint has its own secret, and so does stripe listen: compare the last characters.",
+      "Each Stripe endpoint has its own secret, and stripe listen uses yet another one. Compare the last characters of the secrets.",
   }),
   github: senderWith(github(), "github"),
   slack: senderWith(slack(), "slack"),

@@ -84,7 +84,7 @@ export const timeLimit = (
   ms,
   failure: {
     kind: "timeout",
-    facts: { code, message: `No complete response arrived within ${of / 1_000} s.` },
+    facts: { code, message: `No successful response arrived within ${of / 1_000} s.` },
     isLost: true,
   },
 });

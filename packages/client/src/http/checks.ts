@@ -17,7 +17,7 @@ const areTexts = (values: unknown): boolean =>
 export function checkEmail({ from, to, subject, html, text }: EmailRequest): void {
   checkRequest(isText(from), "`from` must be an address.");
   checkRequest(areTexts(to), "`to` must be an array with at least one address.");
-  checkRequest(isText(subject), "`subject` must be a string.");
+  checkRequest(isText(subject), "`subject` must be a non-empty string.");
   // The `u` flag makes a character count once even if it has two UTF-16 units.
   checkRequest(!/^.{301}/su.test(subject), "`subject` must have at most 300 characters.");
   checkRequest(isText(html) || isText(text), "An email needs `text`, `html` or both.");

@@ -65,7 +65,10 @@ export function prepare(
       (typeof idempotencyKey === "string" && /^[!-~]([ -~]*[!-~])?$/.test(idempotencyKey)),
     "`idempotencyKey` must be printable ASCII text without leading or trailing spaces.",
   );
-  checkRequest(body === undefined || method !== "GET", "`body` is not sent with GET. Use `query`.");
+  checkRequest(
+    body === undefined || method !== "GET",
+    "GET requests cannot have a `body`. Use `query`.",
+  );
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     if (value != null) search.set(name, String(value));

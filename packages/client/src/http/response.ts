@@ -25,7 +25,7 @@ export function readResponse(
     failure: { kind: "response" as const, facts: { ...common, code, message }, isLost },
   });
   const excerpt = oneLine(mask(text, apiKey).slice(0, 10_000).replaceAll(markup, " "), apiKey, 100);
-  const unexpected = `The response is ${excerpt ? `unexpected: "${excerpt}"` : "empty"}.`;
+  const unexpected = `The response ${excerpt ? `is unexpected: "${excerpt}"` : "has no text"}.`;
 
   if (status >= 200 && status < 300) {
     if (isTooLarge)

@@ -30,7 +30,7 @@ export async function redeliverFailed(
   // Without an endpoint, the list would contain all deliveries.
   pathId("webhook_endpoint_id", webhook_endpoint_id);
   const counts = { redelivered: 0, skipped: 0, failed: 0 };
-  check(max >= 0, "`max` must be a number of 0 or more.");
+  check(max >= 0, "`max` must be 0 or greater.");
   let left = max;
   let isEnded = false;
 

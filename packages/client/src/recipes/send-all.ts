@@ -79,7 +79,7 @@ async function resultOf(
             })
           : new ConnectionError({
               code: "connection_failed",
-              message: `The request of \`emails.${index}\` failed unexpectedly. Its cause has the reason.`,
+              message: `The request for \`emails.${index}\` failed unexpectedly: see \`cause\`.`,
               idempotencyKey,
               ...facts,
             }),

@@ -40,7 +40,7 @@ export async function waitForSend(
     const { status } = send;
     // No other text of a server may be in an error.
     const shown = /^"[a-z_]{1,30}"$/.test(JSON.stringify(status)) ? status : "unknown";
-    const message = `The send is ${shown}: \`until\` is not reached.`;
+    const message = `The status is ${shown}: \`until\` was not reached.`;
     if (typeof until !== "function" && final.includes(status))
       throw new SvcError({ code: "not_reached", message });
     if (left < 1) throw new TimeoutError({ code: "deadline_exceeded", message });

@@ -48,13 +48,12 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
   db: Drizzle<Tx, Sql>,
   sql: (strings: TemplateStringsArray, ...values: unknown[]) => Sql,
 ): Database<Tx> {
-  const usage =
-    "`fromDrizzle(db, sql)` requires a Drizzle database and the `sql` from drizzle-orm.";
+  const usage = "`fromDrizzle(db, sql)` requires a Drizzle database and `sql` from drizzle-orm.";
   assertMethod(db, "execute", usage);
   assertMethod(sql, "raw", usage);
   if ("rollback" in db) {
     throw invalid(
-      "`db` is a Drizzle transaction, in which no other transaction can begin. Pass the database itself.",
+      "`db` is a Drizzle transaction, and the store cannot begin another transaction inside it. Pass the database itself.",
     );
   }
   const { $client, session } = db as { readonly $client?: unknown; readonly session?: Session<Tx> };

@@ -33,7 +33,7 @@ export function refuse(gate: Gate): WebhookError {
   gate.hasRefused = true;
   return new WebhookError(
     "transaction_ended",
-    "A statement was not sent: it was not awaited, its transaction had ended or was being committed, or its connection was lost. Await every statement in `work`.",
+    "A statement was not sent, because it was not awaited, its transaction had ended or was being committed, or its connection was lost. Await every statement in `work`.",
   );
 }
 

@@ -55,12 +55,12 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
   pool?: PgPool,
 ): Database<Tx> {
   const usage =
-    "`fromKysely(db, CompiledQuery, pool)` requires a Kysely instance, the `CompiledQuery` from kysely and, with pg, the pool.";
+    "`fromKysely(db, CompiledQuery, pool)` requires a Kysely instance, `CompiledQuery` from kysely and, if you use pg, the pool.";
   assertMethod(db, "executeQuery", usage);
   assertMethod(CompiledQuery, "raw", usage);
   if ("isTransaction" in db && db.isTransaction) {
     throw invalid(
-      "`db` is a Kysely transaction, in which no other transaction can begin. Pass the Kysely instance itself.",
+      "`db` is a Kysely transaction, and the store cannot begin another transaction inside it. Pass the Kysely instance itself.",
     );
   }
   const queryOver =
@@ -72,7 +72,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
   const query = driver?.query ?? queryOver(db);
   return {
     problems: () => [
-      "Kysely does not expose its connections, so the store cannot close those that have stopped responding. Pass the pool too: fromKysely(db, CompiledQuery, pool).",
+      "Kysely does not expose its connections, so the store cannot close connections that have stopped responding. With pg, pass the pool too: fromKysely(db, CompiledQuery, pool).",
     ],
     ...driver,
     query,
@@ -125,6 +125,6 @@ async function assertOwnConnection(outside: Query, inside: Query, pid: unknown):
   await inside("select 1", []);
   if (!isShared) return;
   throw invalid(
-    "`db` is a Kysely instance with a single connection, which all transactions would share. Give its dialect a pool.",
+    "`db` is a Kysely instance with a single connection, so all transactions would share it. Give its dialect a pool.",
   );
 }

@@ -176,7 +176,9 @@ function guardedClient(client: PgClient, gate: Gate) {
       return typeof callback === "function" ? void callback(error) : Promise.reject(error);
     },
     release() {
-      throw new TypeError("The store itself releases the client of a transaction.");
+      throw new TypeError(
+        "Do not release the transaction's client, because the store releases it.",
+      );
     },
   });
   return { guarded, pending: () => pending, noteFailure };
@@ -298,7 +300,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       pool.options.connectionTimeoutMillis
         ? []
         : [
-            "The pool has no connectionTimeoutMillis, so calls that find no free connection wait forever. Set it to 1000.",
+            "The pool has no connectionTimeoutMillis, so calls that find no free connection wait forever. Set this option to 1000.",
           ],
   };
 }

@@ -157,12 +157,12 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
     problems() {
       if (!areClosable(sql.options)) {
         return [
-          "postgres.js keeps connections that have stopped responding. Create it with `closableSockets` of @svc-webhooks/postgres, so that the store can close them: postgres(connectionString, { ...closableSockets, fetch_types: false }).",
+          "postgres.js keeps connections that have stopped responding. Create the client with `closableSockets` of @svc-webhooks/postgres, so that the store can close them: postgres(connectionString, { ...closableSockets, fetch_types: false }).",
         ];
       }
       if (sql.options.fetch_types === false) return [];
       return [
-        "postgres.js 3.4 can end the process if a connection is closed while it reads the database's array types. Create it with `fetch_types: false`; arrays are then returned as text.",
+        "postgres.js 3.4 can end the process if a connection is closed while it reads the database's array types. Create the client with `fetch_types: false`; arrays are then returned as text.",
       ];
     },
   };
@@ -231,7 +231,7 @@ export function guardedTx<Tx extends PostgresJsTx>(
       if (member === "prepare") {
         return () => {
           throw new TypeError(
-            "`transaction` commits, so `work` cannot prepare a two-phase commit. Prepare your own transaction, and complete the delivery in it with `store.finish`.",
+            "`transaction` commits by itself, so `work` cannot prepare a two-phase commit. To use a two-phase commit, begin the transaction yourself, and complete the delivery in it with `store.finish` before you prepare it.",
           );
         };
       }

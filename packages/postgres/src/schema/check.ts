@@ -40,7 +40,7 @@ const facts = `select pg_catalog.json_build_object(
 
 const toleratedDriftMs = 1_000;
 
-/** Lists the conditions that endanger records or transactions, one sentence each. */
+/** Lists the conditions that endanger records or transactions, one text each. */
 export async function checkServer(
   database: Database<unknown>,
   { name }: Schema,
@@ -60,23 +60,25 @@ export async function checkServer(
   if (foreign.length === 0 && missing.length > 0) {
     problems.push(
       found.contents.functions.length > 0
-        ? `The schema "${name}" has no ${missing.join(", ")}: it has another version. ${migrateText(name)}`
-        : `The database has no schema "${name}" for this store. ${migrateText(name)}`,
+        ? `The schema "${name}" lacks ${missing.join(", ")}. It is incomplete or from another version. ${migrateText(name)}`
+        : `The database does not have the schema "${name}" for this store. ${migrateText(name)}`,
     );
   }
   if (open.length > 0) {
     problems.push(
-      `The schema "${name}" has version 1: ${open.join(", ")} resolve names through the caller's search_path, so a role that may create functions in it can act with this role's rights. ${migrateText(name)}`,
+      `The schema "${name}" has version 1: ${open.join(", ")} resolve names through the caller's search_path, so a role that can create functions there can act with this role's privileges. ${migrateText(name)}`,
     );
   }
   if (found.denied.length > 0) {
-    problems.push(`The role lacks ${found.denied.join(", ")} in "${name}". Grant it.`);
+    problems.push(
+      `The role lacks privileges in "${name}": ${found.denied.join(", ")}. Grant them.`,
+    );
   }
   if (found.replica || found.readOnly === "on") {
     problems.push(
       found.replica
-        ? "This server is a replica, which rejects writes, so every new delivery gets 503. Connect to the primary."
-        : "default_transaction_read_only is on, so every new delivery gets 503. Set it to off for the role or the database.",
+        ? "This server is a replica, which rejects writes, so no new delivery can be recorded. Connect to the primary."
+        : "default_transaction_read_only is on, so no new delivery can be recorded. Set it to off for the role or the database.",
     );
   }
   // PGlite reports fsync as off, but how it writes files depends on its environment.
@@ -91,7 +93,7 @@ export async function checkServer(
   const driftMs = Math.abs(found.now - Date.now());
   if (driftMs > toleratedDriftMs) {
     problems.push(
-      `The server's clock differs from this machine's by ${Math.round(driftMs / 1_000)} s. Synchronise both.`,
+      `The server's clock differs from this machine's by ${Math.round(driftMs / 1_000)} s. Synchronize both clocks.`,
     );
   }
   return problems;

@@ -111,13 +111,13 @@ export function foreignIn({ functions, relations }: Contents, schema: string): r
   );
   if (strangers.length > 0) {
     problems.push(
-      `The schema "${schema}" holds ${strangers.join(", ")}. This role does not own the schema, and can change what the store runs. If you trust it, make the owner of the schema their owner; otherwise drop them and run \`migrate\` again.`,
+      `The schema "${schema}" contains ${strangers.join(", ")}. Their owner does not own the schema, but can change what the store runs. If you trust this role, make the owner of the schema their owner. Otherwise, drop them and run \`migrate\` again.`,
     );
   }
   const overloads = functions.filter(({ name, types }) => types !== signatures[name]);
   if (overloads.length > 0) {
     problems.push(
-      `The schema "${schema}" holds ${overloads.map(({ shown }) => shown).join(", ")}, which this store does not use, and which can make its calls ambiguous. Drop it.`,
+      `The schema "${schema}" contains ${overloads.map(({ shown }) => shown).join(", ")}, which this store does not use and which can make its calls ambiguous. Drop it.`,
     );
   }
   return problems;

@@ -65,7 +65,7 @@ const congested = (database: Database<unknown>) =>
   new WebhookError(
     "not_sent",
     [
-      "PostgreSQL has not replied in time to as many calls as there are connections, so no claim is sent until one of the calls ends.",
+      "PostgreSQL has not replied in time, or no connection became free, so no claim is sent until an overdue call ends.",
       ...(database.problems?.() ?? []),
     ].join(" "),
   );

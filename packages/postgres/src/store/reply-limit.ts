@@ -97,17 +97,17 @@ export class ReplyLimit {
 const notBegun = () =>
   new WebhookError(
     "no_reply",
-    `The transaction did not begin within ${beginMs / 1_000} s: no connection of the pool became free, or PostgreSQL has not replied. None of it has been committed. Do not catch this error in the handler.`,
+    `The transaction did not begin within ${beginMs / 1_000} s, because no connection in the pool became free or PostgreSQL did not reply. Nothing has been committed. Do not catch this error in the handler.`,
   );
 
 const noReply = (ms: number) =>
   new WebhookError(
     "no_reply",
-    `PostgreSQL did not confirm the end of the transaction within ${ms / 1_000} s, so its connection was closed. Do not catch this error in the handler: the next attempt finds out whether it was committed.`,
+    `PostgreSQL did not confirm the end of the transaction within ${ms / 1_000} s. Do not catch this error in the handler: the next attempt finds out whether the transaction was committed.`,
   );
 
 const leaseEnded = () =>
   new WebhookError(
     "no_reply",
-    "The lease ended while `work` ran and could not be renewed: PostgreSQL has probably stopped responding. The connection was closed, and none of the transaction has been committed. Do not catch this error in the handler.",
+    "The lease expired while `work` was running. PostgreSQL has probably stopped responding, or `work` ran past `maxRunMs`. Nothing has been committed. Do not catch this error in the handler.",
   );

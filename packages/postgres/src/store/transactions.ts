@@ -171,5 +171,5 @@ const notAContext = () =>
 const endedByWork = () =>
   new WebhookError(
     "transaction_ended",
-    "`work` has ended its transaction with `commit` or `rollback`. Anything it committed is kept, but the delivery is not completed. Let `transaction` end the transaction: resolve to commit, reject to roll back.",
+    "`work` ended its transaction with `commit` or `rollback`. Anything it committed is kept, but the delivery is not completed. Let `transaction` end the transaction: it commits if `work` resolves, and rolls back if `work` rejects.",
   );

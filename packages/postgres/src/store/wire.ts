@@ -31,6 +31,8 @@ export function claimResult(reply: string): ClaimResult {
     case "p":
       return { status: "parked", lineage: decoded(rest) || undefined };
     default:
-      throw new Error(`PostgreSQL returned ${JSON.stringify(reply.slice(0, 50))} for a claim.`);
+      throw new Error(
+        `PostgreSQL returned an unexpected reply to a claim: ${JSON.stringify(reply.slice(0, 50))}`,
+      );
   }
 }

@@ -30,18 +30,18 @@ export async function checkServer(
   const [now, ...refusal] = String(reply).split(" ");
   if (isForbidden(String(reply))) {
     return [
-      `The user lacks rights, so every new delivery gets 503: ${String(reply).replace(/\.$/, "")}. ${rightsText}`,
+      `The user lacks permissions, so no new delivery can be recorded: ${String(reply).replace(/\.$/, "")}. ${rightsText}`,
     ];
   }
   if (isReadOnly(refusal.join(" "))) {
     problems.push(
-      "This server is a replica and rejects writes, so every new delivery gets 503. Connect to the primary, using an address that follows failovers.",
+      "This server is a replica and rejects writes, so no new delivery can be recorded. Connect to the primary through an address that follows failovers.",
     );
   }
   const driftMs = Math.abs(Number(now) - Date.now());
   if (driftMs > toleratedDriftMs) {
     problems.push(
-      `The server's clock differs from this machine's by ${Math.round(driftMs / 1_000)} s. Synchronise both.`,
+      `The server's clock differs from this machine's by ${Math.round(driftMs / 1_000)} s. Synchronize both clocks.`,
     );
   }
   try {
@@ -58,7 +58,7 @@ export async function checkServer(
   } catch (error) {
     const reason = String((error as Error | undefined)?.message ?? error);
     problems.push(
-      `Eviction and persistence could not be checked: ${reason}${isForbidden(reason) ? `. ${rightsText}` : ""}`,
+      `The eviction and persistence settings could not be checked: ${reason}${isForbidden(reason) ? `. ${rightsText}` : ""}`,
     );
   }
   return problems;

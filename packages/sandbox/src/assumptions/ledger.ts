@@ -41,19 +41,19 @@ export interface Ledger {
   readonly list: () => readonly AssumptionState[];
 }
 
-const duration = "is a number followed by ms, s, m or h: 500ms, 1s, 5m";
+const duration = "is a number followed by ms, s, m or h, such as 500ms, 1s or 5m";
 
 /** The format of each placeholder that an alternative may contain, as a sentence. */
 const forms: Readonly<Record<string, string>> = {
   "<delay>": `A delay ${duration}.`,
   "<duration>": `A duration ${duration}.`,
-  "<limit>": "A limit is a number of requests from 1 to 999999: epoch:100/60s.",
-  "<size>": "A size is a number followed by B, kB, KiB, MB or MiB: 512B, 64KiB, 10MB.",
-  "<status>": "A status is a number from 300 to 599: stop:400+410.",
+  "<limit>": "A limit is a number of requests from 1 to 999999, as in epoch:100/60s.",
+  "<size>": "A size is a number followed by B, kB, KiB, MB or MiB, such as 512B, 64KiB or 10MB.",
+  "<status>": "A status is a number from 300 to 599, as in stop:400+410.",
   "<type>":
-    "A type consists of letters, digits, dots, underscores and hyphens: extra:email.opened.",
+    "A type consists of letters, digits, dots, underscores and hyphens, as in extra:email.opened.",
   "<key>":
-    "A key consists of letters, digits, dots, underscores and hyphens: keys:svc_one,svc_two.",
+    "A key consists of letters, digits, dots, underscores and hyphens, as in keys:svc_one,svc_two.",
 };
 
 /** A row of the table, for any setting. */
@@ -64,7 +64,10 @@ const rows: readonly Row[] = Object.values(assumptions);
 function find(id: string): Row {
   const row = rows.find((candidate) => candidate.id === id);
   if (row) return row;
-  throw notFound("id", `There is no assumption ${id.slice(0, 20)}. The ids are A-01 to A-28.`);
+  throw notFound(
+    "id",
+    `There is no assumption ${id.slice(0, 20)}. The ids range from A-01 to A-28.`,
+  );
 }
 
 export function createLedger(): Ledger {
@@ -75,7 +78,7 @@ export function createLedger(): Ledger {
       const choices = [row.default, ...row.alternatives].join(", ");
       const placeholders = new Set(choices.match(/<\w+>/g));
       const sentences = [
-        `${row.id} (${row.setting}) has no such value.`,
+        `${row.id} (${row.setting}) does not accept this value.`,
         `Use one of: ${choices}.`,
         ...Array.from(placeholders, (placeholder) => forms[placeholder] ?? ""),
       ];

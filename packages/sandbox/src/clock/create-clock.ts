@@ -52,7 +52,7 @@ export function createClock(options: ClockOptions = {}): Scheduler {
     async advance(ms) {
       if (!(Number.isFinite(ms) && ms >= 0 && time.now() + ms <= lastTime))
         throw new RangeError(
-          "ms must be a number of 0 or more, and the clock cannot go beyond the year 9999.",
+          "ms must be 0 or greater, and the clock cannot go beyond the year 9999.",
         );
       await afterOthers(() => moveBy(Math.round(ms)));
     },

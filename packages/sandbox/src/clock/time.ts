@@ -9,7 +9,7 @@ function rateOf(mode: ClockMode, speed = 60): number {
   const rates = { real: 1, manual: 0, accelerated: speed };
   if (!Object.hasOwn(rates, mode) || !(speed > 0 && speed < 1e6))
     throw new RangeError(
-      "The mode of the clock must be real, manual or accelerated, and its speed must be above 0 and below 1,000,000.",
+      "The clock's mode must be real, manual or accelerated, and its speed must be above 0 and below 1,000,000.",
     );
   return rates[mode];
 }

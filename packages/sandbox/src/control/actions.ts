@@ -262,7 +262,8 @@ function addFault(
   }
   if (state.faults.size >= mostFaults) {
     const finished = Array.from(state.faults.all()).find((fault) => slotsLeft(fault) === 0);
-    if (!finished) throw conflict(`There are already ${mostFaults} faults. Cancel some, or reset.`);
+    if (!finished)
+      throw conflict(`There are already ${mostFaults} faults. Cancel some, or reset the sandbox.`);
     state.faults.drop(finished.id);
   }
   return faults.add({

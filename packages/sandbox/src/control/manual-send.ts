@@ -21,7 +21,7 @@ export function sendManually(
   if (tamper === "previous_secret" && endpoint.previous === undefined)
     throw conflict("The endpoint has no previous secret. Rotate the secret first.");
   if (tamper === "reserialised" && !isJson(body ?? delivery.body))
-    throw invalid("tamper", "The body is not JSON, so it cannot be serialised again.");
+    throw invalid("tamper", "The body is not JSON, so it cannot be serialized again.");
   const sent = body === undefined ? delivery : edited(service, delivery, body);
   service.engine.sendManually(sent, { times, concurrent, tamper });
   return { attempts: times, delivery: deliveryShape(service, sent) };

@@ -169,7 +169,7 @@ export function createStream(options: StreamOptions): Stream {
         throw new ApiError(
           503,
           "too_many_streams",
-          `${mostStreams} change streams are already open, which is the maximum. Close some of the pages that show the sandbox.`,
+          `${mostStreams} change streams are already open, which is the maximum. Close some of the sandbox's pages.`,
           { headers: { "Retry-After": "2" } },
         );
       }

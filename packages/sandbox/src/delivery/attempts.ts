@@ -158,12 +158,15 @@ async function sendUnder(
     case "status":
       return [{ response: faultResponse(fault) }];
     case "refused":
-      return byFault("refused", "A fault refused the connection.");
+      return byFault("refused", "An injected fault refused the connection.");
     case "reset":
-      return byFault("reset", "A fault closed the connection before the receiver was called.");
+      return byFault(
+        "reset",
+        "An injected fault closed the connection before the receiver was called.",
+      );
     case "response_lost":
       await transport(request, signal);
-      return byFault("reset", "The receiver ran, and a fault dropped its response.");
+      return byFault("reset", "An injected fault dropped the receiver's response.");
     case "timeout":
       return new Promise(() => {});
     case "slow":
@@ -196,7 +199,9 @@ const captured = ({ status, headers, body, bytes, truncated }: ReceivedResponse)
 
 function faultResponse(fault: FaultRecord): ReceivedResponse {
   const { retryAfter } = fault;
-  const body = new TextEncoder().encode("This response was produced by a fault in the sandbox.\n");
+  const body = new TextEncoder().encode(
+    "This response was produced by a fault injected in the sandbox.\n",
+  );
   const headers: HeaderList = [
     ["Content-Type", "text/plain"],
     ...(retryAfter === undefined ? [] : ([["Retry-After", String(retryAfter)]] as const)),

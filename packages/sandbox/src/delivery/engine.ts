@@ -144,10 +144,12 @@ function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): vo
     throw conflict("An attempt for this delivery is already running.");
   if (ledger.get("redeliver.allow") === "failed") {
     if (delivery.attempts.length === 0)
-      throw conflict("Only failed deliveries can be redelivered (A-17): no attempt has been made.");
+      throw conflict(
+        "Only failed deliveries can be redelivered (A-17), and this delivery has not been attempted yet.",
+      );
     if (lastResult(delivery) === "succeeded")
       throw conflict(
-        "Only failed deliveries can be redelivered (A-17): the last attempt succeeded.",
+        "Only failed deliveries can be redelivered (A-17), but the last attempt succeeded.",
       );
   }
 }
@@ -156,7 +158,7 @@ function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): vo
 const waiting = (delivery: DeliveryRecord): number => {
   if (delivery.state === "pending" && delivery.nextAttemptAt !== undefined)
     return delivery.nextAttemptAt;
-  throw conflict(`No attempt is scheduled: the delivery is ${delivery.state}.`);
+  throw conflict(`No attempt is scheduled: the delivery's state is ${delivery.state}.`);
 };
 
 /** Returns the delay that a Retry-After header requests, in seconds or as a date (RFC 9110, section 10.2.3), or 0. */

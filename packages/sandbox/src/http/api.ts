@@ -178,9 +178,14 @@ function applyFault(fault: FaultRecord | undefined, now: number): "closed" | "si
         // The interface sends these headers with every 429.
         ...(status === 429 ? usedUp(now, seconds ?? 1) : {}),
       };
-      throw new ApiError(status, code, "This response was produced by a fault in the sandbox.", {
-        headers,
-      });
+      throw new ApiError(
+        status,
+        code,
+        "This response was produced by a fault injected in the sandbox.",
+        {
+          headers,
+        },
+      );
     }
     case "refused":
     case "reset":

@@ -20,7 +20,7 @@ export function assertHost(
   const isAllowed = allowed.some((name) => name.toLowerCase() === host);
   if (isAllowed && others.length === 0) return;
   throw forbidden(
-    `The sandbox only serves 127.0.0.1:${port} and localhost:${port}. To add another host name, start it with --allow-host.`,
+    `The sandbox does not accept this host name. Use localhost:${port}, or start the sandbox with --allow-host, or with \`allowHosts\` in code.`,
     "Host",
   );
 }
@@ -44,11 +44,11 @@ export function assertOwnRequest({ method, url, headers }: Request): void {
   }
   const origin = headers.get("origin");
   if (origin !== null && origin !== new URL(url).origin) {
-    throw forbidden("Only the sandbox's own page may do this.", "Origin");
+    throw forbidden("Pages from other sites are not allowed to do this.", "Origin");
   }
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin") {
-    throw forbidden("Only the sandbox's own page may do this.", "Sec-Fetch-Site");
+    throw forbidden("Pages from other sites are not allowed to do this.", "Sec-Fetch-Site");
   }
 }
 
@@ -61,7 +61,7 @@ function assertOwnRead(headers: Headers): void {
   const isLink =
     headers.get("sec-fetch-mode") === "navigate" && headers.get("sec-fetch-dest") === "document";
   if (site !== "same-origin" && site !== "none" && !isLink)
-    throw forbidden("Only the sandbox's own page may read this.", "Sec-Fetch-Site");
+    throw forbidden("Pages from other sites are not allowed to read this.", "Sec-Fetch-Site");
 }
 
 const forbidden = (message: string, param: string) =>

@@ -1,7 +1,11 @@
 import { ApiError, invalid } from "../errors.js";
 
 export const tooLarge = (limit: number) =>
-  new ApiError(413, "body_too_large", `The request body must have at most ${limit} bytes (A-24).`);
+  new ApiError(
+    413,
+    "body_too_large",
+    `The request body must not be larger than ${limit} bytes (A-24).`,
+  );
 
 /** Reads a request body of at most `limit` bytes. @throws ApiError 413, 400 */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
@@ -24,7 +28,7 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
   } catch (error) {
     throw error instanceof ApiError
       ? error
-      : invalid("body", "The connection was closed before the end of the request body.");
+      : invalid("body", "The connection was closed before the request body was complete.");
   }
   return body.subarray(0, length);
 }
@@ -36,7 +40,7 @@ export function assertJson({ headers }: Request): void {
   throw new ApiError(
     415,
     "unsupported_media_type",
-    "Send the body as JSON, with Content-Type: application/json.",
+    "Send the body as JSON, with Content-Type: application/json and without Content-Encoding.",
   );
 }
 
@@ -45,6 +49,6 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    throw invalid("body", "The request body is not JSON in UTF-8.");
+    throw invalid("body", "The request body is not valid JSON in UTF-8.");
   }
 }

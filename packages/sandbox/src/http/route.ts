@@ -37,7 +37,11 @@ export function matchRoute<Item extends Target>(
     return { operation, params: Object.fromEntries(params) };
   }
   if (matching.length === 0) {
-    throw new ApiError(404, "not_found", "There is no such route. /openapi.json lists all routes.");
+    throw new ApiError(
+      404,
+      "not_found",
+      "There is no such route. /openapi.json lists the interface's routes.",
+    );
   }
   const allowed = matching.map((candidate) => candidate.method).join(", ");
   throw new ApiError(405, "method_not_allowed", `Use ${allowed} for this route.`, {

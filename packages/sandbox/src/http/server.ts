@@ -67,9 +67,12 @@ async function listen(
     server.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "EADDRINUSE"
-          ? new Error(`Port ${port} is in use. Choose another port, or 0 for a free one.`, {
-              cause: error,
-            })
+          ? new Error(
+              `Port ${port} is in use. Choose another port, or use 0 to select a free one.`,
+              {
+                cause: error,
+              },
+            )
           : error,
       ),
     );

@@ -35,7 +35,9 @@ function problem(issue: z.core.$ZodIssue, schema: z.ZodType): string {
   }
   if (issue.code === "unrecognized_keys") {
     const known =
-      schema instanceof z.ZodObject ? `. It has ${Object.keys(schema.shape).join(", ")}` : "";
+      schema instanceof z.ZodObject
+        ? `. The members are ${Object.keys(schema.shape).join(", ")}`
+        : "";
     return `must not have the member ${issue.keys[0]}${known}`;
   }
   if (issue.code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;

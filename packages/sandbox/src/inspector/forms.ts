@@ -39,7 +39,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
       // Browsers submit the line breaks of a text area as CRLF.
       ...(fields["body"] ? { body: field(fields, "body").replaceAll("\r\n", "\n") } : {}),
     }),
-    done: "It was sent.",
+    done: "The delivery is being sent.",
     follow: ({ delivery }) => delivery.id,
   },
   explain: {
@@ -57,7 +57,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
       ...numbers(fields, "advance_ms", "speed"),
       ...given(fields, "to", "mode"),
     }),
-    done: "The clock was moved or set.",
+    done: "The clock was changed.",
     anchor: "header",
     follow: ({ item }) => (item?.id.startsWith("dlv_") ? item.id : undefined),
   },
@@ -69,7 +69,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
   },
   "rotate-secret": { done: "The secret was rotated.", shows: "secret", anchor: "endpoints" },
   archive: { done: "The endpoint was archived.", anchor: "endpoints" },
-  "verify-domain": { done: "The domain was verified.", anchor: "domains" },
+  "verify-domain": { done: "The verification is complete.", anchor: "domains" },
   "force-domain": {
     body: (fields) => ({ outcome: field(fields, "outcome") }),
     done: "The domain's status was changed.",
@@ -84,7 +84,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
     done: "The fault was added.",
     anchor: "faults",
   },
-  "cancel-fault": { done: "The fault was cancelled.", anchor: "faults" },
+  "cancel-fault": { done: "The fault was canceled.", anchor: "faults" },
   "set-assumption": {
     body: (fields) => ({ value: field(fields, "value").trim() }),
     done: "The assumption was changed.",

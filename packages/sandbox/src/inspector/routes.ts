@@ -132,7 +132,7 @@ const wantsPage = (c: Context) => (c.req.header("accept") ?? "").includes("text/
 /** Returns the text for clients that are not browsers. */
 function directions(c: Context): string {
   const { origin } = new URL(c.req.url);
-  return `The sandbox serves the interface at ${origin}\nOpen ${origin}/ in a browser: the page shows what happened and why.\nIts description: ${origin}/openapi.json\nThe control routes: ${origin}/_sandbox/\n`;
+  return `The sandbox serves the interface at ${origin}\nOpen ${origin}/ in a browser: the page shows what happened and why.\nThe OpenAPI document is at ${origin}/openapi.json\nThe control routes are at ${origin}/_sandbox/\n`;
 }
 
 /** @throws ApiError 415 for another content type */

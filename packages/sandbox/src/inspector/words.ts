@@ -63,7 +63,7 @@ export const notSentTexts = {
   type_not_subscribed: "not sent: no endpoint subscribes to it",
   archived: "not sent: all its endpoints are archived",
   url_refused: "not sent: the URL is refused",
-  not_emitted: "not raised (A-04)",
+  not_emitted: "not raised (A-03, A-04, A-07)",
 } as const satisfies Record<NonNullable<ReturnType<typeof eventShape>["not_sent"]>, string>;
 
 export const triggerWords = {
@@ -80,7 +80,7 @@ export const tamperTexts = {
   no_prefix: "signature without sha256=",
   missing: "no signature",
   duplicate_header: "two signature headers",
-  reserialised: "body serialised again after signing",
+  reserialised: "body serialized again after signing",
 } as const;
 
 const units = [

@@ -94,6 +94,6 @@ function cause(error: NodemailerError, place: string, limitMs: number): string {
   if (error.name === "AbortError") return `${place} did not finish within ${limitMs / 1_000} s`;
   if (error.code === "EPROTOCOL") return `${place} is not an SMTP server`;
   return /ECONNREFUSED/.test(error.message)
-    ? `nothing listens on ${place}`
+    ? `nothing is listening on ${place}`
     : `${place} closed the connection`;
 }

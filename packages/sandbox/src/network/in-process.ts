@@ -24,7 +24,10 @@ export const inProcess =
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       return {
-        error: { kind: "reset", text: `The receiver threw instead of responding: ${reason}` },
+        error: {
+          kind: "reset",
+          text: `The receiver threw, or its response could not be read: ${reason}`,
+        },
       };
     }
   };

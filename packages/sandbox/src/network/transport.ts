@@ -234,7 +234,7 @@ function describe(error: NodeJS.ErrnoException, url: URL, phase: Phase): Failure
     };
   }
   if (code === "HPE_HEADER_OVERFLOW") {
-    return { kind: "protocol", text: "The headers of the response are longer than 16 KiB." };
+    return { kind: "protocol", text: "The response headers are larger than 16 KiB." };
   }
   if (code.startsWith("HPE_")) {
     return { kind: "protocol", text: `The response is not valid HTTP (${message}).` };
@@ -247,7 +247,7 @@ function describe(error: NodeJS.ErrnoException, url: URL, phase: Phase): Failure
 }
 
 const refusals = ({ hostname, port, protocol }: URL): Record<string, string> => ({
-  ECONNREFUSED: `Nothing listens on port ${port || defaultPorts[protocol]} of ${hostname}.`,
+  ECONNREFUSED: `Nothing is listening on port ${port || defaultPorts[protocol]} of ${hostname}.`,
   EHOSTUNREACH: `The host ${hostname} cannot be reached from this machine.`,
   ENETUNREACH: `The network of ${hostname} cannot be reached from this machine.`,
 });
@@ -257,7 +257,7 @@ function withAddresses(sent: Sent, url: URL, addresses: readonly Address[]): Sen
   if (!("error" in sent) || literal(url) !== undefined) return sent;
   const tried = addresses.map(({ address }) => address).join(", ");
   const { kind, text } = sent.error;
-  return failure(kind, `${text} Tried addresses: ${tried}.`);
+  return failure(kind, `${text} Addresses tried: ${tried}.`);
 }
 
 const defaultPorts: Record<string, number> = { "http:": 80, "https:": 443 };
@@ -272,12 +272,12 @@ const moments: Record<Phase, string> = {
 function tlsText({ code = "", message }: NodeJS.ErrnoException, host: string): string {
   switch (code) {
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
-      return `The certificate is self-signed. ${trust}`;
+      return `The certificate is self-signed. ${trusting("this certificate")}`;
     case "SELF_SIGNED_CERT_IN_CHAIN":
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
-      return `The certificate was issued by an authority that Node does not trust. ${trust}`;
+      return `Node cannot verify the issuer of the certificate. Either the receiver does not send its intermediate certificates, or Node does not trust the authority. ${trusting("the authority's root certificate")}`;
     case "CERT_HAS_EXPIRED":
       return "The certificate has expired.";
     case "CERT_NOT_YET_VALID":
@@ -288,12 +288,12 @@ function tlsText({ code = "", message }: NodeJS.ErrnoException, host: string): s
   // Node 20 reports EPROTO for all TLS protocol errors, with the reason only in OpenSSL's line.
   const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
   return /wrong version number|packet length too long|http request/.test(reason)
-    ? "The receiver does not use TLS on this port. Use an http URL, or the port for HTTPS."
+    ? "The receiver does not use TLS on this port. Use an http: URL, or the port on which the receiver serves HTTPS."
     : `The TLS connection failed (${reason}).`;
 }
 
-const trust =
-  "To trust it, start the sandbox with NODE_EXTRA_CA_CERTS=FILE, which names the authority's certificate.";
+const trusting = (content: string): string =>
+  `To trust it, start the sandbox with NODE_EXTRA_CA_CERTS=FILE, where FILE contains ${content}.`;
 
 /** Resolves like `promise`, or to undefined if the signal aborts first. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {

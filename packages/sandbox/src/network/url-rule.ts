@@ -84,7 +84,7 @@ export function checkUrl(
     return refuse("The URL's host ends with a dot. Remove the dot.");
   }
   if (rule === "strict" && isLocalhost(url.hostname)) {
-    return refuse(`${url.hostname} is a name of this machine. ${fixes.strict}`);
+    return refuse(`${url.hostname} refers to this machine. ${fixes.strict}`);
   }
   return { url };
 }
@@ -114,14 +114,13 @@ export async function allowedAddresses(
     return {
       unresolved:
         rule === "strict"
-          ? `The name ${url.hostname} has no address. Check its spelling.`
-          : `The name ${url.hostname} has no address. ${fixes.loopback}`,
+          ? `The host name ${url.hostname} does not resolve to an address. Check its spelling.`
+          : `The host name ${url.hostname} does not resolve to an address. ${fixes.loopback}`,
     };
   }
   const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
   for (const { address } of found) {
-    const subject =
-      address === written ? address : `${url.hostname} has the address ${address}, which`;
+    const subject = address === written ? address : `${url.hostname} resolves to ${address}, which`;
     const objection = object(address, rule);
     if (objection !== undefined) return refuse(`${subject} is ${objection}. ${fixes[rule]}`);
     if (isOwn(ipaddr.parse(address).toString(), port)) {

@@ -8,10 +8,9 @@ import { headersOf, type HeaderName } from "./headers.js";
 
 const facts = {
   code: z.string(),
-  param: z
-    .string()
-    .optional()
-    .meta({ description: "The name of the invalid field or parameter, if there is exactly one." }),
+  param: z.string().optional().meta({
+    description: "The name of the invalid field, parameter or header, if there is exactly one.",
+  }),
   request_id: z.string(),
 };
 
@@ -43,7 +42,7 @@ function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
   const unauthenticated = "`Authorization: Bearer <API_KEY>` is missing.";
   yield refusal(401, "authentication_required", unauthenticated, undefined, "WWW-Authenticate");
   const limited =
-    "Rate limit exceeded: wait for the time that `Retry-After` and the `X-RateLimit-*` headers state.";
+    "Rate limit exceeded: `Retry-After` and the `X-RateLimit-*` headers specify how long to wait.";
   yield refusal(429, "rate_limited", limited, undefined, "Retry-After");
   if (operation.idempotent)
     yield refusal(400, "missing_idempotency_key", "`Idempotency-Key` is missing.");
@@ -61,11 +60,11 @@ function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
   }
   if (depends("A-12")) yield refusal(404, "not_found", "There is no such id.", "A-12");
   if (depends("A-27") && ledger.get("event.identity") === "shared") {
-    const text = "The event went to several endpoints: choose one with `webhook_endpoint_id`.";
+    const text = "The event went to several endpoints. Choose one with `webhook_endpoint_id`.";
     yield refusal(400, "invalid_request", text, "A-27");
   }
   if (depends("A-14")) {
-    const reused = "The idempotency key was used with another body.";
+    const reused = "The idempotency key was already used with a different body.";
     yield refusal(ledger.get("idempotency"), "idempotency_conflict", reused, "A-14");
     const running = "The first request with this idempotency key is still running.";
     yield refusal(409, "idempotency_in_progress", running, "A-14", "Retry-After");
@@ -125,12 +124,7 @@ export function errorResponses(
   return {
     ...Object.fromEntries(responses),
     default: {
-      ...response(
-        "default",
-        "Any other error, such as a fault that the developer has set.",
-        [],
-        [],
-      ),
+      ...response("default", "Any other error, such as one caused by an injected fault.", [], []),
       "x-assumption": "A-11",
     },
   };

@@ -9,23 +9,24 @@ const ofRateLimit = (description: string) => ({
 /** The response headers, by name. */
 export const headers = {
   "X-Request-Id": {
-    description: "Identifies the request. An error's body contains it too.",
+    description: "Identifies the request. The body of an error also contains it.",
     schema: { type: "string" },
     "x-assumption": "A-11",
   },
   "Retry-After": {
-    description: "When to send the request again: seconds, or a date under A-16 `http-date`.",
+    description:
+      "When to send the request again, in seconds from now, or as a date if A-16 is `http-date`.",
     schema: { type: "string" },
   },
   "WWW-Authenticate": {
-    description: "The scheme of the Authorization header (RFC 9110, section 11.6.1).",
+    description: "The scheme that the Authorization header must use (RFC 9110, section 11.6.1).",
     schema: { type: "string", const: "Bearer" },
     "x-assumption": "A-11",
   },
   "X-RateLimit-Limit": ofRateLimit("The number of requests allowed in a window."),
   "X-RateLimit-Remaining": ofRateLimit("The number of requests left in this window."),
   "X-RateLimit-Reset": ofRateLimit(
-    "The end of the window: epoch seconds, or seconds from now under A-16 `delta`.",
+    "The end of the window, in epoch seconds, or in seconds from now if A-16 is `delta`.",
   ),
 } as const;
 

@@ -8,7 +8,7 @@ import { headersOf } from "./headers.js";
 
 /** Additional success responses, by operation. */
 const otherSuccess: Readonly<Record<string, { readonly status: number; readonly text: string }>> = {
-  createDomain: { status: 200, text: "The domain was added before (A-05)." },
+  createDomain: { status: 200, text: "The domain had already been added (A-05)." },
 };
 
 /** The operation whose success status is the only one in the interface document. */

@@ -16,7 +16,8 @@ const deliveryHeaders = {
         "HMAC-SHA256 over the exact raw request body, keyed with the endpoint signing secret. Compare in constant time.",
     }),
   "X-SVC-Delivery-Id": identifier.meta({
-    description: "Identifies the delivery: all its attempts have the same value.",
+    description:
+      "Identifies the delivery. All its attempts have the same value, except redeliveries if A-18 is `fresh`.",
   }),
   "Idempotency-Key": identifier.meta({ description: "The same value as `X-SVC-Delivery-Id`." }),
   "X-SVC-Subscription-Id": identifier.meta({
@@ -86,14 +87,14 @@ export function webhookObjects(
       },
       responses: {
         [only200 ? "200" : "2XX"]: {
-          description: `Acknowledges the delivery, if it arrives within ${seconds(timeoutMs)}.`,
+          description: `Acknowledges the delivery if this response arrives within ${seconds(timeoutMs)}.`,
           "x-assumption": "A-10",
         },
         default: {
           description:
             delays === ""
-              ? "The attempt failed. The delivery is not retried, except by the redeliver operation."
-              : `The attempt failed. The delivery is retried after ${delays}, and by the redeliver operation. Redirects are not followed.`,
+              ? "The attempt failed. The delivery is retried only if you call the redeliver operation."
+              : `The attempt failed. The delivery is retried after delays of ${delays}, and whenever you call the redeliver operation. Redirects are not followed.`,
           "x-assumption": "A-09",
         },
       },

@@ -80,7 +80,7 @@ export function find<Item>(table: Table<Item>, id: string | undefined, noun: str
   if (item === undefined)
     throw notFound(
       "id",
-      `There is no such ${noun}. It may have been dropped, or removed by a reset.`,
+      `There is no such ${noun}. It may have been dropped or removed by a reset.`,
     );
   return item;
 }
@@ -182,7 +182,7 @@ export function findDelivery(world: World, id: string | undefined): DeliveryReco
   if (!found)
     throw notFound(
       "id",
-      "There is no such delivery. It may have been dropped, or removed by a reset.",
+      "There is no such delivery. It may have been dropped or removed by a reset.",
     );
   if (others.length > 0)
     throw invalid("id", "Several deliveries have this event id (A-27). Use a delivery id.");
@@ -223,7 +223,7 @@ export function findAttempt(
   const attempt = delivery.attempts.find((one) => String(one.n) === n);
   if (!attempt) {
     const { first, last } = attemptRange(delivery.attempts);
-    const has = last === 0 ? "no attempts" : `the attempts ${first} to ${last}`;
+    const has = last === 0 ? "no attempts" : `attempts ${first} to ${last}`;
     throw notFound("n", `This delivery has ${has}.`);
   }
   return { delivery, attempt };

@@ -60,7 +60,7 @@ export const isCursor = (text: string): boolean => partsOf(text) !== null;
 /** Returns the index at which the calls older than the cursor end. The cursor's own call may have been dropped. */
 function endBefore(calls: readonly CallRecord[], cursor: string): number {
   const [, at, id] = partsOf(cursor) ?? [];
-  if (at === undefined) throw invalid("before", "before must be a page's next_cursor.");
+  if (at === undefined) throw invalid("before", "before must be the next_cursor of a page.");
   const known = calls.findLastIndex((call) => call.id === id);
   return known >= 0 ? known : calls.findLastIndex((call) => call.at < Number(at)) + 1;
 }

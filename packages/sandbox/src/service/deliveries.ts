@@ -55,7 +55,7 @@ export function findByEvent(
   if (more.length > 0) {
     throw invalid(
       "webhook_endpoint_id",
-      "This event went to several endpoints (A-27): add ?webhook_endpoint_id= to choose one.",
+      "This event went to several endpoints (A-27). Add ?webhook_endpoint_id= to choose one.",
     );
   }
   return delivery;

@@ -73,15 +73,15 @@ export function checkSender(
   if (rule === "reject") {
     throw invalid(
       "from",
-      `The domain ${name} of \`from\` must be added and verified first (A-06).`,
+      `The domain ${name} in \`from\` must be added and verified first (A-06).`,
     );
   }
   call.notes = [
-    `The domain ${name} of \`from\` is not verified. In production, add and verify it first (A-06).`,
+    `The domain ${name} in \`from\` is not verified. In production, add and verify it first (A-06).`,
   ];
   if (!isFirstWarning(log, name)) return;
   log(
-    `${call.id}: accepted although ${name} is not verified (A-06). Further emails from this domain are not reported.`,
+    `${call.id}: the email was accepted although its domain ${name} is not verified (A-06). This is logged only once for each domain.`,
   );
 }
 

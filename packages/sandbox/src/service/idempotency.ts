@@ -68,7 +68,7 @@ export function createIdempotency({
         throw new ApiError(
           ledger.get("idempotency"),
           "idempotency_conflict",
-          "This idempotency key was used with another request body. Use a new key for each new request.",
+          "This idempotency key was already used with a different request body. Use a new key for each new request.",
           { param: "Idempotency-Key" },
         );
       }

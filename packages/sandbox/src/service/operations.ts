@@ -81,7 +81,7 @@ export const operations: readonly Operation[] = [
     id: "listWebhookEventTypes",
     method: "GET",
     path: "/v1/webhook-event-types",
-    summary: "List the event types that can be subscribed to",
+    summary: "List the event types to which endpoints can subscribe",
     status: 200,
     response: schemas.listOf(schemas.eventType),
     assumptions: ["A-03", "A-15"],

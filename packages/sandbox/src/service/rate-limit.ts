@@ -30,7 +30,7 @@ export function createRateLimit() {
       window.used += 1;
       const headers = headersOf(rule, window, now);
       if (window.used <= rule.limit) return headers;
-      const text = "Too many requests. Wait for the time that Retry-After states.";
+      const text = "Too many requests. Wait as long as the Retry-After header specifies.";
       throw new ApiError(429, "rate_limited", text, {
         headers: { ...headers, "Retry-After": retryAfter(rule, window, now) },
       });

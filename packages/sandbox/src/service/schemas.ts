@@ -206,5 +206,5 @@ export const redeliverQuery = z.object({
   webhook_endpoint_id: z
     .string()
     .optional()
-    .meta(assumed("A-27", "Required if the event went to several endpoints under one id.")),
+    .meta(assumed("A-27", "Required if the event went to several endpoints with the same id.")),
 });

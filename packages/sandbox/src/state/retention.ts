@@ -69,7 +69,7 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
       throw new ApiError(
         503,
         "too_many_pending",
-        "Too many deliveries are waiting. Start the receiver, archive its endpoint, or reset the sandbox.",
+        "Too many deliveries are waiting. Start the receiver (and move the clock if it is manual), archive its endpoint, or reset the sandbox.",
         { headers: { "Retry-After": "5" } },
       );
     },

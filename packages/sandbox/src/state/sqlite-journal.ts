@@ -178,8 +178,8 @@ export function unusable(path: string, error: unknown): Error {
 /** Returns the reason for an error, and its fix. */
 function explained(path: string, error: unknown): readonly [string, string] {
   const mayNotWrite = [
-    "this process has no permission to write it",
-    "Give its user write permission for the file and its directory, or use another path.",
+    "this process has no permission to write to it",
+    "Give the user of this process write permission for the file and its directory, or use another path.",
   ] as const;
   // Errors from `openSync` have the operating system's error code.
   const { code = "" } = error as NodeJS.ErrnoException;
@@ -198,10 +198,14 @@ function explained(path: string, error: unknown): readonly [string, string] {
   const reason = messageOf(error).replace(/\.$/, "");
   if (reason.endsWith(notRegular)) return [reason, "Use another path."];
   if (/readonly|unable to open/i.test(reason)) return mayNotWrite;
-  if (/disk I\/O|full/i.test(reason)) return [reason, "Free some space. The file is complete."];
+  if (/disk I\/O|full/i.test(reason))
+    return [reason, "Free some disk space, check the disk, and start the sandbox again."];
   return /locked|busy/i.test(reason)
-    ? [reason, "Another sandbox has it open: stop that one, or use another file."]
-    : [reason, "Use another path, or remove the file to start empty."];
+    ? [
+        reason,
+        "Another process, such as a sandbox, has the file open: stop it, or use another file.",
+      ]
+    : [reason, "Use another path, or remove the file to start without any data."];
 }
 
 /** The property that marks bytes. No record has a property of this name. */

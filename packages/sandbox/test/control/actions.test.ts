@@ -598,7 +598,7 @@ describe("every action", () => {
     [
       "clock",
       { advance_msec: 1 },
-      "body must not have the member advance_msec. It has advance_ms, to, mode, speed.",
+      "body must not have the member advance_msec. The members are advance_ms, to, mode, speed.",
     ],
     ["clock", { advance_ms: 1.5 }, "advance_ms must be a whole number."],
     ["deliveries/dlv_1/send", { body: { base64: "!" } }, "body.base64 must be base64."],

@@ -256,7 +256,7 @@ describe("many streams", () => {
       error: {
         code: "too_many_streams",
         message:
-          "100 change streams are already open, which is the maximum. Close some of the pages that show the sandbox.",
+          "100 change streams are already open, which is the maximum. Close some of the sandbox's pages.",
       },
     });
     opened.pop()?.abort();

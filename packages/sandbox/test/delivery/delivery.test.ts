@@ -219,14 +219,16 @@ describe("redeliver", () => {
     expect(await redeliver(run)).toBe("409 An attempt for this delivery is already running.");
     held.open();
     await until(async () => (await stateOf(run)) === "succeeded", "the attempt has ended");
-    expect(await redeliver(run)).toMatch(/^409 .*\(A-17\): the last attempt succeeded/);
+    expect(await redeliver(run)).toMatch(/^409 .*\(A-17\), but the last attempt succeeded/);
     expect(got.length).toBe(1);
     const full = await open();
     await full.register((await receiver(() => {})).url);
     for (let n = 0; n < 11; n += 1) await full.send();
     await full.settle();
     const { id } = present((await full.deliveries()).at(-1));
-    expect(await act(full, "redeliver", id)).toMatch(/^409 .*\(A-17\): no attempt has been made/);
+    expect(await act(full, "redeliver", id)).toMatch(
+      /^409 .*\(A-17\), and this delivery has not been attempted yet/,
+    );
   });
 
   test("while a retry waits makes one attempt more, and the schedule continues", async () => {
@@ -345,7 +347,7 @@ test("a delivery keeps its last 1,000 attempts, and counts the older ones", asyn
     const gone = await control(`GET deliveries/${id}/attempts/3`);
     expect([gone.status, gone.body.error.message]).toEqual([
       404,
-      "This delivery has the attempts 4 to 1003.",
+      "This delivery has attempts 4 to 1003.",
     ]);
     for (const n of [4, 1_003])
       expect((await control(`GET deliveries/${id}/attempts/${n}`)).body.n).toBe(n);
@@ -353,7 +355,7 @@ test("a delivery keeps its last 1,000 attempts, and counts the older ones", asyn
       (await fetch(`${url}/?item=${id}${query}`, { headers: { accept: "text/html" } })).text();
     for (const query of ["", "&from=1", "&attempt=3"]) {
       const html = await page(query);
-      expect(html).toContain("3 older ones are not kept");
+      expect(html).toContain("3 older attempts are not kept");
       expect(html).toContain(query === "&from=1" ? ">950 later<" : ">950 earlier<");
     }
   };

@@ -66,9 +66,12 @@ describe("a link to an item opens", () => {
     await opened.settle();
     const latest = (await opened.calls()).at(-1)?.events[0];
     const other = await opened.get(`/?item=${latest?.id}`);
-    expect(textOf(detail(other))).toContain("Not raised (A-04).");
+    expect(textOf(detail(other))).toContain("Not raised (A-03, A-04, A-07).");
     expect(all(other.dom, "#about .verdict a").map((link) => attr(link, "href"))).toEqual([
+      "#A-03",
       "#A-04",
+      "#A-07",
+      "#A-03",
       "#A-04",
     ]);
   });
@@ -103,7 +106,7 @@ describe("a link to an item opens", () => {
     const { dom } = await opened.get(`/?item=${id}&attempt=1`);
     const bytes = rawText(the(dom, "#request pre"));
     expect(bytes).toBe(opened.got[0]?.body.toString());
-    expect(textOf(the(dom, "#request"))).toContain("the same on every attempt");
+    expect(textOf(the(dom, "#request"))).toContain("the same on every untampered attempt");
     expect(attr(the(dom, "#actions a[data-copy-from]"), "href")).toBe(
       `/_sandbox/deliveries/${id}/attempts/1/curl`,
     );

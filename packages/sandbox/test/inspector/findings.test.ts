@@ -133,7 +133,7 @@ const cases: Readonly<Record<FindingCode | "page_filtered", readonly Case[]>> = 
       link: /^\/\?item=dlv_\w+&attempt=1#signature$/,
       form: "explain",
       fill: { value: "sha256=0" },
-      shows: /The receiver refused a correctly signed request:/,
+      shows: /A receiver that refuses a correctly signed request/,
     },
     {
       what: "404",
@@ -253,7 +253,7 @@ const cases: Readonly<Record<FindingCode | "page_filtered", readonly Case[]>> = 
     {
       provoke: ({ send }) => send({ subject: "" }),
       link: /^\/\?item=call_\w+#detail$/,
-      shows: /400.+Response of the sandbox.+subject must not be empty/,
+      shows: /400.+The sandbox's response.+subject must not be empty/,
     },
   ],
   wrong_base_url: [

@@ -34,7 +34,7 @@ test("a sender on a domain that is not verified is reported with the domain, and
   const { headers } = await send({ from: "ada@other.test" });
   const { dom } = await get(`/?item=${headers.get("x-request-id")}`);
   const note = all(dom, "#detail p.sub").find((one) => textOf(one).includes("A-06"));
-  expect(note && textOf(note)).toContain("The domain other.test of from is not verified.");
+  expect(note && textOf(note)).toContain("The domain other.test in from is not verified.");
   expect(note && all(note, "code").map(textOf)).toEqual(["from"]);
 });
 
@@ -59,7 +59,7 @@ describe("a sandbox that was just started", () => {
     );
     the(page.dom, "#detail form[data-action=test-email] button");
     expect(textOf(the(page.dom, "#empty"))).toMatch(/^No call has arrived yet\./);
-    expect(textOf(the(page.dom, "#domains"))).toContain("POST /v1/domains adds one.");
+    expect(textOf(the(page.dom, "#domains"))).toContain("To add one, call POST /v1/domains.");
   });
 
   test("leads to a delivery by its three steps alone", async () => {
@@ -90,7 +90,7 @@ describe("a timeline without a call", () => {
     );
     const empty = the(page.dom, "#empty");
     expect(textOf(empty)).toBe(
-      `No call has state succeeded, type email.sent, endpoint ${id}, text “nowhere”. 2 calls are stored. Clear the filter`,
+      `No call matches state succeeded, type email.sent, endpoint ${id}, text “nowhere”. 2 calls are stored. Clear the filter`,
     );
     const cleared = await opened.get(attr(the(empty, "a"), "href"));
     expect(all(cleared.dom, "#calls .call")).toHaveLength(2);
@@ -198,7 +198,9 @@ describe("an item that is not stored", () => {
 
   test("may have been lost by a restart without a file", async () => {
     const page = await (await openPage()).get("/?item=dlv_00000000000000000000");
-    expect(detail(page)).toMatch(/was started at .+, with nothing: .+ Start it with --data FILE/);
+    expect(detail(page)).toMatch(
+      /was started at .+, without any data: .+ start it with --data FILE/,
+    );
     expect(textOf(the(page.dom, "title"))).toBe("svc-webhooks sandbox");
   });
 
@@ -212,7 +214,7 @@ describe("an item that is not stored", () => {
     const steady = (text: string) => text.replaceAll(/in [\d.]+ (?:h|min|s)(?: \d+ \w+)?/g, "");
     expect(steady(detail(page))).toBe(steady(shown));
     const other = await after.get("/?item=dlv_00000000000000000000");
-    expect(detail(other)).toMatch(/was started at .+, with what its file had/);
+    expect(detail(other)).toMatch(/was started at .+, with the data in its file/);
   });
 
   test("names the assumption if several deliveries share its id", async () => {
@@ -274,7 +276,13 @@ describe("an attempt", () => {
 
 describe("a failed attempt says in words what happened", () => {
   test.each([
-    ["a refusal of 401", 401, mismatch, /401 signature_mismatch/, /refused a correctly signed/],
+    [
+      "a refusal of 401",
+      401,
+      mismatch,
+      /401 signature_mismatch/,
+      /A receiver that refuses a correctly signed/,
+    ],
     ["a failure of the receiver", 503, "busy", /✕?503/, /HTTP 503 in .+busy/],
     ["a redirect", 307, "", /307/, /Redirects are not followed \(A-10\)\./],
     ["an empty response", 404, "", /404/, /0 bytes.*No body\./],
@@ -308,7 +316,7 @@ describe("a failed attempt says in words what happened", () => {
     const { id } = present((await opened.deliveries())[0]);
     const page = await opened.get(`/?item=${id}`);
     expect(textOf(the(page.dom, "#response"))).toContain(
-      "Connection refused. Nothing listens on port 1 of 127.0.0.1.",
+      "Connection refused. Nothing is listening on port 1 of 127.0.0.1.",
     );
     expect(textOf(the(page.dom, "#calls .chip.bad"))).toContain("failed: refused");
   });
@@ -322,7 +330,7 @@ describe("a failed attempt says in words what happened", () => {
     const { id } = present((await opened.deliveries())[0]);
     const during = await opened.get(`/?item=${id}`);
     expect(textOf(the(during.dom, "#calls .chip.half"))).toBe("1 sending");
-    expect(detail(during)).toContain("An attempt is being sent.");
+    expect(detail(during)).toContain("An attempt is in progress.");
     await opened.clock.advance(1_000);
     const page = await opened.get(`/?item=${id}`);
     const response = the(page.dom, "#response");

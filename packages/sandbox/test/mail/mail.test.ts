@@ -55,13 +55,13 @@ test("the result is one line in the history, and changes nothing else", async ()
 
 test.each([
   {
-    named: "nothing listens",
+    named: "nothing is listening",
     start: async () => {
       const server = await badServer(() => {});
       server.close();
       return server;
     },
-    note: /^relay failed: nothing listens on 127\.0\.0\.1:\d+$/,
+    note: /^relay failed: nothing is listening on 127\.0\.0\.1:\d+$/,
   },
   {
     named: "the server closes the connection",
@@ -213,7 +213,9 @@ test.each([
   const create = () => {
     sandbox = createSandbox({ smtp });
   };
-  expect(create).toThrow(/^`smtp` must have the form smtp:\/\/127\.0\.0\.1:1025:/);
+  expect(create).toThrow(
+    /^`smtp` must be the URL of a server on this machine, such as smtp:\/\/127\.0\.0\.1:1025,/,
+  );
   expect(create).not.toThrow(/s3cret/);
   expect(sandbox).toBeUndefined();
 });

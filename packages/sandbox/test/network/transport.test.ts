@@ -399,7 +399,7 @@ describe("a failure", () => {
       "sends headers over 16 KiB",
       `HTTP/1.1 200 OK\r\nX-A: ${"a".repeat(16_384)}\r\n\r\n`,
       "protocol",
-      "The headers of the response are longer than 16 KiB.",
+      "The response headers are larger than 16 KiB.",
     ],
     [
       "switches protocols",
@@ -455,13 +455,13 @@ describe("a failure", () => {
     await new Promise((resolve) => server.close(resolve));
     expect(await failureOf(`http://127.0.0.1:${port}/`)).toEqual({
       kind: "refused",
-      text: `Nothing listens on port ${port} of 127.0.0.1.`,
+      text: `Nothing is listening on port ${port} of 127.0.0.1.`,
     });
     expect(
       await failureOf(`http://name.test:${port}/`, resolver(["127.0.0.1", "127.0.0.2"])),
     ).toEqual({
       kind: "refused",
-      text: `Nothing listens on port ${port} of name.test. Tried addresses: 127.0.0.1, 127.0.0.2.`,
+      text: `Nothing is listening on port ${port} of name.test. Addresses tried: 127.0.0.1, 127.0.0.2.`,
     });
   });
 
@@ -473,18 +473,20 @@ describe("a failure", () => {
     const url = `http://name.test:${port}/`;
     expect(await failureOf(url, resolver(["127.0.0.1", "127.255.255.255"]))).toEqual({
       kind: "refused",
-      text: `Nothing listens on port ${port} of name.test. Tried addresses: 127.0.0.1, 127.255.255.255.`,
+      text: `Nothing is listening on port ${port} of name.test. Addresses tried: 127.0.0.1, 127.255.255.255.`,
     });
     expect(await failureOf(url, resolver(["127.255.255.255", "127.0.0.1"]))).toEqual({
       kind: "refused",
-      text: expect.not.stringContaining("Nothing listens"),
+      text: expect.not.stringContaining("Nothing is listening"),
     });
   });
 
   test("is of kind dns if the name has no address", async () => {
     expect(await failureOf("http://name.test/", { lookup: async () => [] })).toEqual({
       kind: "dns",
-      text: expect.stringContaining("The name name.test has no address. Use a loopback address"),
+      text: expect.stringContaining(
+        "The host name name.test does not resolve to an address. Use a loopback address",
+      ),
     });
   });
 
@@ -650,7 +652,7 @@ describe("TLS", () => {
     const server = await listening(createHttpServer((_, response) => response.end()));
     expect(await failureOf(`https://127.0.0.1:${portOf(server)}/`)).toEqual({
       kind: "tls",
-      text: "The receiver does not use TLS on this port. Use an http URL, or the port for HTTPS.",
+      text: "The receiver does not use TLS on this port. Use an http: URL, or the port on which the receiver serves HTTPS.",
     });
   });
 

@@ -305,10 +305,10 @@ describe("the addresses of a name", () => {
     async (_, lookup) => {
       expect(await allowedAddresses(url, "loopback", lookup, notOwn)).toEqual({
         unresolved:
-          "The name name.test has no address. Use a loopback address such as http://localhost:3000/webhooks, or set A-21=strict to deliver to public HTTPS URLs.",
+          "The host name name.test does not resolve to an address. Use a loopback address such as http://localhost:3000/webhooks, or set A-21=strict to deliver to public HTTPS URLs.",
       });
       expect(await allowedAddresses(url, "strict", lookup, notOwn)).toEqual({
-        unresolved: "The name name.test has no address. Check its spelling.",
+        unresolved: "The host name name.test does not resolve to an address. Check its spelling.",
       });
     },
   );

@@ -31,20 +31,20 @@ const cases: readonly Case[] = [
   {
     what: "500 with a code",
     code: "receiver_responds_5xx",
-    text: /responded with 500 handler_failed\. The handler threw an error\. .+\.$/,
+    text: /responded with 500 handler_failed\. The handler failed\. .+\.$/,
     url: async () => (await receiver(500, { text: '{"error":{"code":"handler_failed"}}' })).url,
   },
   {
     what: "204 where only 200 is a success",
     code: "receiver_fails",
-    text: /responded with 204\. Only 200 is a success \(A-10\)\.$/,
+    text: /responded with 204\. Only 200 counts as a success \(A-10\)\.$/,
     url: async () => (await receiver(204)).url,
     assumptions: { "A-10": "only200" },
   },
   {
     what: "a handler that throws",
     code: "receiver_fails",
-    text: /The receiver threw instead of responding: out of paper$/,
+    text: /The receiver threw, or its response could not be read: out of paper$/,
     url({ sandbox }) {
       sandbox.deliverTo(() => Promise.reject(new Error("out of paper")));
       return "http://127.0.0.1:1/webhooks";
@@ -95,7 +95,9 @@ describe("the finding of a receiver", () => {
     isKnown = false;
     expect((await health(sandbox))[0]).toMatchObject({
       code: "receiver_fails",
-      text: expect.stringMatching(/The name hooks\.example\.test has no address\./),
+      text: expect.stringMatching(
+        /The host name hooks\.example\.test does not resolve to an address\./,
+      ),
     });
   });
 
@@ -152,7 +154,7 @@ test("a relay that fails is a finding until an email is passed on", async () => 
   await expect.poll(read).toMatchObject([
     {
       severity: "warning",
-      text: expect.stringMatching(/^The newest email was not passed on: .+ responded 550\.$/),
+      text: expect.stringMatching(/^The newest email was not relayed: .+ responded 550\.$/),
       item: body.send_id,
     },
   ]);

@@ -85,7 +85,7 @@ const unusable: Readonly<Record<string, [(path: string) => unknown, RegExp]>> = 
       await written(path);
       sql(path, `INSERT INTO record VALUES ('setting', 'A-99', '{"id":"A-99","value":"on"}')`);
     },
-    /cannot be used: There is no assumption A-99\. The ids are A-01 to A-28\. Use another path/,
+    /cannot be used: There is no assumption A-99\. The ids range from A-01 to A-28\. Use another path/,
   ],
   "a record that is not JSON": [
     async (path) => {
@@ -103,7 +103,7 @@ describe("the data file", () => {
     const start = () => createSandbox({ data: path, log: () => {} });
     expect(start).toThrow(reason);
     expect(start).toThrow(`The data file ${path} cannot be used: `);
-    expect(start).toThrow(/ Use another path, or remove the file to start empty\.$/);
+    expect(start).toThrow(/ Use another path, or remove the file to start without any data\.$/);
   });
 
   const places: Readonly<Record<string, [(path: string) => string, string]>> = {
@@ -165,7 +165,7 @@ describe("the data file", () => {
       createSandbox({ data: process.argv[1] });`;
     const { stderr } = await node(["--input-type=module", "--eval", text, path], { cwd: root });
     expect(stderr).toContain(
-      `The data file ${path} cannot be used: this process has no permission to write it. Give its user write permission for the file and its directory, or use another path.`,
+      `The data file ${path} cannot be used: this process has no permission to write to it. Give the user of this process write permission for the file and its directory, or use another path.`,
     );
   });
 
@@ -370,7 +370,7 @@ describe("the data file", () => {
     expect(second).toEqual({
       exitCode: 1,
       stdout: "",
-      stderr: `svc-webhooks sandbox: The data file ${path} cannot be used: database is locked. Another sandbox has it open: stop that one, or use another file.\n`,
+      stderr: `svc-webhooks sandbox: The data file ${path} cannot be used: database is locked. Another process, such as a sandbox, has the file open: stop it, or use another file.\n`,
     });
     await sandbox.close();
   });
@@ -384,7 +384,9 @@ describe("the data file", () => {
       day,
       undefined,
       day,
-      [/^The clock in \S+ is manual and stands still: start with --clock real to let it run\.$/],
+      [
+        /^The clock saved in \S+ is manual, so it stands still\. To make it run, start the sandbox with --clock real, or with `clock: "real"` in code\.$/,
+      ],
     ],
     "accelerated, which is logged, without a choice": [
       "accelerated",
@@ -392,7 +394,7 @@ describe("the data file", () => {
       undefined,
       day,
       [
-        /^The clock in \S+ runs 60 times as fast as real time: start with --clock real to change that\.$/,
+        /^The clock saved in \S+ runs 60 times as fast as real time\. To change that, start the sandbox with --clock real, or with `clock: "real"` in code\.$/,
       ],
     ],
     "real, which is not logged, without a choice": ["real", day, undefined, day, []],

@@ -33,8 +33,8 @@ export interface HmacOptions extends TimedOptions {
    */
   readonly before?: ((time: string) => string) | undefined;
   /**
-   * Returns the delivery id. A function reads it from the signed body, which is also the event id; a name is a
-   * header, which is not signed. Default: the SHA-256 of the body. Errors: `invalid_option`.
+   * Returns the delivery id. A function reads it from the signed body, and the id is then also the event id; a name is
+   * that of a header, which is not signed. Default: the SHA-256 of the body. Errors: `invalid_option`.
    */
   readonly id?: HeaderOrField | undefined;
   /**
@@ -115,12 +115,12 @@ export function assertHmacOptions(options: HmacOptions): void {
   assertValid(
     timestamp ? isFunction(before) : before === undefined && options.toleranceMs === undefined,
     "timestamp",
-    "`timestamp` and `before` belong together, and `toleranceMs` needs both. Set all of them or none.",
+    "`timestamp` and `before` must be set together, and `toleranceMs` needs both.",
   );
   assertValid(
     !before || [before("1"), before("2")].every((text, at) => text.includes(String(at + 1))),
     "before",
-    "`before` must return text that contains the time. A time that is not signed protects nothing.",
+    "`before` must return text that contains the time. A time that is not signed offers no protection.",
   );
   for (const [option, field] of Object.entries({ id, type })) {
     assertValid(

@@ -63,5 +63,5 @@ export function staleness(
   if (Math.abs(ageMs) <= toleranceMs) return undefined;
   const seconds = Math.ceil(Math.abs(ageMs) / 1_000);
   const side = ageMs > 0 ? "before" : "after";
-  return `${header} was signed ${seconds} s ${side} it arrived, and ${toleranceMs / 1_000} s are tolerated`;
+  return `${header} was signed ${seconds} s ${side} it arrived, but only ${toleranceMs / 1_000} s are tolerated`;
 }

@@ -120,7 +120,7 @@ const bytesAndSignature: readonly AdapterCase[] = [
     run: arrives(`{"type":"contract.event","price":"$& $$ $\` $'"}`),
   },
   {
-    title: "never re-serialises a parsed body",
+    title: "never re-serializes a parsed body",
     run: arrives(
       '{ "type":"contract.event", "n":1.0, "e":1e3, "u":"\\u00e9\\/", "k":1, "k":2, "2":0, "1":0, "big":12345678901234567890, "z":-0 }',
     ),
@@ -223,8 +223,12 @@ const rawBody: readonly AdapterCase[] = [
       const reply = await probe.send(await probe.signed(event));
       expectResponse(reply, "body_unavailable", { status: 500 });
       const lines = await probe.take("lines");
-      equal(lines.length, 1, `One line should be logged, not ${JSON.stringify(lines)}.`);
-      match(String(lines[0]), /body_unavailable: .+; .{20,}/, "The line should state the fix.");
+      equal(lines.length, 1, `The receiver should log one line, not ${JSON.stringify(lines)}.`);
+      match(
+        String(lines[0]),
+        /body_unavailable: .+; .{20,}/,
+        "The line should say how to fix the problem.",
+      );
     },
   },
   {
@@ -520,7 +524,7 @@ const dispatchAndResponses: readonly AdapterCase[] = [
     },
   },
   {
-    title: "sends the exact responses for a timed-out handler and for its concurrent copy",
+    title: "sends the exact responses for a timed-out handler and for a concurrent copy",
     async run(probe) {
       const delivery = await probe.event("contract.waits");
       const replies = await Promise.all([probe.send(delivery), probe.send(delivery)]);

@@ -138,11 +138,11 @@ function assertContract(mount: unknown, timeoutMs: number): void {
   assertValid(
     typeof mount === "function" || isHttpUrl(mount),
     "mount",
-    "`mount` must be a function that serves the receiver, or the URL of a running one.",
+    "`mount` must be a function that serves the receiver, or the URL of a running receiver.",
   );
   assertValid(
     Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= 60_000,
     "timeoutMs",
-    "`timeoutMs` must be a whole number from 1 to 60000.",
+    "`timeoutMs` must be an integer from 1 to 60,000.",
   );
 }

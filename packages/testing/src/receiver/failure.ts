@@ -14,7 +14,7 @@ export function failureOf(error: unknown, fix: string, url: string): unknown {
   const { origin } = new URL(url);
   const problem =
     code === "ECONNREFUSED"
-      ? `Nothing listens at ${origin}.`
+      ? `Nothing is listening at ${origin}.`
       : `${origin} cannot be reached: ${message || code}.`;
   const text = `${problem} Start the receiver before the contract runs, or in \`mount\` before it returns the URL.`;
   return new PreconditionError(text, { cause: error });

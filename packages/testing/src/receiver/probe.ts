@@ -82,7 +82,7 @@ export class ReceiverProbe extends HttpSender {
     const reaction = await this.lockOf();
     if (reaction === undefined) return;
     throw new PreconditionError(
-      `Not checked: after the wrong signatures of the contract the receiver ${reaction}. Turn off its lockout or rate limit while the contract runs.`,
+      `Not checked: after the contract's wrong signatures, the receiver ${reaction}. Turn off its lockout or rate limit while the contract runs.`,
     );
   }
 
@@ -95,7 +95,7 @@ export class ReceiverProbe extends HttpSender {
     try {
       const { status } = await this.send(await this.delivery());
       return status >= 400 && status <= 499
-        ? `refuses genuine deliveries, with ${status}`
+        ? `refuses genuine deliveries with ${status}`
         : undefined;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -110,7 +110,7 @@ export class ReceiverProbe extends HttpSender {
     if (this.hasHandler && runs !== 1) {
       throw new Error(
         runs === 0 && this.runs.count > 0
-          ? `The handler did not run with the parsed body, whose event_id is ${eventId}.`
+          ? `The handler ran, but did not receive the parsed body with the event_id ${eventId}.`
           : `The handler ran ${runs} times instead of once.`,
       );
     }
@@ -129,9 +129,11 @@ export class ReceiverProbe extends HttpSender {
 export const isAccepted = ({ status }: Reply): boolean => status >= 200 && status < 300;
 
 export function expectAccepted(reply: Reply, what = "A genuine delivery"): void {
-  if (!isAccepted(reply)) throw new Error(`${what} got ${reply.status} instead of a 2xx.`);
+  if (!isAccepted(reply))
+    throw new Error(`${what} got a ${reply.status} response instead of a 2xx.`);
 }
 
 export function expectRefused({ status }: Reply, what: string): void {
-  if (status < 400 || status > 499) throw new Error(`${what} got ${status} instead of a 4xx.`);
+  if (status < 400 || status > 499)
+    throw new Error(`${what} got a ${status} response instead of a 4xx.`);
 }

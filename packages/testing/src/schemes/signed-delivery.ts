@@ -113,7 +113,11 @@ const optionNames = ["scheme", "secret", "at", "deliveryId", "type", "headers"];
 
 function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
   const { at = Date.now(), deliveryId = `dlv_${crypto.randomUUID()}` } = options;
-  assertValid(Number.isFinite(at), "at", "`at` must be epoch milliseconds, such as Date.now().");
+  assertValid(
+    Number.isFinite(at),
+    "at",
+    "`at` must be a time in epoch milliseconds, such as Date.now().",
+  );
   return { at, deliveryId, type: options.type ?? senderOf(scheme).type };
 }
 

@@ -26,7 +26,7 @@ const numbers: readonly StoreCase[] = [
       let before = 0;
       const grows = async (by: Claimant) => {
         const { fence } = await probe.own(key, by);
-        ok(fence > before, `The fence changed from ${before} to ${fence}.`);
+        ok(fence > before, `The fence did not increase: it went from ${before} to ${fence}.`);
         before = fence;
       };
       for (const to of ["failed", "unused", "failed"] as const) {
@@ -55,10 +55,10 @@ const numbers: readonly StoreCase[] = [
       await probe.release(key, me, "failed");
       await lose(probe, key);
       const { fence, run } = await probe.own(key, me);
-      ok(fence >= before.fence, `The fence changed from ${before.fence} to ${fence}.`);
+      ok(fence >= before.fence, `The fence decreased from ${before.fence} to ${fence}.`);
       ok(
         fence >= Date.UTC(2020),
-        "The fence of a new record should be the store's clock in epoch milliseconds.",
+        "The fence of a new record should be the time of the store's clock, in epoch milliseconds.",
       );
       equal(run, 1);
     },
@@ -172,7 +172,10 @@ const setBack: readonly StoreCase[] = [
       equal((await probe.claim(key, third)).status, "busy");
       await probe.advance(probe.borderMs);
       const { fence, run } = await probe.own(key, third);
-      ok(fence > before.fence, `The fence changed from ${before.fence} to ${fence}.`);
+      ok(
+        fence > before.fence,
+        `The fence did not increase: it went from ${before.fence} to ${fence}.`,
+      );
       equal(run, 2);
     },
   },

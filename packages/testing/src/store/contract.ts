@@ -77,11 +77,11 @@ function assertContract(makeStore: unknown, modelRuns: number, abandon: unknown)
   assertValid(
     Number.isInteger(modelRuns) && modelRuns >= 1 && modelRuns <= 1_000_000,
     "modelRuns",
-    "`modelRuns` must be a whole number from 1 to 1000000.",
+    "`modelRuns` must be an integer from 1 to 1,000,000.",
   );
   assertValid(
     abandon === undefined || typeof abandon === "function",
     "abandon",
-    "`abandon` must be a function that silences the connections of the store.",
+    "`abandon` must be a function that silences the store's connections.",
   );
 }

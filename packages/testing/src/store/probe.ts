@@ -104,7 +104,7 @@ export class StoreProbe {
   async own(key: string, by: Claimant): Promise<Numbers> {
     const result = await this.claim(key, by);
     if (result.status !== "claimed") {
-      fail(`The claim of ${JSON.stringify(by.token)} was not granted: ${JSON.stringify(result)}.`);
+      fail(`The claim by ${JSON.stringify(by.token)} was not granted: ${JSON.stringify(result)}.`);
     }
     const { fence, run } = result;
     ok(Number.isSafeInteger(fence) && fence > 0, `The fence is ${fence}.`);
@@ -115,11 +115,12 @@ export class StoreProbe {
   /** Makes a claim that must find the record busy, with `leftMs` left on its lease. */
   async expectBusy(key: string, by: Claimant, leftMs: number): Promise<void> {
     const result = await this.claim(key, by);
-    if (result.status !== "busy") fail(`The claim was not busy: ${JSON.stringify(result)}.`);
+    if (result.status !== "busy")
+      fail(`The claim did not find the record busy: ${JSON.stringify(result)}.`);
     const { leaseLeftMs } = result;
     const agedMs = leftMs - leaseLeftMs;
     const isNear = this.exact ? agedMs === 0 : agedMs >= 0 && agedMs < driftMs;
-    ok(leaseLeftMs > 0 && isNear, `The lease has ${leaseLeftMs} ms left, not ${leftMs}.`);
+    ok(leaseLeftMs > 0 && isNear, `The lease has ${leaseLeftMs} ms left instead of ${leftMs} ms.`);
   }
 
   /** Claims a record, and asserts that it is already done or parked with this lineage. */

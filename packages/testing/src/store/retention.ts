@@ -110,7 +110,7 @@ export const retentionCases: readonly StoreCase[] = [
       equal(
         await probe.forget(key),
         false,
-        `The record should have expired ${leaseMs} ms after its extension, with its lease.`,
+        `The record should have expired together with its lease, ${leaseMs} ms after the extension.`,
       );
     },
   },

@@ -54,7 +54,7 @@ export const silenceCase = (abandon: () => unknown): StoreCase => ({
       failures += 1;
       ok(
         failures < mostFailures,
-        `The store did not recover: ${failures} calls have failed. When several calls in a row reach their deadlines on a connection, abandon it and open a new one.`,
+        `The store did not recover: ${failures} calls have failed. If several calls in a row miss their deadlines on a connection, abandon that connection and open a new one.`,
       );
       // A call that was rejected immediately also waits for its deadline, because senders pause before they retry.
       await over;
@@ -93,7 +93,7 @@ export const silenceCase = (abandon: () => unknown): StoreCase => ({
       equal(
         status,
         "claimed",
-        "A call with the error code `not_sent` was executed. Use this code only if no byte of the call was written.",
+        "A call that failed with the code `not_sent` was executed. Use this code only if no byte of the call was sent.",
       );
     }
   },

@@ -32,7 +32,7 @@ const isTakenBy =
   async (probe, key, facts) => {
     const { fence, run } = await probe.own(key, by(facts));
     equal(run, facts.run + 1);
-    ok(fence > facts.fence, `The fence changed from ${facts.fence} to ${fence}.`);
+    ok(fence > facts.fence, `The fence did not increase: it went from ${facts.fence} to ${fence}.`);
   };
 
 const isBusy: Inspection = async (probe, key, { owner, fence, run, leaseLeftMs }) => {
@@ -164,7 +164,10 @@ const rows: readonly Row[] = [
     calls: [
       async (probe, key, from) => {
         const { fence, run } = await probe.own(key, me);
-        ok(fence > from.fence, `The fence changed from ${from.fence} to ${fence}.`);
+        ok(
+          fence > from.fence,
+          `The fence did not increase: it went from ${from.fence} to ${fence}.`,
+        );
         equal(run, from.run + 1);
         const { lineage } = me;
         return { state: "live", owner: me, fence, run, leaseLeftMs: leaseMs, lineage };
@@ -208,7 +211,10 @@ const rows: readonly Row[] = [
       async (probe, key, from) => {
         const result = await probe.own(key, { ...me, takeParked: true });
         equal(result.run, 1);
-        ok(result.fence > from.fence, `The fence changed from ${from.fence} to ${result.fence}.`);
+        ok(
+          result.fence > from.fence,
+          `The fence did not increase: it went from ${from.fence} to ${result.fence}.`,
+        );
         return { ...from, ...result, state: "live", owner: me, leaseLeftMs: leaseMs };
       },
     ],

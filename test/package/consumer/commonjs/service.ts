@@ -20,6 +20,7 @@ import { redisStore } from "@svc-webhooks/redis";
 import { fakeClock, signedRequest } from "@svc-webhooks/testing";
 import { adapterContract } from "@svc-webhooks/testing/adapter";
 import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
+import { inboxContract } from "@svc-webhooks/testing/inbox";
 import { storeContract } from "@svc-webhooks/testing/store";
 import express from "express";
 
@@ -62,6 +63,8 @@ export const notAny = (): unknown => [
   adapterContract({}),
   // @ts-expect-error: a contract requires a test runner
   storeContract({}),
+  // @ts-expect-error: a contract requires a test runner
+  inboxContract({}),
   // @ts-expect-error: the receiver of the contract has no options
   contractReceiver({ secret: "whsec_test" }),
 ];

@@ -19,7 +19,7 @@ async function copy(control: HTMLElement, read: () => Copied | Promise<Copied>):
     const { text, truncated } = await read();
     if (text === undefined) throw new Error("The bytes are not text.");
     await navigator.clipboard.writeText(text);
-    result.textContent = truncated ? "Copied the part that was kept." : "Copied.";
+    result.textContent = truncated ? "Copied only the stored part." : "Copied.";
   } catch (error) {
     result.textContent = `Copying failed. ${(error as Error).message}`;
     result.classList.add("bad");

@@ -16,7 +16,7 @@ export function showConnected(): void {
 
 export function showLost(): void {
   if (the(".live").dataset.live === "off") return;
-  const text = `Not connected since ${clockText(Date.now())}, trying again`;
+  const text = `Disconnected since ${clockText(Date.now())}, reconnecting`;
   write("off", text);
   say(text, 2);
 }

@@ -106,7 +106,7 @@ export function offer(piece: HTMLElement): void {
   if (find(".stale", piece)) return;
   const button = document.createElement("button");
   button.className = "stale";
-  button.textContent = "Changed meanwhile: show";
+  button.textContent = "Show changes";
   piece.prepend(button);
 }
 

@@ -62,20 +62,23 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
   const calls = newest(state.calls).filter(({ path }) => path.startsWith("/v1/"));
   const last = calls.find(({ method }) => method === "POST");
   const [read] = calls;
-  const check = remedy("Give your client the base URL without a path.", "GET /_sandbox/overview");
+  const check = remedy(
+    "Set your client's base URL to the sandbox's base URL, without a path.",
+    "GET /_sandbox/overview",
+  );
   if (stray && stray.at >= (last?.at ?? 0)) {
-    const text = `The sandbox received ${stray.method} ${stray.path}. The interface's paths begin with /v1/.`;
+    const text = `The sandbox received ${stray.method} ${stray.path}, but the interface's paths begin with /v1/.`;
     yield { code: "wrong_base_url", severity: "error", text, remedy: check };
   } else if (read && !last) {
     const text =
-      "The sandbox has received only reads. Requests that create something may be going to another base URL.";
+      "The sandbox has received no POST request. Requests that create something may be going to another base URL.";
     yield { code: "wrong_base_url", severity: "warning", text, item: read.id, remedy: check };
   }
   if (last && last.status >= 400 && last.status <= 499) {
     yield {
       code: "call_rejected",
       severity: "error",
-      text: `The last request, POST ${last.path.slice(0, 200)}, was refused with ${last.status} ${last.code ?? ""}. It had no effect.`,
+      text: `The last POST request, to ${last.path.slice(0, 200)}, was refused with ${last.status} ${last.code ?? ""}. It had no effect.`,
       item: last.id,
       remedy: remedy("Read the response.", `GET /_sandbox/calls/${last.id}`),
     };
@@ -121,23 +124,28 @@ function unsent(
     const named = { value: "named" };
     return {
       code: "not_emitted",
-      text: `No event is raised for ${type} (A-04).`,
-      remedy: remedy("Choose A-04=named.", "POST /_sandbox/assumptions/A-04", named),
+      text: `No event is raised for ${type} (A-03, A-04), or its body cannot be created (A-07).`,
+      remedy: remedy(
+        "Set A-04=named, add the type with A-03 if it is missing, and fix A-07 if it is a function that throws.",
+        "POST /_sandbox/assumptions/A-04",
+        named,
+      ),
     };
   }
   const endpoints = Array.from(state.endpoints.all()).filter((one) => one.account === account);
   const subscribed = endpoints.filter(({ eventTypes }) => eventTypes.includes(type));
   if (endpoints.length === 0) {
-    const text = `${type} was raised, and no endpoint is registered.`;
+    const text = `${type} was raised, but no endpoint is registered.`;
     return { code: "no_endpoint", text, remedy: register("Register an endpoint.", type) };
   }
   if (subscribed.length === 0) {
-    const advice = "Register a second endpoint: the types of an endpoint cannot be changed.";
-    const text = `${type} was raised, and no endpoint subscribes to it.`;
+    const advice =
+      "Register another endpoint, because the event types of an endpoint cannot be changed.";
+    const text = `${type} was raised, but no endpoint subscribes to it.`;
     return { code: "type_not_subscribed", text, remedy: register(advice, type) };
   }
   if (subscribed.every(({ status }) => status === "archived")) {
-    const text = `${type} was raised, and all endpoints that subscribe to it are archived.`;
+    const text = `${type} was raised, but all endpoints that subscribe to it are archived.`;
     return { code: "all_archived", text, remedy: register("Register a new endpoint.", type) };
   }
   return undefined;
@@ -153,10 +161,10 @@ function* relay({ state }: World): Iterable<Finding> {
     yield {
       code: "relay_failed",
       severity: "warning",
-      text: `The newest email was not passed on: ${cause}.`,
+      text: `The newest email was not relayed: ${cause}.`,
       item: id,
       remedy: remedy(
-        "Start the server that --smtp names, and send another email.",
+        "Check the SMTP server that the option `smtp` names, and send another email.",
         "POST /_sandbox/test-email",
       ),
     };
@@ -191,7 +199,7 @@ function* waiting({ state, clock }: World): Iterable<Finding> {
     if ((delivery.nextAttemptAt ?? 0) < (first?.nextAttemptAt ?? Infinity)) first = delivery;
   }
   if (!first) return;
-  const what = count === 1 ? "1 delivery waits" : `${count} deliveries wait`;
+  const what = count === 1 ? "1 delivery is waiting" : `${count} deliveries are waiting`;
   const at = iso(first.nextAttemptAt ?? 0);
   const isStill = clock.mode === "manual";
   const still = isStill ? ", and the clock stands still until you move it" : "";

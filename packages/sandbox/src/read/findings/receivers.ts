@@ -79,7 +79,7 @@ function failure(
       return slow(severity, text);
     default: {
       const route = `GET ${path}/attempts/${attempt.n}`;
-      const read = remedy("Fix the cause: the attempt shows the details.", route);
+      const read = remedy("Fix the cause. The attempt shows the details.", route);
       return { code: "receiver_fails", severity, text, remedy: read };
     }
   }
@@ -90,7 +90,7 @@ const slow = (severity: "error" | "warning", text: string): Finding => ({
   severity,
   text,
   remedy: remedy(
-    "Respond before doing the work, or set a longer timeout (A-10).",
+    "Make the handler faster, or set a longer timeout (A-10).",
     "POST /_sandbox/assumptions/A-10",
     { value: "timeout:60s" },
   ),
@@ -99,7 +99,7 @@ const slow = (severity: "error" | "warning", text: string): Finding => ({
 const ignored = ({ delivery, attempt }: Last, url: string): Finding => ({
   code: "receiver_ignores",
   severity: "info",
-  text: `The receiver at ${url} responded with 200 ignored: it has no handler for ${delivery.type}.`,
+  text: `The receiver at ${url} responded with 200 (\`ignored\`), because it has no handler for ${delivery.type}.`,
   remedy: remedy(
     outcomeTexts.ignored.fix,
     `GET /_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`,
@@ -135,11 +135,11 @@ function refusal(
   if (status >= 300) {
     const followed = `${text} Redirects are not followed (A-10).`;
     const register =
-      "Register the URL that its Location header names, or respond without a redirect.";
+      "Register the URL in the Location header, or make the receiver respond without a redirect.";
     const fix = { ...read, text: register };
     return { code: "receiver_redirects", severity, text: followed, remedy: fix };
   }
-  const counted = `${text} Only 200 is a success (A-10).`;
+  const counted = `${text} Only 200 counts as a success (A-10).`;
   return { code: "receiver_fails", severity, text: counted, remedy: read };
 }
 
@@ -164,7 +164,7 @@ function rotation({ clock, ledger }: World, { previous }: EndpointRecord): strin
   if (!previous || now - previous.until > rotationShownMs) return "";
   const at = iso(previous.until);
   if (now < previous.until)
-    return ` Its secret was rotated: until ${at}, attempts are signed with the previous one (A-19).`;
+    return ` The endpoint's secret was rotated: until ${at}, attempts are signed with the previous one (A-19).`;
   const what = ledger.get("rotation").mode === "pinned" ? "new deliveries" : "attempts";
-  return ` Its secret was rotated: since ${at}, ${what} are signed with the new one (A-19).`;
+  return ` The endpoint's secret was rotated: since ${at}, ${what} are signed with the new one (A-19).`;
 }

@@ -16,34 +16,36 @@ const marked = (json: string) => `\uFEFF${json}`;
 /** Genuine deliveries whose bytes receivers change, lose or misread. */
 export const bytes: readonly ReceiverCase[] = [
   {
-    title: "verifies spaces, line ends, escapes, numbers and duplicate keys as they were sent",
-    fix: "JSON that is parsed and serialised again has different bytes: verify the raw body before any parser runs.",
+    title: "verifies spaces, line endings, escapes, numbers and duplicate keys as they were sent",
+    fix: "Parsing JSON and serializing it again may change its bytes. Verify the raw body before any parser runs.",
     run: async (probe) => probe.handles(await probe.delivery(undefined, { change: withUnusual })),
   },
   {
     title: "verifies non-ASCII text as bytes",
-    fix: "Text that is decoded and encoded again may have different bytes: verify the bytes, not a string.",
+    fix: "Decoding text and encoding it again may change its bytes. Verify the bytes, not a string.",
     run: async (probe) => probe.handles(await probe.delivery(titled("Gru\u0308ße, 東京 😀"))),
   },
   {
     title:
-      "verifies a byte order mark with the body, and accepts it or refuses it as it does bad JSON",
-    fix: "Decoding drops the mark from the signed bytes: verify the bytes, then decode them. TextDecoder removes the mark and JSON.parse rejects it; both are correct (RFC 8259, section 8.1).",
+      "verifies a byte order mark as part of the body, then accepts the body or refuses it like invalid JSON",
+    fix: "Decoding the body may remove the mark, which is part of the signed bytes. Verify the bytes first, then decode them. You may accept the mark, as TextDecoder does, or refuse it, as JSON.parse does (RFC 8259, section 8.1).",
     async run(probe) {
       const delivery = await probe.delivery(undefined, { change: marked });
       const reply = await probe.send(delivery);
       if (isAccepted(reply)) return probe.ranOnce(delivery.eventId);
       const { status } = await probe.send(await probe.delivery(() => "{"));
       if (reply.status !== status) {
-        throw new Error(`A byte order mark got ${reply.status}, and bad JSON ${status}.`);
+        throw new Error(
+          `A byte order mark got a ${reply.status} response, but invalid JSON got a ${status} response.`,
+        );
       }
       expectRefused(reply, "A byte order mark");
       probe.neverRan("A byte order mark");
     },
   },
   {
-    title: "joins a body in chunks that split its characters, without a Content-Length",
-    fix: "Chunks can end anywhere, even inside a character: join them as bytes, and do not rely on Content-Length.",
+    title: "accepts a body without a Content-Length in chunks that split characters",
+    fix: "Chunks can end anywhere, even inside a character. Join them as bytes, and do not rely on Content-Length.",
     async run(probe) {
       const delivery = await probe.delivery(titled("東京 😀"));
       await probe.handles({ ...delivery, chunkBytes: 1 });
@@ -51,7 +53,7 @@ export const bytes: readonly ReceiverCase[] = [
   },
   {
     title: "handles a body that pauses while another delivery arrives",
-    fix: "The chunks of concurrent requests interleave: wait for the end of each body, and never keep a request's state outside that request.",
+    fix: "The chunks of concurrent requests can arrive interleaved. Wait for the end of each body, and never store a request's state outside that request.",
     async run(probe) {
       const slow = await probe.delivery();
       const { finish } = await probe.begin(slow);
@@ -62,7 +64,7 @@ export const bytes: readonly ReceiverCase[] = [
   },
   {
     title: "handles a delivery whose client has disconnected in the middle of an earlier attempt",
-    fix: "Half a body must leave no trace: record an id only after the signature of the whole body is verified.",
+    fix: "An incomplete body must not leave a record. Record an id only after you have verified the signature of the whole body.",
     async run(probe) {
       const delivery = await probe.delivery();
       const { hangUp } = await probe.begin(delivery);
@@ -72,7 +74,7 @@ export const bytes: readonly ReceiverCase[] = [
   },
   {
     title: "finds headers in any case",
-    fix: "Header names are case-insensitive: look them up in lower case, or through the framework.",
+    fix: "Header names are case-insensitive. Look them up in lower case, or use the framework's own method.",
     async run(probe) {
       const delivery = await probe.delivery();
       const upper = Object.entries(delivery.headers).map(([name, value]) => [
@@ -84,7 +86,7 @@ export const bytes: readonly ReceiverCase[] = [
   },
   {
     title: "reads the body whatever its Content-Type",
-    fix: "A parser for one Content-Type leaves other bodies unread: read the raw body for every type.",
+    fix: "A parser for one Content-Type does not read other bodies. Read the raw body, whatever its type.",
     async run(probe) {
       for (const type of [undefined, "text/plain", "application/json; charset=utf-8"]) {
         const delivery = await probe.delivery(undefined, { headers: { "content-type": type } });

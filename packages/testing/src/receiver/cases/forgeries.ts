@@ -50,26 +50,26 @@ export const changingDigits =
 /** Requests that must be rejected and not handled. */
 export const forgeries: readonly ReceiverCase[] = [
   {
-    title: "refuses a delivery that another secret signed, with 4xx",
-    fix: "Anyone can send to the URL, and a sender retries after a 5xx: compare the signatures, and respond with 401.",
+    title: "refuses a delivery signed with another secret, with 4xx",
+    fix: "Anyone can send requests to the URL, and most senders retry after a 5xx. Compare the signatures, and respond with 401 if they differ.",
     run: refuses((delivery) => tamper.wrongSecret(delivery)),
   },
   {
-    title: "refuses a body that was changed or cut",
-    fix: "The signature covers every byte of the body: compute the HMAC of all bytes received.",
+    title: "refuses a body that was changed or truncated",
+    fix: "The signature covers every byte of the body. Verify all the bytes you receive.",
     async run(probe) {
       await refuses(tamper.flippedByte)(probe);
       await refuses(tamper.truncated)(probe);
     },
   },
   {
-    title: "refuses a body that was parsed and serialised again",
-    fix: "The bytes are signed, not the value: verify the raw body, and never what JSON.stringify returns.",
+    title: "refuses a body that was parsed and serialized again",
+    fix: "The signature covers the bytes, not the parsed value. Verify the raw body, never the result of JSON.stringify.",
     run: refuses(tamper.reserialised),
   },
   {
     title: "refuses a delivery without a signature, whatever its other headers",
-    fix: "A missing header must not skip verification, whatever the Content-Type or the attempt: respond with 401.",
+    fix: "A request without a signature must not skip verification, whatever its Content-Type or attempt number. Respond with 401.",
     async run(probe) {
       for (const headers of [
         {},
@@ -84,12 +84,12 @@ export const forgeries: readonly ReceiverCase[] = [
   {
     title: "refuses a signature without its prefix",
     isSkippedFor: ({ form }) => !form.prefix,
-    fix: "Such a header is invalid: check the prefix, sha256= for the service, before the digits.",
+    fix: "A signature without its prefix is invalid. Check the prefix (sha256= for the service) before the digits.",
     run: refuses(tamper.missingPrefix),
   },
   {
     title: "refuses a signature that is too short, too long or not hex, with 4xx",
-    fix: "timingSafeEqual throws on unequal lengths, and Buffer.from stops at the first bad digit: test for 64 hex digits first.",
+    fix: "timingSafeEqual throws if the lengths differ, and Buffer.from stops at the first invalid digit. Check the length and the digits first, such as 64 hex digits.",
     async run(probe) {
       const broken: readonly ((digits: string) => string)[] = [
         () => "",
@@ -104,7 +104,7 @@ export const forgeries: readonly ReceiverCase[] = [
   },
   {
     title: "refuses two signatures even if one is valid",
-    fix: "Proxies and frameworks disagree on which of two headers counts: refuse a repeated signature header.",
+    fix: "Proxies and frameworks disagree about which of two headers counts. Refuse a repeated signature header.",
     async run(probe) {
       await refuses(genuineFirst)(probe);
       await refuses(forgedFirst)(probe);
@@ -112,7 +112,7 @@ export const forgeries: readonly ReceiverCase[] = [
   },
   {
     title: "refuses a compressed body whose signature covers the decompressed text",
-    fix: "The signature covers the bytes on the wire, and strangers can send zip bombs: turn decompression off, for example with express.raw({ inflate: false }).",
+    fix: "The signature covers the bytes as sent, and anyone can send a zip bomb. Turn decompression off, for example with express.raw({ inflate: false }).",
     run: refuses(({ headers, body }) => ({
       body: gzipSync(body),
       headers: { ...headers, "content-encoding": "gzip" },
@@ -120,7 +120,7 @@ export const forgeries: readonly ReceiverCase[] = [
   },
   {
     title: "refuses an empty body with 4xx, even if it is signed",
-    fix: "Parsers leave an empty body undefined, and reading it then throws: refuse it with 400.",
+    fix: "Some parsers leave an empty body undefined, so code that reads it throws. Respond to an empty body with 400.",
     async run(probe) {
       const empty = await probe.delivery(() => "");
       await probe.refuses(empty);
@@ -129,7 +129,7 @@ export const forgeries: readonly ReceiverCase[] = [
   },
   {
     title: "refuses signed bodies that are not JSON objects, with 4xx",
-    fix: "A parse error or a null must not become a 5xx, because the sender retries after one: catch it, and respond with 400.",
+    fix: "If a parse error or a null causes a 5xx, most senders retry. Catch the error, and respond with 400.",
     async run(probe) {
       const lists = ["[]", "[".repeat(50_000) + "]".repeat(50_000)];
       const isList = probe.scheme && senderOf(probe.scheme).sendsLists;
@@ -140,12 +140,12 @@ export const forgeries: readonly ReceiverCase[] = [
   },
   {
     title: "refuses GET",
-    fix: "Deliveries are POST requests: respond to other methods with 405.",
+    fix: "Deliveries are POST requests. Respond to other methods with 405.",
     run: refuses(() => ({ method: "GET", body: new Uint8Array() })),
   },
   {
-    title: "refuses a huge body, also without a Content-Length, and handles the next delivery",
-    fix: "An unlimited body can fill the memory: stop reading at a limit such as 1 MiB, with and without Content-Length, and respond with 413.",
+    title: "refuses a huge body, even without a Content-Length, and handles the next delivery",
+    fix: "A body without a size limit can fill the memory. Stop reading at a limit such as 1 MiB, even if there is no Content-Length, and respond with 413.",
     async run(probe) {
       for (const chunkBytes of [undefined, 65_536]) {
         const delivery = await tamper.huge(await probe.delivery(), {

@@ -11,8 +11,8 @@ const observed = (event_id: string) =>
 /** Cases that check for work after the response. */
 export const late: readonly ReceiverCase[] = [
   {
-    title: "does not run the handler after it has refused a delivery",
-    fix: "A response does not end a function: return after each refusal.",
+    title: "does not run the handler after refusing a delivery",
+    fix: "Sending a response does not end the function. Return after each refusal.",
     needsHandler: true,
     async run(probe) {
       const delivery = await probe.delivery(observed);
@@ -24,7 +24,7 @@ export const late: readonly ReceiverCase[] = [
   },
   {
     title: "does not run the handler again after the response",
-    fix: "An event that is also queued or forwarded is handled twice: run the handler in one place only.",
+    fix: "An event that is also queued or forwarded is handled twice. Run the handler in one place only.",
     needsHandler: true,
     async run(probe) {
       const delivery = await probe.delivery(observed);

@@ -62,7 +62,7 @@ const signsId = (sender: Sender) => sender.signsId;
 export const runs: readonly ReceiverCase[] = [
   {
     title: "responds to unknown event types with 2xx",
-    fix: "A sender retries after any other status, and some types are names that every object has: look handlers up in a Map, and accept types that have no handler.",
+    fix: "A sender may retry after any other status, so accept types that have no handler. Look up handlers in a Map, because some types are also the names of properties that every object has.",
     async run(probe) {
       for (const type of ["email.unheard_of", "constructor", "__proto__"]) {
         const delivery = await probe.delivery((event_id) => ({ event_id, type, data: {} }));
@@ -72,7 +72,7 @@ export const runs: readonly ReceiverCase[] = [
   },
   {
     title: "handles a repeated delivery once, and responds to each copy with 2xx",
-    fix: "The service repeats a delivery until a 2xx arrives: record each handled delivery, and respond to a copy with 200.",
+    fix: "A sender may repeat a delivery if it receives no 2xx in time. Record each handled delivery, and respond to copies with 200.",
     async run(probe) {
       const delivery = await probe.delivery();
       for (const attempt of [1, 2, 3]) {
@@ -83,41 +83,42 @@ export const runs: readonly ReceiverCase[] = [
   },
   {
     title: "responds to a copy with 2xx only after the handler has succeeded",
-    fix: "A 2xx ends the retries, so the event is lost if the first run then fails: respond with 503 while it runs.",
+    fix: "A 2xx ends the retries, so the event is lost if the first run then fails. Respond to copies with 503 until the first run has succeeded.",
     needsHandler: true,
     async run(probe) {
       const { copy } = await withCopy(probe, failedRun);
       probe.ran();
       if (isAccepted(copy) && probe.runs.succeeded === 0) {
-        throw new Error("A copy got a 2xx, and the first run then failed.");
+        throw new Error("A copy got a 2xx response, but then the first run failed.");
       }
     },
   },
   {
     title: "runs the handler once for copies that arrive at the same time",
-    fix: "A check before the handler and a record after it let both copies through: claim the event in one atomic step before the handler runs.",
+    fix: "If you check for a record before the handler runs and write it afterward, both copies get through. Claim the event in one atomic step before the handler runs.",
     needsHandler: true,
     async run(probe) {
       const { delivery, first } = await withCopy(probe, () => {});
       expectAccepted(first);
-      if (probe.runs.mostConcurrent > 1) throw new Error("Both copies ran at the same time.");
+      if (probe.runs.mostConcurrent > 1)
+        throw new Error("The handler ran for both copies at the same time.");
       probe.ranOnce(delivery.eventId);
     },
   },
   {
-    title: "responds with another status than 2xx if the handler fails",
-    fix: "A 2xx ends the retries, and the event is lost: await the handler, and respond with 500 if it rejects.",
+    title: "responds with a 4xx or 5xx status if the handler fails",
+    fix: "A 2xx ends the retries, so the event is lost. Await the handler, and respond with 500 if it rejects.",
     needsHandler: true,
     async run(probe) {
       probe.runs.behaviour = () => pause(10).then(failedRun);
       const { status } = await probe.send(await probe.delivery());
       probe.ran();
-      if (status < 400) throw new Error(`A failed handler got ${status}.`);
+      if (status < 400) throw new Error(`The handler failed, but the response was ${status}.`);
     },
   },
   {
     title: "runs a failed handler again on the next attempt",
-    fix: "An id that is recorded before the handler has succeeded swallows the retry: record it afterwards, or remove it after a failure.",
+    fix: "If you record an id before the handler has succeeded, the retry is treated as a copy. Record the id afterward, or remove it if the handler fails.",
     needsHandler: true,
     async run(probe) {
       probe.runs.behaviour = failFirst;
@@ -128,8 +129,8 @@ export const runs: readonly ReceiverCase[] = [
     },
   },
   {
-    title: "reveals nothing about a failed handler in the response",
-    fix: "The sender of the request can read the response: log the error, and respond with a fixed text.",
+    title: "does not reveal the message or stack of the handler's error",
+    fix: "The sender of the request can read the response. Log the error, and respond with a fixed text.",
     needsHandler: true,
     async run(probe) {
       probe.runs.behaviour = failedRun;
@@ -137,13 +138,15 @@ export const runs: readonly ReceiverCase[] = [
       probe.ran();
       const response = JSON.stringify(headers) + body;
       if (response.includes(marker) || /node_modules|\.[jt]s:\d/.test(response)) {
-        throw new Error("The response contains the message or the stack of the handler's error.");
+        throw new Error(
+          "The response contains the message or the stack trace of the handler's error.",
+        );
       }
     },
   },
   {
-    title: "does not handle a captured body again under another delivery id, or none",
-    fix: "The signature does not cover the headers: recognise copies by an id in the signed body, or by the body itself.",
+    title: "does not handle a captured body again under another delivery id or without one",
+    fix: "The signature does not cover the headers. Recognize copies by an id in the signed body, or by the body itself.",
     needsHandler: true,
     isSkippedFor: signsId,
     async run(probe) {
@@ -156,8 +159,8 @@ export const runs: readonly ReceiverCase[] = [
     },
   },
   {
-    title: "handles an event although a captured body was sent under its delivery id",
-    fix: "Anyone with one delivery could block all later ones: recognise copies by an id in the signed body, not by an unsigned header.",
+    title: "handles an event even if a captured body was sent under its delivery id",
+    fix: "Anyone who has captured one delivery could block any other whose id they can predict. Recognize copies by an id in the signed body, not by an unsigned header.",
     needsHandler: true,
     isSkippedFor: signsId,
     async run(probe) {

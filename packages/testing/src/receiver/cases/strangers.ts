@@ -46,8 +46,8 @@ const lastDigit = (digits: string) => digits.search(/[^=]=*$/);
 /** Cases with signatures and requests that a stranger can create from a genuine delivery, or without one. */
 export const strangers: readonly ReceiverCase[] = [
   {
-    title: "handles a genuine delivery although a forgery with its ids arrived before it",
-    fix: "A stranger who guesses an id could delete its event: record ids only after the signature is verified.",
+    title: "handles a genuine delivery even if a forgery with the same ids arrived first",
+    fix: "A stranger who guesses an id could suppress its event. Record an id only after you have verified the signature.",
     async run(probe) {
       const delivery = await probe.delivery();
       await probe.refuses(await forged(delivery), "A forgery");
@@ -56,7 +56,7 @@ export const strangers: readonly ReceiverCase[] = [
   },
   {
     title: "refuses a forged copy of an event that is done, with 4xx",
-    fix: "A 2xx reveals to a stranger which events were handled: verify the signature before you look for a record.",
+    fix: "A 2xx shows strangers which events were handled. Verify the signature before you look for a record.",
     async run(probe) {
       const delivery = await probe.delivery();
       expectAccepted(await probe.send(delivery));
@@ -66,14 +66,14 @@ export const strangers: readonly ReceiverCase[] = [
   },
   {
     title: "refuses a signature whose key is empty, undefined or null",
-    fix: "Without a secret, anyone can sign: do not start if the secret is not set.",
+    fix: "If your receiver has no secret, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
     isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
     run: signedWithout,
   },
   {
-    title: "refuses an HMAC of another hash than SHA-256",
+    title: "refuses an HMAC with a hash other than SHA-256",
     isSkippedFor: () => true,
-    fix: "The sender must not choose the hash: always compute HMAC-SHA256, whatever the prefix is.",
+    fix: "The sender must not be able to choose the hash. Always compute HMAC-SHA256, whatever the prefix.",
     run: async (probe) =>
       refusesAll(
         ["md5", "sha1", "sha512"].map(
@@ -85,15 +85,15 @@ export const strangers: readonly ReceiverCase[] = [
   {
     title: "refuses a hash of the body without a key",
     isSkippedFor: () => true,
-    fix: "Anyone can compute a hash without a key: accept only the HMAC made with the secret.",
+    fix: "Anyone can compute a hash without a key. Accept only an HMAC that was computed with the secret.",
     run: refusesAll([
       (body) => `sha256=${createHash("sha256").update(body).digest("hex")}`,
       (body) => createHash("sha256").update(body).digest("hex"),
     ]),
   },
   {
-    title: "refuses a signature of which one digit is wrong",
-    fix: "If only some digits are compared, a signature can be guessed: compare all 64 in constant time.",
+    title: "refuses a signature with one wrong digit",
+    fix: "If you compare only some of the digits, a signature can be guessed. Compare all of them in constant time.",
     async run(probe) {
       for (const place of [() => 0, lastDigit]) {
         await refuses(changingDigits((digits) => withWrongDigit(digits, place(digits))))(probe);
@@ -101,8 +101,8 @@ export const strangers: readonly ReceiverCase[] = [
     },
   },
   {
-    title: "refuses the right digits after another prefix",
-    fix: "Such a header is invalid: compare all of it with the prefix, sha256= for the service, and the digits, instead of splitting it.",
+    title: "refuses the right digits after a wrong prefix",
+    fix: "A signature with a wrong prefix is invalid. Compare the whole value, including the prefix (sha256= for the service), instead of splitting it.",
     isSkippedFor: ({ form }) => !form.prefix,
     async run(probe) {
       const { prefix } = signingOf(await probe.delivery());
@@ -114,13 +114,13 @@ export const strangers: readonly ReceiverCase[] = [
     },
   },
   {
-    title: "refuses the right digits with text after them",
-    fix: "Buffer.from ignores what follows the hex digits: require exactly 64 of them.",
+    title: "refuses the right digits if text follows them",
+    fix: "Buffer.from ignores anything after the digits. Require the exact length, such as 64 hex digits.",
     run: refusesAll([(_body, genuine) => `${genuine}zz`, (_body, genuine) => `${genuine}=`]),
   },
   {
-    title: "refuses forgeries by PUT, PATCH and DELETE",
-    fix: "If verification covers only POST, other methods are unprotected: respond to them with 405.",
+    title: "refuses forged PUT, PATCH and DELETE requests",
+    fix: "If you verify only POST requests, other methods are unprotected. Respond to them with 405.",
     async run(probe) {
       for (const method of ["PUT", "PATCH", "DELETE"]) {
         await refuses(async (delivery) => ({ ...(await forged(delivery)), method }))(probe);

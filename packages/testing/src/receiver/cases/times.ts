@@ -5,8 +5,8 @@ import { refuses } from "./forgeries.js";
 /** The case for senders that sign a time. */
 export const times: readonly ReceiverCase[] = [
   {
-    title: "refuses a delivery that was signed a day before it arrived, or after",
-    fix: "A signature stays valid, so a captured delivery could be sent again later: compare the signed time with the clock.",
+    title: "refuses a delivery that was signed a day before or after it arrived",
+    fix: "A signature does not expire, so a captured delivery could be sent again later. Compare the signed time with the current time.",
     async run(probe) {
       await refuses((delivery) => tamper.stale(delivery))(probe);
       await refuses((delivery) => tamper.future(delivery))(probe);

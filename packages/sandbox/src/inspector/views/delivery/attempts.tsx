@@ -3,6 +3,7 @@ import { href } from "../../page-state.js";
 import type { View } from "../../view.js";
 import {
   amount,
+  count,
   durationText,
   lookOf,
   resultWords,
@@ -33,7 +34,11 @@ export const Attempts = ({ view, delivery, current }: AttemptsProps) => {
     <Piece id="attempts" data={[attempts, next, state, from, current]} labelledby="h-attempts">
       <div class="head">
         <h3 id="h-attempts">Attempts</h3>
-        {first > 1 && <span class="quiet">{amount(first - 1)} older ones are not kept</span>}
+        {first > 1 && (
+          <span class="quiet">
+            {count(first - 1, "older attempt is", "older attempts are")} not kept
+          </span>
+        )}
         {from > first && (
           <a href={href(view.state, { from: String(Math.max(first, from - perPage)) }, "attempts")}>
             {amount(from - first)} earlier

@@ -100,7 +100,7 @@ const About = ({ view, delivery, attempt }: ActionsProps) => {
           <Bar view={view} delivery={delivery} at={next.at} />
         </div>
       )}
-      {state === "attempting" && <Verdict of="half">An attempt is being sent.</Verdict>}
+      {state === "attempting" && <Verdict of="half">An attempt is in progress.</Verdict>}
     </Piece>
   );
 };
@@ -123,6 +123,6 @@ function announcement({ type, attempts, state, next }: DeliveryProps["delivery"]
   const last = attempts.at(-1);
   if (!last) return `${type}: no attempt has been made.`;
   const what = `${type}, attempt ${last.n} ${last.ok ? "succeeded" : "failed"}: ${resultWords(last)}.`;
-  if (state === "attempting") return `${what} Another attempt is being sent.`;
+  if (state === "attempting") return `${what} Another attempt is in progress.`;
   return next ? `${what} The next attempt is at ${next.at.slice(11, 19)}.` : what;
 }

@@ -24,10 +24,12 @@ export const NotProcessed = ({ attempt }: Pick<AttemptProps, "attempt">) => {
   const about = tamper === undefined ? `attempt ${n}` : `the tampered attempt ${n}`;
   const look = ok || tamper !== undefined ? "none" : "bad";
   const text = error
-    ? `Your receiver did not respond to ${about}: ${result}.`
-    : ok
-      ? `Your receiver accepted ${about} without processing it: ${result}.`
-      : `Your receiver did not accept ${about}: ${result}.`;
+    ? `No valid response to ${about} arrived: ${result}.`
+    : attempt.fault_id !== undefined && !ok
+      ? `${upperFirst(about)} was not accepted: ${result}.`
+      : ok
+        ? `Your receiver accepted ${about} without processing it: ${result}.`
+        : `Your receiver did not accept ${about}: ${result}.`;
   return (
     <p class={`refusal ${look}`}>
       <Icon of={look} />{" "}
@@ -96,7 +98,9 @@ export const Request = ({ view, delivery, attempt }: AttemptProps) => {
   const note = (
     <>
       POST <Text of={shortUrl(request.url)} />, {amount(request.body.bytes)} bytes
-      {tamper === undefined && delivery.attempts.length > 1 && ", the same on every attempt"}
+      {tamper === undefined &&
+        delivery.attempts.length > 1 &&
+        ", the same on every untampered attempt"}
     </>
   );
   return (

@@ -23,14 +23,17 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
         <summary>{tamper === undefined ? "Signed correctly" : "Tampered on request"}</summary>
         {tamper === undefined ? (
           <Verdict of="ok">
-            <b>Signed correctly.</b> The header is the HMAC-SHA256 of the {request.body.bytes} body
-            bytes.
+            <b>Signed correctly.</b> The header contains the HMAC-SHA256 of the {request.body.bytes}{" "}
+            body bytes.
             {attempt.status === 401 &&
-              " The receiver refused a correctly signed request: it uses a different secret, or it did not verify these bytes."}
+              " A receiver that refuses a correctly signed request probably uses a different secret, or did not verify these bytes."}
           </Verdict>
         ) : (
           <Verdict of="bad">
-            <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver must refuse it.
+            <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver must refuse this request
+            {tamper === "previous_secret" &&
+              ", unless it still accepts the previous secret after a rotation"}
+            .
           </Verdict>
         )}
         <dl class="kv">

@@ -113,7 +113,7 @@ const Clock = ({ view }: { view: View }) => {
 const keptText = ({ overview: { is_kept: isKept, counts } }: View) =>
   isKept
     ? `${count(counts.waiting, "delivery", "deliveries")} resumed`
-    : "nothing kept (start with --data to keep it)";
+    : "without the earlier data (to keep it, start the sandbox with --data)";
 
 /** The result of the last action, and how to keep the page up to date without the script. */
 const Notice = ({ view: { state, done, outcome, isFormGone } }: { view: View }) => (
@@ -127,8 +127,9 @@ const Notice = ({ view: { state, done, outcome, isFormGone } }: { view: View }) 
       <p class="notice">
         {state.refresh === undefined ? (
           <>
-            Without JavaScript this page shows one moment. <a href={href(state)}>Reload it</a>, or
-            let it <a href={href(state, { refresh: "5" })}>reload every 5 seconds</a>.
+            Without JavaScript, this page does not update itself.{" "}
+            <a href={href(state)}>Reload it</a>, or have it{" "}
+            <a href={href(state, { refresh: "5" })}>reload every 5 seconds</a>.
           </>
         ) : (
           <>

@@ -46,25 +46,25 @@ export const CallDetail = ({ view, call }: { view: View; call: Call }) => {
               {count(event.deliveries.length, "delivery", "deliveries")}
             </li>
           ))}
-          {!send && events.length === 0 && <li>It caused nothing.</li>}
+          {!send && events.length === 0 && <li>The call sent no email and raised no event.</li>}
         </ul>
       </Piece>
       <Part
         id="response"
         data={[response, all]}
-        title="Response of the sandbox"
+        title="The sandbox's response"
         note={response && `${amount(response.body.bytes)} bytes`}
       >
         {response ? (
           <Message of="response" {...response} all={all} from={from} />
         ) : (
-          <p class="sub">It is not stored.</p>
+          <p class="sub">The response is not stored.</p>
         )}
       </Part>
       <Part
         id="request"
         data={[request, all]}
-        title="Request that came in"
+        title="Incoming request"
         note={request.body && `${amount(request.body.bytes)} bytes`}
       >
         <Message of="request" headers={request.headers} body={request.body} all={all} from={from} />

@@ -31,7 +31,9 @@ export const EventDetail = ({ view, event }: { view: View; event: Event }) => (
           <Linked text={`${upperFirst(notSentTexts[event.not_sent])}.`} />
         </b>{" "}
         {event.not_sent === "not_emitted" ? (
-          <a href="#A-04">Choose another A-04</a>
+          <>
+            Change <a href="#A-03">A-03</a> or <a href="#A-04">A-04</a>.
+          </>
         ) : (
           <>
             The types of an endpoint cannot be changed, so <a href="#new-endpoint">register one</a>{" "}

@@ -35,8 +35,8 @@ export const Missing = ({ view: { state, overview }, id, error }: MissingProps) 
           <li>
             The sandbox was started at <Time at={started} />
             {kept
-              ? ", with what its file had."
-              : ", with nothing: it keeps what happens in memory. Start it with --data FILE to keep its data."}
+              ? ", with the data in its file."
+              : ", without any data: it keeps everything in memory. To keep its data, start it with --data FILE."}
           </li>
         </ul>
       ) : (

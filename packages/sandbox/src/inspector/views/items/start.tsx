@@ -33,7 +33,7 @@ const FirstSteps = ({ view }: { view: View }) => {
       <ol>
         <li>
           <h3>Point your code at the sandbox</h3>
-          <p>Any API key is accepted.</p>
+          <p>By default, the sandbox accepts any API key.</p>
           <div class="line">
             <pre class="body">{lines}</pre>
             <Copy text={lines} label="Copy the environment" />
@@ -52,7 +52,8 @@ const FirstSteps = ({ view }: { view: View }) => {
             <p>
               {view.outcome?.kind === "secret" ? (
                 <>
-                  Give it <a href="#secret">its signing secret</a>, which is shown only once.
+                  Give your receiver <a href="#secret">its signing secret</a>, which is shown only
+                  once.
                 </>
               ) : (
                 <>
@@ -69,8 +70,8 @@ const FirstSteps = ({ view }: { view: View }) => {
         <li>
           <h3>Send an email</h3>
           <p>
-            It is accepted, sent and delivered, and each event goes to your receiver. Without one
-            that listens, the attempts fail and are retried.
+            The sandbox simulates sending and delivering the email, and posts each event to your
+            receiver. If no receiver is listening, the attempts fail and are retried.
           </p>
           <Action view={view} name="test-email" with={{ place: "steps" }}>
             <button class={hasEndpoint ? "main" : undefined}>Send a test email</button>

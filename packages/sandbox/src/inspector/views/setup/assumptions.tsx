@@ -26,8 +26,8 @@ export const Assumptions = ({ view, behind }: AssumptionsProps) => {
   return (
     <Panel id="assumptions" data={[all, behind]} title="Assumptions" note={noteOf(all)}>
       <p class="sub">
-        The interface document does not specify these. They are choices of the sandbox, not facts
-        about the service.
+        The interface document does not specify these points. They are the sandbox's choices, not
+        facts about the service.
       </p>
       <Group view={view} id="behind" title="Behind this item" rows={all.filter(isBehind)} />
       <Group view={view} id="changed" title="Changed" rows={changed} />

@@ -78,7 +78,8 @@ const EndpointItem = ({ view, endpoint }: { view: View; endpoint: Endpoint }) =>
         secret <code>whsec_{endpoint.secret_hint}</code>
         {previous && Date.parse(previous.until) > nowOf(view) && (
           <>
-            , until <Time at={previous.until} /> <code>whsec_{previous.secret_hint}</code>
+            ; until <Time at={previous.until} />, attempts are signed with{" "}
+            <code>whsec_{previous.secret_hint}</code>
           </>
         )}
       </p>

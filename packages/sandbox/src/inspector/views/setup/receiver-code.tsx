@@ -36,7 +36,7 @@ const Block = ({ name, of, copy }: { name: string; of: string; copy: string }) =
 /** The code of a receiver in a single file, for users who have none yet. */
 export const ReceiverCode = ({ id, secret = "whsec_…" }: ReceiverCodeProps) => (
   <details id={id}>
-    <summary>No receiver yet? One in a single file</summary>
+    <summary>No receiver yet? Start with this one</summary>
     <Block name="receiver.mjs" of={code} copy="Copy receiver.mjs" />
     <p class="sub">Save it as receiver.mjs, then:</p>
     <Block name="Commands" of={commandsWith(secret)} copy="Copy the commands" />

@@ -18,7 +18,10 @@ export const Setup = ({ view }: { view: View }) => (
       <h2 id="h-storage">Start again</h2>
       <details id="reset">
         <summary>Reset</summary>
-        <p class="sub">Removes all calls, deliveries, endpoints, domains and faults.</p>
+        <p class="sub">
+          Removes all calls, emails, events, deliveries, endpoints, domains and faults, and restores
+          the initial assumptions.
+        </p>
         <ActionButton view={view} name="reset" text="Remove everything" />
       </details>
     </section>

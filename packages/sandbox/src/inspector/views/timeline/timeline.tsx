@@ -94,8 +94,8 @@ const Empty = ({ state, counts }: { state: PageState; counts: Counts }) => {
   if (counts.calls === 0) {
     return (
       <p class="empty" id="empty" data-rev="none">
-        No call has arrived yet. Calls to the base URL appear here within a second, each with
-        everything that it causes.
+        No call has arrived yet. Calls to the base URL appear here within a second, each with the
+        events and deliveries that it causes.
       </p>
     );
   }
@@ -119,7 +119,7 @@ const Empty = ({ state, counts }: { state: PageState; counts: Counts }) => {
     >
       {filters.length > 0 ? (
         <>
-          No call has <Text of={filters.join(", ")} />.{" "}
+          No call matches <Text of={filters.join(", ")} />.{" "}
           {count(counts.calls, "call is", "calls are")} stored.
         </>
       ) : state.before === undefined ? (
