@@ -66,7 +66,7 @@ export interface StoredDelivery extends Delivery {
   readonly body: Uint8Array;
 }
 
-/** Identifies the record that `forget` removes. */
+/** Identifies the record that `forget` removes or `peek` reads. */
 export interface ForgetTarget {
   /** The value of `X-SVC-Delivery-Id`, or the delivery id of the scheme. */
   readonly deliveryId: string;

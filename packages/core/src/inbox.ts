@@ -7,7 +7,9 @@ export type {
   ReleaseOptions,
 } from "./inbox/admin.js";
 export { inboxFor } from "./inbox/inbox-for.js";
-export type { Enqueue, EnqueueCall, Inbox } from "./inbox/inbox-for.js";
+export type { Enqueue, EnqueueCall, Inbox, InboxForOptions } from "./inbox/inbox-for.js";
+export { traceOf } from "./inbox/job.js";
 export type { InboxJob } from "./inbox/job.js";
+export type { EnqueueContext } from "./setup/queued-handler.js";
 export { runJob } from "./inbox/run-job.js";
 export type { RunJobOptions, Verdict } from "./inbox/run-job.js";

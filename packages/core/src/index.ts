@@ -61,6 +61,7 @@ export type {
   DeadlineCall,
   DeliveryStore,
   MaybePromise,
+  RecordState,
   ReleaseRequest,
   StoreCall,
 } from "./store.js";

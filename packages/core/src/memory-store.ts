@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from "./clock.js";
 import { isWhole } from "./lib/is-whole.js";
 import { hasMethods, readOptions, type Complete, type OptionTable } from "./setup/table.js";
-import type { DeliveryStore } from "./store.js";
+import type { DeliveryStore, RecordState } from "./store.js";
 
 /** The options of {@link memoryStore}. An unknown option is an error: `unknown_option`. */
 export interface MemoryStoreOptions {
@@ -15,8 +15,6 @@ const optionTable: OptionTable<Complete<MemoryStoreOptions>> = {
   maxRecords: () => [100_000, isWhole, 1, 10_000_000],
   clock: () => [systemClock, hasMethods("after")],
 };
-
-type State = "running" | "done" | "failed" | "parked";
 
 /**
  * A record's last owner, and the counters that the next one continues from. Cleared when the record
@@ -38,7 +36,7 @@ interface Owner {
 class DeliveryRecord {
   previous: DeliveryRecord = this;
   next: DeliveryRecord = this;
-  state: State = "failed";
+  state: RecordState = "failed";
   owner: Owner | undefined = undefined;
   lineage: string | undefined = undefined;
   /**
@@ -68,6 +66,22 @@ function append(record: DeliveryRecord, head: DeliveryRecord): void {
 const isLeased = (owner: Owner | undefined, now: number): owner is Owner =>
   owner?.token !== undefined && now < owner.leaseEndsAt;
 
+/** Returns the state that a peek reports. Changes nothing, so an expired record stays until a call removes it. */
+function stateOf(record: DeliveryRecord | undefined, now: number): RecordState | undefined {
+  if (!record || now >= record.expiresAt) return undefined;
+  const { state, owner } = record;
+  return state === "running" && !isLeased(owner, now) ? "failed" : state;
+}
+
+/**
+ * Returns the heads of empty rings, in the order of eviction: an evicted `done` record costs a second run only if the
+ * sender retries.
+ */
+function createHeads(): Readonly<Record<RecordState, DeliveryRecord>> {
+  const head = () => new DeliveryRecord("");
+  return { done: head(), failed: head(), parked: head(), running: head() };
+}
+
 /**
  * Keeps records in the memory of this process. A restart clears them, and no other process can read them. For
  * development, tests, and single processes in which an event may be handled twice after a restart.
@@ -91,9 +105,7 @@ const isLeased = (owner: Owner | undefined, now: number): owner is Owner =>
 export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   const { maxRecords, clock } = readOptions(options, optionTable);
   const records = new Map<string, DeliveryRecord>();
-  const head = () => new DeliveryRecord("");
-  // Listed in the order of eviction: an evicted `done` record costs a second run only if the sender retries.
-  const heads = { done: head(), failed: head(), parked: head(), running: head() };
+  const heads = createHeads();
   const rings = Object.values(heads);
   // Both belong to the current call: calls are synchronous.
   let now = 0;
@@ -136,7 +148,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   };
 
   /** Makes the record the newest of its state. */
-  const moveTo = (record: DeliveryRecord, state: State, expiresAt: number, owner?: Owner) => {
+  const moveTo = (record: DeliveryRecord, state: RecordState, expiresAt: number, owner?: Owner) => {
     record.state = state;
     record.owner = owner;
     record.expiresAt = Math.floor(expiresAt);
@@ -206,5 +218,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       const record = find(key);
       return record !== undefined && !isLeased(record.owner, now) && remove(record);
     },
+
+    peek: (keys) => keys.map((key) => stateOf(records.get(key), clock.monotonic())),
   };
 }

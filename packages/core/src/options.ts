@@ -20,7 +20,7 @@ export interface StoreTimeouts {
   readonly claim?: number | undefined;
   /** The deadline of `extend`. Default 1,500. */
   readonly extend?: number | undefined;
-  /** The deadline of `release` and `forget`. Default 1,500. */
+  /** The deadline of `release`, of `forget`, and of each store call of `peek`. Default 1,500. */
   readonly release?: number | undefined;
   /** The deadline of `complete`, which the response waits for. Default 2,000. */
   readonly complete?: number | undefined;
@@ -140,6 +140,16 @@ export interface CommonOptions {
    * `invalid_option`.
    */
   readonly onParked?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
+
+  /**
+   * Runs in place of each handler, under its lease and after its schema, and calls `run`, which calls the handler: for
+   * spans, logging context or rate limits. Return or await the result of `run`. The run succeeds only if both `around`
+   * and the handler do, and ends when both have settled. An error of either one counts as the handler's; that of `around`
+   * takes precedence. If `around` ends without having called `run`, the outcome is `handler_failed`. Each further call of
+   * `run` returns or throws the result of the first one. `resume` applies it too; a delivery that is stored in a queue
+   * has no run. Default: handlers are called directly. Errors: `invalid_option`.
+   */
+  readonly around?: ((run: () => unknown, context: DeliveryContext) => unknown) | undefined;
 
   /**
    * The reaction to an unavailable store. `"refuse"` (default): respond with 503, so that the sender tries

@@ -17,6 +17,7 @@ import { decode } from "./pipeline/decode.js";
 import { DeliveryState } from "./pipeline/delivery-state.js";
 import { endWith, type Ending } from "./pipeline/ending.js";
 import { forget } from "./pipeline/forget.js";
+import { peek } from "./pipeline/peek.js";
 import { trackWork } from "./pipeline/pending-work.js";
 import { restore } from "./pipeline/restore.js";
 import { route } from "./pipeline/route.js";
@@ -24,7 +25,7 @@ import { run } from "./pipeline/run.js";
 import { verify } from "./pipeline/verify.js";
 import type { Stage } from "./report.js";
 import { resolveOptions } from "./setup/config.js";
-import type { MaybePromise } from "./store.js";
+import type { MaybePromise, RecordState } from "./store.js";
 import { toDelivery, toResponse } from "./web.js";
 
 /** The platform's support for work that outlives the response (Workers, Vercel). */
@@ -59,6 +60,19 @@ export interface Receiver {
    * @throws the store's error, or an Error after `storeTimeouts.release` (as a rejection)
    */
   readonly forget: (target: ForgetTarget) => Promise<boolean>;
+
+  /**
+   * For operators: resolves to the states of the records of these deliveries, in the same order; undefined for a
+   * delivery without a record. Changes nothing. Reads the records in batches of 1,000, each with one call of the store,
+   * one batch after another.
+   *
+   * @throws ReceiverConfigError `invalid_option` (as a rejection) if `targets` is not a list, if a target's `deliveryId` or
+   *   `body` does not identify a record, if the store has no `peek`, or if it does not return one state for each key
+   * @throws the store's error, or an Error after `storeTimeouts.release` (as a rejection)
+   */
+  readonly peek: (
+    targets: readonly ForgetTarget[],
+  ) => Promise<readonly (RecordState | undefined)[]>;
 
   /**
    * Runs a delivery that was verified earlier and then stored, parked or queued. It is not verified again, so
@@ -160,6 +174,7 @@ export function createReceiver<
       return toResponse(request, answer(await receive(toDelivery(request), context)));
     },
     forget: async (target) => forget(config, target),
+    peek: async (targets) => peek(config, targets),
     resume: (delivery, callOptions) =>
       runStages(new DeliveryState(config, delivery, pending, true, callOptions)),
     drain: pending.drain,

@@ -66,6 +66,12 @@ export type ClaimResult =
   | { readonly status: "done" | "parked"; readonly lineage?: string | undefined };
 
 /**
+ * The state of a record, as `peek` reports it. `running`: a run holds a live lease. `failed`: the next attempt runs the
+ * event; this includes a run whose lease has ended without a result. `parked` and `done`: no attempt runs it again.
+ */
+export type RecordState = "running" | "failed" | "parked" | "done";
+
+/**
  * The record that `complete` found. `owner`: the caller's; `late`: taken over or released since; `restored`:
  * none; `already`: a `done` one.
  */
@@ -110,6 +116,16 @@ export interface DeliveryStore {
 
   /** Removes the record. Returns false if there is none or its lease is alive. */
   forget(key: string, call: StoreCall): MaybePromise<boolean>;
+
+  /**
+   * Returns the state of each record, in the order of the keys; undefined for a key without one. Changes nothing. One
+   * statement, pipeline or call per server or shard for up to 1,000 keys; receivers pass no more than that. A record that
+   * the store cannot read is an error.
+   */
+  peek?(
+    keys: readonly string[],
+    call: StoreCall,
+  ): MaybePromise<readonly (RecordState | undefined)[]>;
 
   /**
    * Returns the problems of the store's configuration as sentences, for operators; empty if there

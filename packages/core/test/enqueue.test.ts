@@ -1,9 +1,16 @@
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, test } from "vitest";
-import { inboxFor, type Enqueue, type InboxJob } from "../src/inbox.js";
+import {
+  inboxFor,
+  runJob,
+  traceOf,
+  type Enqueue,
+  type Inbox,
+  type InboxJob,
+} from "../src/inbox.js";
 import { PermanentError, type DeliveryContext, type ReceiverOptions } from "../src/index.js";
-import { bothWays, never, observed, second, send, timed } from "./support.js";
+import { bothWays, never, observed, second, send, throwing, timed } from "./support.js";
 
 /** A receiver whose events run from a queue, and the jobs that the queue received. */
 function queued(enqueue: Enqueue = async () => {}, options: Partial<ReceiverOptions> = {}) {
@@ -133,6 +140,41 @@ describe("a handler that runs from a queue", () => {
   });
 });
 
+describe("a queue with a limit", () => {
+  const inbox = inboxFor(async () => {}, { maxBodyBytes: 90_000 });
+  const build = (options: Partial<ReceiverOptions>) => () =>
+    observed({ on: { "email.sent": () => {}, "email.*": inbox(() => {}) }, ...options });
+
+  test("refuses to build a receiver that accepts larger bodies, with the fix", () => {
+    const refusal = { code: "invalid_option", option: "maxBodyBytes" };
+    for (const maxBodyBytes of [undefined, 90_001]) {
+      expect(build({ maxBodyBytes })).toThrow(expect.objectContaining(refusal) as Error);
+      expect(build({ maxBodyBytes })).toThrow(
+        `The queue of an inbox handler stores bodies of up to 90000 bytes. Set \`maxBodyBytes\`, which is ${maxBodyBytes ?? 1_048_576}, to at most this number. `,
+      );
+    }
+  });
+
+  test("stores what its receiver accepts, and never receives a larger body", async () => {
+    const { receiver } = build({ maxBodyBytes: 90_000 })();
+    const sized = (bytes: number) => eventBody("email.delivered").padEnd(bytes);
+    expect((await send(receiver, sized(90_000))).code).toBe("enqueued");
+    expect((await send(receiver, sized(90_001))).code).toBe("body_too_large");
+  });
+
+  test("does not limit receivers whose handlers run inline or from another queue", () => {
+    const other = inboxFor(async () => {}, { maxBodyBytes: undefined });
+    expect(build({ on: { "*": other(() => {}) } })).not.toThrow();
+    expect(build({ on: { "*": () => {} } })).not.toThrow();
+  });
+
+  test("refuses a misspelled option", () => {
+    expect(() => inboxFor(async () => {}, { maxBytes: 1 } as object)).toThrow(
+      expect.objectContaining({ code: "unknown_option", option: "maxBytes" }) as Error,
+    );
+  });
+});
+
 describe("inbox", () => {
   const inbox = inboxFor(async () => {});
 
@@ -156,6 +198,66 @@ describe("inbox", () => {
   });
 });
 
+describe("the around of an inbox", () => {
+  /** Returns a receiver whose inbox stores with `around`, and the jobs. */
+  function surrounded(around: NonNullable<Inbox["around"]>) {
+    const jobs: InboxJob[] = [];
+    const inbox = inboxFor(async (job) => void jobs.push(job));
+    inbox.around = around;
+    let seen: string | undefined;
+    const on = { "*": inbox((_, context) => void (seen = traceOf(context))) };
+    return { jobs, seen: () => seen, ...timed({ on }) };
+  }
+
+  test("stores the job, and passes the text that its run reads", async () => {
+    const contexts: unknown[] = [];
+    const { receiver, jobs, seen } = surrounded((store, context) => {
+      contexts.push(context.deliveryId);
+      return store("text");
+    });
+    const traced = { traceparent: "from the request" };
+    await receiver.receive(await signed(delivered, traced));
+    expect([jobs, contexts]).toMatchObject([[{ trace: "text", body: delivered }], ["dlv_1"]]);
+    expect(JSON.stringify(jobs)).not.toContain("from the request");
+    const job = JSON.parse(JSON.stringify(jobs[0])) as unknown;
+    expect(await runJob(receiver, job)).toEqual({ action: "done", code: "processed" });
+    expect(seen()).toBe("text");
+  });
+
+  test("ends the delivery as queue_unavailable if it throws or rejects", async () => {
+    for (const around of [throwing(new Error("no")), () => Promise.reject(new Error("no"))]) {
+      const { receiver, jobs } = surrounded(around);
+      expect((await send(receiver, delivered)).code).toBe("queue_unavailable");
+      expect(jobs).toEqual([]);
+    }
+  });
+
+  test.each<[string, NonNullable<Inbox["around"]>]>([
+    ["does not call it", () => {}],
+    ["does not return its promise, which rejects", (store) => void store()],
+    ["does not await its promise, which rejects", async (store) => void store()],
+  ])("stores no delivery if it %s", async (_, around) => {
+    const inbox = inboxFor(() => Promise.reject(new Error("down")));
+    inbox.around = around;
+    const { receiver } = timed({ on: { "*": inbox(() => {}) } });
+    expect((await send(receiver, delivered)).code).toBe("queue_unavailable");
+  });
+
+  test("that passes no text, as a callback of a tracer, stores none", async () => {
+    const { receiver, jobs } = surrounded((store) => store({ circular: true } as never));
+    expect((await send(receiver, delivered)).code).toBe("enqueued");
+    expect(jobs[0]).not.toHaveProperty("trace");
+  });
+
+  test("may store without a text, and an inline run has none", async () => {
+    const { receiver, jobs, seen } = surrounded((store) => store());
+    await send(receiver, delivered);
+    expect(jobs[0]).not.toHaveProperty("trace");
+    await receiver.resume(await signed(delivered));
+    expect(seen()).toBeUndefined();
+  });
+});
+
 describe("resume", () => {
   const problem = new PermanentError("no such customer");
 
@@ -167,7 +269,9 @@ describe("resume", () => {
     expect(outcome.code).toBe("misconfigured");
     expect(errors).toMatchObject([{ code: "permanent_error" }]);
     expect([contexts, operations()]).toEqual([[], []]);
-    expect(lines).toEqual([expect.stringContaining("another name or dedupeBy")]);
+    expect(lines).toEqual([
+      expect.stringContaining("another name or dedupeBy: give both the same `name` and `dedupeBy`"),
+    ]);
   });
 
   test("passes the error of a run to onError, before the hooks of the receiver", async () => {

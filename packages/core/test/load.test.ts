@@ -12,7 +12,7 @@ import {
   type Outcome,
   type OutcomeCode,
 } from "../src/index.js";
-import { observed, recorded, timed } from "./support.js";
+import { gated, observed, recorded, timed } from "./support.js";
 
 const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
@@ -43,6 +43,68 @@ test("of 1,000 concurrent copies one runs the handler, and no other gets 2xx bef
   expect(await countCodes(copies)).toEqual({ processed: 1, in_flight: 999 });
   expect(await countCodes(thousandCopies())).toEqual({ duplicate: 1_000 });
   expect(contexts).toHaveLength(1);
+});
+
+test("of 10,000 deliveries above maxConcurrent, 100 run, and no body of another is read", async () => {
+  const bench = gated({ maxConcurrent: 100 });
+  const { body, headers, ...delivery } = await signed();
+  let reads = 0;
+  const receive = (index: number) =>
+    bench.receiver.receive({
+      ...delivery,
+      headers: { ...headers, "x-svc-delivery-id": `dlv_${index}` },
+      body: () => {
+        reads += 1;
+        return body;
+      },
+    });
+  const running = times(100, receive);
+  await settled();
+  let heapAfterTenth = 0;
+  for (let index = 100; index < 10_000; index += 1) {
+    if (index === 1_000) heapAfterTenth = heapInUse();
+    const { code } = await receive(index);
+    if (code !== "overloaded") throw new Error(`delivery ${index} ended as ${code}`);
+  }
+  // Keeping anything for each of the 9,000 would need more. The heap's noise is 2 MiB.
+  expect(heapInUse() - heapAfterTenth).toBeLessThan(2 ** 21 + 9_000 * 30);
+  expect([reads, bench.contexts.length]).toEqual([100, 100]);
+  await bench.finish();
+  expect(await countCodes(running)).toEqual({ processed: 100 });
+  expect((await receive(10_000)).code).toBe("processed");
+});
+
+test("a burst of 10,000 deliveries never runs more than maxConcurrent handlers", async () => {
+  const bench = gated({ maxConcurrent: 100 });
+  const deliveries = await Promise.all(
+    times(10_000, (index) => signed(undefined, { "x-svc-delivery-id": `dlv_${index}` })),
+  );
+  // All pass the first check before the first is verified.
+  const burst = deliveries.map(({ body, ...delivery }) =>
+    bench.receiver.receive({ ...delivery, body: async () => body }),
+  );
+  await settled();
+  expect(bench.contexts).toHaveLength(100);
+  await bench.finish();
+  expect(await countCodes(burst)).toEqual({ processed: 100, overloaded: 9_900 });
+});
+
+test("1,000 slow bodies that are not signed refuse no genuine delivery", async () => {
+  const bench = gated({ maxConcurrent: 1 });
+  const strangers = times(1_000, () =>
+    bench.receiver.receive({
+      ...unsigned(undefined, { "x-svc-signature": forgedSignature }),
+      body: () => new Promise(() => {}),
+    }),
+  );
+  await settled();
+  void bench.finish();
+  for (let index = 0; index < 100; index += 1) {
+    const genuine = await signed(undefined, { "x-svc-delivery-id": `dlv_${index}` });
+    expect((await bench.receiver.receive(genuine)).code).toBe("processed");
+  }
+  await bench.clock.advance(10_000);
+  expect(await countCodes(strangers)).toEqual({ body_timeout: 1_000 });
 });
 
 test("100 interleaved copies of each of 100 deliveries run 100 handlers", async () => {

@@ -12,7 +12,8 @@ function sender({ receiver }: ReturnType<typeof gated>) {
     const { body, ...delivery } = await signed(undefined, { "x-svc-delivery-id": id });
     return receiver.receive({
       ...delivery,
-      body: () => {
+      // Several deliveries pass the first check before the first is verified.
+      body: async () => {
         reads.push(id);
         return body;
       },

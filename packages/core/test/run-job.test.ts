@@ -51,6 +51,8 @@ function bench(
   return { clock, store, jobs, runs, receiver, build, accept, work };
 }
 
+const retry = { action: "retry" };
+
 describe("runJob", () => {
   test.each<[DedupeBy, Partial<ReceiverOptions>]>([
     ["delivery", {}],
@@ -163,11 +165,26 @@ describe("runJob", () => {
   });
 
   test.each<[string, unknown, object]>([
-    ["retries an error of the handler", new Error("no"), { action: "retry", afterMs: undefined }],
+    ["retries an error of the handler", new Error("no"), retry],
     [
       "retries after the time of a RetryError",
       new RetryError({ retryAfterMs: 90_000 }),
       { action: "retry", afterMs: 90_000 },
+    ],
+    [
+      "retries immediately after a negative time",
+      new RetryError({ retryAfterMs: -1 }),
+      { action: "retry", afterMs: 0 },
+    ],
+    [
+      "retries by the schedule of the queue after NaN",
+      new RetryError({ retryAfterMs: NaN }),
+      retry,
+    ],
+    [
+      "retries by the schedule of the queue after an infinite time",
+      new RetryError({ retryAfterMs: Infinity }),
+      retry,
     ],
     ["buries an event that can never succeed", new PermanentError("no"), { action: "dead" }],
   ])("%s", async (_, error, verdict) => {
@@ -224,7 +241,10 @@ describe("runJob", () => {
     await accept();
     expect(await work(undefined, build({ name: "other" }))).toMatchObject({
       action: "dead",
-      error: { code: "permanent_error" },
+      error: {
+        code: "permanent_error",
+        message: expect.stringMatching(/another name or dedupeBy: give both the same `name`/),
+      },
     });
     expect(runs).toEqual([]);
   });
@@ -236,6 +256,12 @@ describe("runJob", () => {
     ["is of a later version", (job) => ({ ...job, v: 2 })],
     ["has no body", (job) => ({ ...job, body: undefined })],
     ["has a list of headers", (job) => ({ ...job, headers: [] })],
+    ["has no headers", (job) => ({ ...job, headers: null })],
+    ["has a number as a header", (job) => ({ ...job, headers: { ...job.headers, a: 1 } })],
+    [
+      "has a header without text",
+      (job) => ({ ...job, headers: { ...job.headers, "x-svc-delivery-id": null } }),
+    ],
     ["has invalid base64", (job) => ({ ...job, base64: true })],
     ["is text", (job) => JSON.stringify(job)],
     ["is null", () => null],

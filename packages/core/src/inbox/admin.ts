@@ -41,7 +41,10 @@ export interface InboxQuery {
   readonly state: InboxState;
   /** Only events of this type. Default: all. */
   readonly type?: string | undefined;
-  /** Only jobs after this id in the list. Default: from the start. */
+  /**
+   * Only jobs after this id in the list. Default: from the start. An engine without cursors refuses an id that has left
+   * the list (`invalid_option`).
+   */
   readonly after?: string | undefined;
   /** The most jobs to return. Default: all. */
   readonly limit?: number | undefined;

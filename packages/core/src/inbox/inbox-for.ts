@@ -1,7 +1,9 @@
+import { assertOptions, assertValid } from "../checks.js";
 import { ReceiverConfigError } from "../errors.js";
 import type { AnyEvent } from "../events.js";
 import type { Handler } from "../handler.js";
-import { enqueueKey, type StoreInQueue } from "../setup/queued-handler.js";
+import { surround } from "../pipeline/surround.js";
+import { enqueueKey, type EnqueueContext, type StoreInQueue } from "../setup/queued-handler.js";
 import type { DeadlineCall } from "../store.js";
 import { jobOf, type InboxJob } from "./job.js";
 
@@ -16,6 +18,12 @@ export interface Inbox {
   <Event>(handler: Handler<Event>): Handler<Event>;
   /** Returns a handler that only stores, for a process without workers. A run ends as `handler_failed`. */
   (): Handler<unknown>;
+  /**
+   * Called instead of each call that stores a delivery, for telemetry: `telemetry({ inbox })` of `@svc-webhooks/otel`
+   * sets it. It calls `store` and returns its result: a delivery is stored only if both succeed, and otherwise ends as
+   * `queue_unavailable`. The text that it passes becomes `InboxJob.trace`. Default: none.
+   */
+  around?: ((store: (trace?: string) => unknown, context: EnqueueContext) => unknown) | undefined;
 }
 
 /** The second parameter of `Enqueue`. */
@@ -32,9 +40,21 @@ export interface EnqueueCall extends DeadlineCall {
  */
 export type Enqueue = (job: InboxJob, call: EnqueueCall) => Promise<unknown>;
 
+/** The options of `inboxFor`. */
+export interface InboxForOptions {
+  /**
+   * The largest body that the queue stores, in bytes. `createReceiver` throws for a receiver that accepts larger ones:
+   * each of their deliveries would end as `queue_unavailable`, and the sender would repeat it without success. Default:
+   * no limit. Errors: `invalid_option`, from `createReceiver`.
+   */
+  readonly maxBodyBytes?: number | undefined;
+}
+
 /**
  * Connects a queue to receivers: returns the function that marks the handlers which run from it. The queue's worker
  * passes each job to `runJob`.
+ *
+ * @throws ReceiverConfigError `unknown_option`
  *
  * @example
  * ```ts
@@ -53,16 +73,37 @@ export type Enqueue = (job: InboxJob, call: EnqueueCall) => Promise<unknown>;
  * });
  * ```
  */
-export function inboxFor(enqueue: Enqueue): Inbox {
-  const store: StoreInQueue = (event, context, call) =>
-    enqueue(jobOf(context), {
-      event,
-      // A signal is created on first use.
-      get signal() {
-        return call.signal;
-      },
-    });
-  return (...given: readonly Handler<never>[]) => {
+export function inboxFor(enqueue: Enqueue, options: InboxForOptions = {}): Inbox {
+  assertOptions(options, ["maxBodyBytes"]);
+  const { maxBodyBytes = Infinity } = options;
+  const storeJob: StoreInQueue = (event, context, call) => {
+    let trace: string | undefined;
+    const put = () =>
+      enqueue(jobOf(context, trace), {
+        event,
+        // A signal is created on first use.
+        get signal() {
+          return call.signal;
+        },
+      });
+    const { around } = inbox;
+    if (!around) return put();
+    return surround(put, (run) =>
+      around((text) => {
+        trace = typeof text === "string" ? text : undefined;
+        return run();
+      }, context),
+    );
+  };
+  const store = Object.assign(storeJob, {
+    check: (receiver: { readonly maxBodyBytes: number }) =>
+      assertValid(
+        receiver.maxBodyBytes <= maxBodyBytes,
+        "maxBodyBytes",
+        `The queue of an inbox handler stores bodies of up to ${maxBodyBytes} bytes. Set \`maxBodyBytes\`, which is ${receiver.maxBodyBytes}, to at most this number.`,
+      ),
+  });
+  const inbox: Inbox = (...given: readonly Handler<never>[]) => {
     // A handler that is undefined is a mistake, such as a misspelled import.
     const handler = given.length === 0 ? runsElsewhere : given[0];
     if (typeof handler !== "function") {
@@ -75,6 +116,7 @@ export function inboxFor(enqueue: Enqueue): Inbox {
     const run: Handler<unknown> = (event, context) => (handler as Handler<unknown>)(event, context);
     return Object.assign(run, { [enqueueKey]: store });
   };
+  return inbox;
 }
 
 const runsElsewhere: Handler<unknown> = () => {

@@ -1,6 +1,6 @@
 import { parseDelivery, serializeDelivery, type StoredDelivery } from "../delivery.js";
 import { WebhookError } from "../errors.js";
-import { isObject } from "../lib/is-object.js";
+import type { DeliveryContext } from "../handler.js";
 import type { EnqueueContext } from "../setup/queued-handler.js";
 
 /** A verified delivery as a queue stores it, as JSON. */
@@ -20,13 +20,28 @@ export interface InboxJob {
   readonly body: string;
   /** Set if the body is not UTF-8, or contains a NUL, which PostgreSQL does not store: `body` is base64. */
   readonly base64?: true;
+  /**
+   * The trace context of the call that stored the job, for a link. The process that stored the job wrote it; its trace id
+   * is the request's if your HTTP instrumentation reads `traceparent`.
+   */
+  readonly trace?: string;
 }
 
 // Keeps a byte order mark, which is part of the exact body.
 const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/**
+ * The property of a body that a job stored. Registered globally, because an application may load this module as ESM and
+ * as CommonJS.
+ */
+const traceKey: unique symbol = Symbol.for("svc-webhooks.trace");
+
+interface TracedBody {
+  [traceKey]?: unknown;
+}
+
 /** Returns the job that stores a delivery. */
-export function jobOf(context: EnqueueContext): InboxJob {
+export function jobOf(context: EnqueueContext, trace?: string): InboxJob {
   const { idempotencyKey: key, type, deliveryId, receivedAt, delivery } = context;
   const text = textOf(delivery.body);
   return {
@@ -40,6 +55,7 @@ export function jobOf(context: EnqueueContext): InboxJob {
     ...(text === undefined
       ? { body: (JSON.parse(serializeDelivery(delivery)) as { body: string }).body, base64: true }
       : { body: text }),
+    ...(trace !== undefined && { trace }),
   };
 }
 
@@ -53,19 +69,49 @@ function textOf(bytes: Uint8Array): string | undefined {
 }
 
 /**
+ * Returns the `trace` of the job that a run comes from, or undefined for an inline run. Anyone who can write to the queue
+ * can change it, so use it only for links.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { inboxFor, traceOf } from "@svc-webhooks/core/inbox";
+ *
+ * const inbox = inboxFor(async (job) => console.log("stored", job.key, job.trace));
+ * inbox.around = (store) => store("the id of a trace");
+ *
+ * export const receiver = createReceiver({
+ *   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",
+ *   on: { "*": inbox((_event, context) => console.log("stored by", traceOf(context))) },
+ * });
+ * ```
+ */
+export function traceOf(context: DeliveryContext): string | undefined {
+  const { [traceKey]: trace } = context.delivery.body as TracedBody;
+  return typeof trace === "string" ? trace : undefined;
+}
+
+/**
  * Returns the delivery that a job stores.
  *
  * @throws WebhookError `invalid_job` if anything else changed the job, or it was not made by an inbox
  */
 export function deliveryOf(job: unknown): StoredDelivery {
-  const { v, key, headers, body, base64 } = Object(job) as Partial<InboxJob>;
+  const { v, key, headers, body, base64, trace } = Object(job) as Partial<InboxJob>;
   try {
-    if (v === 1 && typeof key === "string" && isObject(headers) && typeof body === "string") {
-      if (base64 !== undefined) return parseDelivery({ method: "POST", headers, body });
-      return { method: "POST", headers, body: new TextEncoder().encode(body) };
+    if (v === 1 && typeof key === "string" && typeof body === "string") {
+      const isText = base64 === undefined;
+      // As JSON, because a queue in memory keeps headers that are undefined.
+      const stored = parseDelivery(
+        JSON.stringify({ method: "POST", headers, body: isText ? "" : body }),
+      );
+      const bytes = isText ? new TextEncoder().encode(body) : stored.body;
+      // Not enumerable, so that the body equals the bytes that were sent.
+      if (trace !== undefined) Object.defineProperty(bytes, traceKey, { value: trace });
+      return { ...stored, body: bytes };
     }
   } catch {
-    // Invalid base64 has the same error as a wrong field.
+    // A header that is not a string and invalid base64 have the same error as a wrong field.
   }
   throw new WebhookError(
     "invalid_job",

@@ -64,7 +64,13 @@ export async function runJob(
     }
     const isBusy = code === "in_flight" || code === "store_unavailable";
     if (!isBusy || !(await wait(clock, retryAfterMs ?? retryLaterMs, signal))) {
-      return { action: "retry", error, ...(!isBusy && { afterMs: retryAfterMs }) };
+      // A RetryError may have any number. Queues misread a negative or infinite delay: as no retry, or as never.
+      const isDelay = !isBusy && Number.isFinite(retryAfterMs);
+      return {
+        action: "retry",
+        error,
+        ...(isDelay && { afterMs: Math.max(0, retryAfterMs ?? 0) }),
+      };
     }
   }
 }

@@ -19,7 +19,8 @@ import { enqueue } from "./enqueue.js";
 let tokenPrefix: string | undefined;
 let claimCount = 0;
 
-const otherKey = "stored by a receiver of another name or dedupeBy";
+const otherKey =
+  "stored by a receiver of another name or dedupeBy: give both the same `name` and `dedupeBy`";
 
 /**
  * Stage 5: one atomic store call decides whether this delivery may run. A delivery whose handler runs from a queue is

@@ -1,35 +1,12 @@
-import { recordKey } from "../claim/record-key.js";
 import type { ForgetTarget } from "../delivery.js";
-import { isBytes } from "../lib/bytes.js";
 import { withDeadline } from "../lib/deadline.js";
-import { isFilled } from "../lib/text.js";
 import type { Config } from "../setup/config.js";
-import { assertOption } from "../texts/assert.js";
-import { parseBody } from "./decode.js";
-import { headerLookup } from "./header-lookup.js";
+import { targetKey } from "./target-key.js";
 
 /** Removes the record of a delivery from the store. */
 export async function forget(config: Config, target: ForgetTarget): Promise<boolean> {
-  // JavaScript callers may pass anything.
-  const {
-    deliveryId,
-    body: bytes = new Uint8Array(),
-    headers = {},
-  } = Object(target) as ForgetTarget;
-  const { clock, store, storeTimeouts, dedupeBy } = config;
-  assertOption(isFilled(deliveryId), "invalid_option", "deliveryId", deliveryId);
-  const body = dedupeBy === "event" ? parseBody(bytes) : undefined;
-  const type = body && config.eventType(body, bytes, headerLookup(headers));
-  const eventId = body && config.eventId(body, bytes);
-  assertOption(
-    isBytes(bytes) &&
-      (dedupeBy !== "body" || bytes.length > 0) &&
-      (dedupeBy !== "event" || (isFilled(type) && isFilled(eventId))),
-    "invalid_option",
-    "body",
-    bytes,
-  );
-  const { key } = await recordKey(config, { deliveryId, type, eventId, bytes });
+  const { clock, store, storeTimeouts } = config;
+  const key = await targetKey(config, target);
   return withDeadline(clock, storeTimeouts.release, "store.forget", (call) =>
     store.forget(key, call),
   );

@@ -4,13 +4,14 @@ import { isPromise } from "../lib/maybe-promise.js";
 import type { StandardSchemaResult } from "../standard-schema.js";
 import type { MaybePromise } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
+import { surround } from "./surround.js";
 
 /** The issues that a schema found in an event. */
 export class InvalidEvent extends Error {}
 
 /** Runs the schema of the event's type, then its handler. Throws if the event cannot be processed. */
 export function handle(state: DeliveryState, context: DeliveryContext): MaybePromise<unknown> {
-  const { maxRuns, events } = state.config;
+  const { maxRuns, events, around } = state.config;
   if ((context.run ?? 0) > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);
   const schema = events.get(state.event.type);
 
@@ -24,10 +25,17 @@ export function handle(state: DeliveryState, context: DeliveryContext): MaybePro
     const { handler } = state;
     return handler(event, context);
   };
-  if (!schema) return start(state.event);
+  const begin = (event: unknown) =>
+    around
+      ? surround(
+          () => start(event),
+          (run) => around(run, context),
+        )
+      : start(event);
+  if (!schema) return begin(state.event);
 
   const onResult = (result: StandardSchemaResult<unknown>) => {
-    if (!result.issues) return start(result.value);
+    if (!result.issues) return begin(result.value);
     const issues = result.issues.map(({ message, path = [] }) => {
       const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
       return `${keys.join(".")}: ${message}`;

@@ -21,7 +21,7 @@ import { parseSchemas, type Schemas } from "./schemas.js";
 import { hasMethods, isFunction, readOptions, type Complete, type OptionTable } from "./table.js";
 
 /** The hooks that are undefined by default. */
-type Optional = "scheme" | "log" | "observe" | "onHandlerError" | "onInternalError";
+type Optional = "scheme" | "around" | "log" | "observe" | "onHandlerError" | "onInternalError";
 
 type Given = Complete<Omit<ReceiverOptions<EventSchemas>, Optional | "eventType">> &
   Pick<CommonOptions, Optional> &
@@ -36,6 +36,7 @@ export interface Config extends Complete<
     CommonOptions,
     | "secret"
     | "scheme"
+    | "around"
     | "eventType"
     | "observe"
     | "log"
@@ -50,6 +51,7 @@ export interface Config extends Complete<
   readonly on: Routes;
   readonly events: Schemas;
   readonly storeTimeouts: Complete<StoreTimeouts>;
+  readonly around?: CommonOptions["around"];
   readonly observe: CommonOptions["observe"];
   readonly log: Log;
   readonly onInternalError: Log["internalError"];
@@ -123,6 +125,7 @@ const optionTable: OptionTable<Given> = {
   maxRuns: optionalLimit,
   maxConcurrent: optionalLimit,
   onParked: () => [unset, isFunction],
+  around: optionalHook,
   onStoreError: () => ["refuse", (way) => ["refuse", "process"].includes(way)],
   events: () => [{}, isObject],
   onInternalError: optionalHook,
@@ -158,7 +161,7 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
   assertOption(name, "missing_name", "name");
   assertOption(dedupeBy !== "event" || given.eventId !== unset, "missing_event_id", "eventId");
   const storeTimeouts = readOptions(given.storeTimeouts, timeoutTable, "storeTimeouts");
-  const routes = parseRoutes(on);
+  const routes = parseRoutes(on, given);
   const isParkingSafe = given.maxRuns === Infinity || onParked !== unset || routes.allEnqueue;
   assertOption(isParkingSafe, "missing_on_parked", "onParked");
 

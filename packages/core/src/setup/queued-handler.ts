@@ -1,16 +1,17 @@
 import type { AnyEvent } from "../events.js";
 import type { DeliveryContext, Handler } from "../handler.js";
+import type { CommonOptions } from "../options.js";
 import type { DeadlineCall, MaybePromise } from "../store.js";
 
 /** The context of a delivery that is stored: it has no run. */
 export type EnqueueContext = Omit<DeliveryContext, "dedupe" | "run" | "fence" | "signal">;
 
-/** Stores a delivery in a queue. Resolves when the queue has it. */
-export type StoreInQueue = (
-  event: AnyEvent,
-  context: EnqueueContext,
-  call: DeadlineCall,
-) => MaybePromise<unknown>;
+export interface StoreInQueue {
+  /** Stores a delivery in a queue. Resolves when the queue has it. */
+  (event: AnyEvent, context: EnqueueContext, call: DeadlineCall): MaybePromise<unknown>;
+  /** Throws a `ReceiverConfigError` if the queue cannot store what a receiver with these options accepts. */
+  readonly check?: ((options: Pick<Required<CommonOptions>, "maxBodyBytes">) => void) | undefined;
+}
 
 /**
  * The property of a handler that runs from a queue. Registered globally, because an application may load the core

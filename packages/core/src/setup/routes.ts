@@ -1,5 +1,5 @@
 import type { Handler } from "../handler.js";
-import { enqueueOf } from "./queued-handler.js";
+import { enqueueOf, type StoreInQueue } from "./queued-handler.js";
 import { isObject } from "../lib/is-object.js";
 import { assertOption } from "../texts/assert.js";
 
@@ -19,11 +19,14 @@ export interface Routes {
 }
 
 /**
- * Sorts handlers by the kind of their keys.
+ * Sorts handlers by the kind of their keys. The queues of handlers check the options.
  *
- * @throws ReceiverConfigError `invalid_handler`
+ * @throws ReceiverConfigError `invalid_handler`, `invalid_option`
  */
-export function parseRoutes(on: RouteTable): Routes {
+export function parseRoutes(
+  on: RouteTable,
+  options: Parameters<NonNullable<StoreInQueue["check"]>>[0],
+): Routes {
   const exact = new Map<string, Handler<unknown>>();
   const prefixes = new Map<string, Handler<unknown>>();
   const longestFirst = Object.entries(isObject(on) ? on : {}).toSorted(
@@ -37,6 +40,7 @@ export function parseRoutes(on: RouteTable): Routes {
       `on[${JSON.stringify(key)}]`,
       handler,
     );
+    enqueueOf(handler)?.check?.(options);
     if (key.endsWith("*")) prefixes.set(key.slice(0, -1), handler);
     else exact.set(key, handler);
   }

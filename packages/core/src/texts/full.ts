@@ -36,6 +36,11 @@ const fixes: Readonly<Record<string, string>> = {
   onStoreError: 'Pass "refuse" or "process".',
   deliveryId: "Pass the delivery id as text.",
   body: "Pass the exact bytes that were received.",
+  "store.peek":
+    "Update the store's package, or add `peek` to your own store; docs/stores.md describes it.",
+  "store.peek()":
+    "It must return one state for each key. Update the store's package, or fix your own store.",
+  targets: 'Pass a list, such as [{ deliveryId: "..." }].',
   retryAfterMs: "Pass a number of milliseconds, such as new RetryError({ retryAfterMs: 60_000 }).",
   receiver:
     "Pass the receiver that createReceiver() returns: webhooks(createReceiver({ secret, on })).",
@@ -44,6 +49,7 @@ const fixes: Readonly<Record<string, string>> = {
 /** The problems of an object that was passed as an option. */
 const ofObject: Readonly<Record<string, string>> = {
   on: "has no handlers",
+  "store.peek()": "is not a list of states",
   scheme: "lacks one of the functions inspect, importKey and identify",
 };
 

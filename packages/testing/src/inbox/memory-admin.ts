@@ -19,6 +19,11 @@ export function adminOf(queue: MemoryQueue): InboxAdmin {
       const { state, type, after, limit = Infinity } = query;
       const entries = queue.entries();
       const start = entries.findIndex(({ id }) => id === after) + 1;
+      assertValid(
+        after === undefined || start > 0,
+        "after",
+        "The job `after` is no longer in this list. List again without `after`.",
+      );
       const matching = entries
         .slice(start)
         .filter((entry) => entry.state === state && (type === undefined || entry.type === type));

@@ -111,6 +111,7 @@ export class Process {
       release: (...args) => reach(() => store.release(...args)),
       extend: (...args) => reach(() => store.extend(...args)),
       forget: (...args) => reach(() => store.forget(...args)),
+      peek: (...args) => reach(() => store.peek?.(...args) ?? []),
     };
   }
 

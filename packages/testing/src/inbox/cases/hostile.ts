@@ -7,6 +7,7 @@ type Tamper = (job: InboxJob) => object;
 const unreadable: Readonly<Record<string, Tamper>> = {
   "has no body": (job) => ({ ...job, body: undefined }),
   "has text as headers": (job) => ({ ...job, headers: "none" }),
+  "has a header that is not text": (job) => ({ ...job, headers: { ...job.headers, other: 1 } }),
   "is of a later version": (job) => ({ ...job, v: 2 }),
   "is another application's": () => ({ hello: "world" }),
 };

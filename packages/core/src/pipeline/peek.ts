@@ -1,0 +1,38 @@
+import type { ForgetTarget } from "../delivery.js";
+import { withDeadline } from "../lib/deadline.js";
+import type { Config } from "../setup/config.js";
+import { hasMethods } from "../setup/table.js";
+import type { RecordState } from "../store.js";
+import { assertOption } from "../texts/assert.js";
+import { targetKey } from "./target-key.js";
+
+const states = new Set<unknown>([undefined, "running", "failed", "parked", "done"]);
+
+/** The number of records that one store call reads. */
+const batch = 1_000;
+
+/** Reads the states of records, without changing them. */
+export async function peek(
+  config: Config,
+  targets: readonly ForgetTarget[],
+): Promise<readonly (RecordState | undefined)[]> {
+  const { clock, store, storeTimeouts } = config;
+  assertOption(hasMethods("peek")(store), "invalid_option", "store.peek");
+  assertOption(Array.isArray(targets), "invalid_option", "targets", targets);
+  const all: (RecordState | undefined)[] = [];
+  for (let at = 0; at < targets.length; at += batch) {
+    const some = targets.slice(at, at + batch);
+    const keys = await Promise.all(Array.from(some, (target) => targetKey(config, target)));
+    const found = await withDeadline(clock, storeTimeouts.release, "store.peek", (call) =>
+      store.peek?.(keys, call),
+    );
+    // A third-party store may return anything, and an invented state would hide a lost event.
+    const isValid =
+      Array.isArray(found) &&
+      found.length === keys.length &&
+      found.every((state) => states.has(state));
+    assertOption(isValid, "invalid_option", "store.peek()", found);
+    all.push(...(found as typeof all));
+  }
+  return all;
+}

@@ -1,0 +1,326 @@
+import { assertValid } from "./checks.js";
+import type { Clock } from "./clock.js";
+import type { ForgetTarget } from "./delivery.js";
+import { WebhookError } from "./errors.js";
+import { isFilled } from "./lib/text.js";
+import { earliestExpiryMs } from "./lib/times.js";
+import type { Receiver } from "./receiver.js";
+import type { MaybePromise, RecordState } from "./store.js";
+
+/** A delivery as the service lists it. The interface document shows no list: these fields and their values are assumed. */
+export interface ServiceDelivery {
+  readonly delivery_id: string;
+  /** `pending`, `attempting`, `succeeded` or `failed`. */
+  readonly status: string;
+  /** ISO 8601. */
+  readonly created_at: string;
+}
+
+/** A delivery of a sender's list, as `map` returns it. */
+export interface ListedDelivery extends ForgetTarget {
+  /**
+   * `succeeded`: the sender has received a 200; `pending`, `attempting`, `failed`: it has not. Any other status counts as
+   * `unknown`.
+   */
+  readonly status: string;
+  /** When the sender created the delivery: a Date, ISO 8601, or epoch milliseconds. */
+  readonly createdAt: Date | string | number;
+}
+
+/** The options of {@link reconcile}. A value of the wrong type or out of its range is `invalid_option`. */
+export interface ReconcileOptions<Item> {
+  /** The deliveries as the sender lists them, newest first. Nothing behind `since` is read, except one more delivery. */
+  readonly list: AsyncIterable<Item> | Iterable<Item>;
+  /** The receiver of these deliveries. Its store needs `peek`. */
+  readonly receiver: Pick<Receiver, "peek">;
+  /**
+   * The time of creation of the oldest deliveries to compare. Records live for `retainMs`: a delivery that was
+   * handled longer ago would be reported as lost.
+   */
+  readonly since: Date;
+  /**
+   * Returns the id, the status and the time of a listed delivery, and with `dedupeBy` `"event"` or `"body"` also its body.
+   * Default: reads `delivery_id`, `status` and `created_at`.
+   */
+  readonly map?: ((item: Item) => ListedDelivery) | undefined;
+  /**
+   * The age from which a delivery is judged, in milliseconds, 0 or more. It should exceed the time of the sender's
+   * retries. Default 900,000 (15 min).
+   */
+  readonly graceMs?: number | undefined;
+  /**
+   * Returns whether a queue still has this delivery, waiting or dead. Called, one after another, for each delivery
+   * without a record, and for each acknowledged one whose run has failed. Default: no delivery is in a queue.
+   */
+  readonly queued?: ((deliveryId: string, item: Item) => MaybePromise<boolean>) | undefined;
+  /**
+   * Requests another attempt of a missing delivery from the sender, and throws if the sender refuses. Called for one
+   * after another. An error with the `status` 409 counts as `skipped`, and any other 4xx as `refused`. An error without a
+   * `status`, or with 401, 403, 429 or 5xx, ends the requests, but not the comparison. Default: reports only.
+   */
+  readonly redeliver?: ((deliveryId: string, item: Item) => unknown) | undefined;
+  /** The maximum number of deliveries that `redeliver` requests, 0 or more. Default 1,000. */
+  readonly maxRedeliver?: number | undefined;
+  /** Called, and awaited, after each 1,000 deliveries that were compared. If it throws, `reconcile` rejects. */
+  readonly onProgress?: ((progress: ReconcileProgress) => unknown) | undefined;
+  /** The time source, for tests. Default: the system's clock. */
+  readonly clock?: Pick<Clock, "now"> | undefined;
+}
+
+/** The progress of a comparison. */
+export interface ReconcileProgress {
+  /** The number of deliveries read so far. */
+  readonly sent: number;
+  /** The time of creation of the last one. */
+  readonly at: Date;
+}
+
+/** Requires `map` for items that are not those of the service. */
+export type NeedsMap<Item> = [Item] extends [ServiceDelivery]
+  ? unknown
+  : { readonly map: (item: Item) => ListedDelivery };
+
+/**
+ * The result of {@link reconcile}. `sent` is the sum of `young`, `unknown`, `done`, `running`, `failed`, `parked`,
+ * `queued`, `missingCount` and `lostCount`.
+ */
+export interface ReconcileReport extends Readonly<Record<RecordState, number>> {
+  /** The number of listed deliveries that were created since `since`. */
+  readonly sent: number;
+  /** Younger than `graceMs`: not judged. */
+  readonly young: number;
+  /** With a status that is none of those of `ListedDelivery`: not judged. */
+  readonly unknown: number;
+  /** Acknowledged but not done, and in a queue. */
+  readonly queued: number;
+  /** Not acknowledged and without a record: the endpoint has not handled them. Another attempt repairs them. */
+  readonly missingCount: number;
+  /** The ids of the newest 10,000 missing deliveries. */
+  readonly missing: readonly string[];
+  /**
+   * Acknowledged, but neither handled nor in a queue, as far as the store and `queued` show: one of them has lost data.
+   * They cannot be requested again.
+   */
+  readonly lostCount: number;
+  /** The ids of the newest 10,000 lost deliveries. */
+  readonly lost: readonly string[];
+  /** When the oldest missing delivery was created. */
+  readonly oldestMissingAt?: Date | undefined;
+  /** When the newest delivery was created. If that is longer ago than usual, the sender has stopped sending. */
+  readonly newestSentAt?: Date | undefined;
+  /** When the oldest delivery since `since` was created. */
+  readonly oldestSentAt?: Date | undefined;
+  /**
+   * Whether the list had a delivery from before `since`. If not, the sender has none, or no longer lists them: the
+   * comparison covers only the time from `oldestSentAt`.
+   */
+  readonly reachedSince: boolean;
+  /** The number of missing deliveries that `redeliver` has requested. */
+  readonly redelivered: number;
+  /** The number of missing deliveries that cannot be requested, because another attempt is running or has succeeded (409). */
+  readonly skipped: number;
+  /** The number of missing deliveries for which the sender has refused another attempt (other 4xx). */
+  readonly refused: number;
+  /** The error that ended the requests of `redeliver`. */
+  readonly redeliverError?: unknown;
+}
+
+/** The report while it is counted. */
+type Counted = { -readonly [Name in keyof ReconcileReport]: ReconcileReport[Name] } & {
+  readonly missing: string[];
+  readonly lost: string[];
+};
+
+/** Returns a report that has counted nothing. */
+const emptyReport = (): Counted => ({
+  sent: 0,
+  young: 0,
+  unknown: 0,
+  done: 0,
+  running: 0,
+  failed: 0,
+  parked: 0,
+  queued: 0,
+  missingCount: 0,
+  missing: [],
+  lostCount: 0,
+  lost: [],
+  reachedSince: false,
+  redelivered: 0,
+  skipped: 0,
+  refused: 0,
+});
+
+/** The 4xx that any further request would get too. */
+const ending = new Set<unknown>([401, 403, 429]);
+
+/** The number of deliveries compared with one call of `peek`. */
+const batchSize = 1_000;
+const mostListed = 10_000;
+const dayMs = 86_400_000;
+const statuses = new Set(["pending", "attempting", "succeeded", "failed"]);
+
+const serviceDelivery = ({ delivery_id, status, created_at }: ServiceDelivery): ListedDelivery => ({
+  deliveryId: delivery_id,
+  status,
+  createdAt: created_at,
+});
+
+/**
+ * Returns the fields of a listed delivery.
+ *
+ * @throws WebhookError `unreadable_list`
+ */
+function parsed(listed: ListedDelivery, now: number) {
+  const { deliveryId, status, createdAt, body, headers } = Object(listed) as ListedDelivery;
+  const at = new Date(createdAt);
+  // Without an offset, it would be read as local time.
+  const hasOffset = typeof createdAt !== "string" || /(?:Z|[+-]\d\d:?\d\d)$/i.test(createdAt);
+  // A time in seconds would end the walk immediately, and one in microseconds would never be judged.
+  const isTime = hasOffset && Number(at) > earliestExpiryMs && Number(at) < now + dayMs;
+  if (!isFilled(deliveryId) || !isFilled(status) || !isTime) {
+    throw new WebhookError(
+      "unreadable_list",
+      "A listed delivery has no id, no status or no time. Pass `map`, which returns { deliveryId, status, createdAt }; a time is a Date, ISO 8601 with an offset, or epoch milliseconds.",
+    );
+  }
+  return { deliveryId, status, at, body, headers };
+}
+
+/**
+ * Compares the deliveries that a sender lists with the records of a receiver: finds those that were never handled,
+ * although the receiver has reported no error, and requests them again. It reads the list once, holds at most 1,000
+ * deliveries, and makes one store call for each 1,000. Deliveries that were created in the meantime are not judged.
+ *
+ * @throws ReceiverConfigError `invalid_option` (as a rejection)
+ * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it; `unreadable_list`: a delivery
+ *   has no id, status or time (as rejections). Deliveries before it may have been requested already
+ * @throws the error of the list, `peek`, `map`, `queued` or `onProgress` (as a rejection)
+ *
+ * @example
+ * ```ts
+ * import type { Receiver } from "@svc-webhooks/core";
+ * import { reconcile, type ServiceDelivery } from "@svc-webhooks/core/reconcile";
+ *
+ * export async function check(receiver: Receiver, list: AsyncIterable<ServiceDelivery>) {
+ *   const since = new Date(Date.now() - 6 * 86_400_000);
+ *   const { missingCount, lostCount, newestSentAt } = await reconcile({ list, receiver, since });
+ *   console.log({ missingCount, lostCount, newestSentAt });
+ * }
+ * ```
+ */
+export async function reconcile<Item = ServiceDelivery>(
+  options: ReconcileOptions<Item> & NeedsMap<Item>,
+): Promise<ReconcileReport> {
+  const {
+    list,
+    receiver,
+    since,
+    map = serviceDelivery as unknown as (item: Item) => ListedDelivery,
+    graceMs = 900_000,
+    queued,
+    redeliver,
+    maxRedeliver = 1_000,
+    onProgress,
+    clock = Date,
+  } = options;
+  const sinceMs = Number(since);
+  const now = clock.now();
+  const judgedUntil = now - graceMs;
+  const limits = { since: sinceMs - earliestExpiryMs, graceMs, maxRedeliver };
+  for (const [option, value] of Object.entries(limits)) {
+    const kind = option === "since" ? "a Date" : "a number from 0";
+    assertValid(value >= 0, option, `\`${option}\` must be ${kind}.`);
+  }
+
+  const report = emptyReport();
+  type Listed = ReturnType<typeof parsed> & { readonly item: Item };
+  let batch: Listed[] = [];
+  let requests = redeliver ? maxRedeliver : 0;
+
+  /** Counts the deliveries whose records settle them, and returns the others. */
+  const unsettled = async (some: readonly Listed[]) => {
+    const states = some.length > 0 ? await receiver.peek(some) : [];
+    return some.filter(({ status }, index) => {
+      const state = states[index];
+      // The sender does not retry it, so its next run can come only from the queue.
+      const needsJob = queued !== undefined && state === "failed" && status === "succeeded";
+      if (!state || needsJob) return true;
+      report[state] += 1;
+      return false;
+    });
+  };
+
+  const request = async ({ deliveryId, item }: Listed) => {
+    if (report.redelivered >= requests) return;
+    try {
+      await redeliver?.(deliveryId, item);
+      report.redelivered += 1;
+    } catch (error) {
+      const { status } = Object(error) as { readonly status?: unknown };
+      const isRefused = Number(status) >= 400 && Number(status) < 500;
+      if (status === 409) report.skipped += 1;
+      else if (isRefused && !ending.has(status)) report.refused += 1;
+      else {
+        requests = 0;
+        report.redeliverError = error;
+      }
+    }
+  };
+
+  const compare = async () => {
+    let open = await unsettled(batch);
+    if (queued) {
+      const left: Listed[] = [];
+      for (const one of open) {
+        if (await queued(one.deliveryId, one.item)) report.queued += 1;
+        else left.push(one);
+      }
+      // A job that has run in the meantime has left the queue, and has a record.
+      open = await unsettled(left);
+    }
+    for (const one of open) {
+      const kind = one.status === "succeeded" ? "lost" : "missing";
+      report[`${kind}Count`] += 1;
+      if (report[kind].length < mostListed) report[kind].push(one.deliveryId);
+      if (kind === "lost") continue;
+      report.oldestMissingAt = one.at;
+      await request(one);
+    }
+    batch = [];
+  };
+
+  let lastMs = Infinity;
+  /** The last ids. A page repeats some of them if new deliveries have been created since the page before it. */
+  const recent = new Set<string>();
+  for await (const item of list) {
+    const listed = parsed(map(item), now);
+    const { deliveryId, status, at } = listed;
+    if (recent.has(deliveryId)) continue;
+    recent.add(deliveryId);
+    if (recent.size > batchSize) recent.delete(recent.values().next().value ?? "");
+    const atMs = Number(at);
+    if (atMs > lastMs) {
+      throw new WebhookError(
+        "not_newest_first",
+        `${deliveryId} is newer than the delivery before it. Pass a list that is sorted, newest first.`,
+      );
+    }
+    // One more delivery shows whether a list that starts before `since` is the oldest first.
+    if (report.reachedSince && atMs < lastMs) break;
+    lastMs = atMs;
+    report.reachedSince ||= atMs < sinceMs;
+    report.newestSentAt ??= at;
+    if (report.reachedSince) continue;
+    report.sent += 1;
+    report.oldestSentAt = at;
+    if (atMs > judgedUntil) report.young += 1;
+    else if (!statuses.has(status)) report.unknown += 1;
+    else if (batch.push({ ...listed, item }) === batchSize) {
+      await compare();
+      await onProgress?.({ sent: report.sent, at });
+    }
+  }
+  await compare();
+  return report;
+}
