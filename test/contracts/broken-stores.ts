@@ -7,6 +7,7 @@ import {
   type ClaimResult,
   type CompleteResult,
   type DeliveryStore,
+  type RecordState,
   type ReleaseRequest,
 } from "@svc-webhooks/core";
 import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
@@ -45,6 +46,7 @@ function correctStore(clock: FakeClock) {
     release: (key: string, request: ReleaseRequest) => store.release(key, request, call) as boolean,
     extend: (key: string, request: ClaimRequest) => store.extend(key, request, call) as boolean,
     forget: (key: string) => store.forget(key, call) as boolean,
+    peek: (keys: readonly string[]) => store.peek?.(keys, call) as (RecordState | undefined)[],
     lastClaim: (key: string) => claims.get(key),
     /** Forgets a record even if its lease has not expired. */
     drop: (key: string) => {
@@ -147,14 +149,33 @@ const changing = (change: (text: string) => string): Mistake => {
     token: change(request.token),
     lineage: request.lineage && change(request.lineage),
   });
-  return ({ claim, complete, release, extend, forget }) => ({
+  return ({ claim, complete, release, extend, forget, peek }) => ({
     claim: (key, request) => claim(change(key), changed(request)),
     complete: (key, request) => complete(change(key), changed(request)),
     release: (key, request) => release(change(key), changed(request)),
     extend: (key, request) => extend(change(key), changed(request)),
     forget: (key) => forget(change(key)),
+    peek: (keys) => peek(keys.map(change)),
   });
 };
+
+/** Returns a mistake that changes what a peek returns. */
+const peeking =
+  (
+    change: (
+      states: readonly (RecordState | undefined)[],
+      correct: CorrectStore,
+      keys: readonly string[],
+    ) => readonly (RecordState | undefined)[],
+  ): Mistake =>
+  (correct) => ({ peek: (keys) => change(correct.peek(keys), correct, keys) });
+
+/** Returns a mistake that changes the records that a peek reads, after it has read them. */
+const changingPeeked = (change: (key: string, correct: CorrectStore) => unknown): Mistake =>
+  peeking((states, correct, keys) => {
+    for (const key of keys) change(key, correct);
+    return states;
+  });
 
 interface Moment {
   readonly now: number;
@@ -473,6 +494,74 @@ export const brokenStores: readonly BrokenStore[] = [
   broken(
     "truncates strings at a NUL",
     changing((text) => text.split("\0", 1).join("")),
+  ),
+  broken("reports a run whose lease has ended as running in a peek", (correct) => {
+    const running = new Set<string>();
+    return {
+      claim(key, request) {
+        const result = correct.claim(key, request);
+        if (result.status === "claimed") running.add(key);
+        return result;
+      },
+      release: (key, request) => running.delete(key) && correct.release(key, request),
+      complete: (key, request) => (running.delete(key), correct.complete(key, request)),
+      peek: (keys) =>
+        correct.peek(keys).map((state, at) => {
+          const isRunning = state === "failed" && running.has(String(keys[at]));
+          return isRunning ? "running" : state;
+        }),
+    };
+  }),
+  broken("reports an expired record in a peek", (correct) => {
+    const known = new Map<string, RecordState>();
+    return {
+      peek: (keys) =>
+        correct.peek(keys).map((state, at) => {
+          const key = String(keys[at]);
+          if (state) known.set(key, state);
+          return state ?? known.get(key);
+        }),
+    };
+  }),
+  broken(
+    "returns the states of a peek without those of absent records",
+    peeking((states) => states.filter(Boolean)),
+  ),
+  broken(
+    "returns the states of a peek in an order of its own",
+    peeking((states) => states.toSorted((one, next) => String(one).localeCompare(String(next)))),
+  ),
+  broken(
+    "peeks at no more than 100 keys",
+    peeking((states) => states.slice(0, 100)),
+  ),
+  broken(
+    "returns one state for a peek at no keys",
+    peeking((states) => (states.length > 0 ? states : [undefined])),
+  ),
+  broken(
+    "forgets the records that it peeks at",
+    changingPeeked((key, { drop }) => drop(key)),
+  ),
+  broken(
+    "claims the records that it peeks at",
+    changingPeeked((key, { claim }) =>
+      claim(key, { token: "peek", leaseMs: 30_000, retainMs: 100_000 }),
+    ),
+  ),
+  broken(
+    "renews the lease of a record that it peeks at",
+    changingPeeked((key, { extend, lastClaim }) => {
+      const last = lastClaim(key);
+      return last && extend(key, last);
+    }),
+  ),
+  broken(
+    "renews the retention of a record that it peeks at",
+    changingPeeked((key, { claim, lastClaim, release }) => {
+      const last = lastClaim(key);
+      return last && release(key, { ...last, to: "unused" }) && claim(key, last);
+    }),
   ),
   broken("omits shared and returns a string from check()", () => ({
     shared: undefined as never,

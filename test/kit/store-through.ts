@@ -12,5 +12,6 @@ export function storeThrough(
     release: (...given) => around(() => store.release(...given), given[2]),
     extend: (...given) => around(() => store.extend(...given), given[2]),
     forget: (...given) => around(() => store.forget(...given), given[1]),
+    ...(store.peek && { peek: (keys, call) => around(() => store.peek?.(keys, call) ?? [], call) }),
   };
 }

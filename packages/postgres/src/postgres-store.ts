@@ -15,7 +15,7 @@ import type { RunIdentity, Statement } from "./run-identity.js";
 import { isNotSent, notAwaited } from "./errors.js";
 import { schemaOf } from "./schema/schema.js";
 import { createTransactions } from "./store/transactions.js";
-import { claimResult, encoded, uuid } from "./store/wire.js";
+import { claimResult, encoded, statesOf, uuid } from "./store/wire.js";
 
 export interface PostgresStoreOptions {
   /**
@@ -200,6 +200,9 @@ export function postgresStore(
     },
 
     forget: async (key, storeCall) => (await call(schema.forget, [uuid(key)], storeCall)) === "1",
+
+    peek: async (keys, storeCall) =>
+      statesOf(await call(schema.peek, [keys.map(uuid).join(",")], storeCall), keys.length),
 
     transaction: transactions.begin,
     finish: transactions.finish,

@@ -84,6 +84,54 @@ describeWithPostgres("the records on a server", () => {
       expect(statements).toEqual(expected);
     });
 
+    test("a peek at 1,000 keys: one statement, which changes no row", async () => {
+      const { db, statements } = recorded(pool);
+      const store = postgresStore(db);
+      const keys = Array.from({ length: 1_000 }, (_, index) => keyOf(1_000_000 + index));
+      const [running, done, absent] = [keys[3], keys[999], keyOf(0)];
+      await store.claim(String(running), claimBy("a"), call);
+      await store.complete(String(done), claimBy("a"), call);
+      // The versions of rows, and the locks that a transaction has left on them.
+      const rows = () =>
+        client.query(
+          "select xmin::text, xmax::text, ctid::text, d::text from svc_webhooks.deliveries d order by key",
+          [],
+        );
+      const before = await rows();
+      statements.length = 0;
+      const states = await store.peek?.([...keys, absent], call);
+      expect(statements).toHaveLength(1);
+      expect(states).toHaveLength(1_001);
+      expect(states?.flatMap((state, index) => (state ? [[index, state]] : []))).toEqual([
+        [3, "running"],
+        [999, "done"],
+      ]);
+      expect(await rows()).toEqual(before);
+    });
+
+    test("a peek reads through the index of the key, and qualifies every name", async () => {
+      const { db, statements } = recorded(pool);
+      await postgresStore(db).peek?.([keyOf(1)], call);
+      const connection = await pool.connect();
+      onTestFinished(() => connection.release());
+      const text = String(statements[0]);
+      await connection.query("begin; set local enable_seqscan = off; set local search_path = ''");
+      const { rows } = await connection.query(`explain ${text}`, [keyOf(1)]);
+      await connection.query("rollback");
+      expect(JSON.stringify(rows)).toContain("deliveries_pkey");
+    });
+
+    test.each(["", "d", "ddd", "dx", "undefined"])(
+      "the reply %j to a peek at two keys is an error",
+      async (reply) => {
+        const { db } = recorded(pool);
+        const store = postgresStore({ ...db, query: async () => [{ reply }] });
+        await expect(store.peek?.([keyOf(1), keyOf(2)], call)).rejects.toThrow(
+          /^PostgreSQL returned an unexpected reply to a peek: /,
+        );
+      },
+    );
+
     test("a new event with transaction: claim and finish, and a duplicate: claim", async () => {
       const { db, statements } = recorded(pool);
       const store = postgresStore(db);

@@ -5,11 +5,13 @@ import {
   type ClaimResult,
   type CompleteResult,
   type DeliveryStore,
+  type RecordState,
   type StoreCall,
 } from "@svc-webhooks/core";
 import { checkServer } from "./health/check.js";
 import { connect, type RedisClient } from "./connect.js";
 import type { Connection } from "./connection.js";
+import { messageOf } from "./health/replica.js";
 import * as scripts from "./scripts.js";
 
 export interface RedisStoreOptions {
@@ -66,6 +68,8 @@ export function redisStore(
   const { prefix = "svc-webhooks:" } = options;
   assertValid(typeof prefix === "string", "prefix", "`prefix` must be a string.");
   const connection = connect(client);
+  /** Whether the server is a cluster, in which one script cannot read keys of different slots. */
+  let hasSlots = false;
   const run = (
     script: scripts.Script,
     key: string,
@@ -88,6 +92,24 @@ export function redisStore(
     extend: async (key, request, call) =>
       Number(await run(scripts.extend, key, call, times(request))) === 1,
     forget: async (key, call) => Number(await run(scripts.forget, key, call)) === 1,
+    async peek(keys, call) {
+      const read = (some: readonly string[]) =>
+        connection.run(
+          scripts.peek,
+          some.map((key) => `${prefix}${key}`),
+          [],
+          call,
+        );
+      // The client sends these calls without waiting for replies, as one pipeline per node.
+      const readEach = async () => (await Promise.all(keys.map((key) => read([key])))).join("");
+      if (hasSlots) return statesOf(await readEach(), keys.length);
+      const reply = await read(keys).catch((error: unknown) => {
+        if (!messageOf(error).includes("CROSSSLOT")) throw error;
+        hasSlots = true;
+        return readEach();
+      });
+      return statesOf(reply, keys.length);
+    },
     check: (call = { signal: AbortSignal.timeout(5_000) }) =>
       checkServer(connection, `${prefix}check`, call),
   };
@@ -100,6 +122,24 @@ const times = ({ token, leaseMs, retainMs }: ClaimRequest) => [
   String(retainMs),
 ];
 const withLineage = ({ lineage = "", ...request }: ClaimRequest) => [...times(request), lineage];
+
+const states: Readonly<Record<string, RecordState | undefined>> = {
+  r: "running",
+  f: "failed",
+  p: "parked",
+  d: "done",
+  "-": undefined,
+};
+
+function statesOf(reply: unknown, count: number): readonly (RecordState | undefined)[] {
+  const letters = Array.from(String(reply));
+  if (letters.length !== count || !letters.every((letter) => Object.hasOwn(states, letter))) {
+    throw new Error(
+      `Redis returned an unexpected reply to a peek: ${JSON.stringify(String(reply).slice(0, 50))}`,
+    );
+  }
+  return letters.map((letter) => states[letter]);
+}
 
 function claimResult(reply: unknown): ClaimResult {
   const text = String(reply);

@@ -106,6 +106,26 @@ if not state or state == 'r' and now < leaseEndsAt then return 0 end
 return redis.call('DEL', key)
 `);
 
+/**
+ * Returns one letter per key: the state of its record, `f` for a dead lease, or `-` if there is none. Only reads.
+ */
+export const peek: Script = bare(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local states = {}
+for index, key in ipairs(KEYS) do
+  local record = redis.call('GET', key)
+  local state = not record and '-' or record:match('^(f)%d+ %d+$') or record:match('^(p).* %d+$') or record:match('^(d)')
+  local leaseEndsAt = record and record:match('^r%d+ %d+ (%d+) ')
+  if leaseEndsAt then state = now < tonumber(leaseEndsAt) and 'r' or 'f' end
+  if not state then
+    return redis.error_reply('The value of key ' .. index .. ' of this call is not a record of svc-webhooks.')
+  end
+  states[index] = state
+end
+return table.concat(states)
+`);
+
 /** Returns the server's time in epoch milliseconds, a space, and the error if the server rejects writes. */
 export const probe: Script = bare(`
 local time = redis.call('TIME')

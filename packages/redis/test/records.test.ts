@@ -97,6 +97,47 @@ describeWithRedis("a record", () => {
     expect((await redis.keys("*")).toSorted()).toEqual(["a:1", "b:1", key]);
   });
 
+  test("of any size is peeked at with a reply of one letter, and without any change", async () => {
+    const store = redisStore(redis);
+    const huge = "x".repeat(1_000_000);
+    await redis.set("svc-webhooks:done", `d${huge}`, "PX", 60_000);
+    await redis.set("svc-webhooks:parked", `p${huge} 1`);
+    await redis.set("svc-webhooks:running", `r1 1 ${Date.now() + 60_000} ${huge}`);
+    await redis.set("svc-webhooks:dead", `r1 1 ${Date.now() - 1} ${huge}`);
+    await redis.set("svc-webhooks:far", "r1 1 99999999999999999999 a");
+    const keys = ["done", "parked", "running", "dead", "far", "absent"];
+    const dump = () =>
+      Promise.all(keys.map(async (one) => redis.dump(`svc-webhooks:${one}`).catch(() => "")));
+    const before = await dump();
+    await redis.config("RESETSTAT");
+    expect(await store.peek?.(keys, call)).toEqual([
+      "done",
+      "parked",
+      "running",
+      "failed",
+      "running",
+      undefined,
+    ]);
+    const stats = await redis.info("stats");
+    expect(Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1])).toBeLessThan(10_000);
+    expect(await dump()).toEqual(before);
+    expect(await redis.pttl("svc-webhooks:done")).toBeGreaterThan(0);
+    expect(await redis.pttl("svc-webhooks:parked")).toBe(-1);
+  });
+
+  test("is peeked at together with 999 others in one command", async () => {
+    const store = redisStore(redis);
+    await store.complete("7", claim, call);
+    const keys = Array.from({ length: 1_000 }, (_, index) => String(index));
+    await store.peek?.(keys, call);
+    await redis.config("RESETSTAT");
+    const states = await store.peek?.(keys, call);
+    expect(states?.map((state, index) => state && index).filter(Boolean)).toEqual([7]);
+    const commands = await redis.info("commandstats");
+    expect(commands).toContain("cmdstat_evalsha:calls=1,");
+    expect(commands).not.toContain("cmdstat_eval:");
+  });
+
   test("takes at most 200 bytes when it is done", async () => {
     const store = redisStore(redis);
     const keys = ["1", "2"].map((digit) => digit.repeat(32)) as [string, string];
@@ -124,6 +165,9 @@ describeWithRedis("a record", () => {
           "The value of this key is not a record of svc-webhooks.",
         );
       }
+      await expect(store.peek?.(["2", "1", "3"], call)).rejects.toThrow(
+        "The value of key 2 of this call is not a record of svc-webhooks.",
+      );
       expect(await redis.get(key)).toBe(value);
       expect(await redis.pttl(key)).toBe(-1);
     },
@@ -135,6 +179,7 @@ describeWithRedis("a record", () => {
     await expect(store.claim("1", claim, call)).rejects.toThrow("WRONGTYPE");
     await expect(store.complete("1", claim, call)).rejects.toThrow("WRONGTYPE");
     await expect(store.forget("1", call)).rejects.toThrow("WRONGTYPE");
+    await expect(store.peek?.(["2", "1"], call)).rejects.toThrow("WRONGTYPE");
     expect(await redis.lrange(key, 0, -1)).toEqual(["hello"]);
   });
 

@@ -4,6 +4,7 @@ import { createClient, createCluster, createSentinel } from "redis";
 import { ReceiverConfigError } from "@svc-webhooks/core";
 import { expect, expectTypeOf, test } from "vitest";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
+import { until } from "@svc-webhooks/kit/until";
 import { redisStore, type Connection, type RedisClient } from "../src/index.js";
 
 test.each<unknown>([undefined, null, "redis://localhost", 6379, {}, () => {}])(
@@ -116,6 +117,58 @@ test("a user's Connection receives each script with its keys and arguments as st
 test.each([null, undefined, "", "OK", 1])("the reply %j to a claim is an error", async (reply) => {
   const claim = async () => redisStore(replying(reply)).claim("1", claimBy("a"), call);
   await expect(claim()).rejects.toThrow(/^Redis returned an unexpected reply to a claim: /);
+});
+
+test.each([null, undefined, "", "OK", "d", "ddd", "dx", "dconstructor", ["d", "d"], 11])(
+  "the reply %j to a peek at two keys is an error",
+  async (reply) => {
+    const peek = async () => redisStore(replying(reply)).peek?.(["1", "2"], call);
+    await expect(peek()).rejects.toThrow(/^Redis returned an unexpected reply to a peek: /);
+  },
+);
+
+test("on a cluster, a peek sends one pipeline of scripts, and only the first peek tries one script", async () => {
+  const sent: (readonly string[])[] = [];
+  const held: (() => void)[] = [];
+  const store = redisStore(
+    {
+      run(_script, keys) {
+        sent.push(keys);
+        if (keys.length > 1) {
+          return Promise.reject(new Error("CROSSSLOT Keys in request don't hash to the same slot"));
+        }
+        return new Promise((resolve) => held.push(() => resolve(keys[0] === "a:2" ? "p" : "-")));
+      },
+      setting: async () => undefined,
+    },
+    { prefix: "a:" },
+  );
+  const keys = ["1", "2", "3"];
+  const each = [["a:1"], ["a:2"], ["a:3"]];
+  for (const expected of [[["a:1", "a:2", "a:3"], ...each], each]) {
+    sent.length = 0;
+    const peeked = store.peek?.(keys, call);
+    // No script waits for the reply to another one.
+    await until(() => held.length === 3, "the pipeline is sent");
+    expect(sent).toEqual(expected);
+    for (const reply of held.splice(0)) reply();
+    expect(await peeked).toEqual([undefined, "parked", undefined]);
+  }
+});
+
+test("a peek rejects with any other error, and tries one script again", async () => {
+  const sent: number[] = [];
+  const store = redisStore({
+    run(_script, keys) {
+      sent.push(keys.length);
+      return Promise.reject(new Error("connection reset"));
+    },
+    setting: async () => undefined,
+  });
+  for (let time = 0; time < 2; time += 1) {
+    await expect(store.peek?.(["1", "2"], call)).rejects.toThrow("connection reset");
+  }
+  expect(sent).toEqual([2, 2]);
 });
 
 const drift = ["The server's clock differs from this machine's by 5 s. Synchronize both clocks."];

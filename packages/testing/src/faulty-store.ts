@@ -31,7 +31,7 @@ export interface Fault<Result> {
  */
 export type Faults<Result> = Readonly<Partial<Record<number | "*", Fault<Result>>>>;
 
-type Method = "claim" | "complete" | "release" | "extend" | "forget" | "check";
+type Method = "claim" | "complete" | "release" | "extend" | "forget" | "peek" | "check";
 
 /** The faults of a store, by method. */
 export type FaultPlan = {
@@ -44,7 +44,15 @@ export interface FaultyStoreOptions {
   readonly clock?: Pick<Clock, "after"> | undefined;
 }
 
-const methods: readonly Method[] = ["claim", "complete", "release", "extend", "forget", "check"];
+const methods: readonly Method[] = [
+  "claim",
+  "complete",
+  "release",
+  "extend",
+  "forget",
+  "peek",
+  "check",
+];
 
 /**
  * Wraps a store so that its calls are late, fail or lie according to `plan`. All other calls return the store's own
@@ -102,6 +110,12 @@ export function faultyStore(
     release: faulty(plan.release, (...args) => store.release(...args)),
     extend: faulty(plan.extend, (...args) => store.extend(...args)),
     forget: faulty(plan.forget, (...args) => store.forget(...args)),
+    ...(store.peek && {
+      peek: faulty(
+        plan.peek,
+        (keys: readonly string[], call: StoreCall) => store.peek?.(keys, call) ?? [],
+      ),
+    }),
     ...(store.check && {
       check: faulty(plan.check, (call: StoreCall) => store.check?.(call) ?? []),
     }),

@@ -17,6 +17,7 @@ export interface Schema {
   readonly forget: string;
   readonly finish: string;
   readonly purge: string;
+  readonly peek: string;
 }
 
 /** The number of parameters of each function. */
@@ -52,8 +53,21 @@ export function schemaOf(name: string = defaultSchema): Schema {
     const parameters = Array.from({ length: size }, (_, index) => `$${index + 1}::pg_catalog.text`);
     return [called, `select "${name}".${called}_1(${parameters.join(", ")}) as reply`];
   });
-  return { name, ...(Object.fromEntries(calls) as Omit<Schema, "name">) };
+  const named = Object.fromEntries(calls) as Omit<Schema, "name" | "peek">;
+  return { name, ...named, peek: peekOf(name) };
 }
+
+/**
+ * Returns the statement that reads the states of records, one letter per key of the list `$1`: `f` for a dead lease, `-`
+ * for no record. It is not a function of the schema, so that no migration has to come first.
+ */
+const peekOf = (name: string) =>
+  `select coalesce(pg_catalog.string_agg(case
+  when d.key is null or d.expires_at operator(pg_catalog.<=) pg_catalog.clock_timestamp() then '-'
+  when d.state operator(pg_catalog.=) 'r'::pg_catalog."char" and d.lease_ends_at operator(pg_catalog.<=) pg_catalog.clock_timestamp() then 'f'
+  else d.state::pg_catalog.text end, '' order by k.at), '') as reply
+from pg_catalog.unnest(pg_catalog.string_to_array($1::pg_catalog.text, ',')::pg_catalog.uuid[]) with ordinality k(key, at)
+left join "${name}".deliveries d on d.key operator(pg_catalog.=) k.key`;
 
 /** Returns the individual statements of `schema.sql`, adapted to this schema. */
 export const creationOf = ({ name }: Schema): readonly string[] =>

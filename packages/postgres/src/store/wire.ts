@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ClaimResult } from "@svc-webhooks/core";
+import type { ClaimResult, RecordState } from "@svc-webhooks/core";
 
 /*
  * These functions convert values of the contract to and from the texts that the functions of `schema.sql` use.
@@ -35,4 +35,22 @@ export function claimResult(reply: string): ClaimResult {
         `PostgreSQL returned an unexpected reply to a claim: ${JSON.stringify(reply.slice(0, 50))}`,
       );
   }
+}
+
+const states: Readonly<Record<string, RecordState | undefined>> = {
+  r: "running",
+  f: "failed",
+  p: "parked",
+  d: "done",
+  "-": undefined,
+};
+
+export function statesOf(reply: string, count: number): readonly (RecordState | undefined)[] {
+  const letters = Array.from(reply);
+  if (letters.length !== count || !letters.every((letter) => Object.hasOwn(states, letter))) {
+    throw new Error(
+      `PostgreSQL returned an unexpected reply to a peek: ${JSON.stringify(reply.slice(0, 50))}`,
+    );
+  }
+  return letters.map((letter) => states[letter]);
 }

@@ -1,5 +1,6 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { modelCase } from "./model.js";
+import { peekCases } from "./peek.js";
 import {
   claimant,
   leaseMs,
@@ -504,6 +505,7 @@ export const storeCases = (
   takeover,
   ...concurrency,
   ...separation,
+  ...peekCases(hostile),
   ...setup,
   ...(abandon ? [silenceCase(abandon)] : []),
   modelCase(modelRuns),

@@ -24,7 +24,7 @@ export interface StoreContractOptions {
 /**
  * Registers the tests that every `DeliveryStore` must pass: `storeContract({ describe, it }, "my store", makeStore)`.
  * They cover each cell of the table of states and calls, leases, retention, fences, concurrent calls, hostile strings,
- * and random sequences. No test waits for the wall clock, except the one of connections that silently die, which needs
+ * `peek` if the store has it, and random sequences. No test waits for the wall clock, except the one of connections that silently die, which needs
  * `abandon`.
  *
  * The contract does not cover eviction and other failures to reach a server.

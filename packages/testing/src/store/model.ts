@@ -4,6 +4,7 @@ import type {
   ClaimResult,
   CompleteResult,
   DeliveryStore,
+  RecordState,
   ReleaseRequest,
 } from "@svc-webhooks/core";
 import fc from "fast-check";
@@ -80,6 +81,13 @@ class StoreModel implements DeliveryStore {
   forget(key: string): boolean {
     const record = this.#find(key);
     return record !== undefined && !this.#isLeased(record) && this.#records.delete(key);
+  }
+
+  peek(keys: readonly string[]): readonly (RecordState | undefined)[] {
+    return keys.map((key) => {
+      const record = this.#find(key);
+      return record?.state === "running" && !this.#isLeased(record) ? "failed" : record?.state;
+    });
   }
 
   /** Adopts the fence that the store has returned, because the store's clock may be unknown. */
@@ -215,6 +223,8 @@ async function compare(probe: StoreProbe, model: StoreModel, steps: readonly Ste
       const shown = JSON.stringify({ expected, actual });
       deepEqual(actual, right, `step ${index + 1}, ${step.call}: ${shown}`);
       if (typeof actual === "object" && actual.status === "claimed") model.adopt(key, actual.fence);
+      const states = await probe.peek(keys);
+      if (states) deepEqual(states, await modelProbe.peek(keys), `step ${index + 1}, peek`);
     }
   }
 }

@@ -4,6 +4,7 @@ import type {
   ClaimResult,
   CompleteResult,
   DeliveryStore,
+  RecordState,
   ReleaseRequest,
 } from "@svc-webhooks/core";
 
@@ -94,6 +95,11 @@ export class StoreProbe {
 
   async forget(key: string): Promise<boolean> {
     return this.store.forget(key, newCall());
+  }
+
+  /** Resolves to undefined if the store has no `peek`. */
+  async peek(keys: readonly string[]): Promise<readonly (RecordState | undefined)[] | undefined> {
+    return this.store.peek?.(keys, newCall());
   }
 
   async check(): Promise<readonly string[] | undefined> {

@@ -48,6 +48,7 @@ const refusals: Readonly<Record<string, Call>> = {
   "a refused claim": otherClaims,
   "a release of another owner's claim": (probe, key) => probe.release(key, other, "failed"),
   "an extension of another owner's claim": (probe, key) => probe.extend(key, other),
+  "a peek": (probe, key) => probe.peek([key]),
 };
 
 /** Cases that check how long records are kept, to the millisecond if the clock is exact. */

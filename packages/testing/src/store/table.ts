@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import type { ReleaseRequest } from "@svc-webhooks/core";
+import type { RecordState, ReleaseRequest } from "@svc-webhooks/core";
 import {
   claimant,
   leaseMs,
@@ -304,7 +304,27 @@ const rows: readonly Row[] = [
       },
     ],
   },
+  {
+    title: "a peek does not change",
+    from: [absent, failed, parked, done, live, dead],
+    calls: [
+      async (probe, key, from) => {
+        deepEqual((await probe.peek([key])) ?? [peeked[from.state]], [peeked[from.state]]);
+        return from;
+      },
+    ],
+  },
 ];
+
+/** The state that a peek reports. */
+const peeked: Readonly<Record<State, RecordState | undefined>> = {
+  absent: undefined,
+  live: "running",
+  dead: "failed",
+  failed: "failed",
+  parked: "parked",
+  done: "done",
+};
 
 /** One case for each cell of the transition table. */
 export const tableCases: readonly StoreCase[] = rows.flatMap(({ title, from, calls }) =>

@@ -33,6 +33,9 @@ export function crossingStore(
     release: (key, request, call) => cross("release", () => store.release(key, request, call)),
     extend: (key, request, call) => cross("extend", () => store.extend(key, request, call)),
     forget: (key, call) => cross("forget", () => store.forget(key, call)),
+    ...(store.peek && {
+      peek: (keys, call) => cross("peek", () => store.peek?.(keys, call) ?? []),
+    }),
   };
 }
 
