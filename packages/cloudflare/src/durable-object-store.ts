@@ -1,9 +1,14 @@
-import { assertOptions, assertValid, type DeliveryStore } from "@svc-webhooks/core";
+import {
+  assertOptions,
+  assertValid,
+  type DeliveryStore,
+  type RecordState,
+} from "@svc-webhooks/core";
 import type { DeliveryRecords } from "./records.js";
 
 type Calls = Pick<
   DeliveryRecords,
-  "claim" | "complete" | "release" | "extend" | "forget" | "agreeOnShards"
+  "claim" | "complete" | "release" | "extend" | "forget" | "peek" | "agreeOnShards"
 >;
 
 /** A Durable Object as a Worker sees it: each method returns a promise. */
@@ -95,16 +100,21 @@ export function durableObjectStore<Id>(
   // The value is kept, not its promise: a Worker must not await a promise of another request.
   let agreed: number | undefined;
 
-  /** Returns the object that keeps the record of a key. */
-  const shardOf = async (key: string) => {
+  const agree = async () => {
     agreed ??= await shard(0).agreeOnShards(shards);
     if (agreed !== shards) {
       throw new Error(
         `This namespace was set up with ${agreed} shards. Set \`shards\` to ${agreed}.`,
       );
     }
-    // A key is a hash in hexadecimal digits.
-    return shard((Number.parseInt(key.slice(0, 8), 16) || 0) % shards);
+  };
+
+  /** Returns the number of the shard that keeps the record of a key, a hash in hexadecimal digits. */
+  const indexOf = (key: string) => (Number.parseInt(key.slice(0, 8), 16) || 0) % shards;
+
+  const shardOf = async (key: string) => {
+    await agree();
+    return shard(indexOf(key));
   };
 
   return {
@@ -114,5 +124,23 @@ export function durableObjectStore<Id>(
     release: async (key, request) => (await shardOf(key)).release(key, request),
     extend: async (key, request) => (await shardOf(key)).extend(key, request),
     forget: async (key) => (await shardOf(key)).forget(key),
+    async peek(keys) {
+      await agree();
+      const byShard = new Map<number, string[]>();
+      for (const key of new Set(keys)) {
+        const index = indexOf(key);
+        byShard.set(index, [...(byShard.get(index) ?? []), key]);
+      }
+      const states = new Map<string, RecordState | undefined>();
+      const read = async ([index, some]: readonly [number, readonly string[]]) => {
+        const found = await shard(index).peek(some);
+        // A missing state would look like a missing record.
+        if (found.length !== some.length)
+          throw new Error(`Shard ${index} returned too few states.`);
+        some.forEach((key, at) => states.set(key, found[at]));
+      };
+      await Promise.all(Array.from(byShard, read));
+      return keys.map((key) => states.get(key));
+    },
   };
 }

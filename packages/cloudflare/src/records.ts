@@ -1,4 +1,10 @@
-import type { ClaimRequest, ClaimResult, CompleteResult, ReleaseRequest } from "@svc-webhooks/core";
+import type {
+  ClaimRequest,
+  ClaimResult,
+  CompleteResult,
+  RecordState,
+  ReleaseRequest,
+} from "@svc-webhooks/core";
 import { DurableObject } from "cloudflare:workers";
 
 /** How long expired records may remain before they are removed. */
@@ -8,7 +14,7 @@ const purgeMs = 3_600_000;
 const longestMs = 31_536_000_000;
 
 type Row = {
-  readonly state: "running" | "done" | "failed" | "parked";
+  readonly state: RecordState;
   readonly token: string;
   readonly lineage: string | null;
   readonly lease_ends_at: number;
@@ -111,6 +117,22 @@ export class DeliveryRecords extends DurableObject {
     return true;
   }
 
+  /** Returns the states of this shard's records, in the order of the keys. Only reads. */
+  peek(keys: readonly string[]): readonly (RecordState | undefined)[] {
+    const now = this.now();
+    const found = this.#sql.exec<Pick<Row, "state" | "lease_ends_at"> & { key: string }>(
+      `SELECT key, state, lease_ends_at FROM records
+       WHERE key IN (SELECT value FROM json_each(?)) AND expires_at > ?`,
+      JSON.stringify(keys),
+      now,
+    );
+    const states = new Map<string, RecordState>();
+    for (const row of found) {
+      states.set(row.key, row.state === "running" && !isLeased(row, now) ? "failed" : row.state);
+    }
+    return keys.map((key) => states.get(key));
+  }
+
   /** Called on the first shard: stores the first number it receives, and returns the stored number. */
   agreeOnShards(shards: number): number {
     const [known] = this.#sql.exec<{ shards: number }>("SELECT shards FROM layout").toArray();
@@ -169,5 +191,5 @@ const idle = { token: "", lease_ends_at: 0 };
 
 const isOwned = ({ state, token }: Row, by: string) => state === "running" && token === by;
 
-const isLeased = ({ state, lease_ends_at }: Row, now: number) =>
+const isLeased = ({ state, lease_ends_at }: Pick<Row, "state" | "lease_ends_at">, now: number) =>
   state === "running" && now < lease_ends_at;

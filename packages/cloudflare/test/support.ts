@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { DeliveryStore } from "@svc-webhooks/core";
+import type { DeliveryStore, RecordState } from "@svc-webhooks/core";
 import { bundled } from "@svc-webhooks/kit/launch";
 import { workerd } from "@svc-webhooks/kit/workers";
 import type { Command } from "./worker.js";
@@ -32,6 +32,9 @@ export async function cloud(shards = 3, persistTo?: string) {
     release: remote("release"),
     extend: remote("extend"),
     forget: remote("forget"),
+    // JSON has no undefined.
+    peek: async (keys) =>
+      ((await control("peek", keys)) as (RecordState | null)[]).map((state) => state ?? undefined),
   };
   return {
     store,

@@ -1,0 +1,56 @@
+import { codeOf, type Receiver } from "@svc-webhooks/core";
+import { runJob } from "@svc-webhooks/core/inbox";
+import { bindingOf } from "./binding.js";
+import { letterOf } from "./dead-letter.js";
+import type { QueuesConsumerOptions } from "./options.js";
+import type { QueueBatch, QueueMessage } from "./queue-like.js";
+import type { Retry } from "./retry.js";
+
+/** The longest delay of Cloudflare Queues: 12 hours. */
+const longestDelaySeconds = 43_200;
+
+type Complete = {
+  readonly [Name in keyof QueuesConsumerOptions]-?: NonNullable<QueuesConsumerOptions[Name]>;
+};
+
+export interface Consuming extends Complete {
+  readonly retry: Retry;
+}
+
+/** Runs the jobs of a batch concurrently, and settles each message for itself. */
+export async function consume(
+  receiver: Pick<Receiver, "resume">,
+  { messages }: QueueBatch,
+  options: Consuming,
+): Promise<void> {
+  const signal = AbortSignal.timeout(options.waitMs);
+  await Promise.all(messages.map((message) => settle(receiver, message, signal, options)));
+}
+
+async function settle(
+  receiver: Pick<Receiver, "resume">,
+  message: QueueMessage,
+  signal: AbortSignal,
+  { retry, dead, logger }: Consuming,
+): Promise<void> {
+  const { body, attempts } = message;
+  const verdict = await runJob(receiver, body, { signal });
+  if (verdict.action === "done") return message.ack();
+  const { error } = verdict;
+  const code = codeOf(error);
+  const hasWaited = code === "in_flight" || code === "store_unavailable";
+  if (verdict.action === "dead" || (attempts >= retry.limit && !hasWaited)) {
+    try {
+      // JSON would change the data of another application.
+      const contentType = code === "invalid_job" ? "v8" : "json";
+      await bindingOf("dead", dead).send(letterOf(error, attempts, body), { contentType });
+      return message.ack();
+    } catch (cause) {
+      logger.error(
+        `svc-webhooks: The queue of dead letters did not store a dead letter, so the message will be retried, and its handler will run again. Check the binding that \`dead\` returns. ${String(cause)}`,
+      );
+    }
+  }
+  const afterMs = (verdict.action === "retry" && verdict.afterMs) || retry.delayMs(attempts);
+  message.retry({ delaySeconds: Math.min(Math.ceil(afterMs / 1_000), longestDelaySeconds) });
+}

@@ -1,0 +1,19 @@
+/** A message in the queue of dead letters. To run its event again, send `job` to the inbox's queue as JSON. */
+export interface DeadLetter {
+  /** The error of the last attempt, at most 500 characters. */
+  readonly error: string;
+  /** The number of attempts. */
+  readonly attempts: number;
+  /** The message as the consumer received it: an `InboxJob`, unless another application wrote it. */
+  readonly job: unknown;
+}
+
+/** The longest text of an error. With it, a dead letter of the largest job fits into a message. */
+const longestError = 500;
+
+export function letterOf(cause: unknown, attempts: number, job: unknown): DeadLetter {
+  // A handler may throw any value.
+  const { message = cause } = Object(cause) as { readonly message?: unknown };
+  const text = typeof message === "string" ? message : typeof message;
+  return { error: text.slice(0, longestError).replaceAll(/[\p{Cc}\p{Cs}]/gu, " "), attempts, job };
+}
