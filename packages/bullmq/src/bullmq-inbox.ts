@@ -7,6 +7,7 @@ import type { QueueLike } from "./queue-like.js";
 import { check } from "./queue/check.js";
 import { enqueueIn } from "./queue/enqueue.js";
 import { resolveRetry } from "./queue/retry.js";
+import { within } from "./queue/within.js";
 
 /** The result of {@link bullmqInbox}. */
 export interface BullmqInbox extends Inbox {
@@ -18,10 +19,14 @@ export interface BullmqInbox extends Inbox {
   readonly workerOptions: { readonly maxStalledCount: number };
   /**
    * Resolves to the settings of Redis that endanger jobs, one sentence each: no append-only file, eviction, a replica.
-   * Resolves to an empty list for BullMQ's other backends.
+   * Resolves to an empty list for BullMQ's other backends. Rejects with a `WebhookError` `queue_unavailable` if Redis does
+   * not respond within 10 s.
    */
   check(): Promise<readonly string[]>;
-  /** The operations for operators. The id of a job is its `key`. */
+  /**
+   * The operations for operators. The id of a job is its `key`. Each call rejects with a `WebhookError`
+   * `queue_unavailable` if the server does not respond within 10 s.
+   */
   readonly admin: InboxAdmin;
 }
 
@@ -80,7 +85,7 @@ export function bullmqInbox(queue: QueueLike, options: BullmqInboxOptions = {}):
       return processorFor(receiver, retry);
     },
     workerOptions: { maxStalledCount: 1_000 },
-    check: () => check(queue),
+    check: () => within(check(queue)),
     admin: adminOf(queue, onDiscard),
   };
   return Object.assign(inboxFor(enqueueIn(queue, retry)), methods);

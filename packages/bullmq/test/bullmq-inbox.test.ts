@@ -1,10 +1,12 @@
 import { createReceiver, memoryStore, PermanentError, RetryError } from "@svc-webhooks/core";
 import { describeWithRedis, redisServer, type RedisServer } from "@svc-webhooks/kit/redis-server";
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { until } from "@svc-webhooks/kit/until";
-import { fixture, signedDelivery } from "@svc-webhooks/testing";
-import { Queue, Worker } from "bullmq";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { bullmqInbox, type BullmqInboxOptions } from "../src/index.js";
+import { fakeClock, fixture, signedDelivery } from "@svc-webhooks/testing";
+import { Queue, Worker, type Job } from "bullmq";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { bullmqInbox, type BullmqInbox, type BullmqInboxOptions } from "../src/index.js";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const silent = { info() {}, warn() {}, error() {} };
@@ -134,6 +136,79 @@ describeWithRedis("an inbox on BullMQ", () => {
     expect(discarded).toEqual([[letter?.id, "test"]]);
   });
 
+  describe("a dead letter that is redelivered while it is discarded", () => {
+    async function withLetter() {
+      const world = connect(() => {
+        throw new PermanentError("down");
+      });
+      await world.send();
+      const worker = world.work();
+      await until(async () => (await world.inbox.admin.stats()).dead === 1, "it is a dead letter");
+      await worker.close();
+      const [letter] = await arrayOf(world.inbox.admin.list({ state: "dead" }));
+      return { ...world, id: letter?.id ?? "" };
+    }
+
+    test("is not discarded once it is to run again", async () => {
+      const { queue, inbox, send, id } = await withLetter();
+      const late = bullmqInbox(
+        Object.create(queue, {
+          getJob: {
+            async value(...args: Parameters<typeof queue.getJob>) {
+              const job = await queue.getJob(...args);
+              const state = await job?.getState();
+              await send();
+              return Object.create(job ?? null, { getState: { value: async () => state } }) as Job;
+            },
+          },
+        }) as Queue,
+      );
+      expect(await late.admin.discard(id, "test")).toBe(false);
+      expect(await inbox.admin.stats()).toMatchObject({ ready: 1, dead: 0 });
+    });
+
+    test("is stored again once it is discarded", async () => {
+      const { queue, inbox, id } = await withLetter();
+      const late = bullmqInbox(
+        Object.create(queue, {
+          getJobState: {
+            async value(...args: Parameters<typeof queue.getJobState>) {
+              await inbox.admin.discard(id, "test");
+              return queue.getJobState(...args);
+            },
+          },
+        }) as Queue,
+      );
+      const receiver = createReceiver({ secret, logger: silent, on: { "*": late(() => {}) } });
+      const delivery = { secret, deliveryId: "dlv_1" };
+      const outcome = await receiver.receive(
+        await signedDelivery(fixture("email.delivered"), delivery),
+      );
+      expect(outcome.code).toBe("enqueued");
+      expect(await inbox.admin.stats()).toMatchObject({ ready: 1, dead: 0 });
+    });
+  });
+
+  test("a released event that was done meanwhile does not run again", async () => {
+    let isDown = true;
+    let runs = 0;
+    const { queue, inbox, receiver, work, send } = connect(() => {
+      if (isDown) throw new PermanentError("down");
+      runs += 1;
+    });
+    await send();
+    work();
+    await until(async () => (await inbox.admin.stats()).dead === 1, "it is a dead letter");
+    isDown = false;
+    const delivery = { secret, deliveryId: "dlv_1" };
+    const stored = await signedDelivery(fixture("email.delivered"), delivery);
+    expect((await receiver.resume(stored)).code).toBe("processed");
+    expect(await inbox.admin.release({ perSecond: 10 })).toMatchObject({ released: 1 });
+    await until(async () => (await queue.getCompletedCount()) === 1, "its job is settled");
+    const [job] = await queue.getCompleted();
+    expect([job?.returnvalue, runs]).toEqual(["duplicate", 1]);
+  });
+
   test("a release counts the jobs that wait for another attempt", async () => {
     let isDown = true;
     const { inbox, work, send } = connect(
@@ -172,6 +247,63 @@ describeWithRedis("an inbox on BullMQ", () => {
       expect.stringMatching(/^appendonly is no, so events that were acknowledged are lost/),
       expect.stringMatching(/^maxmemory-policy is allkeys-lru/),
     ]);
+  });
+
+  test.each<[string, (inbox: BullmqInbox) => Promise<unknown>]>([
+    ["check", (inbox) => inbox.check()],
+    ["stats", (inbox) => inbox.admin.stats()],
+    ["list", (inbox) => arrayOf(inbox.admin.list({ state: "dead" }))],
+    ["get", (inbox) => inbox.admin.get("a")],
+    ["retry", (inbox) => inbox.admin.retry("a")],
+    ["discard", (inbox) => inbox.admin.discard("a", "test")],
+    ["release", (inbox) => inbox.admin.release({ perSecond: 1 })],
+  ])("%s rejects after 10 s while Redis is unreachable", async (_name, call) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const port = await freePort();
+    const redis = new Redis({ ...connection(), port });
+    redis.on("error", () => {});
+    onTestFinished(() => redis.disconnect());
+    const queue = new Queue("unreachable", { connection: redis });
+    queue.on("error", () => {});
+    let error: unknown;
+    const ended = call(bullmqInbox(queue)).catch((caught: unknown) => (error = caught));
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(error).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    await ended;
+    expect(error).toMatchObject({
+      code: "queue_unavailable",
+      message: expect.stringContaining("did not respond within 10 s. Check that it runs"),
+    });
+  });
+
+  test("keeps at most 100 jobs for a Redis that does not respond", async () => {
+    const started = new Set<unknown>();
+    const queue = {
+      add(_name: string, job: unknown) {
+        started.add(job);
+        return new Promise<never>(() => {});
+      },
+      getJobState: () => new Promise<never>(() => {}),
+    } as unknown as Queue;
+    const clock = fakeClock();
+    const receiver = createReceiver({
+      secret,
+      clock,
+      logger: silent,
+      on: { "*": bullmqInbox(queue)(() => {}) },
+    });
+    const send = async (index: number) =>
+      receiver.receive(
+        await signedDelivery(fixture("email.sent"), { secret, deliveryId: `dlv_${index}` }),
+      );
+    const first = Array.from({ length: 100 }, (_, index) => send(index));
+    await until(() => started.size === 100, "all jobs wait for Redis");
+    await clock.advance(10_000);
+    for (const one of await Promise.all(first)) expect(one.code).toBe("queue_unavailable");
+    expect(await send(100)).toMatchObject({ code: "queue_unavailable", status: 503 });
+    expect(started.size).toBe(100);
   });
 
   test("responds 503 while Redis is gone, and stores again once it is back", async () => {

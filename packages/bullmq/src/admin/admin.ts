@@ -1,7 +1,9 @@
-import { assertOptions } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core";
 import type { InboxAdmin, InboxEntry, InboxJob, InboxState } from "@svc-webhooks/core/inbox";
 import { release } from "./release.js";
+import { discard } from "../queue/discard.js";
 import { revive } from "../queue/enqueue.js";
+import { within } from "../queue/within.js";
 import type { BullmqInboxOptions } from "../options.js";
 import type { BullJob, BullState, QueueLike } from "../queue-like.js";
 
@@ -24,15 +26,17 @@ export function adminOf(queue: QueueLike, onDiscard: BullmqInboxOptions["onDisca
     return state && { job, state };
   };
   const letterOf = async (id: string) => {
-    const found = await find(id);
+    const found = await within(find(id));
     return found?.state === "dead" ? found.job : undefined;
   };
   const admin: InboxAdmin = {
     async stats() {
-      const [counts, [oldest]] = await Promise.all([
-        queue.getJobCounts(...Object.values(bullStates)),
-        queue.getJobs(["waiting"], 0, 0, true),
-      ]);
+      const [counts, [oldest]] = await within(
+        Promise.all([
+          queue.getJobCounts(...Object.values(bullStates)),
+          queue.getJobs(["waiting"], 0, 0, true),
+        ]),
+      );
       return {
         ready: counts["waiting"] ?? 0,
         delayed: counts["delayed"] ?? 0,
@@ -46,10 +50,15 @@ export function adminOf(queue: QueueLike, onDiscard: BullmqInboxOptions["onDisca
       const { state, type, after, limit = Infinity } = query;
       let left = limit;
       // The ids are read first, because the caller may remove jobs from the list that it reads.
-      const ids = await queue.getRanges([bullStates[state]], 0, -1, true);
+      const ids = await within(queue.getRanges([bullStates[state]], 0, -1, true));
+      assertValid(
+        after === undefined || ids.includes(after),
+        "after",
+        "The job `after` is no longer in this list. List again without `after`.",
+      );
       for (const id of ids.slice(after === undefined ? 0 : ids.indexOf(after) + 1)) {
         if (left <= 0) return;
-        const job = await queue.getJob(id);
+        const job = await within(queue.getJob(id));
         const entry = job && entryOf(job, state);
         if (!entry || (type !== undefined && entry.type !== type)) continue;
         left -= 1;
@@ -57,17 +66,16 @@ export function adminOf(queue: QueueLike, onDiscard: BullmqInboxOptions["onDisca
       }
     },
     async get(id) {
-      const found = await find(id);
+      const found = await within(find(id));
       return found && entryOf(found.job, found.state);
     },
     async retry(id) {
       const letter = await letterOf(id);
-      return letter ? revive(letter) : false;
+      return letter ? within(revive(letter)) : false;
     },
     async discard(id, reason) {
       const letter = await letterOf(id);
-      if (!letter) return false;
-      await letter.remove();
+      if (!letter || !(await within(discard(queue, letter)))) return false;
       await onDiscard?.(entryOf(letter, "dead"), reason);
       return true;
     },

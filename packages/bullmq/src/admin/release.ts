@@ -2,6 +2,13 @@ import { setTimeout } from "node:timers/promises";
 import { assertOptions, assertValid } from "@svc-webhooks/core";
 import type { InboxAdmin, ReleaseOptions } from "@svc-webhooks/core/inbox";
 import type { QueueLike } from "../queue-like.js";
+import { within } from "../queue/within.js";
+
+/** How often the states of the released jobs are read, in milliseconds. */
+const watchEveryMs = 200;
+
+/** The number of states that are read at a time. */
+const batchSize = 1_000;
 
 /** Runs dead letters again, one after the other, until the limit or until too many have failed again. */
 export async function release(
@@ -23,20 +30,25 @@ export async function release(
   const failed = new Set<string>();
   /** The released jobs that have not failed again, as far as is known. */
   const watched = new Set<string>();
+  let watchedAt = -Infinity;
   const watch = async () => {
-    const ids = [...watched];
-    const states = await Promise.all(ids.map((id) => queue.getJobState(id)));
-    for (const [at, id] of ids.entries()) {
-      const state = states[at];
-      if (state === "failed" || state === "delayed") failed.add(id);
-      if (state !== "waiting" && state !== "active") watched.delete(id);
+    watchedAt = performance.now();
+    const all = [...watched];
+    for (let at = 0; at < all.length; at += batchSize) {
+      const ids = all.slice(at, at + batchSize);
+      const states = await within(Promise.all(ids.map((id) => queue.getJobState(id))));
+      for (const [index, id] of ids.entries()) {
+        const state = states[index];
+        if (state === "failed" || state === "delayed") failed.add(id);
+        if (state !== "waiting" && state !== "active") watched.delete(id);
+      }
     }
   };
   const began = performance.now();
   for await (const { id } of admin.list({ state: "dead", type })) {
     await pause(began + (released * 1_000) / perSecond - performance.now(), signal);
     if (released >= limit || signal?.aborted) break;
-    if (stopAfter < Infinity) await watch();
+    if (performance.now() - watchedAt >= watchEveryMs) await watch();
     if (failed.size >= stopAfter) break;
     if (!(await admin.retry(id))) continue;
     released += 1;

@@ -1,0 +1,34 @@
+import type { BullJob, QueueLike } from "../queue-like.js";
+
+/** The scripts of BullMQ's Redis client. */
+interface ScriptClient {
+  defineCommand(name: string, definition: { numberOfKeys: number; lua: string }): void;
+  runCommand(name: string, args: readonly string[]): Promise<unknown>;
+}
+
+const command = "svcWebhooksDiscard";
+
+// `Job.remove` removes a job from any state, so it would also remove one that a redelivery has just made run again.
+const script = {
+  numberOfKeys: 4,
+  lua: `if redis.call("ZREM", KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call("DEL", KEYS[2], KEYS[3])
+redis.call("XADD", KEYS[4], "MAXLEN", "~", 10000, "*", "event", "removed", "jobId", ARGV[1], "prev", "failed")
+return 1`,
+};
+
+/** Removes a dead letter. Returns false if it is no longer dead, which only Redis can check in the same step. */
+export async function discard({ backend }: QueueLike, letter: BullJob): Promise<boolean> {
+  const connected = backend as { readonly client?: unknown; toKey(type: string): string };
+  const redis = (await connected.client) as Partial<ScriptClient> | undefined;
+  const id = String(letter.id);
+  // A job of another application may have a parent or children, which `remove` updates.
+  const isOwn = (Object(letter.data) as { readonly key?: unknown }).key === id;
+  if (!isOwn || !redis?.defineCommand || !redis.runCommand) {
+    await letter.remove();
+    return true;
+  }
+  redis.defineCommand(command, script);
+  const keys = ["failed", id, `${id}:logs`, "events"].map((type) => connected.toKey(type));
+  return (await redis.runCommand(command, [...keys, id])) === 1;
+}
