@@ -15,21 +15,25 @@ interface Report {
   }[];
 }
 
-/** Runs tests of `engine/` on a version of Node, with the packages in a folder. Resolves to the number of tests. */
+/**
+ * Runs tests on a version of Node, with the packages in a folder. They are files of `engine/`, next to this file or to
+ * that of another suite. Resolves to the number of tests.
+ */
 export async function runEngineTests(
   version: string,
   folder: string,
   files: readonly string[],
   env: NodeJS.ProcessEnv = {},
+  suite: "pg-boss" | "queues" = "pg-boss",
 ): Promise<number> {
   const report = join(folder, `${version}-${files.join("-")}.json`);
   const node = ["--yes", "--package", `node@${version}`, "node"];
   const vitest = ["node_modules/vitest/vitest.mjs", "run", ...files];
-  const options = ["--config", "test/pg-boss/engine/vitest.config.ts", "--outputFile", report];
+  const options = ["--config", `test/${suite}/engine/vitest.config.ts`, "--outputFile", report];
   const { exitCode, stdout, stderr } = await run(
     "npx",
     [...node, ...vitest, ...options, "--reporter", "json", "--reporter", "default"],
-    { cwd: root, env: { PG_BOSS_FOLDER: folder, ...env } },
+    { cwd: root, env: { ENGINE_FOLDER: folder, ...env } },
   );
   // The summaries of chaos runs.
   for (const line of stdout.match(/seed \d+: .*/g) ?? []) console.log(line);

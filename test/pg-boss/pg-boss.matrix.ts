@@ -1,9 +1,10 @@
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { root, run, tsc } from "@svc-webhooks/kit/programs";
+import { root, run } from "@svc-webhooks/kit/programs";
 import { describeWithPostgres, postgresServer } from "@svc-webhooks/kit/postgres-server";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { codeBlocks, textOf } from "../package/readme.js";
+import { errorsOf } from "../queues/blocks.js";
 import { runEngineTests } from "./engine.js";
 import { installed } from "./install.js";
 
@@ -17,8 +18,8 @@ describeWithPostgres("the package for pg-boss", () => {
   });
 
   test("passes its tests on Node 22.12, the lowest that pg-boss supports", async () => {
-    const files = ["contract", "operation", "order", "worker"];
-    expect(await runEngineTests("22.12.0", folder, files)).toBeGreaterThan(70);
+    const files = ["contract", "crash-points", "operation", "order", "pages", "worker"];
+    expect(await runEngineTests("22.12.0", folder, files)).toBeGreaterThan(85);
   });
 
   test("runs each event once and in order, while processes and the database crash", async () => {
@@ -30,18 +31,7 @@ describeWithPostgres("the package for pg-boss", () => {
     async (compiler) => {
       const blocks = pages.flatMap(codeBlocks);
       expect(blocks.length).toBeGreaterThanOrEqual(pages.length);
-      mkdirSync(join(folder, "src"), { recursive: true });
-      const files = blocks.map(({ module, code }) => {
-        const file = `src/${module}.mts`;
-        writeFileSync(join(folder, file), code);
-        return file;
-      });
-      const options = ["--noEmit", "--strict", "--skipLibCheck", "--types", "node"];
-      const modern = ["--target", "es2023", "--module", "nodenext"];
-      const { exitCode, stdout } = await tsc(compiler, [...options, ...modern, ...files], {
-        cwd: folder,
-      });
-      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
+      expect(await errorsOf(compiler, folder, blocks)).toBe("");
     },
   );
 

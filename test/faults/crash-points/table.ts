@@ -1,3 +1,4 @@
+import { inboxPoints, inboxResultAt } from "./inbox/points.js";
 import { points } from "./server.js";
 import { faults, type Story, type Verdict } from "./stories.js";
 import { resultAt, transactionPoints } from "./transaction/points.js";
@@ -67,6 +68,31 @@ const transactionSection = (): readonly string[] => {
   ];
 };
 
+/** Returns the section with the results of the tests with queues, which do not write it for the same reason. */
+const inboxSection = (): readonly string[] => {
+  const heading = [
+    "where the process dies",
+    "responses to the sender",
+    "the next worker's run",
+    "effects, outside",
+    "effects, inside",
+  ];
+  return [
+    "## Effects of handlers that run from a queue",
+    "",
+    "The table shows the number of effects in PostgreSQL, written outside or inside `store.transaction`, when a process that stores deliveries in an [inbox](inbox.md), or runs their handlers, dies (SIGKILL). The results with BullMQ on Redis and with pg-boss are the same. A dash marks a step that exists only inside the transaction, or that there is no further run. `npx vitest run --config test/faults/vitest.config.ts test/faults/crash-points/inbox` checks each number with real processes, and `npx vitest run --config test/contracts/vitest.config.ts test/pg-boss` does the same with pg-boss.",
+    "",
+    row(...heading),
+    rule(heading.length),
+    ...inboxPoints.map((point) => {
+      const { sender, next, outside, inside } = inboxResultAt(point);
+      const effects = outside === 2 ? "**2**" : (outside ?? "–");
+      return row(point, sender.join(", "), next.join(", ") || "–", effects, inside);
+    }),
+    "",
+  ];
+};
+
 /** Returns the document that lists the result of each fault at each point, as a summary table and in full. */
 export function tableOf(stories: readonly Story[]): string {
   const verdictAt = (point: string, fault: string) => {
@@ -93,6 +119,7 @@ export function tableOf(stories: readonly Story[]): string {
     "¹ The event was acknowledged, and its effect was applied once. The store was unavailable until the retries of `complete` were exhausted, so the record was never completed: if another copy arrives, the handler runs again.",
     "",
     ...transactionSection(),
+    ...inboxSection(),
     "## In full",
     "",
     row(...full),

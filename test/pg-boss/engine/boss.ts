@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { PgBossLike } from "@svc-webhooks/pg-boss";
 
 /** The variable with the folder in which `pg-boss` is installed. */
-export const folderVariable = "PG_BOSS_FOLDER";
+export const folderVariable = "ENGINE_FOLDER";
 
 /** A `PgBoss`, with the functions that only tests call. */
 export interface TestBoss extends PgBossLike {
@@ -11,7 +11,8 @@ export interface TestBoss extends PgBossLike {
   stop(options: { graceful?: boolean; timeout?: number }): Promise<void>;
   on(event: "error" | "warning", listener: (error: { message: string }) => void): void;
   supervise(queue: string): Promise<unknown>;
-  fetch(queue: string): Promise<{ id: string }[]>;
+  fetch(queue: string): Promise<{ id: string; data: object }[]>;
+  complete(queue: string, id: string): Promise<unknown>;
 }
 
 const folder = process.env[folderVariable] ?? "";

@@ -1,4 +1,5 @@
-import { PermanentError } from "@svc-webhooks/core";
+import { createReceiver, PermanentError } from "@svc-webhooks/core";
+import { eventBody, secret, signed } from "@svc-webhooks/kit/deliveries";
 import { pgBossInbox } from "@svc-webhooks/pg-boss";
 import {
   describeWithPostgres,
@@ -328,6 +329,76 @@ describeWithPostgres("the operation of a queue", () => {
       });
     },
   );
+
+  test("a released event that was done meanwhile does not run again", async () => {
+    const { world, dead, runs } = await dying(1);
+    dead.is = false;
+    const delivery = await signed(eventBody("email.sent", { id: "a0" }), {
+      "x-svc-delivery-id": "a0",
+    });
+    expect((await world.receiver.resume(delivery)).code).toBe("processed");
+    expect(await world.inbox.admin.release({ perSecond: 10 })).toMatchObject({ released: 1 });
+    await until(async () => {
+      const { ready, delayed, active, dead: left } = await stats(world);
+      return ready + delayed + active + left === 0;
+    }, "its job is settled");
+    expect(runs).toEqual(["a0"]);
+  });
+
+  test.each([
+    [101, { dead: 0, delayed: 1 }],
+    [100, { dead: 1, delayed: 0 }],
+  ])(
+    "of %i attempts, 100 workers that are killed in a job spend one each",
+    async (limit, expected) => {
+      const runs: string[] = [];
+      const world = await worldOf(server, (event) => void runs.push(idOf(event)), {
+        retry: { limit },
+      });
+      await world.send("a");
+      for (let kill = 0; kill < 100; kill += 1) {
+        expect(await stats(world)).toMatchObject({ dead: 0 });
+        await world.query("update pgboss.job set start_after = now() where name = $1", [
+          world.queue,
+        ]);
+        expect(await world.boss.fetch(world.queue)).toHaveLength(1);
+        await world.query(
+          "update pgboss.job set heartbeat_on = heartbeat_on - interval '1 hour' where name = $1",
+          [world.queue],
+        );
+        await world.query(
+          "update pgboss.queue set monitor_on = null, monitor_claim_on = null where name = $1",
+          [world.queue],
+        );
+        await world.boss.supervise(world.queue);
+        // The process supervises the queue by itself too, and may have been faster.
+        await until(async () => (await stats(world)).active === 0, "pg-boss notices the kill");
+      }
+      expect(await stats(world)).toMatchObject({ active: 0, ...expected });
+      if (expected.dead > 0) return;
+      await world.query("update pgboss.job set start_after = now() where name = $1", [world.queue]);
+      await world.work();
+      await until(() => runs.length === 1, "the last attempt runs");
+    },
+  );
+
+  test("a server that starts before the database responds 503, and stores once it is up", async () => {
+    const own = await postgresServer({});
+    onTestFinished(() => own.close());
+    const world = await worldOf(own, () => {});
+    await own.crash();
+    const boss = bossOf(own.connectionString);
+    onTestFinished(() => boss.stop({ graceful: false }));
+    const starting = boss.start({ attempts: 1_000 });
+    const inbox = pgBossInbox(boss, { queue: world.queue });
+    const receiver = createReceiver({ secret, log: () => {}, on: { "*": inbox(() => {}) } });
+    const send = async () => receiver.receive(await signed());
+    expect(await send()).toMatchObject({ code: "queue_unavailable", status: 503 });
+    await own.restart();
+    await starting;
+    await until(async () => (await send()).code === "enqueued", "it is stored");
+    expect(await stats(world)).toMatchObject({ ready: 1 });
+  });
 
   test("stops a release at its limit, after deaths and when it is aborted", async () => {
     const { world, runs } = await dying(10);

@@ -124,13 +124,37 @@ describeWithPostgres("a queue in order", () => {
       { partitionBy, afterDead: "hold", receiver: { onParked: () => {} } },
     );
     for (const id of ids) await world.send(id);
-    await world.work();
+    const worker = await world.work();
     await until(() => done.length === 11, "the other key has run");
     await until(async () => (await stats(world)).heldKeys === 1, "the key is held");
     expect(done.filter((id) => id.startsWith("a"))).toEqual(["a0"]);
     const [letter] = await letters(world);
-    return { world, done, dead, id: String(letter?.id) };
+    return { world, worker, done, dead, id: String(letter?.id) };
   };
+
+  test("hands out a job of other keys in each fetch while it holds a key", async () => {
+    const { world, worker } = await holding();
+    await worker.stop({ deadlineMs: 10_000 });
+    const others = Array.from(
+      { length: 100 },
+      (_, index) => `${"bcdef".charAt(index % 5)}1${index}`,
+    );
+    for (const id of others) await world.send(id);
+    const fetched: string[] = [];
+    for (const _ of others) {
+      for (const { id, data } of await world.boss.fetch(world.queue)) {
+        fetched.push((data as { readonly deliveryId: string }).deliveryId);
+        await world.boss.complete(world.queue, id);
+      }
+    }
+    expect(fetched.toSorted()).toEqual(others.toSorted());
+    // The later events of the key wait.
+    const waiting = await world.query(
+      "select 1 from pgboss.job where name = $1 and state = 'created'",
+      [world.queue],
+    );
+    expect(waiting).toHaveLength(8);
+  });
 
   test("holds a key until its dead letter is retried, in its place", async () => {
     const { world, done, dead, id } = await holding();
@@ -256,5 +280,25 @@ describeWithPostgres("a queue in order", () => {
     await world.work();
     await until(() => done.length === 1, "the next event has run");
     expect(done).toEqual(["a1"]);
+  });
+
+  test("a running worker continues after a crash in the last attempt", async () => {
+    const done: string[] = [];
+    const world = await worldOf(server, (event) => void done.push(idOf(event)), {
+      partitionBy,
+      retry: { limit: 1 },
+    });
+    await world.send("a0");
+    await world.send("a1");
+    expect(await world.boss.fetch(world.queue)).toHaveLength(1);
+    await world.work();
+    await world.query(
+      "update pgboss.job set heartbeat_on = heartbeat_on - interval '1 hour' where name = $1 and state = 'active'",
+      [world.queue],
+    );
+    // pg-boss fails the job in its next pass, and the worker opens the key in its own, which is every 30 s.
+    await until(() => done.length === 1, "the next event has run");
+    expect(done).toEqual(["a1"]);
+    expect(await stats(world)).toMatchObject({ dead: 1, ready: 0 });
   });
 });

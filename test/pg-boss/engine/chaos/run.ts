@@ -127,6 +127,32 @@ function unleash(
   };
 }
 
+interface Effect {
+  readonly delivery: string;
+  readonly key: string;
+  /** The time of the effect, in epoch milliseconds. */
+  readonly at: string;
+}
+
+/** Reads the effects in the order in which they were written. */
+function judge(effects: readonly Effect[], acknowledgedAt: ReadonlyMap<string, number>) {
+  const lastOf = new Map<string, { readonly index: number; readonly at: number }>();
+  const seen = new Set<string>();
+  let outOfOrder = 0;
+  let longestWaitMs = 0;
+  for (const { delivery, key, at } of effects) {
+    const last = lastOf.get(key) ?? { index: -1, at: 0 };
+    const index = Number(delivery.slice(4));
+    if (index < last.index) outOfOrder += 1;
+    // The time in which an event of the key waited and none took effect.
+    const since = Math.max(acknowledgedAt.get(delivery) ?? 0, last.at);
+    longestWaitMs = Math.max(longestWaitMs, Number(at) - since);
+    lastOf.set(key, { index, at: Number(at) });
+    seen.add(delivery);
+  }
+  return { seen, outOfOrder, longestWaitMs };
+}
+
 /** Sends events to two acceptors, while they, three workers and the database crash, until every event is done. */
 export async function runChaos(load: Load): Promise<Result> {
   const { seed, events, inOrder, crashEveryMs, inTransaction = true } = load;
@@ -138,7 +164,8 @@ export async function runChaos(load: Load): Promise<Result> {
   await boss.start();
   await migrate(pool);
   await pool.query(`create table effects
-    (id bigint generated always as identity, delivery text, key text)`);
+    (id bigint generated always as identity, delivery text, key text,
+     at timestamptz default clock_timestamp())`);
   await pool.query("create table counters (id int primary key, count int default 0)");
   await pool.query("insert into counters select generate_series(0, 99)");
   const queue = "chaos";
@@ -175,14 +202,14 @@ export async function runChaos(load: Load): Promise<Result> {
       return false;
     }
   };
-  let acknowledged = 0;
+  const acknowledgedAt = new Map<string, number>();
   const sendKey = async (key: number) => {
     for (let index = key; index < events; index += keys) {
       const id = `dlv_${index}`;
       const copies = random.chance(0.1) ? 2 : 1;
       const send = () => Promise.all(Array.from({ length: copies }, () => post(id, `k${key}`)));
       while (!(await send()).includes(true)) await pause(random.between(50, 300));
-      acknowledged += 1;
+      acknowledgedAt.set(id, Date.now());
       // Spreads the events over the time of several kills.
       await pause(random.between(0, 2_000));
     }
@@ -198,18 +225,11 @@ export async function runChaos(load: Load): Promise<Result> {
     left = ready + delayed + active;
     if (dead > 0) break;
   } while (left > 0);
-  const { rows } = await pool.query<{ delivery: string; key: string }>(
-    "select delivery, key from effects order by id",
+  const { rows } = await pool.query<Effect>(
+    "select delivery, key, extract(epoch from at) * 1000 as at from effects order by id",
   );
-  const lastOf = new Map<string, number>();
-  const seen = new Set<string>();
-  let outOfOrder = 0;
-  for (const { delivery, key } of rows) {
-    const index = Number(delivery.slice(4));
-    if (index < (lastOf.get(key) ?? -1)) outOfOrder += 1;
-    lastOf.set(key, index);
-    seen.add(delivery);
-  }
+  const { seen, outOfOrder, longestWaitMs } = judge(rows, acknowledgedAt);
+  const acknowledged = acknowledgedAt.size;
   const totalMs = performance.now() - start;
   await Promise.all(places.map((one) => one.kill()));
   await boss.stop({ graceful: false });
@@ -224,6 +244,6 @@ export async function runChaos(load: Load): Promise<Result> {
     twice: rows.length - seen.size,
     outOfOrder,
     left,
-    summary: `seed ${seed}: ${acknowledged} acknowledged in ${requests} requests, ${kills} kills, ${freezes} freezes, ${crashes} crashes of the database; sent after ${seconds(sentMs)} s, done after ${seconds(totalMs)} s; ${rows.length} rows, ${outOfOrder} out of order`,
+    summary: `seed ${seed}: ${acknowledged} acknowledged in ${requests} requests, ${kills} kills, ${freezes} freezes, ${crashes} crashes of the database; sent after ${seconds(sentMs)} s, done after ${seconds(totalMs)} s; a key waited for at most ${seconds(longestWaitMs)} s; ${rows.length} rows, ${outOfOrder} out of order`,
   };
 }
