@@ -118,6 +118,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/event-types-list.js")).eventTypesList,
   },
   {
+    name: "inbox check",
+    summary: "Check the settings of your queue",
+    load: async () => (await import("./commands/inbox.js")).inboxCheck,
+  },
+  {
     name: "inbox stats",
     summary: "Count the jobs of your queue",
     load: async () => (await import("./commands/inbox.js")).inboxStats,

@@ -106,10 +106,13 @@ describe("a new secret that is not one is not printed", () => {
   const rotate = "endpoints rotate-secret we_1";
   const create = "endpoints create --url x --event y";
   const register = "listen --port=0";
+  const develop = "dev --to=http://127.0.0.1:9/ -- node";
   const messages = {
     [rotate]: /The secret of we_1 was rotated\. .+ redeliver-failed we_1/,
     [create]: /The endpoint we_1 was registered\. .+ rotate-secret we_1/,
     [register]: /we_1 was archived\. [^]+The endpoint we_1 was registered\. .+--secret-env/,
+    [develop]:
+      /The endpoint we_1 was registered\. Archive it with svc-webhooks endpoints archive we_1, /,
   };
 
   test.each<[keyof typeof messages, string, unknown]>([
@@ -123,6 +126,7 @@ describe("a new secret that is not one is not printed", () => {
     [rotate, "a value of type array", ["whsec_inner_value"]],
     [create, "a string of 21 characters", "https://mail.test/key"],
     [register, "a string of 21 characters", "https://mail.test/key"],
+    [develop, "a string of 21 characters", "https://mail.test/key"],
   ])("by %s: %s", async (words, what, sent) => {
     const requests: string[] = [];
     const port = await listen((request, response) => {

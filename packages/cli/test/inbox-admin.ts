@@ -11,8 +11,11 @@ export const coreModule: string = modules("core/dist/index.js");
 /**
  * Writes a module whose default export is the `admin` of an inbox in memory: with two dead letters, of which the first
  * would now succeed, and a job that is ready. Returns its path.
+ *
+ * @param rest statements before the export
+ * @param exported the default export
  */
-export function adminFile(rest = ""): string {
+export function adminFile(rest = "", exported = "inbox.admin"): string {
   const file = newFile("inbox.admin.mjs");
   writeFileSync(
     file,
@@ -43,7 +46,7 @@ export function adminFile(rest = ""): string {
     await send("a.sent", "dlv_3");
     export const letters = inbox.jobs().filter(({ state }) => state === "dead");
     ${rest}
-    export default inbox.admin;`,
+    export default ${exported};`,
   );
   return file;
 }

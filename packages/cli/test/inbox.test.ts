@@ -40,6 +40,37 @@ describe("inbox", () => {
     expect(code).toBe(expected);
   });
 
+  test("check prints each problem, and exits with 1 if there is one", async () => {
+    const checked = (problems: readonly string[]) =>
+      adminFile(`inbox.check = async () => ${JSON.stringify(problems)};`, "inbox");
+    const found = checked(["`a` is off.", "Set \u001b[31mb."]);
+    const { code, stdout } = await cli(["inbox", "check", "--admin", found]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^- `a` is off\.\n- Set .*b\.\n$/)]);
+    expect(stdout).not.toContain("\u001b");
+    expect(await json(["inbox", "check", "--admin", found])).toMatchObject({
+      code: 1,
+      value: { problems: ["`a` is off.", expect.stringContaining("Set ")] },
+    });
+    const none = await cli(["inbox", "check", "--admin", checked([])]);
+    expect(none).toEqual({ code: 0, stdout: "No problem found.\n", stderr: "" });
+  });
+
+  test.each([
+    ["an admin", "inbox.admin", "", 2, /has no check\. Write: export default inbox;/],
+    ["a check without a list", "inbox", "undefined", 1, /`check` of --admin returned no list/],
+    ["a check with other values", "inbox", "[{}]", 1, /`check` of --admin returned no list/],
+  ])("check refuses %s", async (_what, exported, problems, expected, message) => {
+    const file = adminFile(`inbox.check = async () => ${problems || "[]"};`, exported);
+    const { code, stdout, stderr } = await cli(["inbox", "check", "--admin", file]);
+    expect([code, stdout]).toEqual([expected, ""]);
+    expect(stderr).toMatch(message);
+  });
+
+  test("the other commands accept an inbox too", async () => {
+    const file = adminFile("", "inbox");
+    expect(await ids(file)).toHaveLength(2);
+  });
+
   test("list prints the dead letters without bodies, on one line each", async () => {
     const file = adminFile();
     const { code, stdout } = await cli(["inbox", "list", "--admin", file]);
@@ -133,7 +164,7 @@ describe("inbox", () => {
   });
 
   test.each([
-    ["a file that does not exist", "", 2, /does not exist\. .*inbox.admin/],
+    ["a file that does not exist", "", 2, /does not exist\. .*export default inbox;/],
     [
       "a module that throws",
       'throw new Error("no database");',

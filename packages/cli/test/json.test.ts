@@ -116,6 +116,8 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   );
   const crash = [`--start=node ${program}`, "--url=http://127.0.0.1:{port}/", "--stub=MAIL_URL"];
   const admin = `--admin=${adminFile()}`;
+  const checked = adminFile('inbox.check = async () => ["a problem"];', "inbox");
+  await run("inbox check", `--admin=${checked}`);
   await run("inbox stats", admin);
   const letters = await run("inbox list", admin);
   const [first, second] = letters["data"] as unknown as readonly { readonly id: string }[];

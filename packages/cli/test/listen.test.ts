@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { connect } from "node:net";
 import { createClient } from "@svc-webhooks/client";
 import { createReceiver } from "@svc-webhooks/core";
@@ -11,7 +12,7 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
 import { signedDelivery } from "@svc-webhooks/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createExplainer } from "../src/listen/explainer.js";
 import { captured, deliver, listening, target } from "./listening.js";
 import { cli, hasTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
@@ -282,10 +283,32 @@ describe("a target", () => {
   });
 });
 
-test("a target that is the command itself is refused", async () => {
-  const args = ["listen", "--port=4099", "--secret-env=SECRET", "--forward-to=localhost:4099/x"];
+test.each([
+  ["localhost:4099/x"],
+  ["127.0.0.1:4099"],
+  ["[::ffff:127.0.0.1]:4099"],
+  ["0.0.0.0:4099", "--allow-external"],
+])("a target that is the command itself is refused: %s", async (to, ...more) => {
+  const args = ["listen", "--port=4099", "--secret-env=SECRET", `--forward-to=${to}`, ...more];
   const { code, stderr } = await cli(args);
-  expect([code, stderr]).toEqual([2, expect.stringContaining("has the same port as this command")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("--forward-to is this command")]);
+});
+
+test("a target on another address may have the same port", async () => {
+  const port = await freePort();
+  const got: string[] = [];
+  const other = createServer((request, response) => {
+    got.push(request.url ?? "");
+    response.end();
+  });
+  other.listen(port, "::1");
+  await once(other, "listening");
+  onTestFinished(() => void other.close());
+  const to = `http://[::1]:${port}/hooks`;
+  const { shows } = start(["listen", `--port=${port}`, "--secret-env=SECRET", "--forward-to", to]);
+  await shows(/\n/);
+  expect((await deliver(`http://127.0.0.1:${port}`, event)).status).toBe(200);
+  expect(got).toEqual(["/hooks"]);
 });
 
 test("refuses a large body, and the command continues", async () => {

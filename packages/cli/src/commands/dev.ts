@@ -113,7 +113,13 @@ async function runWith(
   };
   const registered = await register(service, to.href);
   const endpoint = idOf(registered) ?? "we_…";
-  const secret = conceal(newSecret(registered, `The endpoint ${endpoint} was registered.`, ""));
+  const secret = conceal(
+    newSecret(
+      registered,
+      `The endpoint ${endpoint} was registered.`,
+      `Archive it with svc-webhooks endpoints archive ${endpoint}, and use another sandbox.`,
+    ),
+  );
   const log = collectLines();
   try {
     const app = await startApp({

@@ -2,16 +2,47 @@ import type { InboxAdmin, InboxEntry } from "@svc-webhooks/core/inbox";
 import { command } from "../command.js";
 import { Failure } from "../errors.js";
 import { durationOf } from "../lib/duration.js";
-import { adminOptions, withAdmin, withPatientAdmin } from "../lib/inbox-admin.js";
+import { adminOptions, withAdmin, withInbox, withPatientAdmin } from "../lib/inbox-admin.js";
 import { wholeNumber } from "../lib/number.js";
 import { fields, table } from "../lib/terminal/table.js";
 import { shortTime } from "../lib/terminal/time.js";
+import { paint } from "../paint.js";
 
 const typeOption = {
   type: "string",
   value: "type",
   text: "only events of this type",
 } as const;
+
+export const inboxCheck = command({
+  usage: "",
+  details: [
+    "Prints the conditions that can lose or delay events, such as a setting of the queue, of its server or of your process. Run it when you deploy. The default export of --admin must be the inbox. Exits with 1 if there is such a condition. With --json, prints { problems }.",
+  ],
+  examples: ["svc-webhooks inbox check"],
+  options: adminOptions,
+  run: (context) =>
+    withInbox(context, async (inbox) => {
+      const problems = await inbox.check();
+      assertTexts(problems);
+      const found = problems.map((problem) => `- ${problem}`);
+      context.show(
+        { problems },
+        found.length > 0 ? found : [[paint("green", "No problem found.")]],
+      );
+      return problems.length > 0 ? 1 : 0;
+    }),
+});
+
+/** A deployment must not take another value for an empty list. */
+function assertTexts(problems: unknown): asserts problems is readonly string[] {
+  if (Array.isArray(problems) && problems.every((problem) => typeof problem === "string")) return;
+  throw new Failure(
+    "inbox_failed",
+    "`check` of --admin returned no list of texts.",
+    "Export an inbox of @svc-webhooks/pg-boss or @svc-webhooks/bullmq.",
+  );
+}
 
 export const inboxStats = command({
   usage: "[--max-age <duration>]",

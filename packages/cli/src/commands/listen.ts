@@ -1,3 +1,4 @@
+import { BlockList } from "node:net";
 import { sign } from "@svc-webhooks/core";
 import { fingerprint } from "@svc-webhooks/explain";
 import { command, type Context } from "../command.js";
@@ -14,6 +15,7 @@ import {
 } from "../lib/secret.js";
 import { serviceOptions } from "../lib/service.js";
 import { resolveTarget } from "../lib/target-rule.js";
+import type { Address } from "../lib/target.js";
 import { createExplainer, createSenderExplainer } from "../listen/explainer.js";
 import { archive, register } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
@@ -79,9 +81,9 @@ export const listen = command({
       to === undefined
         ? undefined
         : await resolveTarget("--forward-to", to, given["allow-external"]);
-    if (target && portOf(target.url) === port) {
+    if (target && portOf(target.url) === port && target.addresses.some(isOwn)) {
       throw new UsageError(
-        "--forward-to has the same port as this command.",
+        "--forward-to is this command itself.",
         "Point --forward-to at your receiver's port, or choose another --port.",
       );
     }
@@ -143,6 +145,14 @@ export const listen = command({
     return 0;
   },
 });
+
+/** Returns whether a connection to this address reaches 127.0.0.1, where the command listens. */
+const isOwn = ({ address, family }: Address): boolean =>
+  own.check(address, family === 4 ? "ipv4" : "ipv6");
+
+const own = new BlockList();
+own.addAddress("127.0.0.1", "ipv4");
+own.addAddress("0.0.0.0", "ipv4");
 
 const another = "Register an endpoint with another command, and pass its secret with --secret-env.";
 

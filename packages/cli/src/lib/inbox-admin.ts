@@ -12,7 +12,7 @@ export const adminOptions = {
     type: "string",
     default: "inbox.admin.js",
     value: "file",
-    text: "module whose default export is the `admin` of your inbox",
+    text: "module whose default export is your inbox or its `admin`",
   },
 } as const;
 
@@ -25,35 +25,57 @@ const operations: readonly (keyof InboxAdmin)[] = [
   "release",
 ];
 
+/** The part of an inbox that `inbox check` calls. */
+export interface Checked {
+  /** Resolves to the conditions that can lose or delay events, one sentence each. */
+  readonly check: () => Promise<readonly string[]>;
+}
+
 /** How long a command waits for the queue, in milliseconds. */
 const patienceMs = 30_000;
 
+type AdminContext = Context<typeof adminOptions>;
+
 /** Runs a command with the `InboxAdmin` of `--admin`, for up to 30 s. */
-export async function withAdmin(
-  context: Context<typeof adminOptions>,
+export const withAdmin = (
+  context: AdminContext,
   work: (admin: InboxAdmin) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const { admin } = context.options;
+): Promise<ExitCode> => soon(context, withPatientAdmin(context, work));
+
+/** Runs a command with the inbox of `--admin`, for up to 30 s. */
+export const withInbox = (
+  context: AdminContext,
+  work: (inbox: Checked) => Promise<ExitCode>,
+): Promise<ExitCode> => soon(context, withLoaded(context, inboxOf, work));
+
+/** Like {@link withAdmin}, for a command that ends by itself after Ctrl-C and may take any time. */
+export const withPatientAdmin = (
+  context: AdminContext,
+  work: (admin: InboxAdmin) => Promise<ExitCode>,
+): Promise<ExitCode> => withLoaded(context, adminOf, work);
+
+/** Rejects if a command is not done after 30 s, or after Ctrl-C. */
+function soon({ options, signal }: AdminContext, done: Promise<ExitCode>): Promise<ExitCode> {
   const deadline = AbortSignal.timeout(patienceMs);
-  const ended = once(AbortSignal.any([context.signal, deadline]), "abort").then(() => {
-    context.signal.throwIfAborted();
+  const ended = once(AbortSignal.any([signal, deadline]), "abort").then(() => {
+    signal.throwIfAborted();
     throw new Failure(
       "inbox_timeout",
-      `The queue of --admin ${admin} did not reply within ${patienceMs / 1_000} s.`,
+      `The queue of --admin ${options.admin} did not reply within ${patienceMs / 1_000} s.`,
       isReachable,
     );
   });
-  return Promise.race([withPatientAdmin(context, work), ended]);
+  return Promise.race([done, ended]);
 }
 
-/** Like {@link withAdmin}, for a command that ends by itself after Ctrl-C and may take any time. */
-export async function withPatientAdmin(
-  { options, signal }: Context<typeof adminOptions>,
-  work: (admin: InboxAdmin) => Promise<ExitCode>,
+async function withLoaded<Part>(
+  { options, signal }: AdminContext,
+  partOf: (exported: unknown, file: string) => Part,
+  work: (part: Part) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const admin = await load(options.admin);
+  const part = partOf(await load(options.admin), options.admin);
   try {
-    return await work(admin);
+    return await work(part);
   } catch (error) {
     if (error instanceof Failure || signal.aborted || isWrongOption(error)) throw error;
     throw new Failure(
@@ -72,17 +94,16 @@ const isWrongOption = (error: unknown) =>
 
 const causeOf = (error: unknown) => messageOf(error).replace(/\.+$/, "");
 
-async function load(file: string): Promise<InboxAdmin> {
+async function load(file: string): Promise<unknown> {
   const path = resolve(file);
   if (!existsSync(path)) {
     throw new UsageError(
       `--admin ${file} does not exist.`,
-      'Create a module such as: import { inbox } from "./webhooks.js"; export default inbox.admin; With pg-boss, it also calls await boss.start().',
+      'Create a module such as: import { inbox } from "./webhooks.js"; export default inbox; With pg-boss, it also calls await boss.start().',
     );
   }
-  let exported: { readonly default?: unknown };
   try {
-    exported = (await import(pathToFileURL(path).href)) as typeof exported;
+    return ((await import(pathToFileURL(path).href)) as { readonly default?: unknown }).default;
   } catch (error) {
     throw new Failure(
       "admin_failed",
@@ -91,11 +112,25 @@ async function load(file: string): Promise<InboxAdmin> {
       { cause: error },
     );
   }
-  const admin = Object(exported.default) as Partial<InboxAdmin>;
-  const missing = operations.filter((name) => typeof admin[name] !== "function");
-  if (missing.length === 0) return admin as InboxAdmin;
+}
+
+/** Returns the `InboxAdmin` of a default export, which is an inbox or its `admin`. */
+function adminOf(exported: unknown, file: string): InboxAdmin {
+  const { admin = exported } = Object(exported) as { readonly admin?: unknown };
+  const found = Object(admin) as Partial<InboxAdmin>;
+  const missing = operations.filter((name) => typeof found[name] !== "function");
+  if (missing.length === 0) return found as InboxAdmin;
   throw new UsageError(
     `The default export of --admin ${file} is not an InboxAdmin: it has no ${missing.join(", ")}.`,
-    "Write: export default inbox.admin;",
+    "Write: export default inbox;",
+  );
+}
+
+function inboxOf(exported: unknown, file: string): Checked {
+  const inbox = Object(exported) as Partial<Checked>;
+  if (typeof inbox.check === "function") return inbox as Checked;
+  throw new UsageError(
+    `The default export of --admin ${file} has no check.`,
+    "Write: export default inbox; The inboxes of @svc-webhooks/pg-boss and @svc-webhooks/bullmq have a check.",
   );
 }

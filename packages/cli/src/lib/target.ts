@@ -13,6 +13,7 @@ export interface Outgoing {
 /** A URL whose addresses have been checked. Requests go to these addresses, whatever the name resolves to later. */
 export interface Target {
   readonly url: URL;
+  readonly addresses: readonly Address[];
   /** Whether all addresses are loopback. */
   readonly isHere: boolean;
   /**
@@ -46,9 +47,13 @@ const connecting = { agent: false, autoSelectFamilyAttemptTimeout: 5_000 } as co
  * @param isHere whether all of them are loopback
  */
 export const targetAt = (url: URL, addresses: readonly Address[], isHere: boolean): Target =>
-  through(url, isHere, pinned(addresses));
+  through({ url, addresses, isHere }, pinned(addresses));
 
-function through(url: URL, isHere: boolean, lookup: LookupFunction): Target {
+function through(
+  checked: Pick<Target, "url" | "addresses" | "isHere">,
+  lookup: LookupFunction,
+): Target {
+  const { url } = checked;
   const request = url.protocol === "https:" ? httpsRequest : httpRequest;
   const open: Target["open"] = ({ method, headers, length }, signal) => {
     const all = [...headers, ["Host", url.host], ["Content-Length", String(length)]];
@@ -56,10 +61,9 @@ function through(url: URL, isHere: boolean, lookup: LookupFunction): Target {
     return request(url, { ...options, ...connecting });
   };
   return {
-    url,
-    isHere,
+    ...checked,
     open,
-    at: (other) => through(other, isHere, lookup),
+    at: (other) => through({ ...checked, url: other }, lookup),
     send: ({ body, ...outgoing }, signal) =>
       new Promise((respond, reject) => {
         const sending = open({ ...outgoing, length: body.length }, signal);
