@@ -1,10 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { DeliveryContext, DeliveryStore } from "@svc-webhooks/core";
-import { postgresStore } from "@svc-webhooks/postgres";
-import { redisStore } from "@svc-webhooks/redis";
-import { Redis } from "ioredis";
-import { Pool } from "pg";
+import type { Pool } from "pg";
 import { now } from "./time.js";
 import type { Effect } from "./verdict.js";
 
@@ -16,7 +13,8 @@ export type Site =
       readonly connectionString: string;
       /** Whether effects are written inside `store.transaction`. */
       readonly inTransaction: boolean;
-    };
+    }
+  | { readonly kind: "sqlite"; readonly file: string; readonly inTransaction: boolean };
 
 /** A receiver's connection to its site. */
 export interface Backend {
@@ -25,8 +23,17 @@ export interface Backend {
   readonly apply: (context: DeliveryContext, pauseMs: number) => Promise<void>;
 }
 
-export const backendOf = (site: Site): Backend =>
-  site.kind === "redis" ? redisBackend(site) : postgresBackend(site);
+/** Opens the backend of a site. It loads only that one, because a process that was killed must be back soon. */
+export function backendOf(site: Site): Promise<Backend> {
+  switch (site.kind) {
+    case "redis":
+      return redisBackend(site);
+    case "postgres":
+      return postgresBackend(site);
+    case "sqlite":
+      return sqliteBackend(site);
+  }
+}
 
 const effectOf = ({ deliveryId, run = 0, fence = 0 }: DeliveryContext): Effect => ({
   deliveryId,
@@ -36,23 +43,36 @@ const effectOf = ({ deliveryId, run = 0, fence = 0 }: DeliveryContext): Effect =
   at: now(),
 });
 
-const redisBackend = ({ port, effectLog }: Extract<Site, { kind: "redis" }>): Backend => ({
-  store: redisStore(new Redis(port, "127.0.0.1")),
-  async apply(context, pauseMs) {
-    // A single write with O_APPEND keeps the lines of different processes from interleaving.
-    appendFileSync(effectLog, `${JSON.stringify(effectOf(context))}\n`);
-    await pause(pauseMs);
-  },
-});
+async function redisBackend({
+  port,
+  effectLog,
+}: Extract<Site, { kind: "redis" }>): Promise<Backend> {
+  const [{ redisStore }, { Redis }] = await Promise.all([
+    import("@svc-webhooks/redis"),
+    import("ioredis"),
+  ]);
+  return {
+    store: redisStore(new Redis(port, "127.0.0.1")),
+    async apply(context, pauseMs) {
+      // A single write with O_APPEND keeps the lines of different processes from interleaving.
+      appendFileSync(effectLog, `${JSON.stringify(effectOf(context))}\n`);
+      await pause(pauseMs);
+    },
+  };
+}
 
 /** Spreads the increments over many rows, because a frozen process keeps its own row locked. */
 const increment = "update counters set count = count + 1 where id = abs(hashtext($1)) % 1000";
 
-function postgresBackend({
+async function postgresBackend({
   connectionString,
   inTransaction,
-}: Extract<Site, { kind: "postgres" }>): Backend {
-  const pool = new Pool({ connectionString, max: 10, connectionTimeoutMillis: 1_000 });
+}: Extract<Site, { kind: "postgres" }>): Promise<Backend> {
+  const [{ postgresStore }, { default: pg }] = await Promise.all([
+    import("@svc-webhooks/postgres"),
+    import("pg"),
+  ]);
+  const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 1_000 });
   const store = postgresStore(pool);
   return {
     store,
@@ -66,3 +86,37 @@ function postgresBackend({
     },
   };
 }
+
+async function sqliteBackend({
+  file,
+  inTransaction,
+}: Extract<Site, { kind: "sqlite" }>): Promise<Backend> {
+  const [{ sqliteStore }, { DatabaseSync }] = await Promise.all([
+    import("@svc-webhooks/sqlite"),
+    import("@photostructure/sqlite"),
+  ]);
+  const db = new DatabaseSync(file);
+  const store = sqliteStore(db);
+  const insert = db.prepare("insert into effects values (?)");
+  const count = db.prepare("update counter set count = count + 1");
+  return {
+    store,
+    async apply(context, pauseMs) {
+      const effect = JSON.stringify(effectOf(context));
+      if (inTransaction) {
+        store.transaction(context, () => {
+          insert.run(effect);
+          block(pauseMs);
+          count.run();
+        });
+        return;
+      }
+      insert.run(effect);
+      await pause(pauseMs);
+      count.run();
+    },
+  };
+}
+
+/** Blocks the process, because a transaction is synchronous, so that kills and freezes also hit inside it. */
+const block = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

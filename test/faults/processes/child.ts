@@ -6,9 +6,10 @@ import { rolldown } from "rolldown";
 /** Bundles a test module so that it can run in its own process. Packages stay external. */
 export async function bundled(input: string): Promise<string> {
   const bundle = await rolldown({ input, external: /^[^./]/ });
-  const file = join(dirname(input), ".build", basename(input).replace(/ts$/, "mjs"));
-  await bundle.write({ file });
-  return file;
+  const dir = join(dirname(input), ".build");
+  // What a process imports only if it needs it is a file of its own.
+  await bundle.write({ dir, entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" });
+  return join(dir, basename(input).replace(/ts$/, "mjs"));
 }
 
 export interface Child {

@@ -11,8 +11,13 @@ export interface Monkey {
   readonly stop: () => Promise<void>;
 }
 
+/** Which strikes a monkey carries out. The list is drawn from, so a kind that is in it twice is twice as likely. */
+export type Temper = readonly ("kill" | "freeze" | "freeze and kill")[];
+
+const moody: Temper = ["kill", "kill", "freeze", "freeze", "freeze and kill"];
+
 /** Kills and freezes up to two processes at a time, and restarts those that it killed. */
-export function unleash(herd: Herd, seed: string): Monkey {
+export function unleash(herd: Herd, seed: string, temper: Temper = moody): Monkey {
   const random = seeded(`${seed}/monkey`);
   const strikes: Strike[] = [];
   const pending = new Map<Place, Promise<void>>();
@@ -30,7 +35,7 @@ export function unleash(herd: Herd, seed: string): Monkey {
    */
   const choose = () => ({
     place: random.pick(herd.places),
-    what: random.pick(["kill", "kill", "freeze", "freeze", "freeze and kill"]),
+    what: random.pick(temper),
     frozenMs: (realLeaseMs * random.pick([10, 30, 50, 110, 130, 150, 200])) / 100,
     goneMs: random.between(0, 200),
     staysOnPort: random.chance(0.5),
@@ -123,6 +128,7 @@ export function silence({ network }: World, seed: string): Silences {
   const strikes: Strike[] = [];
   const stopped = new AbortController();
   const silencing = async () => {
+    if (!network) return;
     while (!stopped.signal.aborted) {
       const workingMs = random.between(4_000, 16_000);
       await pause(workingMs, undefined, { signal: stopped.signal }).catch(() => {});

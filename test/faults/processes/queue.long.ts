@@ -31,7 +31,7 @@ async function crashingQueue(
     }
   };
   const crashing = crash();
-  const queue = openQueue(server.port, true);
+  const queue = openQueue(server.port, { isPatient: true });
   onTestFinished(async () => {
     stopped.abort();
     await crashing;

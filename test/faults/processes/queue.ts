@@ -3,17 +3,20 @@ import type { Receiver } from "@svc-webhooks/core";
 import { Queue, Worker } from "bullmq";
 import { realLeaseMs } from "./time.js";
 
-const name = "chaos";
+interface QueueOptions {
+  readonly name?: string;
+  /** Whether calls wait for a server that cannot be reached. Default false. */
+  readonly isPatient?: boolean;
+  /** How long a job stays with a worker that has died, in milliseconds. Default: a lease, in real time. */
+  readonly lockMs?: number;
+}
 
-/**
- * Opens a queue of BullMQ.
- *
- * @param isPatient whether calls wait for a server that cannot be reached
- */
+/** Opens a queue of BullMQ. */
 export function openQueue(
   port: number,
-  isPatient = false,
+  { name = "chaos", isPatient = false, lockMs = realLeaseMs }: QueueOptions = {},
 ): {
+  readonly queue: Queue;
   readonly inbox: BullmqInbox;
   readonly work: (receiver: Pick<Receiver, "resume">) => Pick<Worker, "close">;
   readonly close: () => Promise<void>;
@@ -31,13 +34,14 @@ export function openQueue(
   queue.on("error", () => {});
   const inbox = bullmqInbox(queue, { retry: { limit: 1_000, firstMs: 50, mostMs: 500 } });
   return {
+    queue,
     inbox,
     work(receiver) {
       const worker = new Worker(name, inbox.processor(receiver), {
         connection: { ...connection, maxRetriesPerRequest: null },
         concurrency: 16,
-        lockDuration: realLeaseMs,
-        stalledInterval: realLeaseMs,
+        lockDuration: lockMs,
+        stalledInterval: lockMs,
         ...inbox.workerOptions,
       });
       worker.on("error", () => {});

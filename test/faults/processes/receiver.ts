@@ -4,7 +4,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createReceiver, type Handler, type Receiver } from "@svc-webhooks/core";
 import { webhooks } from "@svc-webhooks/node";
 import { backendOf, type Site } from "./backend.js";
-import { openQueue } from "./queue.js";
 import { fastClock, fastStore } from "./fast.js";
 import { leaseMs } from "./time.js";
 
@@ -23,7 +22,7 @@ const stepMs = 50;
 
 const settings = JSON.parse(process.argv[2] ?? "") as ReceiverSettings;
 
-const { store, apply } = backendOf(settings.site);
+const { store, apply } = await backendOf(settings.site);
 
 const handler: Handler<Record<string, unknown>> = async ({ beforeMs, afterMs }, context) => {
   // The handler works in steps, so that after a freeze it still has work left, for which it needs its lease.
@@ -33,7 +32,9 @@ const handler: Handler<Record<string, unknown>> = async ({ beforeMs, afterMs }, 
   await apply(context, Number(afterMs));
 };
 
-const queue = settings.queuePort === undefined ? undefined : openQueue(settings.queuePort);
+const { queuePort } = settings;
+const queue =
+  queuePort === undefined ? undefined : (await import("./queue.js")).openQueue(queuePort);
 
 const receiver = createReceiver({
   secret: "whsec_test",

@@ -1,18 +1,22 @@
 import { onTestFinished } from "vitest";
 import { startHerd } from "./herd.js";
-import { crashRepeatedly, silence, unleash } from "./monkey.js";
+import { crashRepeatedly, silence, unleash, type Temper } from "./monkey.js";
 import { send, type Load } from "./sender.js";
 import { now, realLeaseMs } from "./time.js";
-import { exactlyOnce, judge, type Verdict } from "./verdict.js";
+import { exactlyOnce, judge, type Strike, type Verdict } from "./verdict.js";
 import type { World } from "./world.js";
 
-export interface ChaosRun extends Load {
+export interface ChaosRun extends Omit<Load, "isMoreNeeded"> {
   readonly seed: string;
   readonly world: World;
   /** The status of responses to copies of a running delivery. Default: 503. 200 is the mistake that loses events. */
   readonly inFlight?: 200 | 503;
   /** How long the world's server runs between crashes. Default: it does not crash. */
   readonly crashEveryMs?: number;
+  /** The strikes on the receivers. Default: kills and freezes. */
+  readonly temper?: Temper;
+  /** Continues with further events until so many processes have been killed. Default 0. */
+  readonly kills?: number;
   /** A queue from which the handlers run. Default: they run in the request. */
   readonly queue?: ChaosQueue;
 }
@@ -26,6 +30,10 @@ export interface ChaosQueue {
 
 export interface ChaosResult {
   readonly verdict: Verdict;
+  /** The number of events that the sender has sent and got acknowledged. */
+  readonly events: number;
+  /** The number of processes that were killed. */
+  readonly killed: number;
   /** The total number of effects. */
   readonly effects: number;
   /** The number of times that handlers have incremented the world's counter, if it has one. */
@@ -35,8 +43,11 @@ export interface ChaosResult {
 }
 
 /** Returns the expected result if effects and completions share a transaction. */
-export const eachExactlyOnce = (events: number): Omit<ChaosResult, "summary"> => ({
+export const eachExactlyOnce = (
+  events: number,
+): Pick<ChaosResult, "verdict" | "events" | "effects" | "counter"> => ({
   verdict: exactlyOnce,
+  events,
   effects: events,
   counter: events,
 });
@@ -49,6 +60,8 @@ export async function runChaos({
   world,
   inFlight = 503,
   crashEveryMs = Infinity,
+  temper,
+  kills: wantedKills = 0,
   queue,
   ...load
 }: ChaosRun): Promise<ChaosResult> {
@@ -57,11 +70,14 @@ export async function runChaos({
 
   const epoch = Date.now() - now();
   const startedAt = now();
-  const monkey = unleash(herd, seed);
+  const monkey = unleash(herd, seed, temper);
   const crashes = crashRepeatedly(world, crashEveryMs);
   const silences = silence(world, seed);
-  const { acks, results, done } = send(herd.places, seed, load);
-  const ended = Promise.race([done, silences.over]);
+  const killsOf = (strikes: readonly Strike[]) => strikes.filter(({ kind }) => kind === "kill");
+  const isMoreNeeded = () => killsOf(monkey.strikes).length < wantedKills;
+  const { acks, results, sent, done } = send(herd.places, seed, { ...load, isMoreNeeded });
+  // A world without a network has no silences that could be over.
+  const ended = world.network ? Promise.race([done, silences.over]) : done;
   await ended.finally(() => Promise.all([monkey.stop(), crashes.stop(), silences.stop()]));
   await queue?.emptied();
   await herd.drain();
@@ -73,17 +89,24 @@ export async function runChaos({
   const verdict = judge({ effects, acks, strikes, epoch });
   const { killed, frozen, silenced, unexplained } = verdict.doubles;
 
-  const kills = strikes.filter(({ kind }) => kind === "kill");
+  const kills = killsOf(strikes);
   const freezes = strikes.filter(({ kind }) => kind === "freeze");
   const longFreezes = freezes.filter(({ from, to }) => to - from > realLeaseMs);
   const silenceMs = silences.strikes.map(({ from, to }) => to - from);
   const summary = [
-    `seed ${seed}: ${load.events} events in ${seconds.toFixed(0)} s, copies in flight got ${inFlight}`,
+    `seed ${seed}: ${sent()} events in ${seconds.toFixed(0)} s, copies in flight got ${inFlight}`,
     `attempts: ${Array.from(results, ([result, count]) => `${count} ${result}`).join(", ")}`,
     `kills: ${kills.length}; freezes: ${freezes.length}, ${longFreezes.length} of them past the lease; crashes of the server: ${crashes.count()}`,
-    `silences of all connections: ${silenceMs.length}, which were left after ${Math.round(Math.max(...silenceMs))} ms at most`,
+    `silences of all connections: ${silenceMs.length}, which were left after ${Math.round(Math.max(0, ...silenceMs))} ms at most`,
     `effects: ${effects.length}; double runs: ${killed} after a kill, ${frozen} after a freeze, ${silenced} after a silence, ${unexplained.length} unexplained`,
     `lost: ${verdict.lost.length}; acknowledged too early: ${verdict.early.length}`,
   ];
-  return { verdict, effects: effects.length, counter, summary: summary.join("\n  ") };
+  return {
+    verdict,
+    events: sent(),
+    killed: kills.length,
+    effects: effects.length,
+    counter,
+    summary: summary.join("\n  "),
+  };
 }

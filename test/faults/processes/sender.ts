@@ -7,6 +7,8 @@ import type { Ack } from "./verdict.js";
 
 export interface Sender {
   readonly acks: readonly Ack[];
+  /** Returns the number of events so far. */
+  readonly sent: () => number;
   /** The number of requests by outcome code, or by `no response`. */
   readonly results: ReadonlyMap<string, number>;
   /** Resolves when every event has been acknowledged. */
@@ -15,6 +17,8 @@ export interface Sender {
 
 export interface Load {
   readonly events: number;
+  /** Whether to send further events after these. Default: no. */
+  readonly isMoreNeeded?: () => boolean;
   /** The maximum number of events that are delivered concurrently. */
   readonly lanes: number;
   /** Stops the sender early when it is aborted. */
@@ -68,15 +72,22 @@ export function send(places: readonly Place[], seed: string, load: Load): Sender
     }
   };
 
-  const ids = Array.from({ length: load.events }, (_, index) => `dlv_${index}`).values();
+  let sent = 0;
   const lane = async () => {
-    for (const id of ids) {
+    while (sent < load.events || load.isMoreNeeded?.()) {
+      const id = `dlv_${sent}`;
+      sent += 1;
       const random = seeded(`${seed}/${id}`);
       await pause(random.between(0, 100));
       await deliver(id, random);
     }
   };
-  return { acks, results, done: Promise.all(Array.from({ length: load.lanes }, lane)) };
+  return {
+    acks,
+    results,
+    sent: () => sent,
+    done: Promise.all(Array.from({ length: load.lanes }, lane)),
+  };
 }
 
 interface ResponseBody {

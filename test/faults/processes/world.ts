@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@svc-webhooks/postgres";
+import { migrate as migrateSqlite } from "@svc-webhooks/sqlite";
+import { openSqlite, sqliteFile } from "@svc-webhooks/kit/sqlite";
 import { Pool } from "pg";
 import { onTestFinished } from "vitest";
 import { pgBouncer, postgresServer } from "@svc-webhooks/kit/postgres-server";
@@ -10,11 +12,12 @@ import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import type { Site } from "./backend.js";
 import type { Effect } from "./verdict.js";
 
-/** A server that the receivers use. It is closed when the test ends. */
+/** A server or a file that the receivers use. It is closed when the test ends. */
 export interface World {
   /** The receivers' site. Its address leads to the server through `network`. */
   readonly site: Site;
-  readonly network: TcpProxy;
+  /** The receivers' connections, unless the world is a file. */
+  readonly network?: TcpProxy;
   readonly effects: () => Promise<readonly Effect[]>;
   /** Returns how often handlers have incremented a counter, which they do after writing the effect. */
   readonly counter?: () => Promise<number>;
@@ -103,6 +106,25 @@ export async function postgresWorld({
     async crash() {
       await server.crash();
       await server.restart();
+    },
+  };
+}
+
+/** Creates a world with records and effects in a SQLite file. */
+export function sqliteWorld({ inTransaction }: Pick<PostgresWorldOptions, "inTransaction">): World {
+  const file = sqliteFile();
+  const db = openSqlite(file);
+  migrateSqlite(db);
+  db.exec("create table effects (effect text); create table counter (count integer)");
+  db.exec("insert into counter values (0)");
+  return {
+    site: { kind: "sqlite", file, inTransaction },
+    async effects() {
+      const rows = db.prepare("select effect from effects").all() as { effect: string }[];
+      return rows.map(({ effect }) => JSON.parse(effect) as Effect);
+    },
+    async counter() {
+      return (db.prepare("select count from counter").get() as { count: number }).count;
     },
   };
 }

@@ -1,0 +1,126 @@
+import { WebhookError } from "@svc-webhooks/core";
+
+/**
+ * Thrown by `transaction`, with code `transaction_lost`, if this run no longer owns the delivery: another run has taken
+ * over, the delivery is already completed, or the store has no record of it. Nothing in the transaction was written.
+ * Let the handler throw it: the sender's next attempt then receives the right response.
+ */
+export class TransactionLost extends WebhookError<"transaction_lost"> {
+  override readonly name = "TransactionLost";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super("transaction_lost", message, options);
+  }
+}
+
+/** An error of a driver. Each driver has its own members for SQLite's result code. */
+interface DriverError {
+  readonly code?: unknown;
+  readonly errcode?: unknown;
+  readonly errno?: unknown;
+  readonly message?: unknown;
+}
+
+/** The primary result codes of SQLite that the store distinguishes, as numbers and names. */
+const resultCodes = {
+  busy: [5, "SQLITE_BUSY"],
+  // Another connection of a shared cache has a lock.
+  locked: [6, "SQLITE_LOCKED"],
+  readOnly: [8, "SQLITE_READONLY"],
+  // Connections that opened the file at the same moment.
+  protocol: [15, "SQLITE_PROTOCOL"],
+} as const;
+
+function hasResult(error: unknown, result: keyof typeof resultCodes): boolean {
+  const { code, errcode, errno } = Object(error) as DriverError;
+  const [number, name] = resultCodes[result];
+  // An extended code has its primary code in the lowest byte, or its name as a prefix.
+  const found = [errcode, errno].find((one) => typeof one === "number");
+  if (found !== undefined) return (found & 0xff) === number;
+  return typeof code === "string" && code.startsWith(name);
+}
+
+/** Returns whether another connection holds a lock, so that the call changed nothing and can be repeated. */
+export const isBusy = (error: unknown): boolean =>
+  hasResult(error, "busy") || hasResult(error, "locked") || hasResult(error, "protocol");
+
+/**
+ * Returns whether a statement of this connection that is still being read keeps an old snapshot, in which SQLite allows
+ * no write.
+ */
+const isReading = (error: unknown, message: string): boolean => {
+  const { code, errcode, errno } = Object(error) as DriverError;
+  return (
+    [errcode, errno].includes(517) ||
+    code === "SQLITE_BUSY_SNAPSHOT" ||
+    /busy executing a query/.test(message)
+  );
+};
+
+const statementOpen =
+  "A statement of this connection is still being read, for example by `iterate`, so the connection cannot write. Nothing was written. Finish reading before you await, or read with another connection.";
+
+interface Explanation {
+  readonly code: string;
+  readonly applies: (error: unknown, message: string) => boolean;
+  readonly text: (message: string) => string;
+}
+
+const explanations: readonly Explanation[] = [
+  {
+    code: "statement_open",
+    applies: isReading,
+    text: () => statementOpen,
+  },
+  {
+    code: "locked",
+    applies: isBusy,
+    text: () =>
+      "Another connection has kept the database locked for longer than `busyTimeoutMs`. Nothing was written. Keep transactions short in all processes that use this file, and look for a process that is stopped or copies the file.",
+  },
+  {
+    code: "read_only",
+    applies: (error) => hasResult(error, "readOnly"),
+    text: (message) =>
+      `The database cannot be written to (${message}). Open it without \`readOnly\`, set \`PRAGMA query_only\` to off, and give this process write permission for the file and its directory.`,
+  },
+  {
+    code: "schema_missing",
+    applies: (_error, message) => /no such (?:table|column)|has no column/.test(message),
+    text: (message) =>
+      `The database does not have the store's tables for this version (${message}). Run \`migrate(db)\` before the server starts listening, or apply schema.sql.`,
+  },
+  {
+    code: "transaction_open",
+    applies: (_error, message) => /within a transaction|changed inside a transaction/.test(message),
+    text: () =>
+      "The connection has an open transaction, so the store's call would become a part of it. Do not await anything between `BEGIN` and `COMMIT` on this connection, do not call `transaction` inside another one, or give the store a connection of its own.",
+  },
+  {
+    code: "database_closed",
+    applies: (_error, message) => /not open|closed|finalized/i.test(message),
+    text: (message) =>
+      `The database connection is closed (${message}). Close it only after \`await receiver.drain()\`.`,
+  },
+];
+
+/**
+ * Converts an error of one of the store's own statements to one that states the cause and the fix. Returns other errors
+ * unchanged.
+ */
+export function explained(error: unknown): unknown {
+  if (error instanceof WebhookError) return error;
+  const message = String((Object(error) as DriverError).message);
+  const found = explanations.find(({ applies }) => applies(error, message));
+  return found ? new WebhookError(found.code, found.text(message), { cause: error }) : error;
+}
+
+/** Returns the error of a call that found the database locked until its deadline. */
+export const notSent = (cause: unknown): WebhookError =>
+  new WebhookError(
+    "not_sent",
+    isReading(cause, "")
+      ? statementOpen
+      : "Another connection has kept the database locked until the deadline of this call. Nothing was written. Keep transactions short in all processes that use this file, and look for a process that is stopped or copies the file.",
+    { cause },
+  );

@@ -1,0 +1,62 @@
+import { explaining, pragma, rollBack, valuesOf } from "../connection/connection.js";
+import type { SqliteDatabase } from "../database.js";
+import { explained, isBusy } from "../errors.js";
+import { newerText, version, versionIn } from "./schema.js";
+
+/** Lists the conditions that endanger records or transactions, one text each. */
+export const checkDatabase = (db: SqliteDatabase, busyTimeoutMs: number): readonly string[] =>
+  explaining(() => {
+    const found = versionIn(db);
+    const problems: string[] = [];
+    if (found > version) problems.push(newerText(found));
+    const timeout = Number(pragma(db, "busy_timeout"));
+    const refusal = found < version ? undefined : refusalOf(db, timeout);
+    if (refusal !== undefined) problems.push(refusal);
+    if (found < version) {
+      problems.push(
+        "The database does not have the store's tables for this version. Run `migrate(db)` before the server starts listening.",
+      );
+    }
+    const file = db.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get();
+    const mode = String(pragma(db, "journal_mode"));
+    if (!valuesOf(file)[0]) {
+      problems.push(
+        "The database is in memory or temporary, so its records are lost when the process ends, and no other process can read them. Open a file.",
+      );
+    } else if (mode !== "wal") {
+      problems.push(
+        `journal_mode is ${mode}, so readers block writers, and each commit is slower. Run \`migrate(db)\`, which sets it to WAL. If it stays ${mode}, the file is on a file system without shared memory, such as a network drive: move it to a local disk.`,
+      );
+    }
+    if (Number(pragma(db, "synchronous")) < 2) {
+      problems.push(
+        "synchronous is below FULL, so a power loss can undo acknowledged events and their effects. Remove the option `synchronous`, and do not set the pragma on this connection.",
+      );
+    }
+    if (timeout < busyTimeoutMs) {
+      problems.push(
+        `busy_timeout is ${timeout} ms, below the store's \`busyTimeoutMs\` of ${busyTimeoutMs} ms, so your statements fail as soon as another process writes. Do not set the pragma on this connection.`,
+      );
+    }
+    return problems;
+  });
+
+/** Returns why the database refuses writes, if it does. Within a transaction of the application, it is not checked. */
+function refusalOf(db: SqliteDatabase, busyTimeoutMs: number): string | undefined {
+  try {
+    // BEGIN IMMEDIATE would take the write lock for a transaction of the application before it fails.
+    db.exec("BEGIN");
+  } catch {
+    return undefined;
+  }
+  try {
+    // A check does not wait for a writer.
+    db.exec("PRAGMA busy_timeout=0; DELETE FROM svc_webhooks_deliveries WHERE 0");
+    return undefined;
+  } catch (error) {
+    return isBusy(error) ? undefined : (explained(error) as Error).message;
+  } finally {
+    rollBack(db);
+    db.exec(`PRAGMA busy_timeout=${busyTimeoutMs}`);
+  }
+}

@@ -1,0 +1,224 @@
+import {
+  assertOptions,
+  assertValid,
+  type DeliveryStore,
+  type MaybePromise,
+  type StoreCall,
+} from "@svc-webhooks/core";
+import { assertDatabase } from "./connection/assert-database.js";
+import { createConnection, explaining, transact } from "./connection/connection.js";
+import type { SqliteDatabase } from "./database.js";
+import type { RunIdentity } from "./run-identity.js";
+import { checkDatabase } from "./schema/check.js";
+import { DeliveryRecords } from "./store/records.js";
+import { Runs } from "./store/runs.js";
+import { runTransaction } from "./store/transaction.js";
+import { bytesOf } from "./store/wire.js";
+
+export interface SqliteStoreOptions {
+  /**
+   * How long your statements and `transaction` wait while another connection writes, in milliseconds, 0 … 60,000.
+   * Default 5,000. The store sets it as `busy_timeout` of the connection. SQLite blocks the process while it waits; the
+   * store's own calls wait without blocking, until their deadline. Errors: `invalid_option`.
+   */
+  readonly busyTimeoutMs?: number | undefined;
+  /**
+   * Whether commits wait for the disk. The store sets it as `synchronous` of the connection. `"full"`: no power loss
+   * undoes an acknowledged event. `"normal"`: a power loss can undo the last ones, together with their effects in this
+   * database; a killed process loses nothing. Default `"full"`. Errors: `invalid_option`.
+   */
+  readonly synchronous?: "full" | "normal" | undefined;
+  /**
+   * Whether a claim waits for the disk too. Default false: a power loss also ends the process whose claim it undoes, so
+   * the event runs again on the next attempt either way. Set it to true if `maxRuns` must count runs that a power loss
+   * ended. Errors: `invalid_option`.
+   */
+  readonly durableClaims?: boolean | undefined;
+}
+
+/** Lets `transaction` accept only functions that return no promise. */
+export type Synchronous<Result> =
+  Result extends PromiseLike<unknown> ? [workMustNotReturnAPromise: never] : [];
+
+export interface SqliteStore<Db> extends DeliveryStore {
+  /**
+   * Runs `work` in a transaction that also completes the delivery, so that its effects and its completion are committed
+   * together or not at all: exactly once. Call it once per run, as the last step of a handler. `work` must be
+   * synchronous: do everything that you await before the call. All statements on the store's connection belong to the
+   * transaction, whether they use `db` or the variable that you passed to `sqliteStore`.
+   *
+   * @returns the result of `work`, once it is committed
+   * @throws TransactionLost `transaction_lost`: this run no longer owns the delivery. `work` was not called; let the
+   *   handler throw it
+   * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and `onStoreError` is
+   *   `"process"`
+   * @throws ReceiverConfigError `invalid_option`: `context` is not a handler's own context, or `work` is an async
+   *   function, a generator or not a function. `work` was not called
+   * @throws WebhookError `asynchronous_work`: `work` returned a promise; `transaction_ended`: `work` has ended the
+   *   transaction itself; `transaction_open`: the connection is in another transaction; `locked`: another connection has
+   *   written for longer than `busyTimeoutMs`; `schema_missing`, `schema_newer`, `read_only`, `database_closed`
+   * @throws the error of `work`, or of the database at the commit. Nothing was written
+   */
+  transaction<Result>(
+    context: RunIdentity,
+    work: (db: Db) => Result,
+    ...synchronous: Synchronous<Result>
+  ): Result;
+
+  /**
+   * Removes up to `limit` (1 … 1,000,000, default 1,000) expired records, and returns their number. Claims remove such
+   * records too, so no cleanup job is necessary. Reads the whole table if there are fewer, which blocks the process.
+   *
+   * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+   * @throws WebhookError the codes of `transaction` for the database
+   */
+  purge(options?: { readonly limit?: number | undefined }): number;
+
+  /**
+   * Returns the conditions that endanger records or transactions, one text each: missing or newer tables, a database
+   * that is in memory or cannot be written to, and unsafe values of `journal_mode`, `synchronous` or `busy_timeout`.
+   */
+  check(call?: StoreCall): readonly string[];
+}
+
+/**
+ * Keeps records in a SQLite database, next to the application's own tables. All processes of one machine that open the
+ * same file share them. Each call is one transaction and uses the machine's clock. You own the connection: you create
+ * and close it. The store sets its `synchronous` and `busy_timeout`. Create the tables first, with `migrate(db)` or the
+ * package's `schema.sql`.
+ *
+ * With {@link SqliteStore.transaction}, a handler's writes to the same database happen exactly once.
+ *
+ * @param db an open connection: `DatabaseSync` of `node:sqlite` (Node 22.13 or newer) or `@photostructure/sqlite`, or
+ *   `Database` of `better-sqlite3` or `bun:sqlite`
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws WebhookError `transaction_open`, `database_closed`
+ *
+ * @example
+ * ```ts
+ * import { DatabaseSync } from "@photostructure/sqlite";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { emailEvents } from "@svc-webhooks/events";
+ * import { migrate, sqliteStore } from "@svc-webhooks/sqlite";
+ *
+ * const db = new DatabaseSync(process.env.DATABASE_FILE ?? "app.db");
+ * db.exec("create table if not exists emails (id text primary key, delivered integer)");
+ * const store = sqliteStore(db);
+ * migrate(db);
+ *
+ * export const receiver = createReceiver({
+ *   name: "billing",
+ *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
+ *   store,
+ *   events: emailEvents,
+ *   on: {
+ *     "email.delivered": ({ data }, context) =>
+ *       store.transaction(context, (tx) => {
+ *         tx.prepare("update emails set delivered = 1 where id = ?").run(data?.email_id ?? null);
+ *       }),
+ *   },
+ * });
+ * ```
+ */
+export function sqliteStore<Db extends SqliteDatabase>(
+  db: Db,
+  options: SqliteStoreOptions = {},
+): SqliteStore<Db> {
+  const { busyTimeoutMs, synchronous, durableClaims } = checked(options);
+  assertDatabase(db);
+  const connection = createConnection(db, { busyTimeoutMs, synchronous });
+  const records = new DeliveryRecords(db);
+  const runs = new Runs();
+
+  return {
+    shared: true,
+
+    claim(key, request, call) {
+      const bytes = bytesOf(key);
+      const known = connection.read(() => records.known(bytes, request));
+      if (known) return known;
+      const claimed = connection.write(() => records.claim(bytes, request), call, !durableClaims);
+      return then(claimed, (result) => {
+        if (result.status === "claimed") runs.add(key, request.token, result.fence);
+        return result;
+      });
+    },
+
+    complete(key, request, call) {
+      if (runs.isFinished(key, request.token)) {
+        runs.end(key, request.token);
+        return "owner";
+      }
+      const completed = connection.write(() => records.complete(bytesOf(key), request), call);
+      return then(completed, (result) => {
+        runs.end(key, request.token);
+        return result;
+      });
+    },
+
+    release(key, request, call) {
+      if (runs.end(key, request.token)) return false;
+      return connection.write(() => records.release(bytesOf(key), request), call);
+    },
+
+    extend(key, request, call) {
+      if (runs.isFinished(key, request.token)) return true;
+      const extended = connection.write(() => records.extend(bytesOf(key), request), call, true);
+      // The transaction may have been committed while the call waited.
+      return then(extended, (is) => is || runs.isFinished(key, request.token));
+    },
+
+    forget: (key, call) => connection.write(() => records.forget(bytesOf(key)), call),
+
+    peek: (keys) =>
+      connection.read(() => {
+        const now = Date.now();
+        return keys.map((key) => records.stateOf(bytesOf(key), now));
+      }),
+
+    transaction(context, work, ..._synchronous) {
+      const result = runTransaction(db, records, context, work as (on: unknown) => unknown);
+      // `runTransaction` throws unless there are both.
+      runs.finish(context.idempotencyKey, context.fence ?? 0);
+      return result as ReturnType<typeof work>;
+    },
+
+    purge(purgeOptions = {}) {
+      assertOptions(purgeOptions, ["limit"]);
+      const { limit = 1_000 } = purgeOptions;
+      assertValid(
+        Number.isSafeInteger(limit) && limit >= 1 && limit <= 1_000_000,
+        "limit",
+        "`limit` must be a whole number from 1 to 1,000,000.",
+      );
+      return transact(db, () => explaining(() => records.purge(limit)));
+    },
+
+    check: () => checkDatabase(db, busyTimeoutMs),
+  };
+}
+
+function checked(options: SqliteStoreOptions) {
+  assertOptions(options, ["busyTimeoutMs", "synchronous", "durableClaims"]);
+  const { busyTimeoutMs = 5_000, synchronous = "full", durableClaims = false } = options;
+  assertValid(
+    Number.isSafeInteger(busyTimeoutMs) && busyTimeoutMs >= 0 && busyTimeoutMs <= 60_000,
+    "busyTimeoutMs",
+    "`busyTimeoutMs` must be a whole number from 0 to 60,000.",
+  );
+  assertValid(
+    synchronous === "full" || synchronous === "normal",
+    "synchronous",
+    '`synchronous` must be "full" or "normal".',
+  );
+  assertValid(
+    typeof durableClaims === "boolean",
+    "durableClaims",
+    "`durableClaims` must be a boolean.",
+  );
+  return { busyTimeoutMs, synchronous, durableClaims };
+}
+
+/** Applies a function to a value or to the value of a promise. */
+const then = <From, To>(from: MaybePromise<From>, apply: (value: From) => To): MaybePromise<To> =>
+  from instanceof Promise ? from.then(apply) : apply(from);

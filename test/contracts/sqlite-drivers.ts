@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
+import { storeContract } from "@svc-webhooks/testing/store";
+import { casesOf } from "./contract-cases.js";
+
+const file = "./test/contracts/runners/sqlite.test.mjs";
+
+/** A driver, and the command of the test runner in which it runs. */
+export interface Driver {
+  readonly driver: string;
+  /** The arguments before the file's name. */
+  readonly command: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Runs the contract and the cases of transactions over a driver. Resolves to the numbers of cases. */
+export async function casesOver({ driver, command, env = {} }: Driver) {
+  const [program = "", ...args] = command;
+  const { exitCode, stdout, stderr } = await run(program, [...args, file], {
+    cwd: root,
+    env: { ...env, SQLITE_DRIVER: driver, SQLITE_FOLDER: outsideDirectory() },
+  });
+  const contract = casesOf((runner) =>
+    storeContract(runner, "", () => Promise.reject(new Error())),
+  );
+  const own = readFileSync(`${root}/${file}`, "utf8").match(/^ {2}it\(/gm) ?? [];
+  const output = stdout + stderr;
+  const [, inNode, inBun] = /\bpass (\d+)\n|\b(\d+) pass\n/.exec(output) ?? [];
+  const all = contract.length + own.length;
+  return { exitCode, passed: Number(inNode ?? inBun), all, output };
+}
