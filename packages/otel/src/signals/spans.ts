@@ -1,0 +1,91 @@
+import {
+  context as contexts,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Link,
+  type Span,
+  type SpanKind,
+  type Tracer,
+} from "@opentelemetry/api";
+import { attempt, within } from "../lib/safely.js";
+import { messaging, own, stable } from "./names.js";
+
+/** Returns the type of an event for a span. The sender chooses its length. */
+export const spanTypeOf = (type: string): string => type.slice(0, 256);
+
+/** The attributes of all spans and messaging metrics of a receiver. */
+export const messagingOf = (name: string, type: string, operation: string): Attributes => ({
+  [own.receiver]: name,
+  [messaging.system]: "svc_webhooks",
+  [messaging.destination]: name,
+  [messaging.operationType]: type,
+  [messaging.operationName]: operation,
+});
+
+interface SpanOptions {
+  readonly kind: SpanKind;
+  readonly attributes: Attributes;
+  readonly links?: Link[];
+}
+
+/** The errors of a piece of work: one, or none. */
+export type Errors = readonly [error: unknown] | readonly [];
+
+/**
+ * Runs `work` in a new span, as a child of the active one. `ended` is called once, when `work` has returned, thrown or
+ * settled. Work that returns no promise stays synchronous. Whatever the tracer throws, `work` runs once, and its
+ * result is returned.
+ */
+export function inSpan<T>(
+  tracer: Tracer,
+  name: string,
+  options: () => SpanOptions,
+  work: (span: Span | undefined) => T,
+  ended: (errors: Errors) => string | undefined,
+): T {
+  const span = attempt(() => tracer.startSpan(name, options(), contexts.active()));
+  const end = (...errors: Errors) => {
+    const errorType = attempt(() => ended(errors));
+    attempt(() => {
+      if (errors.length === 1) fail(span, errors[0], errorType);
+    });
+    attempt(() => span?.end());
+  };
+  const enter = (run: () => void) =>
+    span ? contexts.with(trace.setSpan(contexts.active(), span), run) : run();
+  return within(enter, () => {
+    try {
+      const result = work(span);
+      if (isThenable(result)) return followed(result, end) as T;
+      end();
+      return result;
+    } catch (error) {
+      end(error);
+      throw error;
+    }
+  });
+}
+
+function fail(span: Span | undefined, error: unknown, errorType: string | undefined): void {
+  const { message = String(error) } = Object(error) as Partial<Error>;
+  if (errorType !== undefined) span?.setAttribute(stable.errorType, errorType);
+  span?.setStatus({ code: SpanStatusCode.ERROR, message });
+  span?.recordException(error instanceof Error ? error : message);
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (Object(value) as Partial<PromiseLike<unknown>>).then === "function";
+
+/** Settles like `work`, after `end`. Calls `then` only once: it may start the work, as queries of query builders do. */
+const followed = (work: PromiseLike<unknown>, end: (...errors: Errors) => void): Promise<unknown> =>
+  new Promise((resolve, reject) => void work.then(resolve, reject)).then(
+    (value) => {
+      end();
+      return value;
+    },
+    (error: unknown) => {
+      end(error);
+      throw error;
+    },
+  );
