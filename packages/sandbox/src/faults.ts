@@ -1,19 +1,47 @@
 import { invalid, notFound } from "./errors.js";
 import type { Ids } from "./lib/ids.js";
-import type { FaultRecord } from "./state/records.js";
+import type { FaultKind, FaultRecord } from "./state/records.js";
 import type { State } from "./state/state.js";
 
 /** Returns the status of a fault of kind `status`. */
 export const faultStatus = ({ status = 500 }: FaultRecord): number => status;
 
-/** Returns the delay of a fault of kind `slow`, in milliseconds. */
-export const faultDelayMs = ({ delayMs = 1_000 }: FaultRecord): number => delayMs;
+/**
+ * Returns the delay of a fault of kind `slow`, or the time for which one of kind `reorder` holds a delivery, in
+ * milliseconds.
+ */
+export const faultDelayMs = ({ kind, delayMs }: FaultRecord): number =>
+  delayMs ?? (kind === "reorder" ? 60_000 : 1_000);
 
 export const slotsLeft = ({ slots, cancelled }: FaultRecord): number =>
   cancelled ? 0 : slots.filter(({ usedBy }) => usedBy === undefined).length;
 
+/** The kinds that change deliveries, not requests. */
+const forEndpoints: ReadonlySet<FaultKind> = new Set(["duplicate", "reorder", "drop", "mutate"]);
+
+interface Waiting {
+  readonly fault: FaultRecord;
+  readonly slot: FaultRecord["slots"][number];
+}
+
 /** Manages the faults that the developer has set up for an endpoint (`we_…`) or a route (`POST /v1/emails`). */
 export function createFaults(state: State, ids: Ids) {
+  /** Yields the faults for `target` that have a use left, oldest first. */
+  function* waiting(target: string) {
+    for (const fault of state.faults.all()) {
+      const slot =
+        fault.target === target && !fault.cancelled
+          ? fault.slots.find((candidate) => candidate.usedBy === undefined)
+          : undefined;
+      if (slot) yield { fault, slot };
+    }
+  }
+
+  const use = ({ fault, slot }: Waiting, usedBy: string) => {
+    slot.usedBy = usedBy;
+    return state.faults.put(fault);
+  };
+
   return {
     add({
       times,
@@ -22,10 +50,10 @@ export function createFaults(state: State, ids: Ids) {
       if (fault.target.startsWith("we_")) {
         if (!state.endpoints.get(fault.target))
           throw notFound("target", `There is no endpoint ${fault.target}.`);
-      } else if (fault.kind === "duplicate") {
+      } else if (forEndpoints.has(fault.kind)) {
         throw invalid(
           "kind",
-          "Requests cannot be duplicated. A fault of the kind duplicate needs an endpoint as its target.",
+          `A fault of the kind ${fault.kind} changes deliveries, so it needs an endpoint (we_…) as its target.`,
         );
       }
       return state.faults.put({
@@ -40,18 +68,18 @@ export function createFaults(state: State, ids: Ids) {
       fault.cancelled = true;
       return state.faults.put(fault);
     },
-    /** Uses the oldest remaining fault for `target`. `usedBy` is the call or delivery that it affects. */
+    /**
+     * Uses the oldest remaining fault for `target`, except those that hold deliveries. `usedBy` is the call or delivery
+     * that it affects.
+     */
     take(target: string, usedBy: string): FaultRecord | undefined {
-      for (const fault of state.faults.all()) {
-        const slot =
-          fault.target === target && !fault.cancelled
-            ? fault.slots.find((candidate) => candidate.usedBy === undefined)
-            : undefined;
-        if (!slot) continue;
-        slot.usedBy = usedBy;
-        return state.faults.put(fault);
-      }
+      for (const one of waiting(target)) if (one.fault.kind !== "reorder") return use(one, usedBy);
       return undefined;
+    },
+    /** Uses the oldest remaining fault for `target` if it holds deliveries. */
+    hold(target: string, usedBy: string): FaultRecord | undefined {
+      const [oldest] = waiting(target);
+      return oldest?.fault.kind === "reorder" ? use(oldest, usedBy) : undefined;
     },
   };
 }

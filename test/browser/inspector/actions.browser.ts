@@ -234,6 +234,8 @@ const cases: readonly Case[] = [
       status: "",
       retry_after: "",
       delay_ms: "250",
+      result: "",
+      sign_again: "",
     },
   },
   {

@@ -233,11 +233,13 @@ function isSavedRule(value: unknown): value is AccountRule {
   );
 }
 
+export const isOccasion = (text: string): text is Occasion => Object.hasOwn(emits, text);
+
 const isEmitMap = (value: unknown): value is EmitMap =>
   typeof value === "object" &&
   value !== null &&
   Object.entries(value).every(
-    ([occasion, type]) => Object.hasOwn(emits, occasion) && typeof type === "string",
+    ([occasion, type]) => isOccasion(occasion) && typeof type === "string",
   );
 
 const everyOperation = ["every operation"];

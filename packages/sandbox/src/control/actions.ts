@@ -163,8 +163,11 @@ export const actions = {
   "cancel-fault": action({
     route: "faults/:id/cancel",
     status: 200,
-    act: ({ service }, { params }) =>
-      service.state.transaction(() => faultShape(service.faults.cancel(params["id"] ?? ""))),
+    act({ service }, { params }) {
+      const fault = service.state.transaction(() => service.faults.cancel(params["id"] ?? ""));
+      service.engine.release(fault);
+      return faultShape(fault);
+    },
   }),
   "set-assumption": action({
     route: "assumptions/:id",
@@ -252,7 +255,16 @@ const mostFaults = 1_000;
 
 function addFault(
   { state, faults }: Service,
-  { target, kind, times, status, retry_after, delay_ms }: z.output<typeof requests.faultRequest>,
+  {
+    target,
+    kind,
+    times,
+    status,
+    retry_after,
+    delay_ms,
+    result,
+    sign_again,
+  }: z.output<typeof requests.faultRequest>,
 ) {
   if (!target.startsWith("we_") && !routes.has(target)) {
     throw invalid(
@@ -271,7 +283,9 @@ function addFault(
     kind,
     times,
     ...(kind === "status" ? { status: status ?? 500, retryAfter: retry_after } : {}),
-    ...(kind === "slow" ? { delayMs: delay_ms } : {}),
+    ...(kind === "slow" || kind === "reorder" ? { delayMs: delay_ms } : {}),
+    ...(kind === "drop" ? { result } : {}),
+    ...(kind === "mutate" ? { signAgain: sign_again } : {}),
   });
 }
 

@@ -55,6 +55,7 @@ function edited(
     trigger: "manual",
     nextAttemptAt: undefined,
     resumeAt: undefined,
+    heldBy: undefined,
     pinnedSecret: undefined,
     retries: 0,
     attempt: 0,

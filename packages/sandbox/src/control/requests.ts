@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { faultKinds, mostLines, tampers } from "../state/records.js";
+import { dropResults, faultKinds, mostLines, tampers } from "../state/records.js";
 
 /* The bodies of the control routes. A member that does not exist is refused: it is most likely a typo. */
 
@@ -64,13 +64,20 @@ export const clockRequest = z
 
 export const outcomeRequest = z.strictObject({ outcome: z.enum(["verified", "failed"]) });
 
-export const faultRequest = z.strictObject({
-  target: z.string().max(200),
-  kind: z.enum(faultKinds),
-  times: whole(1, 1_000).default(1),
-  status: whole(300, 599).optional(),
-  retry_after: whole(0, 86_400).optional(),
-  delay_ms: whole(0, 600_000).optional(),
-});
+export const faultRequest = z
+  .strictObject({
+    target: z.string().max(200),
+    kind: z.enum(faultKinds),
+    times: whole(1, 1_000).default(1),
+    status: whole(300, 599).optional(),
+    retry_after: whole(0, 86_400).optional(),
+    delay_ms: whole(0, 600_000).optional(),
+    result: z.enum(dropResults).default("failed"),
+    sign_again: z.boolean().default(false),
+  })
+  .refine(({ kind, times }) => kind !== "reorder" || times >= 2, {
+    path: ["times"],
+    message: "must be at least 2 for the kind reorder: it is the size of the batch",
+  });
 
 export const assumptionRequest = z.strictObject({ value: z.string().max(10_000) });

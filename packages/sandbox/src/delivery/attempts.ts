@@ -1,6 +1,6 @@
 import { attemptRange } from "../lib/attempt-range.js";
 import { setMaxListeners } from "node:events";
-import type { SuccessRule } from "../assumptions/table.js";
+import type { Settings, SuccessRule } from "../assumptions/table.js";
 import { messageOf } from "../errors.js";
 import { faultDelayMs, faultStatus } from "../faults.js";
 import { clearTimeout, realNow, setTimeout } from "../lib/timers.js";
@@ -20,6 +20,7 @@ import {
   type Tamper,
   type Trigger,
 } from "../state/records.js";
+import { mutated } from "./mutate.js";
 import { deliveryHeaders, signature, signingSecret } from "./signing.js";
 import { tampered } from "./tamper.js";
 
@@ -34,13 +35,14 @@ export function createAttempts(world: World, transport: Transport) {
     isClosed || state.deliveries.get(delivery.id) !== delivery;
 
   /**
-   * Makes one attempt and records it. Resolves to undefined if the sandbox was closed or reset meanwhile. Never
-   * rejects.
+   * Makes one attempt and records it. The endpoint's next fault applies to it, unless `applied` is given. Resolves to
+   * undefined if the sandbox was closed or reset meanwhile. Never rejects.
    */
   const make = async (
     delivery: DeliveryRecord,
     trigger: Trigger,
-    tamper: Tamper | undefined,
+    requested: Tamper | undefined,
+    applied?: FaultRecord,
   ): Promise<AttemptRecord | undefined> => {
     const endpoint = state.endpoints.get(delivery.endpointId);
     if (!endpoint || isGone(delivery)) return undefined;
@@ -48,7 +50,8 @@ export function createAttempts(world: World, transport: Transport) {
     const number = delivery.attempt;
     const startedAt = clock.now();
     const startedReal = realNow();
-    const fault = faults.take(endpoint.id, delivery.id);
+    const fault = applied ?? faults.take(endpoint.id, delivery.id);
+    const tamper = requested ?? faultTamper(fault);
     const rule = ledger.get("delivery.success");
     const rotation = ledger.get("rotation");
     const secret = signingSecret(endpoint, delivery.pinnedSecret, rotation, startedAt);
@@ -58,10 +61,9 @@ export function createAttempts(world: World, transport: Transport) {
     let request: OutgoingRequest = { url: endpoint.url, headers: [], body: delivery.body };
     const results = await within(delivery.id, rule.timeoutMs, async (signal) => {
       const key = ledger.get("secret.key");
-      const { body, signatures } =
-        tamper === undefined
-          ? { body: delivery.body, signatures: [await signature(delivery.body, secret, key)] }
-          : await tampered(tamper, delivery.body, endpoint, secret, key);
+      const { body, signatures } = tamper
+        ? await tampered(tamper, delivery.body, endpoint, secret, key)
+        : await signed(delivery, fault, secret, key);
       const headers = deliveryHeaders(delivery, number, signatures);
       request = { url: endpoint.url, headers, body };
       return sendUnder(transport, clock, fault, request, delivery.id, signal);
@@ -78,7 +80,8 @@ export function createAttempts(world: World, transport: Transport) {
         startedAt,
         url: endpoint.url,
         headers: request.headers,
-        ...(tamper === undefined ? {} : { tamper, body: request.body }),
+        ...(tamper === undefined ? {} : { tamper }),
+        ...(request.body === delivery.body ? {} : { body: request.body }),
         ...(fault === undefined ? {} : { faultId: fault.id }),
         ms,
         ok: "response" in sent && isSuccess(sent.response.status, rule),
@@ -177,7 +180,28 @@ async function sendUnder(
       return [await transport(request, signal)];
     case "duplicate":
       return Promise.all([transport(request, signal), transport(request, signal)]);
+    case "reorder":
+    case "mutate":
+      return [await transport(request, signal)];
+    case "drop":
+      return fault.result === "succeeded"
+        ? [{ response: faultResponse(fault, 200) }]
+        : byFault("dropped", "An injected fault dropped the delivery. Nothing was sent.");
   }
+}
+
+/** Returns the tampering that a fault causes. A changed body that is signed again is genuine. */
+const faultTamper = (fault: FaultRecord | undefined): Tamper | undefined =>
+  fault?.kind === "mutate" && !fault.signAgain ? "flipped_byte" : undefined;
+
+async function signed(
+  delivery: DeliveryRecord,
+  fault: FaultRecord | undefined,
+  secret: string,
+  rule: Settings["secret.key"],
+) {
+  const body = fault?.signAgain ? mutated(delivery.body) : delivery.body;
+  return { body, signatures: [await signature(body, secret, rule)] };
 }
 
 const ended = new Error("The attempt has ended.");
@@ -197,7 +221,7 @@ const captured = ({ status, headers, body, bytes, truncated }: ReceivedResponse)
   body: { content: body, bytes, truncated },
 });
 
-function faultResponse(fault: FaultRecord): ReceivedResponse {
+function faultResponse(fault: FaultRecord, status = faultStatus(fault)): ReceivedResponse {
   const { retryAfter } = fault;
   const body = new TextEncoder().encode(
     "This response was produced by a fault injected in the sandbox.\n",
@@ -206,5 +230,5 @@ function faultResponse(fault: FaultRecord): ReceivedResponse {
     ["Content-Type", "text/plain"],
     ...(retryAfter === undefined ? [] : ([["Retry-After", String(retryAfter)]] as const)),
   ];
-  return { status: faultStatus(fault), headers, body, bytes: body.length, truncated: false };
+  return { status, headers, body, bytes: body.length, truncated: false };
 }

@@ -1,10 +1,12 @@
 import { conflict, messageOf } from "../errors.js";
-import type { HeaderList, Transport } from "../network/transport.js";
+import type { Transport } from "../network/transport.js";
 import type { World } from "../world.js";
-import type { AttemptRecord, DeliveryRecord, EndpointRecord, Tamper } from "../state/records.js";
+import type { DeliveryRecord, EndpointRecord, FaultRecord, Tamper } from "../state/records.js";
 import { createAttempts } from "./attempts.js";
+import { createConclude } from "./conclude.js";
 import { createLanes } from "./lanes.js";
-import { createSchedule, lastResult } from "./schedule.js";
+import { createReorder } from "./reorder.js";
+import { createSchedule, isArchived, lastResult } from "./schedule.js";
 
 /** The most attempts to one endpoint that run at the same time. */
 export const attemptsPerEndpoint = 10;
@@ -24,6 +26,7 @@ export function createEngine(world: World, transport: Transport) {
     inLane(delivery.endpointId, () => run(delivery, () => runScheduled(delivery))),
   );
   const { arm, finish, afterRedelivery } = schedule;
+  const conclude = createConclude(world, schedule);
 
   /** Runs work on a delivery. Logs a failure of the sandbox itself, and leaves the delivery usable. */
   const run = async (delivery: DeliveryRecord, work: () => Promise<void>) => {
@@ -41,24 +44,20 @@ export function createEngine(world: World, transport: Transport) {
     const isDue = delivery.state === "pending" && (delivery.nextAttemptAt ?? 0) <= clock.now();
     if (!isDue || attempts.isGone(delivery)) return;
     if (isArchived(state, delivery)) return finish(delivery);
+    await (reorder.apply(delivery) ?? makeScheduled(delivery));
+  };
+
+  const makeScheduled = async (delivery: DeliveryRecord, fault?: FaultRecord) => {
     delivery.state = "attempting";
     delivery.nextAttemptAt = undefined;
-    const attempt = await attempts.make(delivery, delivery.trigger, undefined);
+    const attempt = await attempts.make(delivery, delivery.trigger, undefined, fault);
     if (attempt) conclude(delivery, attempt);
   };
 
-  const conclude = (delivery: DeliveryRecord, { ok, response, trigger }: AttemptRecord) => {
-    const { stopCodes, honorRetryAfter } = ledger.get("delivery.success");
-    if (ok) return finish(delivery, "succeeded");
-    const stops = response !== undefined && stopCodes.includes(response.status);
-    if (stops || isArchived(state, delivery)) return finish(delivery, "failed");
-    if (trigger === "redeliver") return afterRedelivery(delivery);
-    const delay = ledger.get("delivery.retry")[delivery.retries];
-    if (delay === undefined) return finish(delivery, "failed");
-    delivery.retries += 1;
-    const requested = honorRetryAfter ? retryAfterMs(response?.headers, clock.now()) : 0;
-    schedule.set(delivery, clock.now() + Math.max(delay, requested), "retry");
-  };
+  const reorder = createReorder(world, {
+    postpone: (delivery, at) => schedule.set(delivery, at, delivery.trigger),
+    attempt: (delivery, fault) => run(delivery, () => makeScheduled(delivery, fault)),
+  });
 
   const sendOne = (delivery: DeliveryRecord, tamper: Tamper | undefined) =>
     run(delivery, async () => {
@@ -96,7 +95,13 @@ export function createEngine(world: World, transport: Transport) {
       const delay = ledger.get("delivery.retry")[delivery.retries];
       if (delay === undefined) return finish(delivery);
       delivery.retries += 1;
+      delivery.heldBy = undefined;
       schedule.set(delivery, at + delay, "retry");
+    },
+    /** Releases the deliveries that a fault holds, the last first. */
+    release({ id }: FaultRecord): void {
+      const [last] = reorder.held(id);
+      if (last) clock.at(clock.now(), { kind: "attempt", id: last.id }, () => reorder.release(id));
     },
     /**
      * Makes `times` extra attempts, one after another or concurrently. A failed one does not affect the schedule. A
@@ -133,9 +138,6 @@ export function createEngine(world: World, transport: Transport) {
 
 export type Engine = ReturnType<typeof createEngine>;
 
-const isArchived = ({ endpoints }: World["state"], { endpointId }: DeliveryRecord): boolean =>
-  endpoints.get(endpointId)?.status !== "active";
-
 /** @throws ApiError 409 unless the delivery may be redelivered (A-17) */
 function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): void {
   if (isArchived(state, delivery))
@@ -160,10 +162,3 @@ const waiting = (delivery: DeliveryRecord): number => {
     return delivery.nextAttemptAt;
   throw conflict(`No attempt is scheduled: the delivery's state is ${delivery.state}.`);
 };
-
-/** Returns the delay that a Retry-After header requests, in seconds or as a date (RFC 9110, section 10.2.3), or 0. */
-function retryAfterMs(headers: HeaderList | undefined, now: number): number {
-  const value = headers?.find(([name]) => name.toLowerCase() === "retry-after")?.[1]?.trim() ?? "";
-  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now;
-  return ms > 0 ? ms : 0;
-}

@@ -38,6 +38,7 @@ export function createSchedule(
     delivery.state = result;
     delivery.nextAttemptAt = undefined;
     delivery.resumeAt = undefined;
+    delivery.heldBy = undefined;
     state.deliveries.put(delivery);
     arm(delivery);
   };
@@ -70,3 +71,10 @@ export const lastResult = ({ attempts }: DeliveryRecord): "succeeded" | "failed"
   const last = attempts.at(-1)?.attempt;
   return attempts.some(({ attempt, ok }) => attempt === last && ok) ? "succeeded" : "failed";
 };
+
+export const isArchived = (
+  { endpoints }: World["state"],
+  { endpointId }: DeliveryRecord,
+): boolean => endpoints.get(endpointId)?.status !== "active";
+
+export type Schedule = ReturnType<typeof createSchedule>;

@@ -195,6 +195,9 @@ function applyFault(fault: FaultRecord | undefined, now: number): "closed" | "si
     case "slow":
     case "response_lost":
     case "duplicate":
+    case "reorder":
+    case "drop":
+    case "mutate":
     case undefined:
       return undefined;
   }

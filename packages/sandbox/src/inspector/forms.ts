@@ -80,6 +80,8 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
       target: field(fields, "target"),
       kind: field(fields, "kind"),
       ...numbers(fields, "times", "status", "retry_after", "delay_ms"),
+      ...given(fields, "result"),
+      ...(field(fields, "sign_again") === "" ? {} : { sign_again: true }),
     }),
     done: "The fault was added.",
     anchor: "faults",

@@ -28,6 +28,7 @@ const errorWords: Readonly<Record<FailureKind, string>> = {
   dns: "name not found",
   protocol: "not HTTP",
   url_refused: "URL refused",
+  dropped: "dropped",
 };
 
 interface Result {

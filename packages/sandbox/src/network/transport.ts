@@ -42,9 +42,10 @@ export interface ReceivedResponse {
  * - `tls`, `dns`: as named. `protocol`: the receiver did not send a usable HTTP/1.1 response, or the request cannot be
  *   sent.
  * - `url_refused`: the URL rule does not allow the URL or one of its addresses.
+ * - `dropped`: a fault dropped the delivery.
  */
 export type FailureKind =
-  "refused" | "timeout" | "reset" | "tls" | "dns" | "protocol" | "url_refused";
+  "refused" | "timeout" | "reset" | "tls" | "dns" | "protocol" | "url_refused" | "dropped";
 
 /** The reason why there is no response. `text` consists of whole sentences for a developer. */
 export interface Failure {

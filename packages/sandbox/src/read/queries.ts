@@ -237,6 +237,8 @@ export async function attemptDetail(world: World, id: string, n: string, full: b
     ...summary,
     attempt: attempt.attempt,
     delivery_id: delivery.id,
+    // A fault changed the body, and it was signed again.
+    ...maybe("mutated", (attempt.body !== undefined && attempt.tamper === undefined) || undefined),
     request: { url, headers, body: bodyShape(whole(attempt.body ?? delivery.body), full) },
     ...maybe(
       "response",

@@ -150,6 +150,8 @@ export const faultShape = (fault: FaultRecord) => ({
   ...maybe("status", fault.status),
   ...maybe("retry_after", fault.retryAfter),
   ...maybe("delay_ms", fault.delayMs),
+  ...maybe("result", fault.result),
+  ...maybe("sign_again", fault.signAgain),
   cancelled: fault.cancelled === true,
   slots: fault.slots.map(({ usedBy }) => ({ what: faultText(fault), ...maybe("used_by", usedBy) })),
   left: slotsLeft(fault),
@@ -159,6 +161,8 @@ export const faultShape = (fault: FaultRecord) => ({
 export function faultText(fault: FaultRecord): string {
   if (fault.kind === "status") return `status ${faultStatus(fault)}`;
   if (fault.kind === "slow") return `slow by ${faultDelayMs(fault)} ms`;
+  if (fault.result === "succeeded") return "drop, shown as succeeded";
+  if (fault.signAgain) return "mutate and sign again";
   return fault.kind.replace("_", " ");
 }
 

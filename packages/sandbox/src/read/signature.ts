@@ -17,6 +17,10 @@ interface Signer {
 export const signatureHeaders = ({ headers }: AttemptRecord): readonly string[] =>
   headers.filter(([name]) => name.toLowerCase() === "x-svc-signature").map(([, value]) => value);
 
+/** A fault may sign a changed body. Tampering changes the body after it is signed, or signs it with another secret. */
+const signedBody = (delivery: DeliveryRecord, { tamper, body }: AttemptRecord) =>
+  tamper === undefined ? (body ?? delivery.body) : delivery.body;
+
 async function signerOf(
   { state, ledger }: World,
   delivery: DeliveryRecord,
@@ -34,7 +38,7 @@ async function signerOf(
     // A-20 may have changed since the attempt.
     for (const form of [rule, rule === "text" ? "base64" : "text"] as const) {
       const key = keyOf(secret, form);
-      const genuine = await sign(delivery.body, key);
+      const genuine = await sign(signedBody(delivery, attempt), key);
       // A tampered signature may lack its prefix.
       if (sent === "" || !genuine.endsWith(sent)) continue;
       const valid = secret === current ? [] : [keyOf(current, rule)];

@@ -137,6 +137,8 @@ export interface DeliveryRecord {
    * fails.
    */
   resumeAt?: number | undefined;
+  /** The fault of the kind `reorder` that holds the delivery until its batch is released. */
+  heldBy?: string | undefined;
   /** The number of retry-schedule entries used so far. */
   retries: number;
   /** The X-SVC-Attempt of the last attempt. */
@@ -180,7 +182,7 @@ export interface AttemptRecord {
   readonly startedAt: number;
   readonly url: string;
   readonly headers: HeaderList;
-  /** The bytes that were sent, if tampering made them differ from the delivery's. */
+  /** The bytes that were sent, if tampering or a fault made them differ from the delivery's. */
   readonly body?: Uint8Array | undefined;
   readonly tamper?: Tamper | undefined;
   readonly faultId?: string | undefined;
@@ -212,9 +214,15 @@ export const faultKinds = [
   "reset",
   "slow",
   "duplicate",
+  "reorder",
+  "drop",
+  "mutate",
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
+
+/** The results that the log can show for a delivery that was dropped. */
+export const dropResults = ["failed", "succeeded"] as const;
 
 export interface FaultRecord {
   /** `fault_…` */
@@ -224,6 +232,10 @@ export interface FaultRecord {
   readonly status?: number | undefined;
   readonly retryAfter?: number | undefined;
   readonly delayMs?: number | undefined;
+  /** Kind `drop`: the result that the log shows. */
+  readonly result?: (typeof dropResults)[number] | undefined;
+  /** Kind `mutate`: whether the changed body gets a signature of its own. */
+  readonly signAgain?: boolean | undefined;
   /** One slot per use, with the id of the call or delivery that used it. */
   readonly slots: { usedBy?: string }[];
   cancelled?: boolean;

@@ -76,7 +76,9 @@ describe("a fault of a route", () => {
 
   test("cannot be of kind duplicate, and does not reach other routes", async () => {
     const opened = await open();
-    expect(await messageOf(opened.fault("duplicate"))).toMatch(/needs an endpoint/);
+    expect(await messageOf(opened.fault("duplicate"))).toBe(
+      "A fault of the kind duplicate changes deliveries, so it needs an endpoint (we_…) as its target.",
+    );
     await opened.fault("status");
     expect((await opened.call("GET /v1/webhook-events")).status).toBe(200);
   });

@@ -306,6 +306,25 @@ describe("a form of the page", () => {
     }
   });
 
+  test.each([
+    [
+      { kind: "reorder", times: "3", delay_ms: "5000" },
+      { left: 3, delay_ms: 5_000 },
+    ],
+    [{ kind: "drop", times: "1" }, { result: "failed" }],
+    [{ kind: "drop", times: "1", result: "succeeded" }, { result: "succeeded" }],
+    [{ kind: "mutate", times: "1" }, { sign_again: false }],
+    [{ kind: "mutate", times: "1", sign_again: "on" }, { sign_again: true }],
+  ])("adds a fault of an endpoint with the fields %o", async (changes, fault) => {
+    const opened = await openPage();
+    const { id: we } = await opened.endpoint("http://localhost:1/");
+    const page = await opened.get();
+    const form = formOf(page, "add-fault", { place: "other" });
+    expect((await opened.submit(page, form, { ...changes, target: we })).status).toBe(303);
+    const { data } = (await opened.control("GET faults")).body;
+    expect(data).toMatchObject([{ target: we, kind: changes.kind, ...fault }]);
+  });
+
   test("keeps the filter of the page", async () => {
     const opened = await story();
     const page = await opened.get("/?state=failed&q=mail&refresh=30");

@@ -93,6 +93,16 @@ const cases: Readonly<Record<FindingCode | "page_filtered", readonly Case[]>> = 
       form: "set-assumption",
       fill: { value: "named" },
     },
+    {
+      what: "a type that A-03 lacks",
+      provoke: async (sandbox) => {
+        await sandbox.send({ to: ["bounced@grace.test"] });
+        await sandbox.settle();
+      },
+      link: /^#A-03$/,
+      form: "set-assumption",
+      fill: { value: "extra:email.bounced" },
+    },
   ],
   fault_waiting: [
     {

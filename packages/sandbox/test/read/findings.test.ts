@@ -3,10 +3,12 @@ import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 import { present } from "@svc-webhooks/kit/present";
 import { statuses } from "@svc-webhooks/kit/statuses";
 import { describe, expect, test } from "vitest";
+import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import { receiver, open, type Opened } from "../support.js";
 
 interface Case {
   readonly code: string;
+  readonly options?: SandboxOptions;
   readonly severity: "error" | "warning" | "info";
   readonly provoke: (sandbox: Opened) => Promise<unknown>;
   /** Applies the remedy, after which the finding is gone. */
@@ -30,6 +32,16 @@ const sendTo = async ({ endpoint, send, settle }: Opened, url: string) => {
   await send();
   await settle();
 };
+
+/** Returns a function that checks the finding, and sends its request to set an assumption. */
+const applied =
+  (text: string, id: string, value: string) => async (sandbox: Opened, route: string) => {
+    expect(route).toBe(`POST /_sandbox/assumptions/${id}`);
+    const [finding] = (await sandbox.control("GET overview")).body.health;
+    expect(finding?.text).toBe(text);
+    expect(finding?.remedy.body).toEqual({ value });
+    await sandbox.control(`POST assumptions/${id}`, finding?.remedy.body);
+  };
 
 /** Archives all endpoints, including the failing one. */
 const archiveAll = async ({ control }: Opened) => {
@@ -76,10 +88,38 @@ const cases: readonly Case[] = [
       await send();
       await settle();
     },
-    remedy: async ({ control }, route) => {
-      expect(route).toBe("POST /_sandbox/assumptions/A-04");
-      await control("POST assumptions/A-04", { value: "named" });
+    remedy: applied("No event is raised for send.delivered (A-04).", "A-04", "named"),
+  },
+  {
+    code: "not_emitted",
+    severity: "error",
+    options: { assumptions: { "A-03": "extra:email.opened" } },
+    provoke: async ({ send, settle }) => {
+      await send({ to: ["bounced@grace.test"] });
+      await settle();
     },
+    remedy: applied(
+      "email.bounced was not raised, because it is not an event type (A-03).",
+      "A-03",
+      "extra:email.opened,email.bounced",
+    ),
+  },
+  {
+    code: "not_emitted",
+    severity: "error",
+    options: {
+      assumptions: {
+        "A-07": () => {
+          throw new Error("no body");
+        },
+      },
+    },
+    provoke: async (sandbox) => sendTo(sandbox, (await receiver()).url),
+    remedy: applied(
+      "email.delivered was raised, but the function for its body (A-07) threw an error.",
+      "A-07",
+      "envelope",
+    ),
   },
   {
     code: "url_refused",
@@ -231,14 +271,14 @@ test.each(refusals)("the finding of %s has its cause and its fix", async (code, 
 
 describe("a finding", () => {
   test.each(cases)("$code ($severity) is made, and its remedy removes it", async (row) => {
-    const sandbox = await open();
+    const sandbox = await open(row.options);
     const health = async () => (await sandbox.control("GET overview")).body.health;
     expect(await health()).toEqual([]);
     await row.provoke(sandbox);
     const found = (await health()).find(({ code }: { code: string }) => code === row.code);
     expect(found).toMatchObject({
       severity: row.severity,
-      text: expect.stringMatching(/^[A-Z\d].+\.$|^\w+\.\w+ was raised.+\.$/),
+      text: expect.stringMatching(/^[A-Z\d].+\.$|^\w+\.\w+ was (?:not )?raised.+\.$/),
       remedy: {
         text: expect.stringMatching(/\.$/),
         route: expect.stringMatching(/^(GET|POST) \//),

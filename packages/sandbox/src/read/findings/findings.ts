@@ -1,4 +1,6 @@
-import type { Occasion } from "../../assumptions/table.js";
+import type { Ledger } from "../../assumptions/ledger.js";
+import { isOccasion } from "../../assumptions/table.js";
+import { eventTypes } from "../../delivery/event-types.js";
 import { slotsLeft } from "../../faults.js";
 import { iso } from "../../lib/iso.js";
 import type { World } from "../../world.js";
@@ -118,22 +120,9 @@ function unsent(
   { state, ledger }: World,
   { type, account, notSent }: EventRecord,
 ): Omit<Finding, "severity"> | undefined {
-  if (notSent === "not_emitted") {
-    // If no type was raised, `type` contains the occasion.
-    if (ledger.get("event.emits")[type as Occasion] !== undefined) return undefined;
-    const named = { value: "named" };
-    return {
-      code: "not_emitted",
-      text: `No event is raised for ${type} (A-03, A-04), or its body cannot be created (A-07).`,
-      remedy: remedy(
-        "Set A-04=named, add the type with A-03 if it is missing, and fix A-07 if it is a function that throws.",
-        "POST /_sandbox/assumptions/A-04",
-        named,
-      ),
-    };
-  }
+  if (notSent === "not_emitted") return notEmitted(ledger, type);
   const endpoints = Array.from(state.endpoints.all()).filter((one) => one.account === account);
-  const subscribed = endpoints.filter(({ eventTypes }) => eventTypes.includes(type));
+  const subscribed = endpoints.filter((endpoint) => endpoint.eventTypes.includes(type));
   if (endpoints.length === 0) {
     const text = `${type} was raised, but no endpoint is registered.`;
     return { code: "no_endpoint", text, remedy: register("Register an endpoint.", type) };
@@ -149,6 +138,32 @@ function unsent(
     return { code: "all_archived", text, remedy: register("Register a new endpoint.", type) };
   }
   return undefined;
+}
+
+/** Returns the remedy that sets an assumption. */
+const set = (id: string, value: string, also = "") =>
+  remedy(`Set ${id}=${value}${also}.`, `POST /_sandbox/assumptions/${id}`, { value });
+
+/** @param type the type of the event; its occasion if A-04 has no type for that */
+function notEmitted(ledger: Ledger, type: string): Omit<Finding, "severity"> | undefined {
+  const code = "not_emitted";
+  if (isOccasion(type)) {
+    if (ledger.get("event.emits")[type] !== undefined) return undefined;
+    return { code, text: `No event is raised for ${type} (A-04).`, remedy: set("A-04", "named") };
+  }
+  if (!eventTypes(ledger).some((known) => known.type === type)) {
+    return {
+      code,
+      text: `${type} was not raised, because it is not an event type (A-03).`,
+      remedy: set("A-03", `extra:${[...ledger.get("eventTypes"), type].join(",")}`),
+    };
+  }
+  if (ledger.list().find(({ id }) => id === "A-07")?.value !== "custom") return undefined;
+  return {
+    code,
+    text: `${type} was raised, but the function for its body (A-07) threw an error.`,
+    remedy: set("A-07", "envelope", ", or fix the function"),
+  };
 }
 
 /** Yields a finding if the newest relayed email could not be passed on. */

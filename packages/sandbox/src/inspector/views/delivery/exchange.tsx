@@ -94,13 +94,15 @@ export const ReceiverLog = ({ attempt: { log, n } }: Pick<AttemptProps, "attempt
 
 /** The exact request of an attempt. */
 export const Request = ({ view, delivery, attempt }: AttemptProps) => {
-  const { request, n, tamper } = attempt;
+  const { request, n, tamper, mutated } = attempt;
   const note = (
     <>
       POST <Text of={shortUrl(request.url)} />, {amount(request.body.bytes)} bytes
-      {tamper === undefined &&
-        delivery.attempts.length > 1 &&
-        ", the same on every untampered attempt"}
+      {mutated
+        ? ", changed by a fault and signed again"
+        : tamper === undefined &&
+          delivery.attempts.length > 1 &&
+          ", the same on every untampered attempt"}
     </>
   );
   return (

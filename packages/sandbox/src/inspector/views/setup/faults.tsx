@@ -17,6 +17,9 @@ const kindTexts: Readonly<Record<Fault["kind"], string>> = {
   reset: "close the connection",
   slow: "be slow",
   duplicate: "send twice at the same time",
+  reorder: "hold a batch, then send the last first",
+  drop: "never send the delivery",
+  mutate: "change the body",
 };
 
 /** Preset faults for the failures that people usually try first. */
@@ -41,6 +44,16 @@ const numbers = [
   { text: "Retry-After, s", name: "retry_after", min: 0, placeholder: "none" },
   { text: "Delay, ms", name: "delay_ms", min: 0, placeholder: "1000" },
 ];
+
+const dropTexts = [
+  ["", "is shown as failed"],
+  ["succeeded", "is shown as succeeded"],
+] as const;
+
+const mutateTexts = [
+  ["", "keeps its signature"],
+  ["on", "is signed again"],
+] as const;
 
 const shownSlots = 20;
 
@@ -104,6 +117,14 @@ const NewFault = ({ view, endpoints }: { view: View; endpoints: Options }) => {
             {text} <input type="number" {...input} value={value(input.name, initial)} />
           </label>
         ))}
+        <label>
+          A dropped delivery
+          <Select name="result" options={dropTexts} selected={value("result")} />
+        </label>
+        <label>
+          A changed body
+          <Select name="sign_again" options={mutateTexts} selected={value("sign_again")} />
+        </label>
         <button>Add</button>
       </Action>
     </details>
