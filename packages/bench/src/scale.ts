@@ -14,7 +14,7 @@ Computes the number of databases that an inbox on PostgreSQL needs, from rates t
   --peak-minutes <number> length of the peak (default: 5)
   --outage-minutes <number>
                           length of an outage of all workers (default: 60)
-  --job-bytes <number>    bytes of one job (default: 1600, measured with bodies of 1 kB)
+  --job-bytes <number>    bytes of one job (default: 2300, measured with bodies of 1 kB)
   --done-hours <number>   how long a job is kept after it is done (default: 1)
   --record-bytes <number> bytes of one record (default: 154)
   --retain-days <number>  how long a record is kept (default: 7)
@@ -29,7 +29,7 @@ const limits = {
   peak: { min: 1, max: 1_000, initial: "5" },
   "peak-minutes": { min: 0, max: 1e5, initial: "5" },
   "outage-minutes": { min: 0, max: 1e5, initial: "60" },
-  "job-bytes": { min: 1, max: 1e9, initial: "1600" },
+  "job-bytes": { min: 1, max: 1e9, initial: "2300" },
   "done-hours": { min: 0, max: 1e5, initial: "1" },
   "record-bytes": { min: 1, max: 1e9, initial: "154" },
   "retain-days": { min: 0, max: 1e5, initial: "7" },

@@ -8,6 +8,8 @@ export const sectionIds = [
   "http",
   "redis",
   "postgres",
+  "sqlite",
+  "inbox",
   "growth",
   "size",
   "start",

@@ -29,7 +29,9 @@ const figuresOf = ({ races }: Section): number[] =>
     ...race.bars.map((bar) => judge(race, bar).median),
   ]);
 
-test.each(sectionIds.filter((id) => id !== "redis" && id !== "postgres"))(
+const withServers = new Set(["redis", "postgres", "inbox"]);
+
+test.each(sectionIds.filter((id) => !withServers.has(id)))(
   "a quick run of %s has values of each lane, and figures of each bar",
   async (id) => {
     expect(Math.min(...figuresOf(await quick(id)))).toBeGreaterThan(0);
@@ -37,6 +39,12 @@ test.each(sectionIds.filter((id) => id !== "redis" && id !== "postgres"))(
 );
 
 describeWithRedis("a quick run on Redis", () => {
+  describeWithPostgres("and on PostgreSQL", () => {
+    test("has values of each lane of inboxes, and figures of each bar", async () => {
+      expect(Math.min(...figuresOf(await quick("inbox")))).toBeGreaterThan(0);
+    });
+  });
+
   test("is complete, and its round trips and bytes are exact", async () => {
     const section = await quick("redis");
     expect(Math.min(...figuresOf(section))).toBeGreaterThan(0);

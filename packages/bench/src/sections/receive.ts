@@ -1,3 +1,4 @@
+import { telemetry } from "@svc-webhooks/otel";
 import { deliveriesOf } from "../deliveries.js";
 import type { Bar, Race } from "../race.js";
 import { handWritten, limit, ours } from "../receivers.js";
@@ -5,6 +6,7 @@ import type { RunSection } from "../sections.js";
 import { timeInTurns } from "../turns.js";
 
 const nothing = () => {};
+const resolved = async () => {};
 const lane = "svc-webhooks";
 const against = "hand-written";
 const bar = { lane, against, atMost: 1.6, aim: 1.4, limit };
@@ -30,15 +32,29 @@ export const run: RunSection = async (quick) => {
     return { title, unit: "µs", reference: "hand-written", lanes, bars };
   }
 
+  /** Without a registered SDK, as in an application that has the package but no exporter. */
+  async function telemetryRace(): Promise<Race> {
+    const next = deliveriesOf(1_024);
+    const [without, instrumented] = [ours(resolved), ours(resolved, telemetry())];
+    const works = {
+      "without telemetry": () => without(next()),
+      "with telemetry, without an SDK": () => instrumented(next()),
+    };
+    const lanes = await timeInTurns(works, quick ? 1 : 80, quick ? 1 : 25);
+    const title = "receive(), 1 kB, async handler, with telemetry";
+    return { title, unit: "µs", reference: "without telemetry", lanes, bars: [] };
+  }
+
   return {
     title: "Receive",
     races: [
       await race("receive(), 1 kB", 1_024, nothing, [bar]),
       // When a handler returns a promise, the receiver also maintains the lease and enforces the time limit.
-      await race("receive(), 1 kB, async handler", 1_024, async () => {}, [asyncBar]),
+      await race("receive(), 1 kB, async handler", 1_024, resolved, [asyncBar]),
       await race("receive(), 10 kB", 10_240, nothing),
       await race("receive(), 100 kB", 102_400, nothing),
       await race("receive(), 1 MB", 2 ** 20, nothing),
+      await telemetryRace(),
     ],
   };
 };

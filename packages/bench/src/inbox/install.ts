@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+
+/** The lowest version that `@svc-webhooks/pg-boss` supports. It needs Node 22.12, so it is not installed in the workspace. */
+const pgBoss = "pg-boss@12.38.0";
+
+export interface Installed {
+  /** The address of the module of pg-boss. */
+  readonly module: string;
+  /** The path of a Node that runs it: this one, or Node 24 if this one is too old. */
+  readonly node: string;
+}
+
+/** Installs pg-boss in a folder. */
+export async function installPgBoss(folder: string): Promise<Installed> {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const isNew = major > 22 || (major === 22 && minor >= 12);
+  const newer = ["--yes", "--package", "node@24"];
+  const on = isNew ? [] : newer;
+  const options = ["--no-audit", "--no-fund", "--no-package-lock", "--prefix", folder];
+  await output("npx", [...on, "npm", "install", ...options, pgBoss], folder);
+  return {
+    module: pathToFileURL(join(folder, "node_modules/pg-boss/dist/index.js")).href,
+    node: isNew
+      ? process.execPath
+      : await output("npx", [...newer, "node", "-p", "process.execPath"], folder),
+  };
+}
+
+async function output(program: string, args: readonly string[], cwd: string): Promise<string> {
+  return (await promisify(execFile)(program, args, { cwd })).stdout.trim();
+}

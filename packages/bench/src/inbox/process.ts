@@ -1,0 +1,37 @@
+import { postgresServer } from "@svc-webhooks/kit/postgres-server";
+import { redisServer, type RedisServer } from "@svc-webhooks/kit/redis-server";
+import { acceptingRace, branchRace, bytesRace, holdingRace, runningRace } from "./races.js";
+import { openSite } from "./site.js";
+
+/** Measures the races of the section, and sends them. Runs on a Node that pg-boss supports. */
+const [pgBoss = "", folder = "", pace] = process.argv.slice(2);
+const quick = pace === "quick";
+
+const persistent = ["--save", "", "--appendonly", "yes", "--appendfsync"];
+// The server has its default settings, so commits wait for the disk.
+const postgres = await postgresServer({});
+const redis: RedisServer[] = [];
+// An uncaught error must not leave the servers running.
+process.once("exit", () => {
+  void postgres.crash();
+  for (const server of redis) void server.kill();
+});
+for (const policy of ["everysec", "always"]) redis.push(await redisServer([...persistent, policy]));
+const [everysec, always] = redis.map(({ port }) => port) as [number, number];
+const site = await openSite({
+  postgres: postgres.connectionString,
+  redis: { everysec, always },
+  pgBoss,
+});
+const races = [
+  // The table of jobs is empty only now.
+  await bytesRace(site, quick),
+  await runningRace(site, quick),
+  await holdingRace(site, quick),
+  await acceptingRace(site, quick),
+  await branchRace(folder, quick),
+];
+await site.close();
+await Promise.all([postgres.close(), ...redis.map((server) => server.close())]);
+process.send?.({ title: "Inbox", races });
+process.disconnect?.();
