@@ -34,6 +34,15 @@ const recipes: readonly Recipe[] = [
   },
   {
     page: "docs/recipes.md",
+    name: "severalRows",
+    tool: ({ pool }) => pool,
+    tables: `
+      create table delivered (delivery_id text);
+      create table totals (delivered int not null);
+      insert into totals values (0)`,
+  },
+  {
+    page: "docs/recipes.md",
     name: "inOrder",
     tool: ({ pool }) => pool,
     events: [fixture("email.sent"), fixture("email.delivered")],
@@ -106,6 +115,21 @@ const insertsInTransaction =
   ({ store }: Tools): Handler =>
   (event, context) =>
     store.transaction(context, (tx) => insert(tx, event));
+
+const insertsTwiceWithThePool =
+  ({ pool }: Tools): Handler =>
+  async (event) => {
+    await insert(pool, event);
+    await pool.query("insert into audits (email_id) values ($1)", [event.type]);
+  };
+
+const insertsTwiceInTransaction =
+  ({ store }: Tools): Handler =>
+  (event, context) =>
+    store.transaction(context, async (tx) => {
+      await insert(tx, event);
+      await tx.query("insert into audits (email_id) values ($1)", [event.type]);
+    });
 
 const insertsWithThePool =
   ({ pool }: Tools): Handler =>
@@ -211,6 +235,18 @@ const claims: readonly Claim[] = [
     page: "docs/recipes.md",
     words: "Call the external API before the transaction, and pass `idempotencyKey` to it.",
     handler: chargesBeforeTheTransaction,
+    findings: [],
+  },
+  {
+    page: "docs/recipes.md",
+    words: "a crash between two of them must neither lose the second effect nor repeat the first",
+    handler: insertsTwiceWithThePool,
+    findings: ["duplicate audits", "duplicate orders"],
+  },
+  {
+    page: "docs/recipes.md",
+    words: "Write them in one `store.transaction`.",
+    handler: insertsTwiceInTransaction,
     findings: [],
   },
   {
