@@ -96,7 +96,13 @@ test("the options table lists the members of ReceiverOptions", () => {
 test.each([
   { entry: "@svc-webhooks/redis", type: "RedisStoreOptions" },
   { entry: "@svc-webhooks/postgres", type: "PostgresStoreOptions" },
+  { entry: "@svc-webhooks/sqlite", type: "SqliteStoreOptions" },
   { entry: "@svc-webhooks/cloudflare", type: "DurableObjectStoreOptions" },
+  {
+    entry: "@svc-webhooks/cloudflare/queues",
+    type: "QueuesConsumerOptions",
+    head: "option of the consumer",
+  },
   { entry: "@svc-webhooks/testing", type: "SignedRequestOptions" },
   {
     entry: "@svc-webhooks/testing/schemes",

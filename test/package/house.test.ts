@@ -46,9 +46,11 @@ const publicRoots: Readonly<Record<string, readonly string[]>> = {
   redis: [],
   bullmq: [],
   "pg-boss": [],
+  otel: [],
   // Public, because the file of each driver exports its types, and a `from…` function if the store cannot
   // detect the driver.
   postgres: ["drivers"],
+  sqlite: [],
 };
 
 test.each(Object.entries(publicRoots))(
@@ -148,8 +150,10 @@ const folders: Readonly<Record<string, string>> = {
   "packages/client/src": "http recipes",
   "packages/redis/src": "health",
   "packages/postgres/src": "schema drivers store",
+  "packages/sqlite/src": "connection schema store",
   "packages/bullmq/src": "queue admin",
   "packages/pg-boss/src": "queue worker admin",
+  "packages/otel/src": "lib signals",
   "packages/cli/src": "lib schemes doctor listen dev crash-test commands",
   "packages/sandbox/src":
     "lib clock assumptions network state delivery mail service http openapi read control inspector",
@@ -206,7 +210,7 @@ test("the sandbox's page reads with the functions of read/, never from state/", 
 
 test("messages of stores, adapters and receivers are ASCII, because log lines escape the rest", () => {
   const sources = files.filter((file) =>
-    /^packages\/(?:_template|bullmq|cloudflare|core|events|express|hono|next|node|pg-boss|postgres|redis)\/src\/.*\.ts$/.test(
+    /^packages\/(?:_template|bullmq|cloudflare|core|events|express|hono|next|node|otel|pg-boss|postgres|redis|sqlite)\/src\/.*\.ts$/.test(
       file,
     ),
   );

@@ -35,8 +35,12 @@ function link(target: string, path: string): void {
   symlinkSync(target, path, "junction");
 }
 
-/** Optional peers that are not installed here: most apps do without the first, and the second needs a newer Node. */
-const leftOut: ReadonlySet<string> = new Set(["@photostructure/sqlite", "pg-boss"]);
+/** Optional peers that are not installed here: most apps do without the first, the second compiles, and the last needs a newer Node. */
+const leftOut: ReadonlySet<string> = new Set([
+  "@photostructure/sqlite",
+  "better-sqlite3",
+  "pg-boss",
+]);
 
 /** Packs every public package and installs them as pnpm does: a package cannot resolve an undeclared dependency. */
 export async function packWorkspace(): Promise<PackedWorkspace> {

@@ -24,6 +24,7 @@ test.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("%s names only files that exis
 test.each([
   "an adapter",
   "a store",
+  "a queue",
   "an outcome",
   "an option",
   "an operation",

@@ -60,12 +60,12 @@ export function sources(): readonly string[] {
 /** The pages that users read, and the sources. */
 export const pagesAndSources: readonly string[] = [...readmes(), ...sources()];
 
-/**
- * Returns whether a block runs here: `firebase-functions` is installed only for
- * `test/frameworks/frameworks.matrix.ts`, and `pg-boss` only for `test/pg-boss/pg-boss.matrix.ts`.
- */
-export const isInstalledHere = ({ code }: CodeBlock): boolean =>
-  !code.includes('"firebase-functions/') && !code.includes('"pg-boss"');
+/** Packages that only some suites install, outside the workspace. */
+const installedElsewhere =
+  /"(?:firebase-functions\/|pg-boss"|@pg-boss\/|@bull-board\/|graphile-worker"|@aws-sdk\/|inngest"|@temporalio\/|@restatedev\/|@trigger\.dev\/)/;
+
+/** Returns whether a block compiles and runs with the packages of the workspace. */
+export const isInstalledHere = ({ code }: CodeBlock): boolean => !installedElsewhere.test(code);
 
 /**
  * Returns the text of a page, or of a source file without the stars of its doc comments. Line numbers are
