@@ -1,16 +1,11 @@
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { migrate } from "@svc-webhooks/postgres";
 import { signedDelivery } from "@svc-webhooks/testing";
-import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
-import {
-  describeWithPostgres,
-  postgresServer,
-  type PostgresServer,
-} from "@svc-webhooks/kit/postgres-server";
+import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { until } from "@svc-webhooks/kit/until";
 import { bundled, drained, startChild, type Child } from "../../processes/child.js";
+import { effectsServer, type EffectsServer } from "../effects-server.js";
 import {
   resultAt,
   transactionPoints,
@@ -21,22 +16,15 @@ import {
 import type { ReceiverSettings } from "./receiver.js";
 
 describeWithPostgres("a process", () => {
-  let server: PostgresServer;
-  let pool: Pool;
+  let server: EffectsServer;
   let script: string;
   beforeAll(async () => {
     [server, script] = await Promise.all([
-      postgresServer(),
+      effectsServer(),
       bundled(fileURLToPath(new URL("receiver.ts", import.meta.url))),
     ]);
-    pool = new Pool({ connectionString: server.connectionString });
-    await migrate(pool);
-    await pool.query("create table effects (delivery_id text)");
   });
-  afterAll(async () => {
-    await pool?.end();
-    await server?.close();
-  });
+  afterAll(() => server?.close());
 
   const start = (settings: Omit<ReceiverSettings, "connectionString">) =>
     startChild(script, { ...settings, connectionString: server.connectionString });
@@ -89,9 +77,10 @@ describeWithPostgres("a process", () => {
       await drained(first);
     }
     await response;
-    const { rowCount: effects } = await pool.query("select from effects where delivery_id = $1", [
-      deliveryId,
-    ]);
+    const { rowCount: effects } = await server.pool.query(
+      "select from effects where delivery_id = $1",
+      [deliveryId],
+    );
     return { effects, next, redelivery: await attempt(second) };
   }
 
