@@ -10,5 +10,6 @@ export async function reached(point) {
   if (process.env.STOPS_AT === point) await new Promise(() => {});
 }
 
-// The demo has exited, so this process ends too.
+// The demo has exited, perhaps while this process was still loading its modules, so this process ends too.
 process.once("disconnect", () => process.exit());
+if (process.send && !process.connected) process.exit();

@@ -10,5 +10,6 @@ export async function written(emailId) {
   if (process.env.STOPS_AT === emailId) await new Promise(() => {});
 }
 
-// The demo has exited, so this process ends too.
+// The demo has exited, perhaps while this process was still loading its modules, so this process ends too.
 process.once("disconnect", () => process.exit());
+if (process.send && !process.connected) process.exit();

@@ -20,5 +20,6 @@ export async function work(emailId = "", run = 0): Promise<void> {
   await once(process, "message");
 }
 
-// The demo has exited, so this process ends too.
+// The demo has exited, perhaps while this process was still loading its modules, so this process ends too.
 process.once("disconnect", () => process.exit());
+if (process.send && !process.connected) process.exit();

@@ -61,5 +61,6 @@ const server = createServer(serve).listen(0, "127.0.0.1");
 await once(server, "listening");
 process.send?.((server.address() as AddressInfo).port);
 
-// The demo has exited, so this process ends too.
+// The demo has exited, perhaps while this process was still loading its modules, so this process ends too.
 process.once("disconnect", () => process.exit());
+if (process.send && !process.connected) process.exit();

@@ -46,5 +46,6 @@ const receiver = createReceiver({
 const { url } = await listen(express().post("/webhooks", webhooks(receiver)));
 report({ url });
 
-// The demo has exited, so this process ends too.
+// The demo has exited, perhaps while this process was still loading its modules, so this process ends too.
 process.once("disconnect", () => process.exit());
+if (process.send && !process.connected) process.exit();
