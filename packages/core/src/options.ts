@@ -145,9 +145,10 @@ export interface CommonOptions {
    * Runs in place of each handler, under its lease and after its schema, and calls `run`, which calls the handler: for
    * spans, logging context or rate limits. Return or await the result of `run`. The run succeeds only if both `around`
    * and the handler do, and ends when both have settled. An error of either one counts as the handler's; that of `around`
-   * takes precedence. If `around` ends without having called `run`, the outcome is `handler_failed`. Each further call of
-   * `run` returns or throws the result of the first one. `resume` applies it too; a delivery that is stored in a queue
-   * has no run. Default: handlers are called directly. Errors: `invalid_option`.
+   * takes precedence. If `around` ends before it calls `run`, the outcome is `handler_failed`, and a later call does
+   * nothing and returns undefined. Each further call of `run` returns or throws the result of the first one. `resume`
+   * applies it too; a delivery that is stored in a queue has no run. Default: handlers are called directly. Errors:
+   * `invalid_option`.
    */
   readonly around?: ((run: () => unknown, context: DeliveryContext) => unknown) | undefined;
 

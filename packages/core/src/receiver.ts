@@ -57,7 +57,7 @@ export interface Receiver {
    *
    * @throws ReceiverConfigError `invalid_option` (as a rejection) if `deliveryId` or `body` does not
    *   identify a record
-   * @throws the store's error, or an Error after `storeTimeouts.release` (as a rejection)
+   * @throws WebhookError `store_timeout` after `storeTimeouts.release`, and the store's error (as rejections)
    */
   readonly forget: (target: ForgetTarget) => Promise<boolean>;
 
@@ -68,7 +68,7 @@ export interface Receiver {
    *
    * @throws ReceiverConfigError `invalid_option` (as a rejection) if `targets` is not a list, if a target's `deliveryId` or
    *   `body` does not identify a record, if the store has no `peek`, or if it does not return one state for each key
-   * @throws the store's error, or an Error after `storeTimeouts.release` (as a rejection)
+   * @throws WebhookError `store_timeout` after `storeTimeouts.release`, and the store's error (as rejections)
    */
   readonly peek: (
     targets: readonly ForgetTarget[],

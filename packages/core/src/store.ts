@@ -8,6 +8,12 @@ export type MaybePromise<T> = T | Promise<T>;
 export interface DeadlineCall {
   /** Aborted when the call's deadline has passed. The result is not awaited after that. */
   readonly signal: AbortSignal;
+  /**
+   * Set by work that waits before it sends anything: its error if the deadline passes now, for example a `WebhookError`
+   * `not_sent` that states the cause. The work must not send anything after that. Default: an error that states only
+   * the deadline.
+   */
+  unsent?: Error | undefined;
 }
 
 /** The last parameter of every store call. */

@@ -50,7 +50,7 @@ function unhandled() {
 
 const reject = (message: string) => () => Promise.reject(new Error(message));
 
-const didNotRun = "`around` ended without a call of `run`. Return run().";
+const didNotRun = "`around` ended before it called `run`. Return run().";
 
 describe("around", () => {
   test.each<[string, Around]>([
@@ -210,13 +210,30 @@ describe("around", () => {
     expect(operations().filter((operation) => operation === "complete")).toHaveLength(1);
   });
 
-  test("that calls run after it has ended does not run the handler", async () => {
-    let late: (() => unknown) | undefined;
-    const { receiver, notes, errors } = surrounded((run) => void (late = run));
-    expect((await send(receiver)).code).toBe("handler_failed");
-    expect(() => late?.()).toThrow(didNotRun);
-    expect(notes).toEqual([]);
-    expect(errors).toHaveLength(1);
+  test.each<[string, (run: () => unknown, late: Promise<unknown>) => unknown, string]>([
+    ["returns nothing", (run, late) => void late.then(run), didNotRun],
+    ["resolves", async (run, late) => void late.then(run), didNotRun],
+    [
+      "throws",
+      (run, late) => {
+        void late.then(run);
+        throw new Error("no");
+      },
+      "no",
+    ],
+  ])("that %s, and calls run later, does not run the handler", async (_, around, message) => {
+    const reasons = unhandled();
+    const { opened, open } = gate();
+    const lateResults: unknown[] = [];
+    const { receiver, notes, errors } = surrounded((run) =>
+      around(() => lateResults.push(run()), opened),
+    );
+    expect(await send(receiver)).toMatchObject({ code: "handler_failed", status: 500 });
+    open();
+    await settled();
+    expect(lateResults).toEqual([undefined]);
+    expect([notes, reasons]).toEqual([[], []]);
+    expect(errors).toMatchObject([{ message }]);
   });
 
   test("that calls run after the lease has ended does not run the handler", async () => {

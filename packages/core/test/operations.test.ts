@@ -4,6 +4,7 @@ import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
+  codeOf,
   PermanentError,
   type DedupeBy,
   type Receiver,
@@ -161,11 +162,11 @@ describe.each<[DedupeBy, Partial<ReceiverOptions>]>([
         return never();
       },
     }));
-    const forgotten = receiver.forget(target).catch(String);
+    const forgotten = receiver.forget(target).catch(codeOf);
     await clock.advance(1_500 - 1);
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
     await clock.advance(1);
-    expect(await forgotten).toBe("Error: store.forget took longer than 1500 ms");
+    expect(await forgotten).toBe("store_timeout");
     expect(signals).toMatchObject([{ aborted: true, reason: { code: "deadline" } }]);
     expect(clock.timers).toBe(0);
   });

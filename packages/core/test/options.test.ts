@@ -33,6 +33,7 @@ const refusal = (options: object) => errorOf(() => create({ secret, on, ...optio
 const unset =
   'The environment variable is not set in this process. Set it. If it is missing only at build time, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
 const inQuotes = "starts or ends with a quote, probably from an env file.";
+const masked = "is masked: reveal() returns its text. Pass text or bytes.";
 const placeholder = "is a placeholder or an abbreviated secret.";
 const unreplaced = "contains the name of a variable that was not expanded.";
 const isText = 'is the text of a missing value, such as "undefined".';
@@ -97,6 +98,8 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
     ["the prefix alone", { secret: "whsec_" }, "`secret` is only the prefix `whsec_`."],
     ["a number", { secret: 42 }, "`secret` is a number. Pass text or bytes."],
     ["a promise", { secret: Promise.resolve(secret) }, "`secret` is a promise, which must"],
+    ["a masked secret", { secret: { reveal: () => secret } }, `\`secret\` ${masked}`],
+    ["a masked key", { secret: [{ id: "a", key: { reveal: () => secret } }] }, masked],
     ["no key at all", { secret: [] }, "`secret` is an empty array."],
     ["eleven keys", { secret: keys(11) }, "`secret` has more than 10 keys."],
     ["the same key twice", { secret: twice }, "`secret` contains the same key twice."],

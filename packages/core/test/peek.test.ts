@@ -2,6 +2,7 @@ import { eventBody } from "@svc-webhooks/kit/deliveries";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, test } from "vitest";
 import {
+  codeOf,
   memoryStore,
   PermanentError,
   type DedupeBy,
@@ -183,7 +184,7 @@ test.each(bothWays(new Error("connection reset")))(
   "peek rejects with the error of a store that %s",
   async (_, peek) => {
     const { receiver } = peeking({}, peek);
-    await expect(receiver.peek(targets(1))).rejects.toThrow("connection reset");
+    await expect(receiver.peek(targets(1))).rejects.toEqual(new Error("connection reset"));
   },
 );
 
@@ -193,11 +194,15 @@ test("each call of peek has the deadline of a release, and aborts the store's si
     signals.push(signal);
     return never();
   });
-  const peeked = receiver.peek(targets(1)).catch(String);
+  const peeked = receiver.peek(targets(1)).catch((error: unknown) => error);
   await clock.advance(99);
   expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   await clock.advance(1);
-  expect(await peeked).toBe("Error: store.peek took longer than 100 ms");
+  const error = await peeked;
+  expect(codeOf(error)).toBe("store_timeout");
+  expect(String(error)).toBe(
+    "WebhookError: store.peek took longer than 100 ms. Check the store, or raise `storeTimeouts.release`.",
+  );
   expect(signals).toMatchObject([{ aborted: true, reason: { code: "deadline" } }]);
   expect(clock.timers).toBe(0);
 });

@@ -50,6 +50,33 @@ describe("a claim without a result", () => {
     expect(clock.timers).toBe(0);
   });
 
+  test("because the store has sent nothing is reported with the store's reason, and not released", async () => {
+    const reason = new WebhookError("not_sent", "The file is locked by process 7.");
+    const { receiver, clock, operations, lines, reports } = recorded({}, () => ({
+      claim(_key, _request, call) {
+        call.unsent = reason;
+        return never();
+      },
+      forget(_key, call) {
+        call.unsent = reason;
+        return never();
+      },
+    }));
+    void send(receiver);
+    await clock.advance(1_499);
+    expect(reports).toEqual([]);
+    await clock.advance(1);
+    expect(reports).toMatchObject([{ code: "store_unavailable", claimMs: 1_500 }]);
+    expect(lines).toEqual([expect.stringContaining("locked by process 7")]);
+    await settled();
+    expect(operations()).toEqual(["claim"]);
+    const forgotten = receiver.forget({ deliveryId: "dlv_1" }).catch((error: unknown) => error);
+    await settled();
+    await clock.advance(1_500);
+    expect(await forgotten).toBe(reason);
+    expect(clock.timers).toBe(0);
+  });
+
   test("that was granted does not block the next attempt or count a run", async () => {
     const { receiver } = timed({}, losingFirstResult);
     expect((await send(receiver)).code).toBe("store_unavailable");

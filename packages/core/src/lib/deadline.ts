@@ -25,7 +25,8 @@ export class DeadlineError extends Error {
  * A signal that is created on first use: an AbortController costs more than a claim in the memory
  * store. Its reason is an Error with a `code`.
  */
-export class LazySignal {
+export class LazySignal implements DeadlineCall {
+  declare unsent?: Error | undefined;
   #created: AbortController | undefined;
 
   get #controller(): AbortController {
@@ -43,7 +44,7 @@ export class LazySignal {
 }
 
 /**
- * Settles like `work`, or rejects with a `DeadlineError` once `ms` have passed. `work` cannot be
+ * Settles like `work`, or rejects with a `DeadlineError` or the work's `unsent` once `ms` have passed. `work` cannot be
  * stopped, only notified through its signal.
  */
 export function withDeadline<T>(
@@ -59,7 +60,7 @@ export function withDeadline<T>(
     const pending = Promise.resolve(result);
     const cancel = clock.after(ms, () => {
       call.abort("deadline");
-      reject(new DeadlineError(name, ms, pending));
+      reject(call.unsent ?? new DeadlineError(name, ms, pending));
     });
     void pending.then(resolve, reject).then(cancel);
   });

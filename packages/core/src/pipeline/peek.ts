@@ -1,9 +1,9 @@
 import type { ForgetTarget } from "../delivery.js";
-import { withDeadline } from "../lib/deadline.js";
 import type { Config } from "../setup/config.js";
 import { hasMethods } from "../setup/table.js";
 import type { RecordState } from "../store.js";
 import { assertOption } from "../texts/assert.js";
+import { operatorCall } from "./operator-call.js";
 import { targetKey } from "./target-key.js";
 
 const states = new Set<unknown>([undefined, "running", "failed", "parked", "done"]);
@@ -16,16 +16,14 @@ export async function peek(
   config: Config,
   targets: readonly ForgetTarget[],
 ): Promise<readonly (RecordState | undefined)[]> {
-  const { clock, store, storeTimeouts } = config;
+  const { store } = config;
   assertOption(hasMethods("peek")(store), "invalid_option", "store.peek");
   assertOption(Array.isArray(targets), "invalid_option", "targets", targets);
   const all: (RecordState | undefined)[] = [];
   for (let at = 0; at < targets.length; at += batch) {
     const some = targets.slice(at, at + batch);
     const keys = await Promise.all(Array.from(some, (target) => targetKey(config, target)));
-    const found = await withDeadline(clock, storeTimeouts.release, "store.peek", (call) =>
-      store.peek?.(keys, call),
-    );
+    const found = await operatorCall(config, "peek", (call) => store.peek?.(keys, call));
     // A third-party store may return anything, and an invented state would hide a lost event.
     const isValid =
       Array.isArray(found) &&

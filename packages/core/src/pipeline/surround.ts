@@ -12,19 +12,25 @@ export function surround(
 ): MaybePromise<unknown> {
   let result: (() => unknown) | undefined;
 
-  const run = (work: () => unknown) => {
+  const run = () => {
     if (!result) {
       // For a handler that calls `run` itself.
       result = throwing(new Error("`run` was called while it was running."));
-      result = resultOf(work);
+      result = resultOf(start);
     }
     return result();
   };
-  const end = () =>
-    run(throwing(new Error("`around` ended without a call of `run`. Return run().")));
+  const end = () => {
+    if (!result) {
+      // A late call, from a timer or a limiter that nothing awaits, would end the process if it threw.
+      result = () => {};
+      throw new Error("`around` ended before it called `run`. Return run().");
+    }
+    return result();
+  };
 
   return tryThen(
-    () => around(() => run(start)),
+    () => around(run),
     end,
     (error) => tryThen(end, throwing(error), throwing(error)),
   );

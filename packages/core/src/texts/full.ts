@@ -125,6 +125,8 @@ function kindOf(value: unknown): string {
   // This is checked before options, because Node's requests have an `on`.
   if ("headers" in value || "req" in value) return "a request: `webhooks` itself was mounted";
   if ("secret" in value || "on" in value) return "an options object";
+  // This is how the client returns secrets.
+  if ("reveal" in value) return "masked: reveal() returns its text";
   return Array.isArray(value) ? "an array" : "an object without the required members";
 }
 
