@@ -12,13 +12,18 @@ async function scriptText(input) {
 }
 
 /**
- * Resolves a file imported with `?raw` to its text, as vite does. One imported with `?script` is bundled first.
+ * Resolves a file imported with `?raw` to its text, as vite does. One imported with `?script` is bundled first, and a
+ * package.json imported with `?version` is only its version.
  */
 export const texts = {
   name: "texts",
   load: async (id) => {
-    const [, file, kind] = /^(.+)\?(raw|script)$/.exec(id) ?? [];
+    const [, file, kind] = /^(.+)\?(raw|script|version)$/.exec(id) ?? [];
     if (!file) return undefined;
+    if (kind === "version") {
+      const { version } = JSON.parse(readFileSync(file, "utf8"));
+      return { code: JSON.stringify(version), moduleType: "json", map: { mappings: "" } };
+    }
     const text = kind === "raw" ? readFileSync(file, "utf8") : await scriptText(file);
     // A text has nothing to step through.
     return { code: `export default ${JSON.stringify(text)};`, map: { mappings: "" } };

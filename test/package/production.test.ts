@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { metrics, type MeterProvider } from "@opentelemetry/api";
+import { metrics, type Meter, type MeterProvider } from "@opentelemetry/api";
 import { createReceiver, type Receiver, type Secret } from "@svc-webhooks/core";
+import { telemetry } from "@svc-webhooks/otel";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { conditionOf, fires, increaseRules } from "@svc-webhooks/kit/alert-rules";
 import { root } from "@svc-webhooks/kit/programs";
 import { tableOf } from "@svc-webhooks/kit/tables";
 import { codeBlocks, compileBlocks } from "./readme.js";
@@ -21,6 +23,12 @@ async function load<Module>(text: string): Promise<Module> {
   if (!block) throw new Error(`${page} must have a block with ${text}.`);
   return (await import(pathToFileURL(modulePath(block)).href)) as Module;
 }
+
+const [rulesText = ""] = /^```yaml\n[^]*?^```/m.exec(readFileSync(join(root, page), "utf8")) ?? [];
+/** The outcomes in the alert rules. */
+const named = Array.from(rulesText.matchAll(/code=~?"([^"]+)"/g), ([, code = ""]) =>
+  code.split("|"),
+).flat();
 
 /** Sends a delivery, its copy, and one with another id in `Idempotency-Key`. */
 async function sendThree(receiver: Receiver): Promise<void> {
@@ -84,14 +92,49 @@ describe("monitoring", () => {
     ]);
   });
 
+  test("each alert rule of an increase fires for a single event", async () => {
+    const { metrics: read } = await load<{ metrics: () => Promise<Response> }>(
+      'from "prom-client"',
+    );
+    const before = await (await read()).text();
+    const rules = increaseRules(rulesText);
+    const sensitive = rules.filter((rule) => conditionOf(rule).condition === "> 0");
+    expect(sensitive).toHaveLength(3);
+    for (const rule of sensitive) {
+      for (const code of conditionOf(rule).values) {
+        for (const phase of ["answered", "settled"]) {
+          const series = `{receiver="default",phase="${phase}",code="${code}"}`;
+          const after = before.replace(`${series} 0`, `${series} 1`);
+          const name = `${rule.alert} ${phase} ${code}`;
+          const scrapes = [before, ...Array<string>(120).fill(after)];
+          expect([name, fires(rule, code, scrapes)]).toEqual([name, true]);
+        }
+      }
+    }
+  });
+
+  test("the OpenTelemetry counter starts at 0 for each outcome of a rule", async () => {
+    const started: unknown[] = [];
+    const createCounter = (name: string) => ({
+      add: (value: number, attributes: Readonly<Record<string, unknown>>) =>
+        name === "svc_webhooks.outcomes" &&
+        started.push([attributes["svc_webhooks.outcome"], value]),
+    });
+    const instrument = () => ({ add() {}, record() {} });
+    telemetry({
+      meter: {
+        createCounter,
+        createHistogram: instrument,
+        createUpDownCounter: instrument,
+      } as unknown as Meter,
+    });
+    expect(started).toEqual(expect.arrayContaining(named.map((code) => [code, 0])));
+  });
+
   test("the alert rules name outcomes that exist", () => {
     const codes = tableOf("docs/outcomes.md", "outcome")
       .map((row) => row["outcome"])
       .join();
-    const [rules = ""] = /^```yaml\n[^]*?^```/m.exec(readFileSync(join(root, page), "utf8")) ?? [];
-    const named = Array.from(rules.matchAll(/code=~?"([^"]+)"/g), ([, code = ""]) =>
-      code.split("|"),
-    ).flat();
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((code) => !codes.includes(`\`${code}\``))).toEqual([]);
   });

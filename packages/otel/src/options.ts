@@ -9,7 +9,10 @@ export interface ObservedInbox extends Pick<Inbox, "around"> {
 
 /** The options of `telemetry`. */
 export interface TelemetryOptions {
-  /** The receiver's `name`, for the names of spans and as a label. Default `"default"`. Errors: `invalid_option`. */
+  /**
+   * The receiver's `name`, for the names of spans and as a label. If the receiver has another name, `diag` receives one
+   * warning. Default `"default"`. Errors: `invalid_option`.
+   */
   readonly name?: string | undefined;
   /**
    * The event types that are labels of metrics, such as `Object.keys(emailEvents)`. All others are `_OTHER`, so that a
@@ -18,7 +21,7 @@ export interface TelemetryOptions {
   readonly types?: readonly string[] | undefined;
   /** Default: the registered tracer provider's. Errors: `invalid_option`. */
   readonly tracer?: Tracer | undefined;
-  /** Default: the meter of the provider that is registered when `telemetry` is called. Errors: `invalid_option`. */
+  /** Default: the registered meter provider's. Errors: `invalid_option`. */
   readonly meter?: Meter | undefined;
   /**
    * The inbox whose jobs the receiver runs or stores: adds a span for each stored delivery, links to it, and gauges of

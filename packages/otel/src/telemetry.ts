@@ -1,11 +1,12 @@
-import { metrics, trace } from "@opentelemetry/api";
+import { createNoopMeter, metrics, trace, type Meter } from "@opentelemetry/api";
 import {
   assertOptions,
   assertValid,
   type DeliveryContext,
   type DeliveryReport,
 } from "@svc-webhooks/core";
-import { attempt } from "./lib/safely.js";
+import version from "../package.json?version";
+import { advise, attempt } from "./lib/safely.js";
 import { systemClock } from "./lib/system-clock.js";
 import type { TelemetryOptions } from "./options.js";
 import { observeDeliveries } from "./signals/deliveries.js";
@@ -28,7 +29,7 @@ const scope = "@svc-webhooks/otel";
  * and metrics. With `inbox`, also a span per stored delivery, to which its runs are linked, and gauges of the inbox.
  * Nothing is read from a request's trace headers, and no error of a tracer or a meter changes an outcome.
  *
- * Register the SDK before you call it, because instruments belong to the provider that is registered then.
+ * Register the SDK before you call it. Otherwise, metrics start with the first delivery after the registration.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *
@@ -52,8 +53,8 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   const {
     name = "default",
     types = [],
-    tracer = trace.getTracer(scope),
-    meter = metrics.getMeter(scope),
+    tracer = trace.getTracer(scope, version),
+    meter,
     inbox,
     clock = systemClock,
   } = options;
@@ -73,25 +74,52 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     "`tracer` must be an OpenTelemetry tracer.",
   );
   assertValid(
-    hasMethod(meter, "createCounter"),
+    meter === undefined || hasMethod(meter, "createCounter"),
     "meter",
     "`meter` must be an OpenTelemetry meter.",
   );
   assertValid(hasMethod(clock, "after"), "clock", "`clock` must be a Clock.");
   const labels = labelsOf(types);
+  const { admin } = Object(inbox) as Partial<NonNullable<typeof inbox>>;
   if (inbox !== undefined) {
-    const { admin } = Object(inbox) as Partial<typeof inbox>;
     assertValid(
       typeof inbox === "function" || hasMethod(admin, "stats"),
       "inbox",
       "`inbox` must be an inbox, such as the result of bullmqInbox(queue).",
     );
     traceEnqueues(inbox, name, labels, tracer);
-    if (admin) attempt(() => gaugeInbox(admin, name, meter, clock));
   }
+  const measure = (on: Meter): Telemetry => {
+    if (admin) attempt(() => gaugeInbox(admin, name, on, clock));
+    return {
+      observe: observeDeliveries(name, labels, on),
+      around: aroundRuns(name, labels, tracer, on, clock, inbox !== undefined),
+    };
+  };
+  return meter ? measure(meter) : onRegisteredMeter(measure);
+}
+
+/** Calls `measure` with the meter of the registered provider. Without one, looks for it again at each report. */
+function onRegisteredMeter(measure: (meter: Meter) => Telemetry): Telemetry {
+  const noop = createNoopMeter();
+  const find = () => attempt(() => metrics.getMeter(scope, version)) ?? noop;
+  const first = find();
+  let hooks = measure(first);
+  if (first !== noop) return hooks;
+  let isFound = false;
   return {
-    observe: observeDeliveries(name, labels, meter),
-    around: aroundRuns(name, labels, tracer, meter, clock, inbox !== undefined),
+    observe(report) {
+      const meter = isFound ? noop : find();
+      if (meter !== noop) {
+        isFound = true;
+        hooks = measure(meter);
+        advise(
+          "A meter provider was registered after the call of telemetry(), so metrics start only now. Register the SDK first.",
+        );
+      }
+      hooks.observe(report);
+    },
+    around: (run, context) => hooks.around(run, context),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Tracer } from "@opentelemetry/api";
+import { AggregationTemporality } from "@opentelemetry/sdk-metrics";
 import {
   inboxFor,
   runJob,
@@ -211,5 +212,74 @@ describe("the gauges of an inbox", () => {
     await clock.advance(10_000);
     expect(await valuesOf(one)).toEqual({ oldest_age: [1.5], ready: [3], dead: [0] });
     expect(clock.timers).toBe(0);
+  });
+
+  const numbers: InboxStats = { ready: 3, delayed: 0, active: 0, dead: 0, oldestMs: 1_500 };
+
+  /** Returns a queue whose reads settle when a test says so, with the \`settle\` of each read so far. */
+  function slowQueue() {
+    const one = sdk(AggregationTemporality.DELTA);
+    const reads: ((stats: Partial<InboxStats>) => void)[] = [];
+    const stats = () =>
+      new Promise<InboxStats>((resolve) => {
+        reads.push((some) => resolve({ ...numbers, ...some }));
+      });
+    const { clock } = subject({ "*": () => {} }, { ...one.options, inbox: { admin: { stats } } });
+    /** Pulls the metrics while some time passes. */
+    const pull = async (ms = 0) => {
+      const values = valuesOf(one);
+      await settled();
+      await clock.advance(ms);
+      return values;
+    };
+    return { clock, reads, pull };
+  }
+
+  test("have the numbers of a queue that always answers after the deadline", async () => {
+    const { clock, reads, pull } = slowQueue();
+    expect(await pull(5_000)).toEqual({});
+    for (const ready of [4, 5, 6]) {
+      await clock.advance(15_000);
+      reads.at(-1)?.({ ready });
+      await settled();
+      await clock.advance(4_000);
+      expect(await pull(5_000)).toMatchObject({ ready: [ready] });
+      expect(reads).toHaveLength(ready - 3);
+      await clock.advance(31_000);
+      expect(await pull(5_000)).toMatchObject({ ready: [ready] });
+      expect(reads).toHaveLength(ready - 2);
+    }
+    await clock.advance(15_000);
+    expect(await pull()).toEqual({});
+    expect(clock.timers).toBe(0);
+  });
+
+  test("are read again after 60 s without an answer, then after 120 s, and after 60 s once one came", async () => {
+    const { clock, reads, pull } = slowQueue();
+    /** Expects the next read after a time, and lets its deadline of 5 s pass. */
+    const expectReadAfter = async (ms: number) => {
+      const { length } = reads;
+      await clock.advance(ms - 1);
+      expect(await pull()).toEqual({});
+      expect(reads).toHaveLength(length);
+      await clock.advance(1);
+      expect(await pull(5_000)).toEqual({});
+      expect(reads).toHaveLength(length + 1);
+    };
+    await pull(5_000);
+    await expectReadAfter(55_000);
+    await expectReadAfter(115_000);
+    reads[1]?.({ ready: 8 });
+    await settled();
+    expect(await pull()).toMatchObject({ ready: [8] });
+    reads[0]?.({ ready: 7 });
+    await settled();
+    expect(await pull()).toMatchObject({ ready: [8] });
+    reads[2]?.({ ready: 9 });
+    await settled();
+    expect(await pull()).toMatchObject({ ready: [9] });
+    await clock.advance(60_000);
+    expect(await pull(5_000)).toEqual({});
+    await expectReadAfter(55_000);
   });
 });

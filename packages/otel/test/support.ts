@@ -1,6 +1,15 @@
-import { context, SpanKind } from "@opentelemetry/api";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { context, SpanKind, type Meter } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { MeterProvider, MetricReader, type DataPoint } from "@opentelemetry/sdk-metrics";
+import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
+import {
+  AggregationTemporality,
+  MeterProvider,
+  MetricReader,
+  type DataPoint,
+} from "@opentelemetry/sdk-metrics";
 import {
   BasicTracerProvider,
   type ReadableSpan,
@@ -27,13 +36,16 @@ export function useContexts(): void {
 }
 
 /** A reader that reads when a test asks for it. */
-class TestReader extends MetricReader {
+export class TestReader extends MetricReader {
   protected async onForceFlush(): Promise<void> {}
   protected async onShutdown(): Promise<void> {}
 }
 
-/** An SDK whose spans and metrics stay in memory. */
-export function sdk() {
+/**
+ * An SDK whose spans and metrics stay in memory. A cumulative reader repeats the last value of a gauge that is not
+ * observed; one with deltas omits it.
+ */
+export function sdk(temporality = AggregationTemporality.CUMULATIVE) {
   const spans: ReadableSpan[] = [];
   let ends = 0;
   // Processors that export use the context manager, which a test may replace with a broken one.
@@ -50,7 +62,7 @@ export function sdk() {
     async shutdown() {},
   };
   const tracers = new BasicTracerProvider({ spanProcessors: [processor] });
-  const reader = new TestReader();
+  const reader = new TestReader({ aggregationTemporalitySelector: () => temporality });
   const meters = new MeterProvider({ readers: [reader] });
   const tracer = tracers.getTracer("test");
   return {
@@ -73,6 +85,27 @@ export function sdk() {
       return Object.fromEntries(
         metrics.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]),
       );
+    },
+  };
+}
+
+/** A meter whose metrics Prometheus reads as it does in an application. `scrape` resolves to their text. */
+export function scraped(): { readonly meter: Meter; readonly scrape: () => Promise<string> } {
+  const exporter = new PrometheusExporter({ preventServerStart: true });
+  return {
+    meter: new MeterProvider({ readers: [exporter] }).getMeter("test"),
+    async scrape() {
+      const server = createServer((request, response) =>
+        exporter.getMetricsRequestHandler(request, response),
+      );
+      try {
+        server.listen(0, "127.0.0.1");
+        await once(server, "listening");
+        const { port } = server.address() as AddressInfo;
+        return await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      } finally {
+        server.close();
+      }
     },
   };
 }

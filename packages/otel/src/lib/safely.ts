@@ -11,9 +11,12 @@ export function attempt<T>(work: () => T): T | undefined {
 }
 
 /** Reports an error to OpenTelemetry's own diagnostics. Never throws. */
-export function warn(error: unknown): void {
+export const warn = (error: unknown): void => advise("telemetry failed", error);
+
+/** Reports a mistake in the set-up to OpenTelemetry's own diagnostics. Never throws. */
+export function advise(text: string, ...details: readonly unknown[]): void {
   try {
-    diag.warn("svc-webhooks: telemetry failed", error);
+    diag.warn(`svc-webhooks: ${text}`, ...details);
   } catch {
     // The application's logger of diagnostics has failed: nothing is left to report to.
   }

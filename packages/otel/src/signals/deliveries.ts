@@ -1,9 +1,29 @@
 import type { Meter } from "@opentelemetry/api";
-import type { DeliveryReport } from "@svc-webhooks/core";
-import { attempt } from "../lib/safely.js";
+import type { DeliveryReport, OutcomeCode } from "@svc-webhooks/core";
+import { advise, attempt } from "../lib/safely.js";
 import type { Labels } from "./labels.js";
 import { buckets, messaging, own, stable } from "./names.js";
 import { messagingOf } from "./spans.js";
+
+/**
+ * The outcomes to alert on. Their series start at 0, because Prometheus sees no increase if the first sample of a series
+ * is already 1.
+ */
+const alerting: readonly OutcomeCode[] = [
+  "processed",
+  "parked",
+  "handler_failed",
+  "handler_timeout",
+  "event_invalid",
+  "event_untyped",
+  "store_unavailable",
+  "queue_unavailable",
+  "body_unavailable",
+  "misconfigured",
+  "internal_error",
+  "overloaded",
+  "signature_mismatch",
+];
 
 /** Returns the receiver's option `observe`: metrics of each report. */
 export function observeDeliveries(
@@ -15,6 +35,12 @@ export function observeDeliveries(
     meter.createCounter(messaging.consumedMessages, {
       unit: "{message}",
       description: "Reports of deliveries by outcome.",
+    }),
+  );
+  const outcomes = attempt(() =>
+    meter.createCounter(own.outcomes, {
+      unit: "{outcome}",
+      description: "Outcomes of deliveries.",
     }),
   );
   const duration = attempt(() =>
@@ -31,9 +57,21 @@ export function observeDeliveries(
     }),
   );
   const shared = messagingOf(name, "process", "process");
+  const receiverLabel = { [own.receiver]: name };
+  for (const code of alerting) {
+    attempt(() => outcomes?.add(0, { ...receiverLabel, [own.outcome]: code }));
+  }
+  let isAdvised = false;
 
-  return ({ phase, code, status, type, totalMs, warnings }) => {
-    const ended = { [own.receiver]: name, [own.outcome]: code, [own.phase]: phase };
+  return ({ receiver, phase, code, status, type, totalMs, warnings }) => {
+    if (receiver !== name && !isAdvised) {
+      isAdvised = true;
+      advise(
+        `telemetry() has the name "${name}", but its receiver has the name "${receiver}". Pass the receiver's name.`,
+      );
+    }
+    attempt(() => outcomes?.add(1, { ...receiverLabel, [own.outcome]: code }));
+    const ended = { ...receiverLabel, [own.outcome]: code, [own.phase]: phase };
     attempt(() =>
       consumed?.add(1, {
         ...shared,
@@ -44,7 +82,7 @@ export function observeDeliveries(
     );
     attempt(() => duration?.record(totalMs / 1_000, ended));
     for (const warning of warnings) {
-      attempt(() => warned?.add(1, { [own.receiver]: name, [own.warning]: warning }));
+      attempt(() => warned?.add(1, { ...receiverLabel, [own.warning]: warning }));
     }
   };
 }

@@ -14,6 +14,12 @@ const maxAgeMs = 10_000;
 /** The deadline of a read, in milliseconds. A pull of metrics waits for it. */
 const readTimeoutMs = 5_000;
 
+/** How long the numbers of a read are used if the next one misses its deadline, in milliseconds. */
+const maxLateMs = 60_000;
+
+/** How long a read that has not settled prevents the next one, in milliseconds. Doubles with each that never settles. */
+const patienceMs = 60_000;
+
 /** Makes the inbox store each delivery in a span, and pass the span's trace context to the job. */
 export function traceEnqueues(
   inbox: ObservedInbox,
@@ -71,33 +77,73 @@ export function gaugeInbox(
 /** Rejects if `stats` throws. */
 const readStats = async (admin: Pick<InboxAdmin, "stats">) => admin.stats();
 
-/** Returns a function that reads the numbers at most every 10 s. It resolves to undefined if they cannot be read. */
+/** The numbers of a read. The times are on the monotonic clock, in milliseconds. */
+interface Numbers {
+  readonly stats: InboxStats;
+  readonly startedAt: number;
+  readonly settledAt: number;
+}
+
+/**
+ * Returns a function that reads the numbers at most every 10 s. It resolves to the numbers of the last minute, or else to
+ * undefined, if a read misses its deadline, and to undefined if it fails.
+ */
 function statsReader(
   admin: Pick<InboxAdmin, "stats">,
   clock: Clock,
 ): () => Promise<InboxStats | undefined> {
   let current: Promise<InboxStats | undefined> | undefined;
-  let readAt = -Infinity;
-  let isReading = false;
+  let currentSince = -Infinity;
+  /** The newest numbers. */
+  let newest: Numbers | undefined;
+  /** When the read began that has not settled yet. */
+  let reading: number | undefined;
+  let patience = patienceMs;
+
+  const recent = () =>
+    newest && clock.monotonic() - newest.settledAt < maxLateMs ? newest.stats : undefined;
+
+  const keep = (numbers: Numbers, isLate: boolean) => {
+    const { stats, startedAt, settledAt } = numbers;
+    if (newest && newest.startedAt > startedAt) return stats;
+    newest = numbers;
+    if (isLate) {
+      current = Promise.resolve(stats);
+      currentSince = settledAt;
+    }
+    return stats;
+  };
+
   return () => {
-    if (current && clock.monotonic() - readAt < maxAgeMs) return current;
-    // A read that hangs holds one connection of the queue, not one more with each pull.
-    if (isReading) return Promise.resolve(undefined);
-    isReading = true;
-    readAt = clock.monotonic();
+    const startedAt = clock.monotonic();
+    if (current && startedAt - currentSince < maxAgeMs) return current;
+    if (reading !== undefined) {
+      // A read that hangs holds one connection of the queue, and few more however long the queue hangs.
+      if (startedAt - reading < patience) return Promise.resolve(recent());
+      patience *= 2;
+    }
+    reading = startedAt;
+    currentSince = startedAt;
     current = new Promise((resolve) => {
+      let isLate = false;
       const cancel = clock.after(readTimeoutMs, () => {
+        isLate = true;
         warn(new Error(`admin.stats() took longer than ${readTimeoutMs} ms`));
-        resolve(undefined);
+        resolve(recent());
       });
       void readStats(admin)
-        .then(resolve, (error: unknown) => {
-          warn(error);
-          resolve(undefined);
-        })
+        .then(
+          (stats) => resolve(keep({ stats, startedAt, settledAt: clock.monotonic() }, isLate)),
+          (error: unknown) => {
+            warn(error);
+            resolve(undefined);
+          },
+        )
         .finally(() => {
-          isReading = false;
           cancel();
+          if (reading !== startedAt) return;
+          reading = undefined;
+          patience = patienceMs;
         });
     });
     return current;

@@ -29,6 +29,7 @@ export const own = {
   run: "svc_webhooks.run",
   attempt: "svc_webhooks.delivery.attempt",
   deliveryDuration: "svc_webhooks.delivery.duration",
+  outcomes: "svc_webhooks.outcomes",
   handlersActive: "svc_webhooks.handlers.active",
   warnings: "svc_webhooks.warnings",
   oldestAge: "svc_webhooks.inbox.oldest_age",
