@@ -74,6 +74,9 @@ const recipes: readonly Recipe[] = [
   },
 ];
 
+/** Functions whose process is killed by their own test, because no fault can be injected into a synchronous driver. */
+const killed = ["docs/recipes.md severalRowsInSqlite"];
+
 /** Returns `neon` over a pool: a statement is sent when it is awaited, or in a batch. */
 function neonOver(pool: Pool) {
   const query = (text: string, values: unknown[]) => ({
@@ -345,7 +348,8 @@ test("each function of a page that returns a receiver has a crash test", () => {
       ),
     ),
   );
-  expect(recipes.map(({ page, name }) => `${page} ${name}`).toSorted()).toEqual(found.toSorted());
+  const tested = [...recipes.map(({ page, name }) => `${page} ${name}`), ...killed];
+  expect(tested.toSorted()).toEqual(found.toSorted());
 });
 
 test.each(recipes)("$name of $page has no finding", async ({ page, name, tool, ...setting }) => {

@@ -12,6 +12,8 @@ export interface Story {
   readonly interrupt: () => void;
   /** Signals only the demo's own process. */
   readonly terminate: () => void;
+  /** Kills the demo's own process, so that it cannot end the others. */
+  readonly kill: () => void;
   /** Resolves when this text was printed. */
   readonly printed: (text: string) => Promise<void>;
   /** Resolves when every process of the demo has exited. */
@@ -53,6 +55,7 @@ export function startStory(
   return {
     interrupt: () => void signalAll("SIGINT"),
     terminate: () => void child.kill(),
+    kill: () => void child.kill("SIGKILL"),
     printed: async (text: string) => {
       while (!output.stdout.includes(text)) await once(lines, "line");
     },

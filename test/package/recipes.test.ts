@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Receiver } from "@svc-webhooks/core";
@@ -10,7 +11,9 @@ import {
   postgresServer,
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
-import { root, run } from "@svc-webhooks/kit/programs";
+import { root, run, startModule } from "@svc-webhooks/kit/programs";
+import { age, openSqlite, sqliteFile } from "@svc-webhooks/kit/sqlite";
+import * as sqlite from "@svc-webhooks/sqlite";
 import { codeBlocks, compileBlocks } from "./readme.js";
 
 const secret = "whsec_test";
@@ -82,6 +85,61 @@ test("work in the recipe's transaction is committed once, and again only after a
     rowsAfterTwoRuns: 2,
   });
 });
+
+test("a kill between two rows in SQLite loses and repeats neither", async () => {
+  const file = sqliteFile();
+  const db = openSqlite(file);
+  sqlite.migrate(db);
+  db.exec(`
+    create table delivered (delivery_id text);
+    create table totals (delivered int not null);
+    insert into totals values (0)`);
+  const rows = () =>
+    db.prepare("select delivered, (select count(*) from delivered) as rows from totals").get();
+  const { exitCode, signalCode } = await exitOf(`
+    import { DatabaseSync } from "@photostructure/sqlite";
+    import { signedDelivery } from "@svc-webhooks/testing";
+    process.env.SVC_WEBHOOK_SECRET = "${secret}";
+    const { severalRowsInSqlite } = await import(${JSON.stringify(recipe("severalRowsInSqlite"))});
+    const db = new DatabaseSync(${JSON.stringify(file)});
+    const receiver = severalRowsInSqlite({
+      exec: (sql) => db.exec(sql),
+      prepare(sql) {
+        if (sql.startsWith("UPDATE totals")) process.kill(process.pid, "SIGKILL");
+        return db.prepare(sql);
+      },
+    });
+    const options = { secret: "${secret}", deliveryId: "dlv_1" };
+    await receiver.receive(await signedDelivery({ type: "email.delivered" }, options));`);
+  expect({ exitCode, signalCode }).toEqual({ exitCode: null, signalCode: "SIGKILL" });
+  expect(rows()).toEqual({ delivered: 0, rows: 0 });
+
+  vi.stubEnv("SVC_WEBHOOK_SECRET", secret);
+  vi.spyOn(console, "warn").mockReturnValue();
+  const { severalRowsInSqlite } = (await import(recipe("severalRowsInSqlite"))) as {
+    readonly severalRowsInSqlite: (db: sqlite.SqliteDatabase) => Receiver;
+  };
+  const receiver = severalRowsInSqlite(db);
+  const delivery = await signedDelivery(
+    { type: "email.delivered" },
+    { secret, deliveryId: "dlv_1" },
+  );
+  const codes = [(await receiver.receive(delivery)).code];
+  // The lease of the dead process ends.
+  db.prepare(age).run(30_000);
+  for (const _ of [1, 2]) codes.push((await receiver.receive(delivery)).code);
+  expect(codes).toEqual(["in_flight", "processed", "duplicate"]);
+  expect(rows()).toEqual({ delivered: 1, rows: 1 });
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+/** Runs the source of a module, and resolves to how its process has exited. */
+async function exitOf(source: string) {
+  const child = startModule(source);
+  await once(child, "exit");
+  return child;
+}
 
 describeWithPostgres("on PostgreSQL", () => {
   let server: PostgresServer;

@@ -27,6 +27,7 @@ const resultCodes = {
   // Another connection of a shared cache has a lock.
   locked: [6, "SQLITE_LOCKED"],
   readOnly: [8, "SQLITE_READONLY"],
+  cannotOpen: [14, "SQLITE_CANTOPEN"],
   // Connections that opened the file at the same moment.
   protocol: [15, "SQLITE_PROTOCOL"],
 } as const;
@@ -82,7 +83,13 @@ const explanations: readonly Explanation[] = [
     code: "read_only",
     applies: (error) => hasResult(error, "readOnly"),
     text: (message) =>
-      `The database cannot be written to (${message}). Open it without \`readOnly\`, set \`PRAGMA query_only\` to off, and give this process write permission for the file and its directory.`,
+      `The database cannot be written to (${message}). Open it without \`readOnly\`, set \`PRAGMA query_only\` to off, and give this process write permission for the file, its \`-wal\` and \`-shm\` files, and their folder.`,
+  },
+  {
+    code: "cannot_open",
+    applies: (error) => hasResult(error, "cannotOpen"),
+    text: (message) =>
+      `SQLite cannot open the file, or its \`-wal\` or \`-shm\` file (${message}). Give this process write permission for all three and for their folder: a process of another user, such as root, may have created them.`,
   },
   {
     code: "schema_missing",
@@ -100,7 +107,7 @@ const explanations: readonly Explanation[] = [
     code: "database_closed",
     applies: (_error, message) => /not open|closed|finalized/i.test(message),
     text: (message) =>
-      `The database connection is closed (${message}). Close it only after \`await receiver.drain()\`.`,
+      `The database connection is closed (${message}). Close it only after \`await receiver.drain()\`, or open it again.`,
   },
 ];
 

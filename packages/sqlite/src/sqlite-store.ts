@@ -6,7 +6,7 @@ import {
   type StoreCall,
 } from "@svc-webhooks/core";
 import { assertDatabase } from "./connection/assert-database.js";
-import { createConnection, explaining, transact } from "./connection/connection.js";
+import { createConnection, transact } from "./connection/connection.js";
 import type { SqliteDatabase } from "./database.js";
 import type { RunIdentity } from "./run-identity.js";
 import { checkDatabase } from "./schema/check.js";
@@ -17,15 +17,16 @@ import { bytesOf } from "./store/wire.js";
 
 export interface SqliteStoreOptions {
   /**
-   * How long your statements and `transaction` wait while another connection writes, in milliseconds, 0 … 60,000.
+   * How long your statements, `transaction` and `purge` wait while another connection writes, in milliseconds, 0 … 60,000.
    * Default 5,000. The store sets it as `busy_timeout` of the connection. SQLite blocks the process while it waits; the
-   * store's own calls wait without blocking, until their deadline. Errors: `invalid_option`.
+   * receiver's calls wait without blocking, until their deadline. Errors: `invalid_option`.
    */
   readonly busyTimeoutMs?: number | undefined;
   /**
    * Whether commits wait for the disk. The store sets it as `synchronous` of the connection. `"full"`: no power loss
    * undoes an acknowledged event. `"normal"`: a power loss can undo the last ones, together with their effects in this
-   * database; a killed process loses nothing. Default `"full"`. Errors: `invalid_option`.
+   * database; a killed process loses nothing. Do not use it without a write-ahead log, where a power loss can then
+   * corrupt the file. Default `"full"`. Errors: `invalid_option`.
    */
   readonly synchronous?: "full" | "normal" | undefined;
   /**
@@ -36,9 +37,11 @@ export interface SqliteStoreOptions {
   readonly durableClaims?: boolean | undefined;
 }
 
-/** Lets `transaction` accept only functions that return no promise. */
+/** Lets `transaction` refuse functions that return a promise. The compiler's error contains the text. */
 export type Synchronous<Result> =
-  Result extends PromiseLike<unknown> ? [workMustNotReturnAPromise: never] : [];
+  Result extends PromiseLike<unknown>
+    ? "`work` returns a promise, but must be synchronous. Await everything before `transaction`."
+    : unknown;
 
 export interface SqliteStore<Db> extends DeliveryStore {
   /**
@@ -61,8 +64,7 @@ export interface SqliteStore<Db> extends DeliveryStore {
    */
   transaction<Result>(
     context: RunIdentity,
-    work: (db: Db) => Result,
-    ...synchronous: Synchronous<Result>
+    work: ((db: Db) => Result) & Synchronous<Result>,
   ): Result;
 
   /**
@@ -76,7 +78,7 @@ export interface SqliteStore<Db> extends DeliveryStore {
 
   /**
    * Returns the conditions that endanger records or transactions, one text each: missing or newer tables, a database
-   * that is in memory or cannot be written to, and unsafe values of `journal_mode`, `synchronous` or `busy_timeout`.
+   * that is in memory or cannot be written to, a file that was deleted, and unsafe values of `journal_mode`, `synchronous` or `busy_timeout`.
    */
   check(call?: StoreCall): readonly string[];
 }
@@ -91,7 +93,8 @@ export interface SqliteStore<Db> extends DeliveryStore {
  *
  * @param db an open connection: `DatabaseSync` of `node:sqlite` (Node 22.13 or newer) or `@photostructure/sqlite`, or
  *   `Database` of `better-sqlite3` or `bun:sqlite`
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ReceiverConfigError `invalid_option`, also if another store on this connection has another `busyTimeoutMs` or
+ *   `synchronous`; `unknown_option`
  * @throws WebhookError `transaction_open`, `database_closed`
  *
  * @example
@@ -126,8 +129,9 @@ export function sqliteStore<Db extends SqliteDatabase>(
 ): SqliteStore<Db> {
   const { busyTimeoutMs, synchronous, durableClaims } = checked(options);
   assertDatabase(db);
-  const connection = createConnection(db, { busyTimeoutMs, synchronous });
   const records = new DeliveryRecords(db);
+  const settings = { busyTimeoutMs, synchronous };
+  const connection = createConnection(db, settings, () => records.forgetStatements());
   const runs = new Runs();
 
   return {
@@ -135,7 +139,7 @@ export function sqliteStore<Db extends SqliteDatabase>(
 
     claim(key, request, call) {
       const bytes = bytesOf(key);
-      const known = connection.read(() => records.known(bytes, request));
+      const known = connection.glance(() => records.known(bytes, request));
       if (known) return known;
       const claimed = connection.write(() => records.claim(bytes, request), call, !durableClaims);
       return then(claimed, (result) => {
@@ -145,15 +149,8 @@ export function sqliteStore<Db extends SqliteDatabase>(
     },
 
     complete(key, request, call) {
-      if (runs.isFinished(key, request.token)) {
-        runs.end(key, request.token);
-        return "owner";
-      }
-      const completed = connection.write(() => records.complete(bytesOf(key), request), call);
-      return then(completed, (result) => {
-        runs.end(key, request.token);
-        return result;
-      });
+      if (runs.end(key, request.token)) return "owner";
+      return connection.write(() => records.complete(bytesOf(key), request), call);
     },
 
     release(key, request, call) {
@@ -170,13 +167,13 @@ export function sqliteStore<Db extends SqliteDatabase>(
 
     forget: (key, call) => connection.write(() => records.forget(bytesOf(key)), call),
 
-    peek: (keys) =>
+    peek: (keys, call) =>
       connection.read(() => {
         const now = Date.now();
         return keys.map((key) => records.stateOf(bytesOf(key), now));
-      }),
+      }, call),
 
-    transaction(context, work, ..._synchronous) {
+    transaction(context, work) {
       const result = runTransaction(db, records, context, work as (on: unknown) => unknown);
       // `runTransaction` throws unless there are both.
       runs.finish(context.idempotencyKey, context.fence ?? 0);
@@ -191,7 +188,7 @@ export function sqliteStore<Db extends SqliteDatabase>(
         "limit",
         "`limit` must be a whole number from 1 to 1,000,000.",
       );
-      return transact(db, () => explaining(() => records.purge(limit)));
+      return connection.run(() => transact(db, () => records.purge(limit)));
     },
 
     check: () => checkDatabase(db, busyTimeoutMs),

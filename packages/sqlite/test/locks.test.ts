@@ -52,6 +52,14 @@ describe("while another connection writes", () => {
     expect(store.claim(key, claimBy("b"), call)).toMatchObject({ status: "claimed", run: 1 });
   });
 
+  test("the log states why an event was refused", async () => {
+    const { store, other } = locked();
+    const { receive, lines } = observedReceiver({ store, storeTimeouts: { claim: 100 } });
+    expect((await receive()).code).toBe("store_unavailable");
+    expect(lines).toEqual([expect.stringContaining("kept the database locked")]);
+    other.exec("commit");
+  });
+
   test("a receiver responds with 503, and a duplicate gets its 200", async () => {
     const { store, other } = locked();
     other.exec("commit");
@@ -80,16 +88,69 @@ describe("while another connection writes", () => {
   });
 
   test("statements of the application still have its busy timeout after a call", async () => {
-    const { db, store, other } = locked();
+    const { db, file, store } = openStore({ busyTimeoutMs: 1_234 });
+    const other = openSqlite(file);
+    other.exec("begin immediate");
     const timeout = () => Object.values(db.prepare("pragma busy_timeout").get() ?? {})[0];
-    const patient = sqliteStore(db, { busyTimeoutMs: 1_234 });
-    const claim = Promise.resolve(patient.claim(key, claimBy("a"), call));
+    const claim = Promise.resolve(store.claim(key, claimBy("a"), call));
     expect(timeout()).toBe(1_234);
     other.exec("commit");
     await claim;
     expect(timeout()).toBe(1_234);
     db.exec("pragma busy_timeout = 7");
-    expect(patient.check()).toEqual([expect.stringContaining("busy_timeout is 7 ms")]);
-    expect(store.shared).toBe(true);
+    expect(store.check()).toEqual([expect.stringContaining("busy_timeout is 7 ms")]);
+  });
+});
+
+describe("in a rollback journal, while another connection commits", () => {
+  /** Opens a store that records the busy timeout of each of its reads, and locks the file against them. */
+  function exclusive() {
+    const { db, file, store: first } = openStore();
+    db.exec("pragma journal_mode = delete");
+    const timeouts = new Set<unknown>();
+    const timeout = () => Object.values(db.prepare("pragma busy_timeout").get() ?? {})[0];
+    const store = sqliteStore({
+      exec: (sql) => db.exec(sql),
+      prepare(sql) {
+        timeouts.add(timeout());
+        const statement = db.prepare(sql);
+        return {
+          run: (...values) => statement.run(...(values as [])),
+          get(...values) {
+            timeouts.add(timeout());
+            return statement.get(...(values as []));
+          },
+        };
+      },
+    });
+    const other = openSqlite(file);
+    return { db, first, store, other, timeout, timeouts };
+  }
+
+  test("a claim and a peek wait without blocking the process, and then succeed", async () => {
+    const { first, store, other, timeout, timeouts } = exclusive();
+    await claimed(first, { of: keyOf(1) });
+    timeouts.clear();
+    other.exec("begin exclusive");
+    const claim = Promise.resolve(store.claim(key, claimBy("a"), call));
+    const peek = Promise.resolve(store.peek?.([key, keyOf(1)], call));
+    let turns = 0;
+    await until(() => (turns += 1) > 10, "the event loop turns");
+    expect([...timeouts]).toEqual([0]);
+    expect(timeout()).toBe(5_000);
+    other.exec("commit");
+    expect(await claim).toMatchObject({ status: "claimed", run: 1 });
+    expect(await peek).toEqual([expect.anything(), "running"]);
+    expect(timeout()).toBe(5_000);
+  });
+
+  test("a claim and a peek whose deadline has passed reject with not_sent", async () => {
+    const { store, other } = exclusive();
+    other.exec("begin exclusive");
+    const over = { signal: aborted() };
+    await expect(store.claim(key, claimBy("a"), over)).rejects.toMatchObject({ code: "not_sent" });
+    await expect(store.peek?.([key], over)).rejects.toMatchObject({ code: "not_sent" });
+    other.exec("commit");
+    expect(store.peek?.([key], call)).toEqual([undefined]);
   });
 });

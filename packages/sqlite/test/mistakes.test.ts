@@ -1,6 +1,7 @@
+import { mkdirSync, rmSync } from "node:fs";
 import { call, claimBy, observedReceiver } from "@svc-webhooks/kit/receivers";
 import { openSqlite, sqliteFile } from "@svc-webhooks/kit/sqlite";
-import { migrate, sqliteStore, type SqliteDatabase } from "@svc-webhooks/sqlite";
+import { migrate, sqliteStore, type RunIdentity, type SqliteDatabase } from "@svc-webhooks/sqlite";
 import { expect, test } from "vitest";
 import {
   claimed,
@@ -11,6 +12,7 @@ import {
   openStore,
   receiverOver,
   states,
+  type TestDatabase,
 } from "./support.js";
 
 /** The type of a `work` that JavaScript callers pass although the types refuse it. */
@@ -143,6 +145,22 @@ test("a transaction of the application keeps the store's calls out of it", async
   expect(store.complete(key, claimBy("a"), call)).toBe("owner");
 });
 
+test.each<[string, (store: TestDatabase["store"], context: RunIdentity) => unknown]>([
+  ["complete", (store) => store.complete(key, claimBy("a"), call)],
+  ["forget", (store) => store.forget(key, call)],
+  ["transaction", (store, context) => store.transaction(context, () => {})],
+  ["purge", (store) => store.purge()],
+])("%s takes no lock for a transaction of the application that only reads", async (_name, use) => {
+  const { db, file, store } = openStore();
+  const context = await claimed(store);
+  db.exec("begin");
+  expect(effects(db)).toEqual([]);
+  expect(() => use(store, context)).toThrow(expect.objectContaining({ code: "transaction_open" }));
+  insert(openSqlite(file), "a");
+  db.exec("commit");
+  expect(effects(db)).toEqual(["a"]);
+});
+
 test("a transaction inside another one is refused, and both are rolled back", async () => {
   const { db, store } = openStore();
   const context = await claimed(store);
@@ -198,6 +216,21 @@ test("migrate of a read-only database is refused", () => {
   expect(() => migrate(db)).toThrow(expect.objectContaining({ code: "read_only" }));
 });
 
+test("a file whose log cannot be opened is refused with the fix", () => {
+  const { file, db } = openStore();
+  db.close();
+  for (const name of ["wal", "shm"]) rmSync(`${file}-${name}`, { force: true });
+  // Like a file of another user, a folder of this name cannot be opened.
+  mkdirSync(`${file}-wal`);
+  const other = openSqlite(file);
+  const refused = expect.objectContaining({
+    code: "cannot_open",
+    message: expect.stringContaining("write permission for all three and for their folder"),
+  });
+  expect(() => sqliteStore(other)).toThrow(refused);
+  expect(() => migrate(other)).toThrow(refused);
+});
+
 test("a closed database is refused by every part", async () => {
   const { db, store } = openStore();
   const context = await claimed(store);
@@ -210,6 +243,51 @@ test("a closed database is refused by every part", async () => {
   expect(() => store.check()).toThrow(closed);
   expect(() => sqliteStore(db)).toThrow(closed);
   expect(() => migrate(db)).toThrow(closed);
+});
+
+test("a connection that was closed and opened again works, with the store's settings", async () => {
+  const { db, store } = openStore({ busyTimeoutMs: 1_234 });
+  const first = await claimed(store);
+  store.transaction(first, (tx) => insert(tx, "a"));
+  const setting = (name: string) => Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0];
+  const reopen = () => {
+    db.close();
+    db.open();
+    db.exec("pragma synchronous = off");
+  };
+  reopen();
+  expect(store.purge()).toBe(0);
+  expect([setting("busy_timeout"), setting("synchronous")]).toEqual([1_234, 2]);
+  reopen();
+  const second = await claimed(store, { of: "f".repeat(32) });
+  expect([setting("busy_timeout"), setting("synchronous")]).toEqual([1_234, 2]);
+  store.transaction(second, (tx) => insert(tx, "b"));
+  reopen();
+  expect(store.complete("e".repeat(32), claimBy("a"), call)).toBe("restored");
+  expect([setting("busy_timeout"), setting("synchronous")]).toEqual([1_234, 2]);
+  expect([effects(db), states(db)]).toEqual([
+    ["a", "b"],
+    ["d", "d", "d"],
+  ]);
+});
+
+test("without a write-ahead log, claims wait for the disk", async () => {
+  const { db } = openStore();
+  const isLazy = async (of: string) => {
+    const statements: string[] = [];
+    const store = sqliteStore({
+      prepare: (sql) => db.prepare(sql),
+      exec(sql) {
+        statements.push(sql);
+        db.exec(sql);
+      },
+    });
+    await claimed(store, { of });
+    return statements.some((sql) => /synchronous=normal/i.test(sql));
+  };
+  expect(await isLazy("a".repeat(32))).toBe(true);
+  db.exec("pragma journal_mode = delete");
+  expect(await isLazy("b".repeat(32))).toBe(false);
 });
 
 test("a handler whose transaction is refused fails its run, and the sender tries again", async () => {

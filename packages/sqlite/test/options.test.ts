@@ -1,4 +1,6 @@
+import { rmSync } from "node:fs";
 import { ReceiverConfigError } from "@svc-webhooks/core";
+import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { openSqlite } from "@svc-webhooks/kit/sqlite";
 import {
   migrate,
@@ -11,7 +13,7 @@ import { Kysely, SqliteDialect } from "kysely";
 import { PGlite } from "@electric-sql/pglite";
 import { Pool } from "pg";
 import { expect, test } from "vitest";
-import { openStore } from "./support.js";
+import { key, openStore } from "./support.js";
 
 const asynchronous = {
   exec: async () => {},
@@ -84,6 +86,20 @@ test.each<[SqliteStoreOptions, readonly number[]]>([
   expect(pragmas(db)).toEqual(expected);
 });
 
+test.each<[string, SqliteStoreOptions]>([
+  ["synchronous", { synchronous: "normal" }],
+  ["busyTimeoutMs", { busyTimeoutMs: 1 }],
+])("a second store on a connection cannot change %s", (option, options) => {
+  const { file, db } = openStore();
+  expect(() => sqliteStore(db, options)).toThrow(
+    expect.objectContaining({ code: "invalid_option", option }),
+  );
+  expect(() => sqliteStore(db, options)).toThrow("open a connection for each");
+  expect(pragmas(db)).toEqual([2, 5_000]);
+  sqliteStore(db, { durableClaims: true });
+  sqliteStore(openSqlite(file), options);
+});
+
 test("check finds nothing in a healthy database", () => {
   expect(openStore().store.check()).toEqual([]);
 });
@@ -96,6 +112,7 @@ test.each<[string, (db: SqliteDatabase) => unknown, string]>([
     "Run `migrate(db)`",
   ],
   ["another journal", (db) => db.exec("pragma journal_mode = delete"), "journal_mode is delete"],
+  ["its danger", (db) => db.exec("pragma journal_mode = delete"), "can corrupt the file"],
   [
     "commits that do not wait",
     (db) => db.exec("pragma synchronous = normal"),
@@ -112,6 +129,14 @@ test("check names a database in memory", () => {
   const store = sqliteStore(db);
   migrate(db);
   expect(store.check()).toEqual([expect.stringContaining("in memory")]);
+});
+
+test("check names a file that was deleted while it is open", async () => {
+  const { file, store } = openStore();
+  rmSync(file);
+  // SQLite does not notice.
+  expect(await store.claim(key, claimBy("a"), call)).toMatchObject({ status: "claimed" });
+  expect(store.check()).toEqual([expect.stringContaining(`${file} was deleted`)]);
 });
 
 test("check works inside a transaction of the application, and leaves it open", () => {

@@ -1,23 +1,22 @@
 import { statSync } from "node:fs";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
-import { age } from "@svc-webhooks/kit/sqlite";
-import { sqliteStore } from "@svc-webhooks/sqlite";
+import { age, openSqlite } from "@svc-webhooks/kit/sqlite";
+import { migrate, sqliteStore } from "@svc-webhooks/sqlite";
 import { randomBytes } from "node:crypto";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { openStore } from "./support.js";
 
 const newKey = () => randomBytes(16).toString("hex");
 const week = 604_800_000;
 
-function fill({ db, store }: ReturnType<typeof openStore>, records: number): void {
+function fill({ file }: ReturnType<typeof openStore>, records: number): void {
   // A single commit for all of them would be the application's, so the disk is not awaited instead.
-  const quick = sqliteStore(db, { synchronous: "normal" });
+  const quick = sqliteStore(openSqlite(file), { synchronous: "normal" });
   for (let index = 0; index < records; index += 1) {
     const key = newKey();
     void quick.claim(key, claimBy("a"), call);
     void quick.complete(key, claimBy("a"), call);
   }
-  expect(store.shared).toBe(true);
 }
 
 const count = ({ db }: ReturnType<typeof openStore>, where = "1"): number =>
@@ -68,4 +67,50 @@ test("a done record takes less than 70 bytes", () => {
   const { size } = statSync(opened.file);
   expect(size / records).toBeGreaterThan(16);
   expect(size / records).toBeLessThan(70);
+});
+
+/** Calls `build`, and returns its result with the number of entries in the maps that it has created. */
+function counted<Result>(build: () => Result) {
+  const maps: Map<unknown, unknown>[] = [];
+  const Original = Map;
+  class CountedMap<Key, Value> extends Original<Key, Value> {
+    constructor() {
+      super();
+      maps.push(this);
+    }
+  }
+  onTestFinished(() => void vi.unstubAllGlobals());
+  vi.stubGlobal("Map", CountedMap);
+  const result = build();
+  vi.unstubAllGlobals();
+  return { result, entries: () => maps.reduce((sum, { size }) => sum + size, 0) };
+}
+
+test("100,000 runs whose completion or release is given up leave no entry", async () => {
+  const db = openSqlite(":memory:");
+  migrate(db);
+  let isLocked = false;
+  const { result: store, entries } = counted(() =>
+    sqliteStore({
+      prepare: (sql) => db.prepare(sql),
+      exec(sql) {
+        if (isLocked) throw Object.assign(new Error("database is locked"), { errcode: 5 });
+        db.exec(sql);
+      },
+    }),
+  );
+  const deadline = { signal: AbortSignal.abort() };
+  for (let run = 0; run < 100_000; run += 1) {
+    const key = newKey();
+    isLocked = false;
+    void store.claim(key, claimBy("a"), call);
+    if (run === 0) expect(entries()).toBeGreaterThan(0);
+    isLocked = true;
+    const given =
+      run % 2 === 0
+        ? store.complete(key, claimBy("a"), deadline)
+        : store.release(key, { ...claimBy("a"), to: "failed" }, deadline);
+    await Promise.resolve(given).catch(() => {});
+  }
+  expect(entries()).toBe(0);
 });

@@ -73,18 +73,34 @@ const usage = `
   export const migrated: boolean = migrate(db);
 `;
 
-test.each<Compiler>(["typescript", "typescript5"])(
+/** Compiles a module of the project. Resolves to what the compiler prints. */
+async function compile(compiler: Compiler, name: string, code: string) {
+  const folder = join(project, `${name}-${compiler}`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(folder, "index.ts"), code);
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ compilerOptions, include: ["index.ts"] }),
+  );
+  const { stdout, exitCode } = await tsc(compiler, ["-p", folder], { cwd: folder });
+  return { stdout, exitCode };
+}
+
+const compilers = ["typescript", "typescript5"] as const;
+
+test.each(compilers)(
   "a program without any driver compiles with %s and skipLibCheck: false",
   async (compiler) => {
-    const folder = join(project, compiler);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-    writeFileSync(join(folder, "index.ts"), usage);
-    writeFileSync(
-      join(folder, "tsconfig.json"),
-      JSON.stringify({ compilerOptions, include: ["index.ts"] }),
-    );
-    const { stdout, exitCode } = await tsc(compiler, ["-p", folder], { cwd: folder });
-    expect([stdout, exitCode]).toEqual(["", 0]);
+    expect(await compile(compiler, "usage", usage)).toEqual({ stdout: "", exitCode: 0 });
   },
 );
+
+test.each(compilers)("%s names the promise of an asynchronous work", async (compiler) => {
+  const asynchronous = usage.replace("(tx) => tx.mine", "async (tx) => tx.mine");
+  const { stdout, exitCode } = await compile(compiler, "asynchronous", asynchronous);
+  expect(exitCode).not.toBe(0);
+  expect(stdout).toContain(
+    "'\"`work` returns a promise, but must be synchronous. Await everything before `transaction`.\"'",
+  );
+});

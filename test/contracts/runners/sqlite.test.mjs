@@ -1,4 +1,5 @@
 import { deepEqual, equal, match, throws } from "node:assert/strict";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { migrate, sqliteStore } from "@svc-webhooks/sqlite";
 import { storeContract } from "@svc-webhooks/testing/store";
@@ -105,11 +106,13 @@ describe(`a transaction over ${driver}`, () => {
   });
 
   it("is refused inside another transaction", async () => {
-    const { db, store } = opened();
+    const { file, db, store } = opened();
     const context = claimed(store);
     db.exec("begin");
     throws(() => store.transaction(context, insert), { code: "transaction_open" });
     throws(() => store.complete(key, request, call), { code: "transaction_open" });
+    // Neither call has taken the write lock.
+    insert(open(file, false));
     db.exec("rollback");
     equal(store.complete(key, request, call), "owner");
   });
@@ -130,6 +133,22 @@ describe(`a transaction over ${driver}`, () => {
     equal(await waiting, "owner");
   });
 
+  it("works after the connection was closed and opened again", () => {
+    const options = { busyTimeoutMs: 1_234 };
+    const { file, db, store } = opened(options);
+    store.transaction(claimed(store), insert);
+    db.close();
+    // Some drivers need a new connection, and thus a new store.
+    const isNew = typeof db.open !== "function";
+    if (!isNew) db.open();
+    const again = isNew ? open(file, false) : db;
+    const next = isNew ? sqliteStore(again, options) : store;
+    equal(next.claim("1".repeat(32), request, call).run, 1);
+    equal(next.claim(key, request, call).status, "done");
+    deepEqual(Object.values(again.prepare("pragma busy_timeout").get()), [1_234]);
+    deepEqual(next.check(), []);
+  });
+
   it("names a read-only, a closed and an empty database", async () => {
     const { file, db } = opened();
     const readOnly = sqliteStore(open(file, true));
@@ -142,5 +161,18 @@ describe(`a transaction over ${driver}`, () => {
     throws(() => store.transaction({ idempotencyKey: key, fence: 1 }, insert), {
       code: "database_closed",
     });
+  });
+
+  it("names a log that cannot be opened, and a file that was deleted", () => {
+    const { file, store } = opened();
+    rmSync(file);
+    match(store.check().join(), /was deleted or moved/);
+    const other = newFile();
+    const db = open(other, false);
+    db.exec("pragma journal_mode = wal");
+    db.close();
+    for (const name of ["wal", "shm"]) rmSync(`${other}-${name}`, { force: true });
+    mkdirSync(`${other}-wal`);
+    throws(() => sqliteStore(open(other, false)), { code: "cannot_open" });
   });
 });

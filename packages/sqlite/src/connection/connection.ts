@@ -1,4 +1,4 @@
-import type { MaybePromise, StoreCall } from "@svc-webhooks/core";
+import { assertValid, WebhookError, type MaybePromise, type StoreCall } from "@svc-webhooks/core";
 import type { SqliteDatabase } from "../database.js";
 import { explained, isBusy, notSent } from "../errors.js";
 
@@ -18,9 +18,15 @@ export function rollBack(db: SqliteDatabase): void {
   }
 }
 
+/**
+ * Begins a transaction that holds the write lock. Inside a transaction of the application, BEGIN IMMEDIATE would take the
+ * lock for that transaction before it fails, but BEGIN fails without taking it.
+ */
+const begin = "BEGIN; COMMIT; BEGIN IMMEDIATE";
+
 /** Runs `work` in a transaction that holds the write lock from its beginning. Waits for the lock. */
 export function transact<Result>(db: SqliteDatabase, work: () => Result): Result {
-  explaining(() => db.exec("BEGIN IMMEDIATE"));
+  explaining(() => db.exec(begin));
   try {
     const result = work();
     explaining(() => db.exec("COMMIT"));
@@ -48,8 +54,12 @@ export interface ConnectionSettings {
 
 /** Runs the store's calls on a connection that the application uses too. */
 export interface Connection {
-  /** Runs a step that only reads. */
-  readonly read: <Result>(step: () => Result) => Result;
+  /** Runs a step that needs no transaction of its own. SQLite blocks the process if the database is locked. */
+  readonly run: <Result>(step: () => Result) => Result;
+  /** Runs a step that only reads, once. Returns undefined if the database is locked. */
+  readonly glance: <Result>(step: () => Result) => Result | undefined;
+  /** Runs a step that only reads. Waits as `write` does: in a rollback journal, a writer also locks out readers. */
+  readonly read: <Result>(step: () => Result, call: StoreCall | undefined) => MaybePromise<Result>;
   /**
    * Runs a step in a transaction of its own, without blocking the process: if the database is locked, it waits for a
    * timer and repeats the step.
@@ -66,20 +76,85 @@ export interface Connection {
 /** The longest pause before a locked database is tried again, in milliseconds. */
 const longestPauseMs = 25;
 
+/** The settings that the stores of a connection share. */
+const settingsOf = new WeakMap<SqliteDatabase, ConnectionSettings>();
+
+function assertShared(db: SqliteDatabase, own: ConnectionSettings): void {
+  const other = settingsOf.get(db) ?? own;
+  for (const option of ["busyTimeoutMs", "synchronous"] as const) {
+    assertValid(
+      other[option] === own[option],
+      option,
+      `Another store on this connection has \`${option}\` ${other[option]}. Pass the same value to both, or open a connection for each.`,
+    );
+  }
+}
+
+/** Sets pragmas if the connection accepts them. */
+function quietly(db: SqliteDatabase, pragmas: string): void {
+  try {
+    db.exec(pragmas);
+  } catch {
+    // Inside a transaction of the application, `synchronous` has not been changed. A closed connection has no settings.
+    // While an iterator is open, some drivers only read.
+  }
+}
+
+/**
+ * @param forget forgets the prepared statements, because the connection was opened again
+ * @throws ReceiverConfigError `invalid_option`: another store on the connection has other settings
+ */
 export function createConnection(
   db: SqliteDatabase,
-  { busyTimeoutMs, synchronous }: ConnectionSettings,
+  own: ConnectionSettings,
+  forget: () => void,
 ): Connection {
+  const { busyTimeoutMs, synchronous } = own;
   const settings = `PRAGMA busy_timeout=${busyTimeoutMs}; PRAGMA synchronous=${synchronous}`;
+  assertShared(db, own);
   explaining(() => db.exec(settings));
+  settingsOf.set(db, own);
+  let hasLog = false;
   /** The pause that all waiting calls share, so that only the first of them tries again after it. */
   let pause: Promise<void> | undefined;
 
-  const attempt = <Result>(step: () => Result, isLazy: boolean): Result => {
+  /**
+   * Runs a step, and repeats it once if SQLite refuses it: the application may have closed the connection and opened it
+   * again. It then has no settings, and the old statements are invalid, or still use the old connection.
+   */
+  const renewing = <Result>(step: () => Result): Result => {
     try {
-      db.exec(
-        `PRAGMA busy_timeout=0; ${isLazy ? "PRAGMA synchronous=NORMAL; " : ""}BEGIN IMMEDIATE`,
-      );
+      return step();
+    } catch (error) {
+      if (isBusy(error) || error instanceof WebhookError) throw error;
+      db.exec(settings);
+      forget();
+      return step();
+    }
+  };
+
+  /** Returns a function that runs a step without waiting for a lock. */
+  const reading = <Result>(step: () => Result) => {
+    const attempt = () => {
+      // With a write-ahead log, no writer locks out a reader.
+      if (hasLog) return step();
+      quietly(db, "PRAGMA busy_timeout=0");
+      try {
+        return step();
+      } finally {
+        quietly(db, `PRAGMA busy_timeout=${busyTimeoutMs}`);
+      }
+    };
+    return () => renewing(attempt);
+  };
+
+  const attempt = <Result>(step: () => Result, mayBeLazy: boolean): Result => {
+    let isLazy = false;
+    try {
+      db.exec("PRAGMA busy_timeout=0");
+      // Without a write-ahead log, a power loss during a commit with NORMAL can corrupt the file.
+      isLazy = mayBeLazy && (hasLog ||= pragma(db, "journal_mode") === "wal");
+      db.exec(`${isLazy ? "PRAGMA synchronous=NORMAL; " : ""}${begin}`);
       try {
         const result = step();
         db.exec("COMMIT");
@@ -89,52 +164,57 @@ export function createConnection(
         throw error;
       }
     } finally {
-      restore(isLazy);
-    }
-  };
-
-  const restore = (isLazy: boolean) => {
-    try {
-      db.exec(isLazy ? settings : `PRAGMA busy_timeout=${busyTimeoutMs}`);
-    } catch {
-      // Inside a transaction of the application, `synchronous` has not been changed. A closed connection has none.
+      quietly(db, isLazy ? settings : `PRAGMA busy_timeout=${busyTimeoutMs}`);
     }
   };
 
   const waiting = async <Result>(
-    step: () => Result,
+    once: () => Result,
     call: StoreCall | undefined,
-    isLazy: boolean,
     cause: unknown,
   ): Promise<Result> => {
-    let last = cause;
+    let unsent = notSent(cause);
     for (let pauseMs = 1; !call?.signal.aborted;) {
+      if (call) call.unsent = unsent;
       if (pause) {
         await pause;
         continue;
       }
       try {
-        return attempt(step, isLazy);
+        return once();
       } catch (error) {
         if (!isBusy(error)) throw explained(error);
-        last = error;
+        unsent = notSent(error);
       }
       pause = sleep(pauseMs).then(() => (pause = undefined));
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }
-    throw notSent(last);
+    throw unsent;
+  };
+
+  const now = <Result>(once: () => Result, call: StoreCall | undefined): MaybePromise<Result> => {
+    try {
+      return once();
+    } catch (error) {
+      if (!isBusy(error)) throw explained(error);
+      return waiting(once, call, error);
+    }
   };
 
   return {
-    read: explaining,
-    write(step, call, isLazy = false) {
-      if (pause) return waiting(step, call, isLazy, undefined);
+    run: (step) => explaining(() => renewing(step)),
+    glance(step) {
       try {
-        return attempt(step, isLazy);
+        return reading(step)();
       } catch (error) {
         if (!isBusy(error)) throw explained(error);
-        return waiting(step, call, isLazy, error);
+        return undefined;
       }
+    },
+    read: (step, call) => now(reading(step), call),
+    write(step, call, isLazy = false) {
+      const once = () => renewing(() => attempt(step, isLazy));
+      return pause ? waiting(once, call, undefined) : now(once, call);
     },
   };
 }

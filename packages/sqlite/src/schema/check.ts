@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { explaining, pragma, rollBack, valuesOf } from "../connection/connection.js";
 import type { SqliteDatabase } from "../database.js";
 import { explained, isBusy } from "../errors.js";
@@ -17,15 +18,20 @@ export const checkDatabase = (db: SqliteDatabase, busyTimeoutMs: number): readon
         "The database does not have the store's tables for this version. Run `migrate(db)` before the server starts listening.",
       );
     }
-    const file = db.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get();
+    const list = db.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'");
+    const file = valuesOf(list.get())[0] as string | null;
     const mode = String(pragma(db, "journal_mode"));
-    if (!valuesOf(file)[0]) {
+    if (!file) {
       problems.push(
         "The database is in memory or temporary, so its records are lost when the process ends, and no other process can read them. Open a file.",
       );
+    } else if (!existsSync(file)) {
+      problems.push(
+        `${file} was deleted or moved while this process uses it. Everything written since then is lost when the connection closes. Restart all processes that use the file, and stop them before you remove it.`,
+      );
     } else if (mode !== "wal") {
       problems.push(
-        `journal_mode is ${mode}, so readers block writers, and each commit is slower. Run \`migrate(db)\`, which sets it to WAL. If it stays ${mode}, the file is on a file system without shared memory, such as a network drive: move it to a local disk.`,
+        `journal_mode is ${mode}, so readers block writers, each commit is slower, and a power loss can corrupt the file if synchronous is below FULL. Run \`migrate(db)\`, which sets it to WAL. If it stays ${mode}, the file is on a file system without shared memory, such as a network drive: move it to a local disk.`,
       );
     }
     if (Number(pragma(db, "synchronous")) < 2) {

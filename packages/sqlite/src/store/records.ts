@@ -217,6 +217,11 @@ export class DeliveryRecords {
     this.#put(key, { ...done, lineage, expiresAt: expiresAt + sinceClaim });
   }
 
+  /** Forgets the statements of a connection that was closed. */
+  forgetStatements(): void {
+    this.#prepared = undefined;
+  }
+
   purge(limit: number): number {
     this.#statements.purge.run(Date.now(), limit);
     return Number(valuesOf(this.#statements.changes.get())[0]);
