@@ -20,10 +20,13 @@ import { oneRedis } from "@svc-webhooks/kit/one-redis";
 import { present } from "@svc-webhooks/kit/present";
 import { listen } from "@svc-webhooks/kit/servers";
 import { sized } from "@svc-webhooks/kit/sized";
+import { openSqlite } from "@svc-webhooks/kit/sqlite";
 import { until } from "@svc-webhooks/kit/until";
 import { migrate, postgresStore } from "@svc-webhooks/postgres";
 import { redisStore } from "@svc-webhooks/redis";
+import { migrate as migrateSqlite, sqliteStore } from "@svc-webhooks/sqlite";
 import { signedDelivery } from "@svc-webhooks/testing";
+import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import type { Redis } from "ioredis";
 import { Pool } from "pg";
 import {
@@ -36,6 +39,7 @@ import {
   test,
   vi,
 } from "vitest";
+import { cloud, type Cloud } from "../../packages/cloudflare/test/support.js";
 import { codeBlocks, compileBlocks } from "./readme.js";
 
 interface Tenants {
@@ -193,6 +197,9 @@ describe("receivers of tenants", () => {
     for (const path of ["/", "/webhooks", "/webhooks/", "/webhooks/tenant-1/x", "/tenant-1"])
       expect(await opened.send(path)).toBe(404);
     expect(opened.found).toEqual(["tenant-1", "globex", "globex"]);
+    const secret = secretOf("tenant-1");
+    for (const query of ["?x=1", "?", "?x=/y?z"])
+      expect(await opened.send(`/webhooks/tenant-1${query}`, { secret })).toBe(200);
     expect(await opened.deliver("tenant-1", "dlv_2")).toBe(200);
     expect([opened.found.length, opened.tenants.size]).toEqual([3, 1]);
   });
@@ -392,6 +399,31 @@ function forgedIds(store: () => DeliveryStore, count?: () => Promise<number>): v
 
 describe("in memory", () => {
   forgedIds(memoryStore);
+});
+
+describe("on SQLite", () => {
+  let db: DatabaseSyncInstance;
+  forgedIds(
+    () => {
+      db = openSqlite();
+      migrateSqlite(db);
+      return sqliteStore(db);
+    },
+    async () => db.prepare("select key from svc_webhooks_deliveries").all().length,
+  );
+});
+
+describe("on Durable Objects", () => {
+  let objects: Cloud;
+  beforeAll(async () => {
+    objects = await cloud();
+  });
+  afterAll(() => objects.close());
+  forgedIds(
+    () => objects.store,
+    async () =>
+      ((await objects.control("count")) as readonly number[]).reduce((all, one) => all + one),
+  );
 });
 
 describeWithRedis("on Redis", () => {

@@ -278,7 +278,8 @@ describeWithRedis("an inbox on BullMQ", () => {
     });
   });
 
-  test("keeps at most 100 jobs for a Redis that does not respond", async () => {
+  /** A receiver on a queue whose calls do not settle. */
+  function unresponsive() {
     const started = new Set<unknown>();
     const queue = {
       add(_name: string, job: unknown) {
@@ -298,6 +299,30 @@ describeWithRedis("an inbox on BullMQ", () => {
       receiver.receive(
         await signedDelivery(fixture("email.sent"), { secret, deliveryId: `dlv_${index}` }),
       );
+    return { started, clock, send };
+  }
+
+  test("stores any number of jobs at the same time, and creates an AbortController for one of them at most", async () => {
+    const { started, send } = unresponsive();
+    let created = 0;
+    const Original = AbortController;
+    onTestFinished(() => void vi.unstubAllGlobals());
+    vi.stubGlobal(
+      "AbortController",
+      class extends Original {
+        constructor() {
+          super();
+          created += 1;
+        }
+      },
+    );
+    for (let index = 0; index < 150; index += 1) void send(index);
+    await until(() => started.size >= 150, "all jobs wait for Redis");
+    expect(created).toBe(1);
+  });
+
+  test("keeps at most 100 jobs for a Redis that does not respond", async () => {
+    const { started, clock, send } = unresponsive();
     const first = Array.from({ length: 100 }, (_, index) => send(index));
     await until(() => started.size === 100, "all jobs wait for Redis");
     await clock.advance(10_000);

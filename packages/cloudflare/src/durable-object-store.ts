@@ -100,9 +100,10 @@ export function durableObjectStore<Id>(
   // The value is kept, not its promise: a Worker must not await a promise of another request.
   let agreed: number | undefined;
 
-  const agree = async () => {
-    agreed ??= await shard(0).agreeOnShards(shards);
-    if (agreed !== shards) {
+  /** @param proposed the number that a new namespace is set up with; undefined leaves it as it is */
+  const agree = async (proposed?: number) => {
+    agreed ??= await shard(0).agreeOnShards(proposed);
+    if ((agreed ?? shards) !== shards) {
       throw new Error(
         `This namespace was set up with ${agreed} shards. Set \`shards\` to ${agreed}.`,
       );
@@ -113,7 +114,7 @@ export function durableObjectStore<Id>(
   const indexOf = (key: string) => (Number.parseInt(key.slice(0, 8), 16) || 0) % shards;
 
   const shardOf = async (key: string) => {
-    await agree();
+    await agree(shards);
     return shard(indexOf(key));
   };
 

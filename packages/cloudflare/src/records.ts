@@ -133,10 +133,13 @@ export class DeliveryRecords extends DurableObject {
     return keys.map((key) => states.get(key));
   }
 
-  /** Called on the first shard: stores the first number it receives, and returns the stored number. */
-  agreeOnShards(shards: number): number {
+  /**
+   * Called on the first shard: stores the first number it receives, and returns the stored number, or undefined if there
+   * is none.
+   */
+  agreeOnShards(shards: number | undefined): number | undefined {
     const [known] = this.#sql.exec<{ shards: number }>("SELECT shards FROM layout").toArray();
-    if (!known) this.#sql.exec("INSERT INTO layout VALUES (?)", shards);
+    if (!known && shards) this.#sql.exec("INSERT INTO layout VALUES (?)", shards);
     return known?.shards ?? shards;
   }
 

@@ -64,6 +64,21 @@ describe("a peek", () => {
     ]);
   });
 
+  test("of a new namespace does not keep a later claim from setting it up", async () => {
+    const proposed: unknown[] = [];
+    const records = {
+      agreeOnShards: async (given: unknown) => (proposed.push(given), given),
+      peek: async () => [undefined],
+      claim: async () => ({ status: "done" }),
+    } as never;
+    const namespaceOfOne = { idFromName: (name: string) => name, get: () => records };
+    const store = durableObjectStore<string>(namespaceOfOne, { shards: 2 });
+    await store.peek?.([key(0, "a")], call);
+    await store.claim(key(0, "a"), { token: "a", leaseMs: 1, retainMs: 1 }, call);
+    await store.peek?.([key(0, "a")], call);
+    expect(proposed).toEqual([undefined, 2]);
+  });
+
   test.each([[[]], [["done"]]])("rejects if a shard returns %j for two keys", async (found) => {
     const { store } = sharded(() => found);
     const peeked = store.peek?.([key(1, "a"), key(1, "b")], call);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { DeliveryStore } from "@svc-webhooks/core";
 import { call } from "@svc-webhooks/kit/receivers";
 import { cloud } from "./support.js";
 
@@ -14,12 +15,14 @@ async function opened(...given: Parameters<typeof cloud>) {
   return made;
 }
 
-/** Returns a folder with the storage of a platform with 3 shards that completed one record and was stopped. */
-async function stoppedPlatform(): Promise<string> {
+/** Returns a folder with the storage of a platform with 3 shards that was used, by default for one record, and stopped. */
+async function stoppedPlatform(
+  use = (store: DeliveryStore): unknown => store.complete(keyOf(1), by("a"), call),
+): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "svc-webhooks-objects-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const { store, close } = await cloud(3, directory);
-  await store.complete(keyOf(1), by("a"), call);
+  await use(store);
   await close();
   return directory;
 }
@@ -34,6 +37,15 @@ test("a call with another number of shards rejects", async () => {
   await expect(store.claim(keyOf(1), by("b"), call)).rejects.toThrow(
     "This namespace was set up with 3 shards. Set `shards` to 3.",
   );
+});
+
+test("a peek sets up no namespace, so any number of shards can still be chosen", async () => {
+  const { store } = await opened(
+    4,
+    await stoppedPlatform((peeked) => peeked.peek?.([keyOf(1)], call)),
+  );
+  expect(await store.claim(keyOf(1), by("b"), call)).toMatchObject({ status: "claimed" });
+  expect(await store.peek?.([keyOf(1)], call)).toEqual(["running"]);
 });
 
 test("records spread over the shards by their keys", async () => {

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { DeliveryStore, RecordState } from "@svc-webhooks/core";
 import { bundled } from "@svc-webhooks/kit/launch";
 import { workerd } from "@svc-webhooks/kit/workers";
-import type { Command } from "./worker.js";
+import type { Command } from "./command.js";
 
 const script = await bundled(fileURLToPath(new URL("worker.ts", import.meta.url)), "workerd");
 

@@ -1,5 +1,6 @@
 import { DeliveryRecords, durableObjectStore } from "@svc-webhooks/cloudflare";
 import type { DeliveryStore } from "@svc-webhooks/core";
+import type { Command } from "./command.js";
 
 /** The class under test, with a clock that the test moves and that survives an eviction. */
 export class Records extends DeliveryRecords {
@@ -43,19 +44,6 @@ type Stub = DurableObjectStub<Records>;
 
 interface Bindings {
   readonly RECORDS: DurableObjectNamespace<Records>;
-}
-
-/** A command of a test to the worker: a call of the store or of all its objects. */
-export interface Command {
-  readonly shards: number;
-  readonly call:
-    | Exclude<keyof DeliveryStore, "shared" | "check">
-    | "advance"
-    | "clear"
-    | "evict"
-    | "count"
-    | "alarm";
-  readonly given: readonly unknown[];
 }
 
 export default {
