@@ -58,6 +58,9 @@ for (const stream of [process.stdout, process.stderr]) {
 const flushed = (stream: NodeJS.WriteStream) =>
   new Promise<unknown>((resolve) => stream.write("", () => setImmediate(resolve)));
 
+// Without a timer, Node ends a process that has nothing to do although `run` is pending, with the code 13 and no output.
+setInterval(() => {}, 60_000);
+
 const { env, stdin, stdout, stderr } = process;
 const code = await run(process.argv.slice(2), {
   env,

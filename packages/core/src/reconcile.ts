@@ -1,7 +1,7 @@
-import { assertValid } from "./checks.js";
+import { assertOptions, assertValid } from "./checks.js";
 import type { Clock } from "./clock.js";
 import type { ForgetTarget } from "./delivery.js";
-import { WebhookError } from "./errors.js";
+import { WebhookError, type ReceiverConfigError } from "./errors.js";
 import { isFilled } from "./lib/text.js";
 import { earliestExpiryMs } from "./lib/times.js";
 import type { Receiver } from "./receiver.js";
@@ -23,24 +23,27 @@ export interface ListedDelivery extends ForgetTarget {
    * `unknown`.
    */
   readonly status: string;
-  /** When the sender created the delivery: a Date, ISO 8601, or epoch milliseconds. */
+  /** When the sender created the delivery: a Date, ISO 8601 with an offset, or epoch milliseconds. */
   readonly createdAt: Date | string | number;
 }
 
-/** The options of {@link reconcile}. A value of the wrong type or out of its range is `invalid_option`. */
+/**
+ * The options of {@link reconcile}. A value of the wrong type or out of its range is `invalid_option`, and another option
+ * is `unknown_option`.
+ */
 export interface ReconcileOptions<Item> {
   /** The deliveries as the sender lists them, newest first. Nothing behind `since` is read, except one more delivery. */
   readonly list: AsyncIterable<Item> | Iterable<Item>;
   /** The receiver of these deliveries. Its store needs `peek`. */
   readonly receiver: Pick<Receiver, "peek">;
   /**
-   * The time of creation of the oldest deliveries to compare. Records live for `retainMs`: a delivery that was
+   * The time of creation of the oldest deliveries to compare, in the past of `clock`. Records live for `retainMs`: a delivery that was
    * handled longer ago would be reported as lost.
    */
   readonly since: Date;
   /**
-   * Returns the id, the status and the time of a listed delivery, and with `dedupeBy` `"event"` or `"body"` also its body.
-   * Default: reads `delivery_id`, `status` and `created_at`.
+   * Returns the id, the status and the time of a listed delivery, and with `dedupeBy` `"event"` or `"body"` also its body:
+   * without it, `reconcile` rejects with `missing_body`. Default: reads `delivery_id`, `status` and `created_at`.
    */
   readonly map?: ((item: Item) => ListedDelivery) | undefined;
   /**
@@ -59,11 +62,14 @@ export interface ReconcileOptions<Item> {
    * `status`, or with 401, 403, 429 or 5xx, ends the requests, but not the comparison. Default: reports only.
    */
   readonly redeliver?: ((deliveryId: string, item: Item) => unknown) | undefined;
-  /** The maximum number of deliveries that `redeliver` requests, 0 or more. Default 1,000. */
+  /**
+   * The maximum number of deliveries that `redeliver` requests successfully, 0 or more. Those that the sender refuses do
+   * not count. Default 1,000.
+   */
   readonly maxRedeliver?: number | undefined;
   /** Called, and awaited, after each 1,000 deliveries that were compared. If it throws, `reconcile` rejects. */
   readonly onProgress?: ((progress: ReconcileProgress) => unknown) | undefined;
-  /** The time source, for tests. Default: the system's clock. */
+  /** The time source, such as the manual clock of a sandbox. Default: the system's clock. */
   readonly clock?: Pick<Clock, "now"> | undefined;
 }
 
@@ -131,6 +137,19 @@ type Counted = { -readonly [Name in keyof ReconcileReport]: ReconcileReport[Name
   readonly lost: string[];
 };
 
+const optionNames = [
+  "list",
+  "receiver",
+  "since",
+  "map",
+  "graceMs",
+  "queued",
+  "redeliver",
+  "maxRedeliver",
+  "onProgress",
+  "clock",
+] as const satisfies readonly (keyof ReconcileOptions<unknown>)[];
+
 /** Returns a report that has counted nothing. */
 const emptyReport = (): Counted => ({
   sent: 0,
@@ -173,11 +192,14 @@ const serviceDelivery = ({ delivery_id, status, created_at }: ServiceDelivery): 
  */
 function parsed(listed: ListedDelivery, now: number) {
   const { deliveryId, status, createdAt, body, headers } = Object(listed) as ListedDelivery;
-  const at = new Date(createdAt);
   // Without an offset, it would be read as local time.
-  const hasOffset = typeof createdAt !== "string" || /(?:Z|[+-]\d\d:?\d\d)$/i.test(createdAt);
+  const isReadable =
+    typeof createdAt === "string"
+      ? /^\d{4}-\d\d-\d\d[T ].*(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(createdAt)
+      : typeof createdAt === "number" || createdAt instanceof Date;
+  const at = new Date(isReadable ? createdAt : Number.NaN);
   // A time in seconds would end the walk immediately, and one in microseconds would never be judged.
-  const isTime = hasOffset && Number(at) > earliestExpiryMs && Number(at) < now + dayMs;
+  const isTime = Number(at) > earliestExpiryMs && Number(at) < now + dayMs;
   if (!isFilled(deliveryId) || !isFilled(status) || !isTime) {
     throw new WebhookError(
       "unreadable_list",
@@ -187,14 +209,45 @@ function parsed(listed: ListedDelivery, now: number) {
   return { deliveryId, status, at, body, headers };
 }
 
+/** Asserts that each of these options is of a kind. */
+function assertEach(values: object, kind: string, is: (value: never) => unknown): void {
+  for (const [option, value] of Object.entries(values)) {
+    assertValid(is(value as never), option, `\`${option}\` must be ${kind}.`);
+  }
+}
+
+const isFunction = (value: unknown) => typeof value === "function";
+const isOptional = (value: unknown) => value === undefined || isFunction(value);
+const isCount = (value: unknown) => typeof value === "number" && value >= 0;
+const isClock = (value: unknown) => isFunction((Object(value) as Partial<Clock>).now);
+const isIterable = (value: unknown) =>
+  Symbol.asyncIterator in Object(value) || Symbol.iterator in Object(value);
+
+/** A store has `peek` too, but finds no record by a delivery id. */
+function isReceiver(value: unknown): boolean {
+  const { peek, claim } = Object(value) as Readonly<Record<string, unknown>>;
+  return isFunction(peek) && !claim;
+}
+
+/** Throws the error of `peek`. The receiver cannot know that `map` returns the bodies. */
+function rethrow(error: unknown): never {
+  if ((Object(error) as Partial<ReceiverConfigError>).option !== "body") throw error;
+  throw new WebhookError(
+    "missing_body",
+    'The receiver finds a record by the body of its delivery (`dedupeBy`), but a listed delivery has none that it can read. Return `body` from `map`, or use `dedupeBy: "delivery"`.',
+    { cause: error },
+  );
+}
+
 /**
  * Compares the deliveries that a sender lists with the records of a receiver: finds those that were never handled,
  * although the receiver has reported no error, and requests them again. It reads the list once, holds at most 1,000
  * deliveries, and makes one store call for each 1,000. Deliveries that were created in the meantime are not judged.
  *
- * @throws ReceiverConfigError `invalid_option` (as a rejection)
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option` (as rejections)
  * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it; `unreadable_list`: a delivery
- *   has no id, status or time (as rejections). Deliveries before it may have been requested already
+ *   has no id, status or time; `missing_body`: the receiver's `dedupeBy` is `"event"` or `"body"`, and `map` returned no
+ *   body (as rejections). Deliveries before it may have been requested already
  * @throws the error of the list, `peek`, `map`, `queued` or `onProgress` (as a rejection)
  *
  * @example
@@ -212,6 +265,7 @@ function parsed(listed: ListedDelivery, now: number) {
 export async function reconcile<Item = ServiceDelivery>(
   options: ReconcileOptions<Item> & NeedsMap<Item>,
 ): Promise<ReconcileReport> {
+  assertOptions(options, optionNames);
   const {
     list,
     receiver,
@@ -224,14 +278,15 @@ export async function reconcile<Item = ServiceDelivery>(
     onProgress,
     clock = Date,
   } = options;
+  assertEach({ list }, "an iterable", isIterable);
+  assertEach({ receiver }, "a receiver, which has `peek`", isReceiver);
+  assertEach({ clock }, "an object with `now`", isClock);
   const sinceMs = Number(since);
   const now = clock.now();
   const judgedUntil = now - graceMs;
-  const limits = { since: sinceMs - earliestExpiryMs, graceMs, maxRedeliver };
-  for (const [option, value] of Object.entries(limits)) {
-    const kind = option === "since" ? "a Date" : "a number from 0";
-    assertValid(value >= 0, option, `\`${option}\` must be ${kind}.`);
-  }
+  assertEach({ since }, "a Date in the past", () => sinceMs >= earliestExpiryMs && sinceMs <= now);
+  assertEach({ graceMs, maxRedeliver }, "a number from 0", isCount);
+  assertEach({ map, queued, redeliver, onProgress }, "a function", isOptional);
 
   const report = emptyReport();
   type Listed = ReturnType<typeof parsed> & { readonly item: Item };
@@ -240,7 +295,7 @@ export async function reconcile<Item = ServiceDelivery>(
 
   /** Counts the deliveries whose records settle them, and returns the others. */
   const unsettled = async (some: readonly Listed[]) => {
-    const states = some.length > 0 ? await receiver.peek(some) : [];
+    const states = some.length > 0 ? await receiver.peek(some).catch(rethrow) : [];
     return some.filter(({ status }, index) => {
       const state = states[index];
       // The sender does not retry it, so its next run can come only from the queue.

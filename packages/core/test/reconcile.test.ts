@@ -1,7 +1,7 @@
 import { eventBody } from "@svc-webhooks/kit/deliveries";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { PermanentError, type ForgetTarget, type Receiver } from "../src/index.js";
+import { memoryStore, PermanentError, type ForgetTarget, type Receiver } from "../src/index.js";
 import {
   reconcile,
   type ListedDelivery,
@@ -423,6 +423,8 @@ test.each<[string, unknown]>([
   // A list in seconds would end the walk at its first delivery, as if everything were well.
   ["a time in seconds", { ...older, created_at: nowMs / 1_000 }],
   ["a time in microseconds", { ...older, created_at: nowMs * 1_000 }],
+  ["a time that is an object", { ...older, created_at: { toString: 1, valueOf: 1 } }],
+  ["a date in the order of the US", { ...older, created_at: "11-25-2026" }],
   ["a time without an offset", { ...older, created_at: "2026-11-26T00:00:00" }],
 ])("a list with %s is refused", async (_, item) => {
   const compared = reconcile({
@@ -540,10 +542,22 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
   ["since", { since: "7d" }],
   ["since", { since: new Date(Number.NaN) }],
   ["since", { since: nowMs / 1_000 }],
+  ["since", { since: new Date(nowMs + 1) }],
   ["graceMs", { graceMs: -1 }],
+  ["graceMs", { graceMs: null }],
+  ["graceMs", { graceMs: "5" }],
   ["graceMs", { graceMs: "15m" }],
   ["maxRedeliver", { maxRedeliver: -1 }],
   ["maxRedeliver", { maxRedeliver: Number.NaN }],
+  ["receiver", { receiver: undefined }],
+  ["receiver", { receiver: {} }],
+  ["receiver", { receiver: memoryStore() }],
+  ["list", { list: undefined }],
+  ["map", { map: null }],
+  ["queued", { queued: new Set() }],
+  ["redeliver", { redeliver: true }],
+  ["onProgress", { onProgress: {} }],
+  ["clock", { clock: {} }],
 ])("a wrong %s is refused before the list is read: %j", async (option, wrong) => {
   let isRead = false;
   function* list() {
@@ -557,6 +571,18 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
     option,
   });
   expect(isRead).toBe(false);
+});
+
+test("reconcile refuses to run without options", async () => {
+  await expect(reconcile(undefined as never)).rejects.toMatchObject({
+    code: "invalid_option",
+    option: "options",
+  });
+});
+
+test("a time as PostgreSQL prints it is accepted", async () => {
+  const item = { ...older, created_at: "2026-11-26 11:00:00.000000+00" };
+  expect(await compare([item])).toMatchObject({ sent: 1, lostCount: 1 });
 });
 
 test.each<[string, Given]>([
@@ -574,6 +600,50 @@ async function* failing(): AsyncGenerator<ServiceDelivery> {
   yield listed("dlv_1", "failed", hour);
   throw new Error("unreachable");
 }
+
+test.each(["redelivr", "admin"])("reconcile refuses the unknown option %s", async (name) => {
+  const { receiver, batches } = recordsOf();
+  const given = { list: [listed("dlv_1", "failed", hour)], receiver, since, clock, [name]: 1 };
+  await expect(reconcile(given)).rejects.toMatchObject({
+    name: "ReceiverConfigError",
+    code: "unknown_option",
+    option: name,
+  });
+  expect(batches).toEqual([]);
+});
+
+describe.each(["event", "body"] as const)("a receiver with dedupeBy %s", (dedupeBy) => {
+  const options = { dedupeBy, eventId: ({ id }: { readonly id?: unknown }) => String(id) };
+  const body = eventBody("email.sent", { id: "evt_1" });
+  const items = [listed("dlv_1", "succeeded", hour)];
+
+  test("needs the bodies, and nothing is requested without them", async () => {
+    const { receiver } = timed(options);
+    await send(receiver, body, { "x-svc-delivery-id": "dlv_1" });
+    const calls: string[] = [];
+    const list = [...items, listed("dlv_0", "failed", hour)];
+    const compared = compare(list, {}, { receiver, redeliver: (id) => calls.push(id) });
+    await expect(compared).rejects.toMatchObject({
+      name: "WebhookError",
+      code: "missing_body",
+      message: expect.stringContaining("Return `body` from `map`") as string,
+      cause: { option: "body" },
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test("finds the records with the bodies that map returns", async () => {
+    const { receiver } = timed(options);
+    await send(receiver, body, { "x-svc-delivery-id": "dlv_1" });
+    const map = ({ delivery_id, status, created_at }: ServiceDelivery) => ({
+      deliveryId: delivery_id,
+      status,
+      createdAt: created_at,
+      body: new TextEncoder().encode(body),
+    });
+    expect(await compare(items, {}, { receiver, map })).toMatchObject({ done: 1, lostCount: 0 });
+  });
+});
 
 test("the default clock is the system's", async () => {
   const list = [{ ...older, created_at: new Date(Date.now() - 16 * minute).toISOString() }];

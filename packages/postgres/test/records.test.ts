@@ -3,10 +3,11 @@ import { clientKinds, pg, type TestStore } from "@svc-webhooks/kit/postgres-clie
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { gate } from "@svc-webhooks/kit/gate";
 import { call, claimBy, week } from "@svc-webhooks/kit/receivers";
-import { unsigned } from "@svc-webhooks/kit/deliveries";
+import { signed, unsigned } from "@svc-webhooks/kit/deliveries";
 import { age } from "@svc-webhooks/kit/postgres-clients";
 import { migrate, postgresStore, type Database } from "@svc-webhooks/postgres";
 import { PermanentError } from "@svc-webhooks/core";
+import { reconcile } from "@svc-webhooks/core/reconcile";
 import { until } from "@svc-webhooks/kit/until";
 import { Client, Pool, type PoolClient } from "pg";
 import { beforeAll, afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -107,6 +108,27 @@ describeWithPostgres("the records on a server", () => {
         [999, "done"],
       ]);
       expect(await rows()).toEqual(before);
+    });
+
+    test("a comparison of 100,000 deliveries with their records: 100 statements", async () => {
+      const { db, statements } = recorded(pool);
+      const { receiver } = receiverOver({ store: postgresStore(db) }, async () => {});
+      const now = Date.now();
+      const many = 100_000;
+      // Every thousandth was handled, and every thousandth of the others was acknowledged.
+      const ids = Array.from({ length: many }, (_, at) => `dlv_compared_${at}`);
+      for (const id of ids.filter((_, at) => at % 1_000 === 0)) {
+        await receiver.receive(await signed(undefined, { "x-svc-delivery-id": id }));
+      }
+      const list = ids.map((delivery_id, at) => ({
+        delivery_id,
+        status: at % 1_000 < 2 ? "succeeded" : "failed",
+        created_at: new Date(now - 3_600_000 - at).toISOString(),
+      }));
+      statements.length = 0;
+      const report = await reconcile({ list, receiver, since: new Date(now - 86_400_000) });
+      expect(report).toMatchObject({ sent: many, done: 100, missingCount: 99_800, lostCount: 100 });
+      expect(statements).toHaveLength(100);
     });
 
     test("a peek reads through the index of the key, and qualifies every name", async () => {

@@ -21,15 +21,19 @@ export interface CaptureFile {
   readonly close: () => void;
 }
 
+/** The part of a usage error that every command with a capture file has. */
+export const useCaptureFile = "Use a file written by svc-webhooks listen --save.";
+
 const credentials = /^(?:authorization|proxy-authorization|cookie)$/i;
 
 /**
  * Opens a capture file for appending, with mode 0600.
  *
+ * @param isNew whether the file must not have any content yet
  * @throws UsageError if it cannot be opened
  */
-export function openCapture(flag: string, name: string): CaptureFile {
-  const file = open(flag, name);
+export function openCapture(flag: string, name: string, isNew = false): CaptureFile {
+  const file = open(flag, name, isNew);
   let start = "";
   return {
     write({ at, method, path, headers, body, verdict }) {
@@ -48,10 +52,17 @@ export function openCapture(flag: string, name: string): CaptureFile {
   };
 }
 
-function open(flag: string, name: string): number {
+function open(flag: string, name: string, isNew: boolean): number {
   try {
     const file = openSync(name, "a+", 0o600);
     const stats = fstatSync(file);
+    if (isNew && stats.size > 0) {
+      closeSync(file);
+      throw new UsageError(
+        `${flag} already has content, which may not be redacted.`,
+        "Choose a new file: redacted requests are not appended to others.",
+      );
+    }
     if (!stats.isFile()) return file;
     fchmodSync(file, 0o600);
     const last = Buffer.alloc(1);
@@ -61,6 +72,7 @@ function open(flag: string, name: string): number {
     }
     return file;
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`${flag} cannot be written: ${messageOf(error)}.`, "Check the path.");
   }
 }

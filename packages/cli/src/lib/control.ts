@@ -1,4 +1,4 @@
-import { isSvcError, type Client, type WebhookEvent } from "@svc-webhooks/client";
+import { isSvcError, type Client, type SvcError, type WebhookEvent } from "@svc-webhooks/client";
 import type { OutcomeCode } from "@svc-webhooks/core";
 import { Failure } from "../errors.js";
 import { isOutcome } from "./outcome.js";
@@ -17,8 +17,8 @@ export async function listFromSandbox<Item>(
   const list = await request<{ readonly data: unknown }>("GET", `/_sandbox/${name}`, {}, { signal })
     .then(({ data }) => itemsOf(data) as readonly Partial<Item>[] | undefined)
     .catch((error: unknown) => {
-      if (!isSvcError(error) || error.code === "connection_failed") throw error;
-      return undefined;
+      if (isSvcError(error) && isOfAnother(error)) return undefined;
+      throw error;
     });
   if (list) return list;
   throw new Failure(
@@ -27,6 +27,10 @@ export async function listFromSandbox<Item>(
     "Use the sandbox, or keep the ids that the service returned.",
   );
 }
+
+/** Returns whether the response to an unknown path shows that a service is not a sandbox: a web page, or most of 3xx and 4xx. */
+const isOfAnother = ({ code, status }: SvcError) =>
+  code === "invalid_response" || (status !== undefined && status < 500 && status !== 429);
 
 /** A delivery attempt. */
 export interface Attempt {
@@ -82,12 +86,16 @@ const attemptsIn = (attempts: unknown): readonly Attempt[] | undefined =>
 /** A delivery, with its attempts if the service is a sandbox. */
 export type Followed = WebhookEvent & { readonly attemptsMade?: readonly Attempt[] };
 
+/** The number of empty pages after which a list ends. A sandbox sends none before the last page. */
+const mostEmptyPages = 10;
+
 /** Lists deliveries, newest first. */
 export type FollowDeliveries = () => AsyncIterable<Followed>;
 
 /**
  * Returns a function for commands that look again and again. A sandbox lists the deliveries without recording the
- * request, so that its timeline has the user's requests only. Any other service is asked through its interface.
+ * request, so that its timeline has the user's requests only. Any other service is asked through its interface. The list
+ * ends even if the service names a next page for ever, as long as the caller stops after a number of deliveries.
  *
  * @param endpoint the id of the endpoint, or undefined for all
  */
@@ -114,19 +122,34 @@ export function followDeliveries(
     }
   }
 
-  return async function* () {
+  async function* fromSandbox(): AsyncGenerator<Followed, void, undefined> {
+    const seen = new Set<string>();
     let after: string | undefined;
-    while (isSandbox) {
+    for (;;) {
       const { data, next_cursor } = await pageAfter(after);
       const items = itemsOf(data) as
         readonly (WebhookEvent & { readonly results: unknown })[] | undefined;
       isSandbox = items !== undefined;
       for (const { results, ...event } of items ?? [])
         yield { ...(event as WebhookEvent), attemptsMade: attemptsIn(results) ?? [] };
-      if (isSandbox && typeof next_cursor !== "string") return;
-      after = String(next_cursor);
+      if (typeof next_cursor !== "string" || seen.has(next_cursor) || !items?.length) return;
+      seen.add(next_cursor);
+      after = next_cursor;
     }
-    yield* webhookEvents.list(query, { signal });
+  }
+
+  async function* fromService(): AsyncGenerator<Followed, void, undefined> {
+    let empty = 0;
+    for await (const { data } of webhookEvents.list(query, { signal }).pages()) {
+      yield* data;
+      if (data.length === 0) empty += 1;
+      if (empty >= mostEmptyPages) return;
+    }
+  }
+
+  return async function* () {
+    if (isSandbox) yield* fromSandbox();
+    if (!isSandbox) yield* fromService();
   };
 }
 

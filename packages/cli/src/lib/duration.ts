@@ -13,14 +13,15 @@ const longestMs = 2_147_483_647;
 /**
  * Parses a duration such as `90s`, `10m`, `2h` or `7d`, and returns it in milliseconds.
  *
- * @throws UsageError unless the text is a whole number and a unit, and means at most 24 days
+ * @param maxMs the longest duration. Default: that of a timer
+ * @throws UsageError unless the text is a whole number and a unit, and is at most `maxMs`
  */
-export function durationOf(flag: string, text: string): number {
+export function durationOf(flag: string, text: string, maxMs = longestMs): number {
   const [, number = "", unit = ""] = /^([1-9]\d{0,4})([smhd])$/.exec(text) ?? [];
   const ms = Number(number) * (units[unit] ?? 0);
-  if (ms > 0 && ms <= longestMs) return ms;
+  if (ms > 0 && ms <= maxMs) return ms;
   throw new UsageError(
-    `${flag} is ${text}, which is not a duration of up to 24 days.`,
+    `${flag} is ${text}, which is not a duration from 1s to ${Math.floor(maxMs / 86_400_000)}d.`,
     `Write it as ${flag} 10m.`,
   );
 }

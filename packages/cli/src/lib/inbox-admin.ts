@@ -1,11 +1,9 @@
-import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { codeOf } from "@svc-webhooks/core";
 import type { InboxAdmin } from "@svc-webhooks/core/inbox";
 import type { Context, ExitCode } from "../command.js";
-import { Failure, messageOf, UsageError } from "../errors.js";
+import { Failure, UsageError } from "../errors.js";
+import { causeOf, loadModule } from "./module.js";
+import { patienceMs, withPatience } from "./patience.js";
 
 export const adminOptions = {
   admin: {
@@ -31,9 +29,6 @@ export interface Checked {
   readonly check: () => Promise<readonly string[]>;
 }
 
-/** How long a command waits for the queue, in milliseconds. */
-const patienceMs = 30_000;
-
 type AdminContext = Context<typeof adminOptions>;
 
 /** Runs a command with the `InboxAdmin` of `--admin`, for up to 30 s. */
@@ -55,64 +50,65 @@ export const withPatientAdmin = (
 ): Promise<ExitCode> => withLoaded(context, adminOf, work);
 
 /** Rejects if a command is not done after 30 s, or after Ctrl-C. */
-function soon({ options, signal }: AdminContext, done: Promise<ExitCode>): Promise<ExitCode> {
-  const deadline = AbortSignal.timeout(patienceMs);
-  const ended = once(AbortSignal.any([signal, deadline]), "abort").then(() => {
-    signal.throwIfAborted();
-    throw new Failure(
-      "inbox_timeout",
-      `The queue of --admin ${options.admin} did not reply within ${patienceMs / 1_000} s.`,
-      isReachable,
-    );
-  });
-  return Promise.race([done, ended]);
-}
+const soon = ({ options, signal }: AdminContext, done: Promise<ExitCode>): Promise<ExitCode> =>
+  withPatience(
+    signal,
+    () => queueTimeout(options.admin),
+    () => done,
+  );
 
 async function withLoaded<Part>(
   { options, signal }: AdminContext,
   partOf: (exported: unknown, file: string) => Part,
   work: (part: Part) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const part = partOf(await load(options.admin), options.admin);
+  const part = partOf(await load(options.admin, signal), options.admin);
   try {
     return await work(part);
   } catch (error) {
-    if (error instanceof Failure || signal.aborted || isWrongOption(error)) throw error;
-    throw new Failure(
-      "inbox_failed",
-      `The queue of --admin ${options.admin} failed: ${causeOf(error)}.`,
-      isReachable,
-      { cause: error },
-    );
+    if (signal.aborted) throw error;
+    throw queueFailure(error, options.admin);
   }
 }
+
+/** Converts an error of the queue to one for the command line, with a fix. */
+export function queueFailure(error: unknown, file: string): unknown {
+  if (error instanceof Failure || isWrongOption(error)) return error;
+  return new Failure(
+    "inbox_failed",
+    `The queue of --admin ${file} failed: ${causeOf(error)}.`,
+    isReachable,
+    { cause: error },
+  );
+}
+
+export const queueTimeout = (file: string): Failure =>
+  new Failure(
+    "inbox_timeout",
+    `The queue of --admin ${file} did not reply within ${patienceMs / 1_000} s.`,
+    isReachable,
+  );
 
 const isReachable = "Check that its server runs, and that the module connects to it.";
 
 const isWrongOption = (error: unknown) =>
   ["invalid_option", "unknown_option"].includes(String(codeOf(error)));
 
-const causeOf = (error: unknown) => messageOf(error).replace(/\.+$/, "");
-
-async function load(file: string): Promise<unknown> {
-  const path = resolve(file);
-  if (!existsSync(path)) {
-    throw new UsageError(
-      `--admin ${file} does not exist.`,
-      'Create a module such as: import { inbox } from "./webhooks.js"; export default inbox; With pg-boss, it also calls await boss.start().',
-    );
-  }
-  try {
-    return ((await import(pathToFileURL(path).href)) as { readonly default?: unknown }).default;
-  } catch (error) {
-    throw new Failure(
+/** Returns the default export of `--admin`. */
+const load = async (file: string, signal: AbortSignal) =>
+  (
+    await loadModule(
+      "--admin",
+      file,
       "admin_failed",
-      `--admin ${file} cannot be imported: ${causeOf(error)}.`,
-      "Run it with node to see where it fails. If it is written in TypeScript and your version of Node cannot run it, compile it first.",
-      { cause: error },
-    );
-  }
-}
+      'Create a module such as: import { inbox } from "./webhooks.js"; export default inbox; With pg-boss, it also calls await boss.start().',
+      signal,
+    )
+  )["default"];
+
+/** Imports `--admin`, and returns its `InboxAdmin`. */
+export const loadAdmin = async (file: string, signal: AbortSignal): Promise<InboxAdmin> =>
+  adminOf(await load(file, signal), file);
 
 /** Returns the `InboxAdmin` of a default export, which is an inbox or its `admin`. */
 function adminOf(exported: unknown, file: string): InboxAdmin {

@@ -35,8 +35,13 @@ export const endpointOption = {
 
 export type ServiceContext = Pick<Context<typeof serviceOptions>, "env" | "options" | "signal">;
 
-const baseUrlOf = ({ options, env }: ServiceContext): string =>
-  options["base-url"] ?? (env["SVC_BASE_URL"] || sandboxUrl);
+/** Returns the service's URL before `/v1`. */
+export const baseUrlOf = ({
+  options,
+  env,
+}: Pick<ServiceContext, "env"> & {
+  readonly options: Pick<ServiceContext["options"], "base-url">;
+}): string => options["base-url"] ?? (env["SVC_BASE_URL"] || sandboxUrl);
 
 /**
  * Calls the service, with the client's retries. Requests to a service on this machine, or over `http:`, go only to the

@@ -16,6 +16,8 @@ export interface Target {
   readonly addresses: readonly Address[];
   /** Whether all addresses are loopback. */
   readonly isHere: boolean;
+  /** The DNS lookup function that returns the checked addresses. */
+  readonly lookup: LookupFunction;
   /**
    * Sends the given headers and `Host`, `Content-Length` and `Connection`, but no others. Does not follow redirects.
    */
@@ -62,6 +64,7 @@ function through(
   };
   return {
     ...checked,
+    lookup,
     open,
     at: (other) => through({ ...checked, url: other }, lookup),
     send: ({ body, ...outgoing }, signal) =>

@@ -53,7 +53,7 @@ test.each([
     /--html cannot .*\/no\/such.* Check the path/,
   ],
   ["a page that is a folder", ["--html=/tmp"], /--html cannot be written: .* Check the path/],
-  ["a wrong duration", ["--time-limit=10"], /not a duration of .*Write it as --time-limit 10m\./],
+  ["a wrong duration", ["--time-limit=10"], /not a duration from .*Write it as --time-limit 10m\./],
   ["four events", Array.from({ length: 3 }, () => event), /are 4 events.*1 to 3/],
   ["a file that listen has not written", ["--deliver", "/dev/null", "--deliver"], /--deliver/],
   [

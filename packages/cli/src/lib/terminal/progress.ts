@@ -1,6 +1,8 @@
 import type { Context } from "../../command.js";
+import { printable } from "./text.js";
 
 const width = 30;
+const mostCharacters = 200;
 
 /** A progress line at the bottom of a terminal. Nothing is written if stderr is not a terminal, or with `--json`. */
 export interface Progress {
@@ -21,7 +23,7 @@ export function createProgress({ stderr, json }: Pick<Context, "stderr" | "json"
     update(share, text) {
       const done = Math.floor(Math.min(Math.max(share, 0), 1) * width);
       const bar = `${"#".repeat(done)}${"-".repeat(width - done)}`;
-      const line = `[${bar}] ${Math.floor(share * 100)} %  ${text}`;
+      const line = printable(`[${bar}] ${Math.floor(share * 100)} %  ${text}`, mostCharacters);
       if (line === shown) return;
       shown = line;
       stderr.write(`\r\u001b[K${line}`);

@@ -1,0 +1,161 @@
+import { command } from "../command.js";
+import { UsageError } from "../errors.js";
+import { durationOf } from "../lib/duration.js";
+import { wholeNumber } from "../lib/number.js";
+import { serviceOptions, withService } from "../lib/service.js";
+import { createProgress } from "../lib/terminal/progress.js";
+import { comparedEndpoint } from "../reconcile/endpoint.js";
+import { loadJobs } from "../reconcile/jobs.js";
+import { loadRecords } from "../reconcile/receiver.js";
+import { jsonOf, linesOf, problemsOf } from "../reconcile/report.js";
+import { walk } from "../reconcile/walk.js";
+
+/** The longest `retainMs` of a receiver. */
+const longestMs = 365 * 86_400_000;
+
+/** Records that expire during the walk would be reported as lost. */
+const longestWalkMs = 3_600_000;
+
+const options = {
+  receiver: {
+    type: "string",
+    default: "receiver.js",
+    value: "file",
+    text: "module whose default export, or export `receiver`, is your receiver",
+  },
+  admin: {
+    type: "string",
+    value: "file",
+    text: "module whose default export is your inbox or its `admin`; without it, waiting jobs count as lost",
+  },
+  endpoint: {
+    type: "string",
+    value: "id",
+    text: "the endpoint (we_…); default: the only active one of a sandbox",
+  },
+  since: {
+    type: "string",
+    default: "6d",
+    value: "duration",
+    text: "compare deliveries up to this age; less than the receiver's retainMs",
+  },
+  retain: {
+    type: "string",
+    default: "7d",
+    value: "duration",
+    text: "the receiver's retainMs: how long its store keeps records",
+  },
+  grace: {
+    type: "string",
+    default: "15m",
+    value: "duration",
+    text: "do not judge younger deliveries; longer than the sender retries",
+  },
+  silence: {
+    type: "string",
+    value: "duration",
+    text: "exit with 1 if the newest delivery is older (default: any age is fine)",
+  },
+  type: {
+    type: "string",
+    multiple: true,
+    value: "type",
+    text: "judge only events of this type, if the receiver has no handler for others; may be repeated",
+  },
+  redeliver: { type: "boolean", text: "request another attempt of each missing delivery" },
+  "max-redeliver": {
+    type: "string",
+    value: "number",
+    text: "maximum number of deliveries to request (default: 1000)",
+  },
+  ...serviceOptions,
+} as const;
+
+export const reconcile = command({
+  usage: "[--endpoint <id>] [--since <duration>] [--redeliver]",
+  details: [
+    "Compares the deliveries that the service lists with the records of your receiver, and prints how many were handled, and which ones were not. Missing deliveries can be requested again; lost ones cannot.",
+    "Exits with 1 if a delivery is missing or lost, if the endpoint is archived, or if the newest delivery is older than --silence. With --json, prints the counts, the ids and { problems }.",
+  ],
+  examples: [
+    "svc-webhooks reconcile --endpoint we_… --since 6d",
+    "svc-webhooks reconcile --endpoint we_… --redeliver --silence 1d --json",
+  ],
+  options,
+  async run(context) {
+    const { options: given, show, note, signal } = context;
+    const sinceMs = durationOf("--since", given.since, longestMs);
+    const retainMs = durationOf("--retain", given.retain, longestMs);
+    const graceMs = durationOf("--grace", given.grace);
+    const { silence: text } = given;
+    const silence =
+      text === undefined ? undefined : { text, ms: durationOf("--silence", text, longestMs) };
+    const maxRedeliver = maxOf(given.redeliver, given["max-redeliver"]);
+    const comparedMs = comparedOf(sinceMs, retainMs, given);
+    if (graceMs >= comparedMs) {
+      throw new UsageError(
+        `--grace ${given.grace} is not shorter than the compared time, so no delivery would be judged.`,
+        "Raise --since, or shorten --grace.",
+      );
+    }
+
+    const records = await loadRecords(given.receiver, signal);
+    const readJobs = given.admin === undefined ? undefined : await loadJobs(given.admin, signal);
+    if (comparedMs < sinceMs && !context.json) {
+      const shown = `${Math.round((sinceMs - comparedMs) / 60_000)} min`;
+      note(
+        `Deliveries from the first ${shown} of --since are not compared: their records may expire during the walk. To compare them, set a longer retainMs, and pass it as --retain.`,
+      );
+    }
+    return withService(context, async (client) => {
+      const endpoint = await comparedEndpoint(client, given.endpoint, signal);
+      const { webhook_endpoint_id } = endpoint;
+      const now = Date.now();
+      const since = new Date(now - comparedMs);
+      const progress = createProgress(context);
+      const walked = await walk({
+        client,
+        records,
+        readJobs,
+        webhook_endpoint_id,
+        since,
+        untilMs: Number(since) + retainMs,
+        graceMs,
+        types: given.type,
+        maxRedeliver,
+        progress,
+        signal,
+      }).finally(() => progress.clear());
+      const sinceRequested = new Date(now - sinceMs);
+      const redelivers = given.redeliver;
+      const found = { ...walked, endpoint, since, sinceRequested, silence, redelivers };
+      show(jsonOf(found), linesOf(found, context.stdout));
+      if (walked.error !== undefined) throw walked.error;
+      return problemsOf(found).length > 0 ? 1 : 0;
+    });
+  },
+});
+
+/** Returns the most deliveries to request again, or undefined to report only. */
+function maxOf(redeliver: boolean, max: string | undefined): number | undefined {
+  if (max !== undefined && !redeliver) {
+    throw new UsageError("--max-redeliver has no effect without --redeliver.", "Add --redeliver.");
+  }
+  if (!redeliver) return undefined;
+  return max === undefined ? 1_000 : wholeNumber("--max-redeliver", max, 1, 1e9);
+}
+
+/** Returns the age of the oldest deliveries whose records are still there at the end of the walk. */
+function comparedOf(
+  sinceMs: number,
+  retainMs: number,
+  { since, retain }: { readonly since: string; readonly retain: string },
+): number {
+  if (sinceMs > retainMs) {
+    throw new UsageError(
+      `--since ${since} is longer than records live (--retain ${retain}), so older deliveries would be reported as lost.`,
+      "Shorten --since, or pass the retainMs of your receiver as --retain.",
+    );
+  }
+  return Math.min(sinceMs, retainMs - Math.min(longestWalkMs, retainMs / 10));
+}

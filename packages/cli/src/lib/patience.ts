@@ -1,0 +1,27 @@
+/** How long a command waits for a module or its queue, in milliseconds. */
+export const patienceMs = 30_000;
+
+/**
+ * Runs `work`. Rejects with the error of `late` if it does not settle within 30 s, and with the reason of `signal` after
+ * Ctrl-C.
+ *
+ * @param work its parameter is a function that starts the 30 s from the beginning
+ */
+export function withPatience<Result>(
+  signal: AbortSignal,
+  late: () => Error,
+  work: (refresh: () => void) => Promise<Result>,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const stop = () => reject(signal.reason as Error);
+    const patience = setTimeout(() => reject(late()), patienceMs);
+    signal.addEventListener("abort", stop, { once: true });
+    void work(() => void patience.refresh())
+      .then(resolve, reject)
+      .finally(() => {
+        clearTimeout(patience);
+        signal.removeEventListener("abort", stop);
+      });
+  });
+}

@@ -1,0 +1,36 @@
+import type { Context } from "../command.js";
+import { UsageError } from "../errors.js";
+import { parseCaptured, useCaptureFile, type Captured } from "./capture.js";
+import { linesOf } from "./lines.js";
+
+export interface CapturedLine {
+  readonly captured: Captured;
+  /** The line number, starting at 1. */
+  readonly line: number;
+}
+
+/**
+ * Yields the requests of a capture file.
+ *
+ * @throws UsageError (as a rejection) for a line that is not a request, and for a file without any
+ */
+export async function* requestsIn(
+  file: string,
+  context: Pick<Context, "stdin" | "signal">,
+): AsyncGenerator<CapturedLine> {
+  let count = 0;
+  for await (const { text, number } of linesOf("The capture file", file, context)) {
+    const captured = parseCaptured(text);
+    if (!captured) {
+      throw new UsageError(
+        `Line ${number} of the file is not a request written by listen --save.`,
+        useCaptureFile,
+      );
+    }
+    count += 1;
+    yield { captured, line: number };
+  }
+  if (count === 0 && !context.signal.aborted) {
+    throw new UsageError("The file contains no request.", useCaptureFile);
+  }
+}

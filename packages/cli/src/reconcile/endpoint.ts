@@ -1,0 +1,69 @@
+import type { Client, WebhookEndpoint } from "@svc-webhooks/client";
+import { Failure, UsageError } from "../errors.js";
+import { listFromSandbox } from "../lib/control.js";
+
+/** The endpoint whose deliveries are compared. Only a sandbox reports more than its id. */
+export type Compared = Pick<WebhookEndpoint, "webhook_endpoint_id"> &
+  Partial<Pick<WebhookEndpoint, "url" | "status">>;
+
+const listThem = "To see the endpoints, run svc-webhooks endpoints list.";
+
+/**
+ * Returns the endpoint with this id. Without an id, returns the only active endpoint of a sandbox, or its only endpoint.
+ *
+ * @throws UsageError if the endpoint must be named, Failure `not_found`, and the client's errors (as rejections)
+ */
+export async function comparedEndpoint(
+  client: Client,
+  id: string | undefined,
+  signal: AbortSignal,
+): Promise<Compared> {
+  const all = await endpointsOf(client, signal);
+  if (!all) {
+    if (id !== undefined) return { webhook_endpoint_id: id };
+    throw new UsageError(
+      "--endpoint is missing: only a sandbox lists its endpoints.",
+      "Pass the id that the service returned when the endpoint was created, as --endpoint we_….",
+    );
+  }
+  if (id !== undefined) {
+    const found = all.find(({ webhook_endpoint_id }) => webhook_endpoint_id === id);
+    if (found) return found;
+    throw new Failure("not_found", `The sandbox has no endpoint with the id ${id}.`, listThem);
+  }
+  const active = all.filter(({ status }) => status === "active");
+  const [one, ...others] = active.length > 0 ? active : all;
+  if (!one) {
+    const create = "Register one with svc-webhooks endpoints create.";
+    throw new Failure("not_found", "The sandbox has no endpoint.", create);
+  }
+  if (others.length === 0) return one;
+  const kind = active.length > 0 ? "active" : "archived";
+  throw new UsageError(
+    `--endpoint is missing: the sandbox has ${others.length + 1} ${kind} endpoints.`,
+    listThem,
+  );
+}
+
+/** Returns the endpoints, newest first, or undefined if the service is not a sandbox. */
+async function endpointsOf(
+  client: Client,
+  signal: AbortSignal,
+): Promise<readonly Compared[] | undefined> {
+  try {
+    const all = await listFromSandbox<WebhookEndpoint>(client, "endpoints", signal);
+    return all.flatMap(({ webhook_endpoint_id, url, status }) =>
+      typeof webhook_endpoint_id === "string"
+        ? {
+            webhook_endpoint_id,
+            ...(typeof url === "string" && { url }),
+            ...(typeof status === "string" && { status }),
+          }
+        : [],
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Failure && error.code === "sandbox_only") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,37 @@
+import type { InboxAdmin, InboxState } from "@svc-webhooks/core/inbox";
+import { loadAdmin, queueFailure, queueTimeout } from "../lib/inbox-admin.js";
+import { withPatience } from "../lib/patience.js";
+
+/** A job that changes its state during the listing moves to a later one of these. */
+const states: readonly InboxState[] = ["delayed", "ready", "active", "delayed", "ready", "dead"];
+
+/** Reads the delivery ids of all jobs of a queue. */
+export type ReadJobs = () => Promise<ReadonlySet<string>>;
+
+/**
+ * Imports the queue of `--admin`. The function that it returns lists the jobs of each state, and rejects if the queue is
+ * silent for 30 s, or after Ctrl-C.
+ */
+export async function loadJobs(file: string, signal: AbortSignal): Promise<ReadJobs> {
+  const admin = await loadAdmin(file, signal);
+  return () =>
+    withPatience(
+      signal,
+      () => queueTimeout(file),
+      (refresh) =>
+        idsOf(admin, refresh).catch((error: unknown) => {
+          throw queueFailure(error, file);
+        }),
+    );
+}
+
+async function idsOf(admin: InboxAdmin, onJob: () => void): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for (const state of states) {
+    for await (const { deliveryId } of admin.list({ state })) {
+      ids.add(deliveryId);
+      onJob();
+    }
+  }
+  return ids;
+}

@@ -1,0 +1,93 @@
+import { setTimeout } from "node:timers/promises";
+import { codeOf, type Receiver, type ReceiverConfigError } from "@svc-webhooks/core";
+import { Failure, UsageError } from "../errors.js";
+import { causeOf, loadModule } from "../lib/module.js";
+
+/** The part of a receiver that reads records. */
+export type Records = Pick<Receiver, "peek">;
+
+const example =
+  'Create a module such as: import { receiver } from "./webhooks.js"; export default receiver; It must not start a server.';
+
+/** How long a call that has not reached the store is repeated, and the pause between two of them, in milliseconds. */
+const connectingMs = 10_000;
+const pauseMs = 200;
+
+/** The part of time that a test controls. */
+interface Time {
+  /** Returns milliseconds from any start. */
+  readonly now: () => number;
+  /** Waits between two calls. */
+  readonly pause: (signal: AbortSignal) => Promise<unknown>;
+}
+
+const systemTime: Time = {
+  now: () => performance.now(),
+  pause: (signal) => setTimeout(pauseMs, undefined, { signal }),
+};
+
+/**
+ * Imports the receiver of `--receiver`, and reads a record that does not exist: a store that cannot be read is reported
+ * before the service is called.
+ *
+ * @throws UsageError, Failure, ReceiverConfigError or the reason of `signal` (as rejections)
+ */
+export async function loadRecords(
+  file: string,
+  signal: AbortSignal,
+  { now, pause }: Time = systemTime,
+): Promise<Records> {
+  const module = await loadModule("--receiver", file, "receiver_failed", example, signal);
+  // A CommonJS module is the default export.
+  const receiver = [module, Object(module["default"]) as typeof module]
+    .flatMap((exports) => [exports["default"], exports["receiver"]])
+    .find(isReceiver);
+  if (!receiver) {
+    throw new UsageError(
+      `--receiver ${file} exports no receiver, by default or as \`receiver\`.`,
+      "Write: export default receiver;",
+    );
+  }
+  const read = async (targets: Parameters<Records["peek"]>[0], ...repeated: readonly string[]) => {
+    const startedAt = now();
+    for (;;) {
+      try {
+        return await receiver.peek(targets);
+      } catch (error) {
+        const isRepeated = repeated.includes(codeOf(error) ?? "");
+        if (!isRepeated || now() >= startedAt + connectingMs) throw storeFailure(error, file);
+      }
+      await pause(signal);
+    }
+  };
+  // The client of a module that was just imported may still be connecting.
+  await read([{ deliveryId: "svc-webhooks-reconcile" }], "not_sent", "store_timeout");
+  return { peek: (targets) => read(targets, "not_sent") };
+}
+
+/** A store has `peek` too, but finds no record by a delivery id. */
+function isReceiver(value: unknown): value is Records {
+  const { peek, claim } = Object(value) as Readonly<Record<string, unknown>>;
+  return typeof peek === "function" && claim === undefined;
+}
+
+/** Converts an error of `peek` to one for the command line, with a fix. */
+function storeFailure(error: unknown, file: string): unknown {
+  const code = codeOf(error);
+  if (code === "invalid_option" && (error as ReceiverConfigError).option === "body") {
+    return new Failure(
+      "missing_body",
+      `The receiver of --receiver ${file} finds a record by the body of its delivery (dedupeBy), and the service does not list bodies.`,
+      'Use dedupeBy: "delivery", or call reconcile() of @svc-webhooks/core/reconcile with a `map` that returns the bodies.',
+      { cause: error },
+    );
+  }
+  // The message names the option and the fix.
+  if (code === "invalid_option") return error;
+  return new Failure(
+    code === "store_timeout" ? code : "store_failed",
+    `The store of --receiver ${file} failed: ${causeOf(error)}.`,
+    "Check that its server runs, and that the module connects to it.",
+    { cause: error },
+  );
+}

@@ -1,0 +1,193 @@
+import { isSvcError, type Client, type SvcError, type WebhookEvent } from "@svc-webhooks/client";
+import { codeOf } from "@svc-webhooks/core";
+import { reconcile, type ReconcileReport } from "@svc-webhooks/core/reconcile";
+import { Failure } from "../errors.js";
+import type { Progress } from "../lib/terminal/progress.js";
+import { shortTime } from "../lib/terminal/time.js";
+import type { ReadJobs } from "./jobs.js";
+import type { Records } from "./receiver.js";
+
+interface Walk {
+  readonly client: Client;
+  readonly records: Records;
+  readonly readJobs: ReadJobs | undefined;
+  readonly webhook_endpoint_id: string;
+  readonly since: Date;
+  /** When the first of the compared records may expire, in milliseconds. */
+  readonly untilMs: number;
+  readonly graceMs: number;
+  /** The types to judge. Empty: all. */
+  readonly types: readonly string[];
+  /** The most deliveries to request again, or undefined to report only. */
+  readonly maxRedeliver: number | undefined;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+/** The result of a walk that may have ended early. */
+export interface Walked {
+  readonly report: ReconcileReport;
+  /** Whether the list was read to its end, or to `since`. */
+  readonly isComplete: boolean;
+  /** How many missing deliveries could not be requested, because no request can have their event id. */
+  readonly unusable: number;
+  /** The error that ended the list, the last look at the queue or the redelivery, or the reason of `signal`. */
+  readonly error?: unknown;
+}
+
+/**
+ * Compares the deliveries of an endpoint with the records of a receiver. If the list ends with an error or by Ctrl-C, the
+ * deliveries that were read until then are compared. So are all of them if the last look at the queue fails.
+ *
+ * @throws Failure, or an error of the records or the queue (as rejections)
+ */
+export async function walk(given: Walk): Promise<Walked> {
+  const { client, records, readJobs, types, maxRedeliver, signal } = given;
+  const { webhook_endpoint_id, since, untilMs, graceMs } = given;
+  const jobs = await readJobs?.();
+  const show = shower(given);
+  let listError: unknown;
+  let lookError: unknown;
+  let requested = 0;
+  let unusable = 0;
+
+  async function* listed(): AsyncGenerator<WebhookEvent> {
+    const query = { webhook_endpoint_id, limit: 100 };
+    try {
+      for await (const event of client.webhookEvents.list(query, { signal })) {
+        if (Date.now() > untilMs) throw tooSlow();
+        yield event;
+      }
+    } catch (error) {
+      listError = error;
+    }
+  }
+
+  try {
+    const report = await reconcile({
+      list: listed(),
+      receiver: records,
+      since,
+      graceMs,
+      map(event) {
+        const { delivery_id, status, created_at, type } = Object(event) as WebhookEvent;
+        show(created_at, requested);
+        return {
+          deliveryId: delivery_id,
+          status: types.length === 0 || types.includes(type) ? status : "ignored",
+          createdAt: created_at,
+        };
+      },
+      queued: jobs && ((id) => jobs.has(id)),
+      redeliver:
+        maxRedeliver === undefined
+          ? undefined
+          : async (_id, { event_id }) => {
+              const query = { webhook_endpoint_id, signal };
+              await client.webhookEvents.redeliver(event_id, query).catch((error: unknown) => {
+                if (!isUnusableId(error)) throw error;
+                unusable += 1;
+                throw Object.assign(error, { status: 400 });
+              });
+              requested += 1;
+            },
+      maxRedeliver,
+    });
+    const settled =
+      readJobs && !signal.aborted
+        ? await lookAgain(report, records, readJobs).catch((error: unknown) => {
+            lookError = error;
+            return report;
+          })
+        : report;
+    const error: unknown = listError ?? lookError ?? report.redeliverError;
+    return {
+      report: settled,
+      isComplete: listError === undefined,
+      unusable,
+      error: signal.aborted ? signal.reason : error,
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw withRequests(ofList(error), requested);
+  }
+}
+
+/** Returns whether the client has refused an event id that no path can have, which concerns one delivery only. */
+const isUnusableId = (error: unknown): error is SvcError =>
+  isSvcError(error) && error.param === "event_id" && error.status === undefined;
+
+const tooSlow = () =>
+  new Failure(
+    "too_slow",
+    "The walk took longer than the records live, so older deliveries would be reported as lost.",
+    "Shorten --since, or raise retainMs of the receiver and --retain.",
+  );
+
+/** Returns a function that shows the progress every 100 deliveries, by their times. */
+function shower({ since, progress }: Walk) {
+  const now = Date.now();
+  let count = 0;
+  return (created_at: unknown, requested: number) => {
+    count += 1;
+    if (count % 100 > 0 || typeof created_at !== "string") return;
+    const share = (now - Date.parse(created_at)) / (now - Number(since));
+    const redelivered = requested > 0 ? `, ${requested} redelivered` : "";
+    const text = `${count} deliveries since ${String(shortTime(created_at))}${redelivered}`;
+    progress.update(Number.isNaN(share) ? 0 : Math.min(share, 1), text);
+  };
+}
+
+/**
+ * Looks for lost deliveries once more: a job may have been stored after the queue was listed, or its state changed
+ * meanwhile.
+ */
+async function lookAgain(
+  report: ReconcileReport,
+  records: Records,
+  readJobs: ReadJobs,
+): Promise<ReconcileReport> {
+  if (report.lost.length === 0) return report;
+  const jobs = await readJobs();
+  const states = await records.peek(report.lost.map((deliveryId) => ({ deliveryId })));
+  const counts = { done: 0, running: 0, parked: 0, queued: 0 };
+  const lost = report.lost.filter((id, index) => {
+    const state = states[index];
+    const found = jobs.has(id) ? "queued" : state;
+    if (found === undefined || found === "failed") return true;
+    counts[found] += 1;
+    return false;
+  });
+  return {
+    ...report,
+    done: report.done + counts.done,
+    running: report.running + counts.running,
+    parked: report.parked + counts.parked,
+    queued: report.queued + counts.queued,
+    lost,
+    lostCount: report.lostCount - report.lost.length + lost.length,
+  };
+}
+
+const inCode =
+  "If its fields differ from those that the sandbox assumes, call reconcile() of @svc-webhooks/core/reconcile with a `map`.";
+
+const texts: Readonly<Record<string, string>> = {
+  unreadable_list: "The service listed a delivery without an id, a status or a time.",
+  not_newest_first: "The service's list of deliveries is not sorted, newest first.",
+};
+
+/** Converts an error of `reconcile` for a list that it cannot compare. */
+function ofList(error: unknown): unknown {
+  const code = codeOf(error) ?? "";
+  const text = error instanceof Failure ? undefined : texts[code];
+  return text === undefined ? error : new Failure(code, text, inCode, { cause: error });
+}
+
+/** Adds to a failure what it would hide: the requests that were made before it. */
+function withRequests(error: unknown, requested: number): unknown {
+  if (!(error instanceof Failure) || requested === 0) return error;
+  const { code, message, hint, cause } = error;
+  const before = `Missing deliveries that were redelivered before that: ${requested}.`;
+  return new Failure(code, `${message} ${before}`, hint, { cause });
+}
