@@ -140,12 +140,45 @@ export const badAfterResponse: Readonly<Record<string, () => HandWrittenReceiver
     }),
 };
 
+const trimmed = (body: Buffer) => Buffer.from(body.toString().trim());
+const withoutInvalid = (body: Buffer) => body.filter((byte) => byte !== 0xff);
+
 /** Other ways to make the same mistakes. */
 export const variants: readonly (readonly [
   title: string,
   mistake: string,
   make: () => HandWrittenReceiver,
 ])[] = [
+  [
+    "verifies spaces, line endings, escapes, numbers and duplicate keys as they were sent",
+    "the body is trimmed",
+    () =>
+      bad({
+        isGenuine: (body, signature) =>
+          goodReceiver.isGenuine(body.includes('"big"') ? trimmed(body) : body, signature),
+      }),
+  ],
+  [
+    "verifies the whole of a body of 96 KiB",
+    "the end is ignored",
+    () =>
+      accepting(
+        (body, signature) =>
+          hasDigits(signature) &&
+          body.includes("xyx") &&
+          signature === signatureOf(body.toString().replace("xyx", "xxx")),
+      ),
+  ],
+  [
+    "refuses a body that was changed or truncated",
+    "the body is trimmed",
+    () => accepting((body, signature) => signature === signatureOf(trimmed(body))),
+  ],
+  [
+    "refuses a body that was changed or truncated",
+    "invalid UTF-8 is ignored",
+    () => accepting((body, signature) => signature === signatureOf(withoutInvalid(body))),
+  ],
   [
     "handles a genuine delivery even if a forgery with the same ids arrived first",
     "the event id in the header",
@@ -162,6 +195,7 @@ export const variants: readonly (readonly [
     withKey(String(undefined)),
   ],
   ["refuses a signature whose key is empty, undefined or null", "null", withKey(String(null))],
+  ["refuses a signature whose key is empty, undefined or null", "None", withKey("None")],
   ["refuses an HMAC with a hash other than SHA-256", "SHA-1", withHash("sha1")],
   ["refuses an HMAC with a hash other than SHA-256", "SHA-512", withHash("sha512")],
   [
@@ -188,12 +222,27 @@ export const variants: readonly (readonly [
   ],
   [
     "refuses a signature with one wrong digit",
+    "most of the middle is not compared",
+    () =>
+      accepting((body, signature) => {
+        const expected = signatureOf(body);
+        const [start, end] = [expected.slice(0, 23), expected.slice(-1)];
+        return hasDigits(signature) && signature.startsWith(start) && signature.endsWith(end);
+      }),
+  ],
+  [
+    "refuses a signature with one wrong digit",
     "the second half is compared",
     () =>
       accepting(
         (body, signature) =>
           hasDigits(signature) && signatureOf(body).endsWith(signature.slice(39)),
       ),
+  ],
+  [
+    "refuses a delivery without a signature, whatever its other headers",
+    "any API key",
+    trusting(({ headers }) => /^Bearer ./.test(headers.authorization ?? "")),
   ],
   [
     "refuses a delivery without a signature, whatever its other headers",

@@ -1,5 +1,6 @@
 import * as http from "node:http";
 import * as https from "node:https";
+import type { LookupFunction } from "node:net";
 import { PreconditionError } from "./precondition-error.js";
 
 export interface Reply {
@@ -40,20 +41,39 @@ const mostResponseBytes = 1_048_576;
 /** How long the rest of a body may take after the response has arrived, in milliseconds. */
 const uploadMs = 1_000;
 
+/** The rate at which a receiver must at least read a body, in bytes per millisecond. */
+const slowestUpload = 1_048;
+
+/** Returns the options of a request that most callers leave to Node. */
+const optionsOf = ({ lookup, signal }: Connecting): http.RequestOptions => ({
+  ...(lookup && { lookup }),
+  ...(signal && { signal }),
+});
+
 const tooLarge =
   "The response is larger than 1 MiB, so the rest was not read. Respond to deliveries with a short body or no body.";
 
+/** The addresses that requests connect to, and a way to end them. */
+export interface Connecting {
+  /** Resolves host names. Default: the operating system's. */
+  readonly lookup?: LookupFunction | undefined;
+  /** Ends requests. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
- * Sends requests to a receiver over HTTP, as the service and forgers would. A response that does not
- * arrive within `patienceMs`, or has more than 1 MiB, is an error.
+ * Sends requests to a receiver over HTTP, as the service and forgers would. A response that has not arrived in full
+ * within `patienceMs` after the request, or has more than 1 MiB, is an error.
  */
 export class HttpSender {
   readonly #url: string;
   readonly #patienceMs: number;
+  readonly #connecting: Connecting;
 
-  constructor(url: string, patienceMs: number) {
+  constructor(url: string, patienceMs: number, connecting: Connecting = {}) {
     this.#url = url;
     this.#patienceMs = patienceMs;
+    this.#connecting = connecting;
   }
 
   send(sending: Sending): Promise<Reply> {
@@ -63,7 +83,10 @@ export class HttpSender {
       outgoing.write(body.subarray(at, at + chunkBytes));
     }
     outgoing.end();
-    return this.replyTo(outgoing, sending.agent !== undefined);
+    return this.replyTo(outgoing, {
+      keep: sending.agent !== undefined,
+      extraMs: body.length / slowestUpload,
+    });
   }
 
   /** Sends the head and half of the body. */
@@ -71,7 +94,8 @@ export class HttpSender {
     const { body } = sending;
     const half = body.length / 2;
     const outgoing = this.open(sending);
-    const reply = this.replyTo(outgoing);
+    // The caller decides when the rest of the body follows.
+    const reply = this.replyTo(outgoing, { extraMs: this.#patienceMs });
     // A client that disconnects gets no response.
     reply.catch(() => {});
     // A receiver that responds early closes the connection before the client does.
@@ -102,18 +126,40 @@ export class HttpSender {
       [value ?? []].flat().flatMap((one) => [name, one]),
     );
     // Node sends a list of headers unchanged.
-    return request(this.#url, { method, agent: agent ?? false, headers: lines });
+    return request(this.#url, {
+      method,
+      agent: agent ?? false,
+      headers: lines,
+      ...optionsOf(this.#connecting),
+    });
   }
 
-  /** Resolves with the response to a request. `keep` leaves its connection open. */
-  replyTo(outgoing: http.ClientRequest, keep = false): Promise<Reply> {
+  /**
+   * Resolves with the response to a request. `keep` leaves its connection open. `extraMs` is added to the time that the
+   * whole exchange may take.
+   */
+  replyTo(
+    outgoing: http.ClientRequest,
+    { keep = false, extraMs = 0 }: { readonly keep?: boolean; readonly extraMs?: number } = {},
+  ): Promise<Reply> {
     const patienceMs = this.#patienceMs;
-    return new Promise((resolve, reject) => {
-      outgoing.setTimeout(patienceMs, () =>
-        outgoing.destroy(new Error(`No response arrived within ${patienceMs} ms.`)),
-      );
+    let limit: NodeJS.Timeout | undefined;
+    return new Promise<Reply>((resolve, reject) => {
+      const giveUp = () => {
+        reject(new Error(`No response arrived within ${patienceMs} ms.`));
+        outgoing.destroy();
+      };
+      outgoing.setTimeout(patienceMs, giveUp);
+      // A receiver that sends a byte now and then never reaches the limit for an idle connection.
+      limit = setTimeout(giveUp, patienceMs + extraMs);
+      // A connection that the receiver upgrades has neither a response nor an error.
+      const withoutResponse = () =>
+        reject(Object.assign(new Error("closed"), { code: "ECONNRESET" }));
+      outgoing.once("close", withoutResponse);
       outgoing.on("error", reject);
       outgoing.on("response", (response) => {
+        // The connection may close before the response has been read.
+        outgoing.off("close", withoutResponse);
         const chunks: Buffer[] = [];
         let left = mostResponseBytes;
         response.on("data", (chunk: Buffer) => {
@@ -134,6 +180,6 @@ export class HttpSender {
           resolve({ status, headers, body: Buffer.concat(chunks).toString() });
         });
       });
-    });
+    }).finally(() => clearTimeout(limit));
   }
 }

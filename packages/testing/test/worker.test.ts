@@ -39,7 +39,7 @@ test("only the entries for other senders load the schemes", async () => {
     const file = join(import.meta.dirname, "../dist", `${entry.slice(2) || "index"}.js`);
     return existsSync(file) && readFileSync(file, "utf8").includes('@svc-webhooks/schemes/sign"');
   });
-  expect(loading).toEqual(["./receiver", "./schemes"]);
+  expect(loading).toEqual(["./conformance", "./receiver", "./schemes"]);
 });
 
 test("every entry without a contract runs in a Worker, without tree shaking", async () => {

@@ -1,5 +1,3 @@
-import { sign } from "@svc-webhooks/core";
-import { fingerprint } from "@svc-webhooks/explain";
 import { command } from "../command.js";
 import { wholeNumber } from "../lib/number.js";
 import { createProgress } from "../lib/terminal/progress.js";
@@ -10,18 +8,10 @@ import {
   secretOptions,
 } from "../lib/secret.js";
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
-import type { Target } from "../lib/target.js";
-import { bodiesOf } from "../doctor/bodies.js";
-import { clockFinding } from "../doctor/clock.js";
-import { examine } from "../doctor/examine.js";
+import { diagnose } from "../doctor/diagnose.js";
 import type { Finding } from "../doctor/findings.js";
-import { patient } from "../doctor/patience.js";
-import { probeType, sender } from "../doctor/probe.js";
-import { senderSigning } from "../doctor/sender-signing.js";
-import { forSender } from "../doctor/sender-texts.js";
-import { serviceSigning } from "../doctor/service-signing.js";
+import { probeType } from "../doctor/probe.js";
 import { paint, type Line } from "../paint.js";
-import { keyOf } from "../schemes/key.js";
 import { requireSigningSecret } from "../schemes/signing-secret.js";
 import { schemeOption, senderOf } from "../schemes/table.js";
 
@@ -65,42 +55,18 @@ export const doctor = command({
       ? await requireSigningSecret(context, scheme)
       : await requireSecret(context);
     const previousSecrets = await readPreviousSecrets(context);
-    // An invalid secret is a usage error, not a mistake in the receiver.
-    await sign("", secret);
-    const signing = scheme
-      ? senderSigning(scheme, secret, previousSecrets, given.event)
-      : serviceSigning(secret, previousSecrets);
-    const bodies = bodiesOf(given.event, scheme?.shape);
-    const skews: number[] = [];
     const progress = createProgress(context);
-    const senderTo = (to: Target) =>
-      patient(
-        sender({
-          target: to,
-          headersOf: signing.headersOf,
-          timeoutMs,
-          signal,
-          onSkew: (ms) => skews.push(ms),
-        }),
-        signal,
-      );
-    const examination = await examine({
-      bodies,
-      expectsHandler: given.event !== probeType,
-      signing,
-      send: senderTo(target),
-      sendToOtherSlash: senderTo(withOtherSlash(target)),
+    const diagnosis = await diagnose({
+      target,
+      secret,
+      previousSecrets,
+      scheme,
+      event: given.event,
+      timeoutMs,
+      signal,
       onProbe: ({ name }, share) => progress.update(share, name),
     }).finally(progress.clear);
-    const { not_judged, probes, stoppedBefore } = examination;
-    const skewed = scheme && (await clockFinding(scheme, secret, bodies.plain(), skews));
-    const findings = [...(skewed ? [skewed] : []), ...examination.findings].map((one) =>
-      scheme ? forSender(one, scheme) : one,
-    );
-    const { href: url } = target.url;
-    const secret_fingerprint = await fingerprint(
-      scheme && !scheme.hasPrivateKey ? keyOf(scheme.scheme, secret) : secret,
-    );
+    const { url, secret_fingerprint, findings, not_judged, probes, stoppedBefore } = diagnosis;
     const verdict =
       stoppedBefore === undefined
         ? paint("green", "No mistake found.")
@@ -132,10 +98,3 @@ const blockOf = ({ id, saw, cause, fix }: Finding): readonly Line[] => [
   `  Cause: ${cause}`,
   `  Fix:   ${fix}`,
 ];
-
-/** Returns the same target with a trailing slash added to its path or removed from it. */
-function withOtherSlash(target: Target): Target {
-  const url = new URL(target.url);
-  url.pathname = url.pathname.endsWith("/") ? url.pathname.slice(0, -1) : `${url.pathname}/`;
-  return target.at(url);
-}

@@ -81,7 +81,8 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   return stoppedBefore === undefined ? examined : { ...examined, stoppedBefore };
 }
 
-function lostReply(reply: Reply, hasForged = false): Finding | undefined {
+/** Returns the finding about a reply that did not arrive, or undefined if it did. */
+export function lostReply(reply: Reply, hasForged = false): Finding | undefined {
   if (reply.status !== null) return undefined;
   if (reply.error === "timeout") return finding("hangs", saw(reply));
   const isRefused = /ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH/.test(

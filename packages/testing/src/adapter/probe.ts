@@ -48,7 +48,7 @@ export class Probe extends HttpSender {
         outgoing.end();
       }),
     );
-    return this.replyTo(outgoing);
+    return this.replyTo(outgoing, { extraMs: 60_000 });
   }
 
   /**

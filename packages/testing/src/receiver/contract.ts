@@ -1,13 +1,9 @@
 import { assertOptions, assertValid, type SecretKey } from "@svc-webhooks/core";
 import type { SchemeName } from "@svc-webhooks/schemes/sign";
 import type { TestRunner } from "../runner.js";
-import { senderOf } from "../schemes/senders.js";
-import { casesFor } from "./cases.js";
-import type { ReceiverCase } from "./cases/case.js";
-import { genuine } from "./cases/genuine.js";
-import { failureOf } from "./failure.js";
-import { isHttpUrl, whileMounted, type MountReceiver } from "./mount.js";
-import { ReceiverProbe } from "./probe.js";
+import { assertTimeout } from "./checks.js";
+import { examinationOf, type ExaminedCase } from "./examination.js";
+import { isHttpUrl, type MountReceiver } from "./mount.js";
 
 /** The test functions, with `it.skip` if the runner has it. */
 export interface SkippingTestRunner extends TestRunner {
@@ -77,38 +73,23 @@ export function receiverContract(
   assertOptions(options, ["secret", "timeoutMs", "scheme"]);
   const { secret = "whsec_test", timeoutMs = 3_000, scheme } = options;
   assertContract(mount, timeoutMs);
-  const sender = scheme && senderOf(scheme);
-  const mounting: MountReceiver = typeof mount === "string" ? () => mount : mount;
-  const hasHandler = typeof mount !== "string";
-  const probing = { secret, timeoutMs, scheme, hasHandler };
-
-  /** The {@link ReceiverProbe.hasForged} of the receiver at a URL, which all cases share. */
-  let hasForged = false;
-
-  const attempt = async (one: ReceiverCase): Promise<void> => {
-    // The probe needs the URL, and the receiver needs the probe's handler.
-    let probe: ReceiverProbe | undefined;
-    const handler = async (event: unknown) => probe?.runs.handler(event);
-    await whileMounted(mounting, handler, async (url) => {
-      probe = new ReceiverProbe(url, probing);
-      probe.hasForged = hasForged;
-      try {
-        await one.run(probe);
-      } catch (error) {
-        if (one !== genuine) await probe.expectUnlocked();
-        throw failureOf(error, one.fix, url);
-      } finally {
-        hasForged = !hasHandler && probe.hasForged;
-      }
-      if (probe.hasForged) await probe.expectUnlocked();
-    });
-  };
+  const isUrl = typeof mount === "string";
+  const cases = examinationOf({
+    mount: isUrl ? () => mount : mount,
+    hasHandler: !isUrl,
+    isShared: isUrl,
+    start: "Start the receiver before the contract runs, or in `mount` before it returns the URL.",
+    secret,
+    timeoutMs,
+    scheme,
+  });
+  const [precondition] = cases;
 
   let first: Promise<void> | undefined;
-  const attemptFirst = () => (first = attempt(genuine));
+  const attemptFirst = () => (first = precondition?.attempt() ?? Promise.resolve());
 
-  const test = async (one: ReceiverCase): Promise<void> => {
-    if (one === genuine) return attemptFirst();
+  const test = async (one: ExaminedCase): Promise<void> => {
+    if (one === precondition) return attemptFirst();
     // The runner may have filtered the first case out.
     if (!first) await attemptFirst();
     else {
@@ -116,17 +97,14 @@ export function receiverContract(
         throw new Error("See the first case.");
       });
     }
-    return attempt(one);
+    return one.attempt();
   };
 
-  function reasonToSkip({ needsHandler, isSkippedFor }: ReceiverCase): string | undefined {
-    if (needsHandler && !hasHandler) return "it needs mount";
-    return sender && isSkippedFor?.(sender) ? `it does not apply to ${scheme}` : undefined;
-  }
+  const reasons = { handler: "it needs mount", scheme: `it does not apply to ${scheme}` };
 
   describe(name, () => {
-    for (const one of casesFor(sender)) {
-      const reason = reasonToSkip(one);
+    for (const one of cases) {
+      const reason = one.reasonToSkip && reasons[one.reasonToSkip];
       if (!reason) it(one.title, () => test(one));
       else if (it.skip) it.skip(one.title, () => test(one));
       else it(`${one.title} (skipped: ${reason})`, () => Promise.resolve());
@@ -140,9 +118,5 @@ function assertContract(mount: unknown, timeoutMs: number): void {
     "mount",
     "`mount` must be a function that serves the receiver, or the URL of a running receiver.",
   );
-  assertValid(
-    Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= 60_000,
-    "timeoutMs",
-    "`timeoutMs` must be an integer from 1 to 60,000.",
-  );
+  assertTimeout(timeoutMs);
 }

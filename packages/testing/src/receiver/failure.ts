@@ -1,13 +1,20 @@
 import { codeOf } from "@svc-webhooks/core";
 import { PreconditionError } from "../precondition-error.js";
 
-/** Returns the error with which a case fails. `fix` is appended if the failure is one that the case tests for. */
-export function failureOf(error: unknown, fix: string, url: string): unknown {
+/**
+ * Returns the error with which a case fails. `fix` is appended if the failure is one that the case tests for, and
+ * `start` if the receiver cannot be reached.
+ */
+export function failureOf(error: unknown, fix: string, url: string, start: string): unknown {
   if (error instanceof PreconditionError || codeOf(error) !== undefined) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined) return new Error(`${message} ${fix}`, { cause: error });
   if (code === "ECONNRESET" || code === "EPIPE") {
     const text = "The receiver closed the connection without a response.";
+    return new Error(`${text} ${fix}`, { cause: error });
+  }
+  if (code.startsWith("HPE_")) {
+    const text = "The response is not valid HTTP, or its headers are larger than 16 KiB.";
     return new Error(`${text} ${fix}`, { cause: error });
   }
   // The URL may contain a password.
@@ -16,6 +23,5 @@ export function failureOf(error: unknown, fix: string, url: string): unknown {
     code === "ECONNREFUSED"
       ? `Nothing is listening at ${origin}.`
       : `${origin} cannot be reached: ${message || code}.`;
-  const text = `${problem} Start the receiver before the contract runs, or in \`mount\` before it returns the URL.`;
-  return new PreconditionError(text, { cause: error });
+  return new PreconditionError(`${problem} ${start}`, { cause: error });
 }

@@ -1,11 +1,16 @@
 import type { SecretKey } from "@svc-webhooks/core";
 import type { SchemeName } from "@svc-webhooks/schemes/sign";
 import { fixture } from "../fixture.js";
-import { HttpSender, type Reply, type Sending } from "../http-sender.js";
+import { HttpSender, type Connecting, type Reply, type Sending } from "../http-sender.js";
 import type { SignedDelivery } from "../signed-delivery.js";
 import { PreconditionError } from "../precondition-error.js";
+import { MinorFailure } from "./minor-failure.js";
 import { Runs } from "./runs.js";
+import { graceMs, pause } from "./pause.js";
 import { byScheme, byService, type Wanted } from "./deliveries.js";
+
+/** How long the handler of a receiver that queues events may take to start, in milliseconds. */
+const queueMs = 1_000;
 
 /** A delivery whose event is in no other delivery. */
 export interface UniqueDelivery extends SignedDelivery {
@@ -19,6 +24,9 @@ export interface Probing {
   readonly timeoutMs: number;
   readonly scheme: SchemeName | undefined;
   readonly hasHandler: boolean;
+  readonly connecting?: Connecting | undefined;
+  /** Called with the id of each event before it is sent. */
+  readonly onEvent?: ((eventId: string, runs: Runs) => void) | undefined;
 }
 
 /** Sends deliveries to a receiver, and checks its responses and the runs of its handler. */
@@ -30,9 +38,13 @@ export class ReceiverProbe extends HttpSender {
   readonly secret: SecretKey;
   /** Whether a request that must be rejected was sent, after which a receiver may lock. */
   hasForged = false;
+  /** The first failure that matters only if the case has no other. */
+  minorFailure: MinorFailure | undefined;
+  readonly #onEvent: Probing["onEvent"];
 
-  constructor(url: string, { secret, timeoutMs, scheme, hasHandler }: Probing) {
-    super(url, timeoutMs);
+  constructor(url: string, { secret, timeoutMs, scheme, hasHandler, ...rest }: Probing) {
+    super(url, timeoutMs, rest.connecting);
+    this.#onEvent = rest.onEvent;
     this.secret = secret;
     this.scheme = scheme;
     this.hasHandler = hasHandler;
@@ -47,6 +59,7 @@ export class ReceiverProbe extends HttpSender {
     options: Pick<Wanted, "headers" | "change"> = {},
   ): Promise<UniqueDelivery> {
     const eventId = `evt_${crypto.randomUUID()}`;
+    this.#onEvent?.(eventId, this.runs);
     const wanted = { event: eventOf(eventId), eventId, ...options };
     const { scheme, secret } = this;
     const delivery = scheme
@@ -58,13 +71,29 @@ export class ReceiverProbe extends HttpSender {
   /** Sends a delivery that must be accepted and handled once. */
   async handles(sending: UniqueDelivery & Sending): Promise<void> {
     expectAccepted(await this.send(sending));
-    this.ranOnce(sending.eventId);
+    await this.ranOnce(sending.eventId);
   }
 
   /** Sends a request that must be rejected. */
   async isRefused(sending: Sending, what: string): Promise<void> {
     this.hasForged = true;
-    expectRefused(await this.send(sending), what);
+    const reply = await this.send(sending);
+    const { method = "POST" } = sending;
+    // An origin server may respond to methods that it does not implement with 501 (RFC 9110, section 9.1).
+    if (method === "POST" || reply.status !== 501) this.expectRefused(reply, what);
+  }
+
+  /** Fails if a request was accepted. A status other than 4xx is a minor failure. */
+  expectRefused(reply: Reply, what: string): void {
+    const { status } = reply;
+    const text = `${what} got a ${status} response instead of a 4xx.`;
+    if (isAccepted(reply)) throw new Error(text);
+    if (status < 400 || status > 499) this.isMinor(text);
+  }
+
+  /** Records a failure that matters only if the case has no other. */
+  isMinor(text: string): void {
+    this.minorFailure ??= new MinorFailure(text);
   }
 
   /** Sends a request that must be rejected and not handled. */
@@ -105,9 +134,15 @@ export class ReceiverProbe extends HttpSender {
     }
   }
 
-  ranOnce(eventId: string): void {
+  /** Checks that the handler ran once for an event. A receiver that queues events may run it after the response. */
+  async ranOnce(eventId: string): Promise<void> {
+    if (!this.hasHandler) return;
+    if (this.runs.of(eventId) === 0) {
+      await this.runs.until(() => this.runs.of(eventId) > 0, queueMs);
+      await pause(graceMs);
+    }
     const runs = this.runs.of(eventId);
-    if (this.hasHandler && runs !== 1) {
+    if (runs !== 1) {
       throw new Error(
         runs === 0 && this.runs.count > 0
           ? `The handler ran, but did not receive the parsed body with the event_id ${eventId}.`
@@ -116,9 +151,15 @@ export class ReceiverProbe extends HttpSender {
     }
   }
 
+  /** Returns whether the handler ran, or runs within a second. */
+  async hasRun(): Promise<boolean> {
+    await this.runs.until(() => this.runs.count > 0, queueMs);
+    return this.runs.count > 0;
+  }
+
   /** Checks that the handler ran, whatever the response. Otherwise, the case cannot be tested. */
-  ran(): void {
-    if (this.runs.count === 0) throw new PreconditionError("The handler did not run.");
+  async ran(): Promise<void> {
+    if (!(await this.hasRun())) throw new PreconditionError("The handler did not run.");
   }
 
   neverRan(what: string): void {
@@ -131,9 +172,4 @@ export const isAccepted = ({ status }: Reply): boolean => status >= 200 && statu
 export function expectAccepted(reply: Reply, what = "A genuine delivery"): void {
   if (!isAccepted(reply))
     throw new Error(`${what} got a ${reply.status} response instead of a 2xx.`);
-}
-
-export function expectRefused({ status }: Reply, what: string): void {
-  if (status < 400 || status > 499)
-    throw new Error(`${what} got a ${status} response instead of a 4xx.`);
 }

@@ -1,3 +1,8 @@
+import { pause } from "./pause.js";
+
+/** The time between two looks at the runs, in milliseconds. */
+const pollMs = 20;
+
 /** The handler of a case, with a record of its runs. */
 export class Runs {
   readonly #ids: unknown[] = [];
@@ -20,6 +25,11 @@ export class Runs {
       this.#running -= 1;
     }
   };
+
+  /** Waits until a condition about the runs holds, for `ms` milliseconds at most. */
+  async until(holds: () => boolean, ms: number): Promise<void> {
+    for (let left = ms; left > 0 && !holds(); left -= pollMs) await pause(pollMs);
+  }
 
   get count(): number {
     return this.#ids.length;
@@ -45,7 +55,8 @@ interface Identified {
   readonly events?: readonly Identified[];
 }
 
-function eventIdOf(event: unknown): unknown {
+/** Returns the id of an event that a receiver has parsed, or undefined. */
+export function eventIdOf(event: unknown): unknown {
   const { event_id, events } = Object(event) as Identified;
   return event_id ?? events?.[0]?.event_id;
 }

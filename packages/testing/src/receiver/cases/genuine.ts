@@ -1,11 +1,12 @@
 import { isAccepted } from "../probe.js";
 import { PreconditionError } from "../../precondition-error.js";
 import type { ReceiverCase } from "./case.js";
+import * as sources from "./sources.js";
 
 const secret =
-  "The receiver's secret may differ from the contract's `secret` option. If they are equal, check how the receiver computes the signature: it must be sha256= followed by the hex digits of the raw body's HMAC-SHA256, keyed with the whole secret, including whsec_.";
+  "The receiver's secret may differ from the one that signed the delivery. If they are equal, check how the receiver computes the signature: it must be sha256= followed by the hex digits of the raw body's HMAC-SHA256, keyed with the whole secret, including whsec_.";
 const schemeSecret =
-  "The receiver's secret or scheme may differ from the contract's, or its clock may differ from this machine's.";
+  "The receiver's secret or scheme may differ from those of the delivery, or its clock may differ from this machine's.";
 const path = "Make the receiver accept POST requests at the path of the URL.";
 
 /** Returns a possible reason why a working receiver rejects a genuine delivery. */
@@ -18,6 +19,9 @@ function causeOf(status: number, isOfScheme: boolean): string {
 /** The case of a genuine delivery, on which all others depend. */
 export const genuine: ReceiverCase = {
   title: "handles a genuine delivery and responds with 2xx",
+  level: "must",
+  source: sources.signing,
+  schemeSource: sources.success,
   fix: "The receiver must run the handler once per delivery, pass it the parsed body, and then respond.",
   async run(probe) {
     const delivery = await probe.delivery();
@@ -28,11 +32,11 @@ export const genuine: ReceiverCase = {
         `A genuine delivery got a ${reply.status} response instead of a 2xx. ${cause}`,
       );
     }
-    if (probe.hasHandler && probe.runs.count === 0) {
+    if (probe.hasHandler && !(await probe.hasRun())) {
       throw new PreconditionError(
-        "The response was a 2xx, but the handler had not run. Is the handler registered for email.sent? Does the receiver wait for the handler before it responds?",
+        "The response was a 2xx, but no run of the handler was reported. Is the handler registered for email.sent, and does it report each event to the test?",
       );
     }
-    probe.ranOnce(delivery.eventId);
+    await probe.ranOnce(delivery.eventId);
   },
 };

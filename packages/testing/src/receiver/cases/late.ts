@@ -1,7 +1,8 @@
 import { fixture } from "../../fixture.js";
 import { tamper } from "../../tamper.js";
 import type { ReceiverCase } from "./case.js";
-import { graceMs, pause } from "./runs.js";
+import { graceMs, pause } from "../pause.js";
+import * as sources from "./sources.js";
 import { forged } from "./strangers.js";
 
 /** Returns an event, marked by its subject, whose runs are also counted after the response. */
@@ -12,6 +13,9 @@ const observed = (event_id: string) =>
 export const late: readonly ReceiverCase[] = [
   {
     title: "does not run the handler after refusing a delivery",
+    level: "must",
+    source: sources.authentication,
+    schemeSource: sources.unknownSource,
     fix: "Sending a response does not end the function. Return after each refusal.",
     needsHandler: true,
     async run(probe) {
@@ -24,13 +28,16 @@ export const late: readonly ReceiverCase[] = [
   },
   {
     title: "does not run the handler again after the response",
+    level: "should",
+    source: sources.idempotent,
+    schemeSource: sources.idempotencyKey,
     fix: "An event that is also queued or forwarded is handled twice. Run the handler in one place only.",
     needsHandler: true,
     async run(probe) {
       const delivery = await probe.delivery(observed);
       await probe.handles(delivery);
       await pause(graceMs);
-      probe.ranOnce(delivery.eventId);
+      await probe.ranOnce(delivery.eventId);
     },
   },
 ];

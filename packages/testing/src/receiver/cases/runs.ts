@@ -4,11 +4,8 @@ import type { Sender } from "../../schemes/sender.js";
 import { signingOf } from "../../signing.js";
 import { expectAccepted, isAccepted, type ReceiverProbe, type UniqueDelivery } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
-
-/** How long a case waits for a run of the handler that should not happen, in milliseconds. */
-export const graceMs = 300;
-export const pause = (ms: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, ms));
+import { graceMs, pause } from "../pause.js";
+import * as sources from "./sources.js";
 
 /** Sends the delivery with the given attempt number, as the service does when it retries. */
 const repeat = (probe: ReceiverProbe, delivery: UniqueDelivery, attempt: number) =>
@@ -62,6 +59,9 @@ const signsId = (sender: Sender) => sender.signsId;
 export const runs: readonly ReceiverCase[] = [
   {
     title: "responds to unknown event types with 2xx",
+    level: "should",
+    source: sources.typeList,
+    schemeSource: sources.success,
     fix: "A sender may retry after any other status, so accept types that have no handler. Look up handlers in a Map, because some types are also the names of properties that every object has.",
     async run(probe) {
       for (const type of ["email.unheard_of", "constructor", "__proto__"]) {
@@ -72,22 +72,28 @@ export const runs: readonly ReceiverCase[] = [
   },
   {
     title: "handles a repeated delivery once, and responds to each copy with 2xx",
+    level: "should",
+    source: sources.idempotent,
+    schemeSource: sources.idempotencyKey,
+    showsOnlyInRuns: true,
     fix: "A sender may repeat a delivery if it receives no 2xx in time. Record each handled delivery, and respond to copies with 200.",
     async run(probe) {
       const delivery = await probe.delivery();
       for (const attempt of [1, 2, 3]) {
         expectAccepted(await repeat(probe, delivery, attempt), `Attempt ${attempt}`);
       }
-      probe.ranOnce(delivery.eventId);
+      await probe.ranOnce(delivery.eventId);
     },
   },
   {
     title: "responds to a copy with 2xx only after the handler has succeeded",
+    level: "should",
+    source: sources.success,
     fix: "A 2xx ends the retries, so the event is lost if the first run then fails. Respond to copies with 503 until the first run has succeeded.",
     needsHandler: true,
     async run(probe) {
       const { copy } = await withCopy(probe, failedRun);
-      probe.ran();
+      await probe.ran();
       if (isAccepted(copy) && probe.runs.succeeded === 0) {
         throw new Error("A copy got a 2xx response, but then the first run failed.");
       }
@@ -95,6 +101,9 @@ export const runs: readonly ReceiverCase[] = [
   },
   {
     title: "runs the handler once for copies that arrive at the same time",
+    level: "should",
+    source: sources.idempotent,
+    schemeSource: sources.idempotencyKey,
     fix: "If you check for a record before the handler runs and write it afterward, both copies get through. Claim the event in one atomic step before the handler runs.",
     needsHandler: true,
     async run(probe) {
@@ -102,22 +111,27 @@ export const runs: readonly ReceiverCase[] = [
       expectAccepted(first);
       if (probe.runs.mostConcurrent > 1)
         throw new Error("The handler ran for both copies at the same time.");
-      probe.ranOnce(delivery.eventId);
+      await probe.ranOnce(delivery.eventId);
     },
   },
   {
     title: "responds with a 4xx or 5xx status if the handler fails",
+    level: "should",
+    source: sources.success,
     fix: "A 2xx ends the retries, so the event is lost. Await the handler, and respond with 500 if it rejects.",
     needsHandler: true,
     async run(probe) {
-      probe.runs.behaviour = () => pause(10).then(failedRun);
+      probe.runs.behaviour = () => pause(graceMs).then(failedRun);
       const { status } = await probe.send(await probe.delivery());
-      probe.ran();
+      await probe.ran();
       if (status < 400) throw new Error(`The handler failed, but the response was ${status}.`);
     },
   },
   {
     title: "runs a failed handler again on the next attempt",
+    level: "should",
+    source: sources.redeliver,
+    schemeSource: sources.success,
     fix: "If you record an id before the handler has succeeded, the retry is treated as a copy. Record the id afterward, or remove it if the handler fails.",
     needsHandler: true,
     async run(probe) {
@@ -130,14 +144,19 @@ export const runs: readonly ReceiverCase[] = [
   },
   {
     title: "does not reveal the message or stack of the handler's error",
+    level: "should",
+    source: sources.leaks,
     fix: "The sender of the request can read the response. Log the error, and respond with a fixed text.",
     needsHandler: true,
     async run(probe) {
       probe.runs.behaviour = failedRun;
       const { headers, body } = await probe.send(await probe.delivery());
-      probe.ran();
+      await probe.ran();
       const response = JSON.stringify(headers) + body;
-      if (response.includes(marker) || /node_modules|\.[jt]s:\d/.test(response)) {
+      if (
+        response.includes(marker) ||
+        /node_modules|\.[jt]s:\d|Traceback \(most recent call last\)/.test(response)
+      ) {
         throw new Error(
           "The response contains the message or the stack trace of the handler's error.",
         );
@@ -146,6 +165,9 @@ export const runs: readonly ReceiverCase[] = [
   },
   {
     title: "does not handle a captured body again under another delivery id or without one",
+    level: "should",
+    source: sources.exactBytes,
+    schemeSource: sources.idempotencyKey,
     fix: "The signature does not cover the headers. Recognize copies by an id in the signed body, or by the body itself.",
     needsHandler: true,
     isSkippedFor: signsId,
@@ -155,11 +177,14 @@ export const runs: readonly ReceiverCase[] = [
       for (const id of [`dlv_${crypto.randomUUID()}`, undefined]) {
         await probe.send({ ...delivery, headers: underId(delivery, id) });
       }
-      probe.ranOnce(delivery.eventId);
+      await probe.ranOnce(delivery.eventId);
     },
   },
   {
     title: "handles an event even if a captured body was sent under its delivery id",
+    level: "should",
+    source: sources.exactBytes,
+    schemeSource: sources.idempotencyKey,
     fix: "Anyone who has captured one delivery could block any other whose id they can predict. Recognize copies by an id in the signed body, not by an unsigned header.",
     needsHandler: true,
     isSkippedFor: signsId,

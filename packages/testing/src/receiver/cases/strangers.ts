@@ -4,6 +4,7 @@ import { signingOf } from "../../signing.js";
 import { tamper } from "../../tamper.js";
 import { expectAccepted, type ReceiverProbe } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
+import * as sources from "./sources.js";
 import { changingDigits, refuses, signatureOf, withSignature } from "./forgeries.js";
 
 /**
@@ -30,10 +31,13 @@ const keyed = (key: string) => (body: Uint8Array) =>
 
 /** Signs with the text of a missing value. Schemes refuse an empty key. */
 const signedWithout = async (probe: ReceiverProbe): Promise<void> => {
-  const texts = ["undefined", "null"];
+  const texts = ["undefined", "null", "None"];
   if (!probe.scheme) return refusesAll(["", ...texts].map(keyed))(probe);
   for (const text of texts) await refuses((delivery) => tamper.wrongSecret(delivery, text))(probe);
 };
+
+/** Returns a place in the digits by its share of their number. */
+const digitAt = (share: number) => (digits: string) => Math.floor(digits.length * share);
 
 /** Replaces one digit of a text. */
 function withWrongDigit(digits: string, at: number): string {
@@ -47,6 +51,10 @@ const lastDigit = (digits: string) => digits.search(/[^=]=*$/);
 export const strangers: readonly ReceiverCase[] = [
   {
     title: "handles a genuine delivery even if a forgery with the same ids arrived first",
+    level: "must",
+    source: sources.authentication,
+    schemeSource: sources.unknownSource,
+    showsOnlyInRuns: true,
     fix: "A stranger who guesses an id could suppress its event. Record an id only after you have verified the signature.",
     async run(probe) {
       const delivery = await probe.delivery();
@@ -56,22 +64,30 @@ export const strangers: readonly ReceiverCase[] = [
   },
   {
     title: "refuses a forged copy of an event that is done, with 4xx",
+    level: "must",
+    source: sources.authentication,
+    schemeSource: sources.unknownSource,
     fix: "A 2xx shows strangers which events were handled. Verify the signature before you look for a record.",
     async run(probe) {
       const delivery = await probe.delivery();
       expectAccepted(await probe.send(delivery));
       await probe.isRefused(await forged(delivery), "A forged copy");
-      probe.ranOnce(delivery.eventId);
+      await probe.ranOnce(delivery.eventId);
     },
   },
   {
     title: "refuses a signature whose key is empty, undefined or null",
+    level: "must",
+    source: sources.exactBytes,
+    schemeSource: sources.validSignature,
     fix: "If your receiver has no secret, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
     isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
     run: signedWithout,
   },
   {
     title: "refuses an HMAC with a hash other than SHA-256",
+    level: "must",
+    source: sources.signing,
     isSkippedFor: () => true,
     fix: "The sender must not be able to choose the hash. Always compute HMAC-SHA256, whatever the prefix.",
     run: async (probe) =>
@@ -84,6 +100,8 @@ export const strangers: readonly ReceiverCase[] = [
   },
   {
     title: "refuses a hash of the body without a key",
+    level: "must",
+    source: sources.signing,
     isSkippedFor: () => true,
     fix: "Anyone can compute a hash without a key. Accept only an HMAC that was computed with the secret.",
     run: refusesAll([
@@ -93,15 +111,21 @@ export const strangers: readonly ReceiverCase[] = [
   },
   {
     title: "refuses a signature with one wrong digit",
+    level: "must",
+    source: sources.comparison,
+    schemeSource: sources.validSignature,
     fix: "If you compare only some of the digits, a signature can be guessed. Compare all of them in constant time.",
     async run(probe) {
-      for (const place of [() => 0, lastDigit]) {
+      for (const place of [...[0, 1 / 3, 2 / 3].map(digitAt), lastDigit]) {
         await refuses(changingDigits((digits) => withWrongDigit(digits, place(digits))))(probe);
       }
     },
   },
   {
     title: "refuses the right digits after a wrong prefix",
+    level: "must",
+    source: sources.prefix,
+    schemeSource: sources.validSignature,
     fix: "A signature with a wrong prefix is invalid. Compare the whole value, including the prefix (sha256= for the service), instead of splitting it.",
     isSkippedFor: ({ form }) => !form.prefix,
     async run(probe) {
@@ -115,11 +139,19 @@ export const strangers: readonly ReceiverCase[] = [
   },
   {
     title: "refuses the right digits if text follows them",
+    level: "must",
+    // Other senders do not state how exactly a header is to be read.
+    schemeLevel: "should",
+    source: sources.comparison,
+    schemeSource: sources.validSignature,
     fix: "Buffer.from ignores anything after the digits. Require the exact length, such as 64 hex digits.",
     run: refusesAll([(_body, genuine) => `${genuine}zz`, (_body, genuine) => `${genuine}=`]),
   },
   {
     title: "refuses forged PUT, PATCH and DELETE requests",
+    level: "must",
+    source: sources.authentication,
+    schemeSource: sources.unknownSource,
     fix: "If you verify only POST requests, other methods are unprotected. Respond to them with 405.",
     async run(probe) {
       for (const method of ["PUT", "PATCH", "DELETE"]) {

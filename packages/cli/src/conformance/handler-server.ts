@@ -1,0 +1,80 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { readRawBody } from "@svc-webhooks/node";
+import { Failure, messageOf } from "../errors.js";
+
+type Handle = (event: unknown) => Promise<void>;
+
+export interface HandlerServer {
+  /** The URL to which the receiver's handler posts each event. */
+  readonly url: string;
+  readonly close: () => void;
+}
+
+/** The maximum size of an event, in bytes: above that of a body that a receiver may accept. */
+const mostBytes = 4_194_304;
+
+/** How long a connection may take to send its headers or its body, in milliseconds. */
+const requestMs = 10_000;
+
+/**
+ * Serves the contract's handler on 127.0.0.1. Each POST request with an event as JSON is a run of the handler. The
+ * response is 403 to a web page, 204 if the run succeeds, and 500 if the receiver's handler must fail, with the text of its error.
+ *
+ * @throws Failure (as a rejection) `port_unavailable`
+ */
+export async function serveHandler(port: number, handle: Handle): Promise<HandlerServer> {
+  const server = createServer(
+    { headersTimeout: requestMs, requestTimeout: requestMs, connectionsCheckingInterval: 1_000 },
+    (request, response) => void run(request, response, handle),
+  );
+  server.maxConnections = 100;
+  server.listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw new Failure(
+      "port_unavailable",
+      `Port ${port} cannot be used: ${messageOf(error)}.`,
+      "Choose another one with --handler-port.",
+      { cause: error },
+    );
+  }
+  const { port: actual } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${actual}/`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function run(
+  request: IncomingMessage,
+  response: ServerResponse,
+  handle: Handle,
+): Promise<void> {
+  response.on("error", () => {});
+  const end = (status: number, text = "") =>
+    response.writeHead(status, { "content-type": "text/plain" }).end(text);
+  if (request.method !== "POST") return void end(405);
+  // Browsers send one of these with each request of a web page, which could otherwise change the results.
+  const { origin, "sec-fetch-site": site } = request.headers;
+  if (origin !== undefined || site !== undefined) return void end(403);
+  let event: unknown;
+  try {
+    const body = await readRawBody(request, mostBytes);
+    event = JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    response.setHeader("Connection", "close");
+    return void end(400, "The body is not an event as JSON.");
+  }
+  try {
+    await handle(event);
+    end(204);
+  } catch (error) {
+    end(500, messageOf(error));
+  }
+}

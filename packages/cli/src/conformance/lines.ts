@@ -1,0 +1,43 @@
+import type { ConformanceResult } from "@svc-webhooks/testing/conformance";
+import { paint, type Line } from "../paint.js";
+
+const marks = {
+  passed: paint("green", "pass"),
+  failed: paint("red", "FAIL"),
+  not_applicable: paint("dim", "  — "),
+} as const;
+
+const numbers = new Intl.ListFormat("en", { type: "conjunction" });
+
+/** Describes how many cases have each status. */
+export function summaryOf(results: readonly ConformanceResult[]): string {
+  const count = (status: ConformanceResult["status"], level?: ConformanceResult["level"]) =>
+    results.filter((one) => one.status === status && (!level || one.level === level)).length;
+  const failed = count("failed");
+  return numbers.format([
+    `${count("passed")} passed`,
+    `${failed} failed${failed > 0 ? ` (${count("failed", "must")} must, ${count("failed", "should")} should)` : ""}`,
+    `${count("not_applicable")} not judged`,
+  ]);
+}
+
+function linesOf({ title, level, source, status, reason }: ConformanceResult): readonly Line[] {
+  const head: Line = [marks[status], `  ${level.padEnd(6)}  ${title}`];
+  if (status !== "failed") return [head];
+  return [
+    head,
+    `        Reason: ${reason ?? ""}`,
+    `        Source: ${source.document}, ${source.section}: ${source.quote}`,
+  ];
+}
+
+/** Returns the report: each case, and for failed ones the reason and the source. */
+export function reportOf(results: readonly ConformanceResult[]): readonly Line[] {
+  const unjudged = results.filter(({ status }) => status === "not_applicable");
+  const reasons = new Set(unjudged.map(({ reason = "" }) => reason));
+  const why = [...reasons].map((reason): Line => {
+    const { length } = unjudged.filter((one) => one.reason === reason);
+    return `  - ${length} ${length === 1 ? "case" : "cases"}: ${reason}`;
+  });
+  return [...results.flatMap(linesOf), ...(why.length > 0 ? ["", "Not judged:", ...why] : [])];
+}

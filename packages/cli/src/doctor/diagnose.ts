@@ -1,0 +1,93 @@
+import { sign } from "@svc-webhooks/core";
+import { fingerprint } from "@svc-webhooks/explain";
+import type { Target } from "../lib/target.js";
+import { keyOf } from "../schemes/key.js";
+import type { Sender } from "../schemes/table.js";
+import { bodiesOf } from "./bodies.js";
+import { clockFinding } from "./clock.js";
+import { examine, type Examination } from "./examine.js";
+import type { ExamineOptions } from "./examining.js";
+import { patient } from "./patience.js";
+import { probeType, sender } from "./probe.js";
+import { senderSigning } from "./sender-signing.js";
+import { forSender } from "./sender-texts.js";
+import { serviceSigning } from "./service-signing.js";
+
+export interface DiagnoseOptions {
+  readonly target: Target;
+  readonly secret: string;
+  /** Secrets that have been replaced. Default: none. */
+  readonly previousSecrets?: readonly string[];
+  /** The sender whose scheme signs the deliveries. Default: the service. */
+  readonly scheme?: Sender | undefined;
+  /** The event type of the deliveries. Default: one that no service sends. */
+  readonly event?: string;
+  /** How long the receiver may take to respond, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onProbe?: ExamineOptions["onProbe"];
+}
+
+export interface Diagnosis extends Examination {
+  readonly url: string;
+  readonly secret_fingerprint: string;
+}
+
+/**
+ * Sends forged and genuine deliveries to a receiver, and finds its mistakes.
+ *
+ * @throws ReceiverConfigError `invalid_secret` (as a rejection) for a secret that a receiver would refuse, and the
+ *   reason of `signal`
+ */
+export async function diagnose({
+  target,
+  secret,
+  previousSecrets = [],
+  scheme,
+  event = probeType,
+  timeoutMs,
+  signal,
+  onProbe = () => {},
+}: DiagnoseOptions): Promise<Diagnosis> {
+  // An invalid secret is a usage error, not a mistake in the receiver.
+  await sign("", secret);
+  const signing = scheme
+    ? senderSigning(scheme, secret, previousSecrets, event)
+    : serviceSigning(secret, previousSecrets);
+  const bodies = bodiesOf(event, scheme?.shape);
+  const skews: number[] = [];
+  const senderTo = (to: Target) =>
+    patient(
+      sender({
+        target: to,
+        headersOf: signing.headersOf,
+        timeoutMs,
+        signal,
+        onSkew: (ms) => skews.push(ms),
+      }),
+      signal,
+    );
+  const examination = await examine({
+    bodies,
+    expectsHandler: event !== probeType,
+    signing,
+    send: senderTo(target),
+    sendToOtherSlash: senderTo(withOtherSlash(target)),
+    onProbe,
+  });
+  const skewed = scheme && (await clockFinding(scheme, secret, bodies.plain(), skews));
+  const findings = [...(skewed ? [skewed] : []), ...examination.findings].map((one) =>
+    scheme ? forSender(one, scheme) : one,
+  );
+  const secret_fingerprint = await fingerprint(
+    scheme && !scheme.hasPrivateKey ? keyOf(scheme.scheme, secret) : secret,
+  );
+  return { ...examination, findings, url: target.url.href, secret_fingerprint };
+}
+
+/** Returns the same target with a trailing slash added to its path or removed from it. */
+function withOtherSlash(target: Target): Target {
+  const url = new URL(target.url);
+  url.pathname = url.pathname.endsWith("/") ? url.pathname.slice(0, -1) : `${url.pathname}/`;
+  return target.at(url);
+}

@@ -1,0 +1,170 @@
+import type { LookupFunction } from "node:net";
+import { assertOptions, assertValid, sign, type SecretKey } from "@svc-webhooks/core";
+import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import type { CaseLevel, CaseSource } from "./cases/case.js";
+import { assertTimeout } from "./checks.js";
+import { examinationOf, type ExaminedCase } from "./examination.js";
+import { MinorFailure } from "./minor-failure.js";
+import { isHttpUrl } from "./mount.js";
+import { eventIdOf, Runs } from "./runs.js";
+
+export interface ReceiverConformanceOptions {
+  /**
+   * The key that signs: the receiver's secret, or its private key if the sender signs with one. Required, so that no
+   * run uses a secret by mistake.
+   */
+  readonly secret: SecretKey;
+  /** The time limit for each response, in milliseconds, 1 … 60,000. Default 3,000. */
+  readonly timeoutMs?: number | undefined;
+  /** The sender: a name of `signers` in `@svc-webhooks/schemes/sign`. Default: the service. */
+  readonly scheme?: SchemeName | undefined;
+  /** Ends the run: the promise then rejects with the signal's reason. Default: the run ends by itself. */
+  readonly signal?: AbortSignal | undefined;
+  /** Resolves the host of the URL, for callers that have checked its addresses. Default: the operating system's. */
+  readonly lookup?: LookupFunction | undefined;
+  /** Called with each result as soon as it is known. Its index starts at 0. */
+  readonly onResult?:
+    ((result: ConformanceResult, index: number, total: number) => void) | undefined;
+  /**
+   * Called once, before the first case, with a function that the receiver's handler must call with each event that it
+   * handles, and await: a rejection means that this run of the handler must fail. The ids in the event must be those of
+   * the delivery. Without this option, cases that depend on the handler are `"not_applicable"`.
+   */
+  readonly onHandler?: ((handler: (event: unknown) => Promise<void>) => unknown) | undefined;
+}
+
+export interface ConformanceResult {
+  readonly title: string;
+  /**
+   * `"should"` also for a failure of a must that breaks only a recommendation, such as a forgery that is refused with a
+   * 5xx status instead of a 4xx.
+   */
+  readonly level: CaseLevel;
+  readonly source: CaseSource;
+  readonly status: "passed" | "failed" | "not_applicable";
+  /**
+   * The reason for a failure and its fix, or the reason why the case could not be judged. It contains no text of the
+   * receiver. Undefined if the receiver passed.
+   */
+  readonly reason?: string;
+}
+
+const unseen =
+  "This case depends on the receiver's handler, and the responses alone do not show how often it ran.";
+
+const optionNames = [
+  "secret",
+  "timeoutMs",
+  "scheme",
+  "signal",
+  "lookup",
+  "onResult",
+  "onHandler",
+] as const;
+
+/**
+ * Runs the cases of `receiverContract` on a receiver that is only reachable by its URL, without a test runner, and
+ * resolves with one result for each case, always in the same order. The receiver may be written in any language. If it
+ * refuses the genuine delivery of the first case, the others are not run.
+ *
+ * The receiver subscribes to `email.sent`; its handler runs for each genuine delivery, about forty times. All requests
+ * go to the URL, and redirects are not followed. At most 1 MiB of a response is read.
+ *
+ * @param url the `http` or `https` URL of the receiver. It is not checked whether it belongs to this machine.
+ * @throws ReceiverConfigError (as a rejection) `invalid_option`; `unknown_option`; `invalid_secret` for a secret that
+ *   cannot sign. What the receiver does never causes a rejection.
+ *
+ * @example
+ * ```ts
+ * import { receiverConformance } from "@svc-webhooks/testing/conformance";
+ *
+ * const results = await receiverConformance("http://127.0.0.1:3000/webhooks", {
+ *   secret: "whsec_test",
+ * });
+ * for (const { status, level, title, reason } of results) {
+ *   if (status === "failed") console.log(`${level}: ${title}: ${reason}`);
+ * }
+ * ```
+ */
+export async function receiverConformance(
+  url: string,
+  options: ReceiverConformanceOptions,
+): Promise<readonly ConformanceResult[]> {
+  assertOptions(options, optionNames);
+  const { secret, timeoutMs = 3_000, scheme, signal, lookup, onResult, onHandler } = options;
+  assertValid(isHttpUrl(url), "url", "`url` must be the http or https URL of a running receiver.");
+  assertTimeout(timeoutMs);
+  // Otherwise, the first case would report the secret as the receiver's mistake.
+  if (!scheme) await sign("", secret);
+
+  const runsOf = new Map<string, Runs>();
+  let current = new Runs();
+  // A run may be later than its case.
+  const handler = (event: unknown) =>
+    (runsOf.get(String(eventIdOf(event))) ?? current).handler(event);
+  await onHandler?.(handler);
+
+  const cases = examinationOf({
+    mount: () => url,
+    hasHandler: onHandler !== undefined,
+    isShared: true,
+    start: "Start the receiver, and check its URL.",
+    secret,
+    timeoutMs,
+    scheme,
+    connecting: { lookup, signal },
+    onEvent(eventId, runs) {
+      runsOf.set(eventId, runs);
+      current = runs;
+    },
+  });
+  const results: ConformanceResult[] = [];
+  for (const [index, one] of cases.entries()) {
+    const isBarred = results[0]?.status === "failed";
+    const result = isBarred
+      ? resultOf(one, scheme, "not_applicable", "The receiver failed the first case.")
+      : await judged(one, options);
+    signal?.throwIfAborted();
+    results.push(result);
+    onResult?.(result, index, cases.length);
+  }
+  return results;
+}
+
+async function judged(
+  one: ExaminedCase,
+  { scheme, signal, onHandler }: ReceiverConformanceOptions,
+): Promise<ConformanceResult> {
+  signal?.throwIfAborted();
+  if (one.reasonToSkip) {
+    const reason =
+      one.reasonToSkip === "handler" ? unseen : `This case does not apply to the sender ${scheme}.`;
+    return resultOf(one, scheme, "not_applicable", reason);
+  }
+  try {
+    await one.attempt();
+  } catch (error) {
+    signal?.throwIfAborted();
+    // An invalid key of a scheme is the caller's mistake.
+    if ((error as Error).name === "ReceiverConfigError") throw error;
+    const { message, cause } = error as Error;
+    const result = resultOf(one, scheme, "failed", message);
+    return cause instanceof MinorFailure ? { ...result, level: "should" } : result;
+  }
+  return one.showsOnlyInRuns && !onHandler
+    ? resultOf(one, scheme, "not_applicable", unseen)
+    : resultOf(one, scheme, "passed");
+}
+
+const resultOf = (
+  { title, level, schemeLevel, source, schemeSource }: ExaminedCase,
+  scheme: SchemeName | undefined,
+  status: ConformanceResult["status"],
+  reason?: string,
+): ConformanceResult => ({
+  title,
+  level: (scheme && schemeLevel) || level,
+  source: (scheme && schemeSource) || source,
+  status,
+  ...(reason !== undefined && { reason }),
+});

@@ -1,0 +1,179 @@
+import { Readable } from "node:stream";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root, run as runProgram } from "@svc-webhooks/kit/programs";
+import { vectorFiles } from "@svc-webhooks/kit/vectors";
+import { freePort } from "@svc-webhooks/kit/free-port";
+import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import type { ConformanceResult } from "@svc-webhooks/testing/conformance";
+import { receiverContract } from "@svc-webhooks/testing/receiver";
+import { describe, expect, test } from "vitest";
+import { run } from "../../packages/cli/src/run.js";
+import { badReceivers } from "./bad-receivers.js";
+import { variants } from "./bad-to-strangers.js";
+import { casesOf } from "./contract-cases.js";
+import { goodReceiver, serving, type HandWrittenReceiver } from "./good-receiver.js";
+import { servePython, serveShell } from "./languages/serve.js";
+
+const secret = "whsec_test";
+
+interface Report {
+  readonly conforms: boolean;
+  readonly results: readonly ConformanceResult[];
+}
+
+/** Runs the command, with the port of the receiver's handler. */
+async function conformance(
+  url: string,
+  handlerPort: number,
+): Promise<Report & { readonly code: number; readonly failed: readonly string[] }> {
+  let stdout = "";
+  const code = await run(
+    [
+      "conformance",
+      url,
+      "--secret-env=SECRET",
+      "--timeout=20",
+      "--json",
+      `--handler-port=${handlerPort}`,
+    ],
+    {
+      env: { SECRET: secret },
+      stdin: Readable.from([]),
+      stdout: { write: (text) => (stdout += text) },
+      stderr: { write: () => {} },
+      signal: new AbortController().signal,
+    },
+  );
+  const report = JSON.parse(stdout) as Report;
+  const failed = report.results.filter(({ status }) => status === "failed");
+  return { ...report, code, failed: failed.map(({ title }) => title) };
+}
+
+/** Posts an event to the command, as the handler of any receiver would. */
+const posting = (port: number) => async (event: unknown) => {
+  const response = await fetch(`http://127.0.0.1:${port}/`, {
+    method: "POST",
+    body: JSON.stringify(event),
+  });
+  if (!response.ok) throw new Error(await response.text());
+};
+
+const urlOf = (server: Server) =>
+  `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
+
+async function conformanceOf(receiver: HandWrittenReceiver) {
+  const port = await freePort();
+  const server = createServer(serving(receiver, posting(port)));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    return await conformance(urlOf(server), port);
+  } finally {
+    // Vitest would call `onTestFinished` of another test that runs at the same time.
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+const titles = casesOf((runner) => receiverContract(runner, "x", () => "")).map(
+  ({ title }) => title,
+);
+
+test("a receiver without a mistake passes every case of the kit, in its order", async () => {
+  const { code, results } = await conformanceOf(goodReceiver);
+  expect(results.map(({ title, status }) => [title, status])).toEqual(
+    titles.map((title) => [title, "passed"]),
+  );
+  expect(code).toBe(0);
+});
+
+const planted: readonly (readonly [string, string, () => HandWrittenReceiver])[] = [
+  ...Object.entries(badReceivers).map(([title, make]) => [title, "", make] as const),
+  ...variants,
+];
+const [refusing, ...others] = planted;
+
+test("a receiver that refuses genuine deliveries fails the first case, and no other case is run", async () => {
+  const { code, failed, results } = await conformanceOf(refusing?.[2]() ?? goodReceiver);
+  expect([code, failed]).toEqual([1, [refusing?.[0]]]);
+  expect(new Set(results.slice(1).map(({ status }) => status))).toEqual(
+    new Set(["not_applicable"]),
+  );
+});
+
+test.concurrent.each(others)(
+  "a planted mistake fails the same case as in the kit: %s %s",
+  async (title, _mistake, make) => {
+    const { code, failed, results } = await conformanceOf(make());
+    expect(failed).toEqual([title]);
+    const { level } = results.find((one) => one.title === title) ?? {};
+    expect(code).toBe(level === "must" ? 1 : 0);
+  },
+  60_000,
+);
+
+describe.each([
+  [
+    "Python",
+    servePython,
+    "receiver.py",
+    "wrong_receiver.py",
+    [
+      "verifies spaces, line endings, escapes, numbers and duplicate keys as they were sent",
+      "verifies a byte order mark as part of the body, then accepts the body or refuses it like invalid JSON",
+      "refuses a body that was changed or truncated",
+      "refuses a body that was parsed and serialized again",
+    ],
+  ],
+  [
+    "shell",
+    serveShell,
+    "receiver.sh",
+    "wrong-receiver.sh",
+    [
+      "refuses a delivery without a signature, whatever its other headers",
+      "runs a failed handler again on the next attempt",
+      "does not run the handler after refusing a delivery",
+    ],
+  ],
+] as const)("in %s", (_language, serve, right, wrong, mistakes) => {
+  test("a correct receiver passes every case", { timeout: 120_000 }, async () => {
+    const port = await freePort();
+    const url = await serve(right, {
+      SVC_WEBHOOK_SECRET: secret,
+      HANDLER_URL: `http://127.0.0.1:${port}/`,
+    });
+    const { code, results } = await conformance(url, port);
+    expect(results.filter(({ status }) => status !== "passed")).toEqual([]);
+    expect(code).toBe(0);
+  });
+
+  test("a wrong receiver fails the cases of its mistakes", { timeout: 120_000 }, async () => {
+    const port = await freePort();
+    const url = await serve(wrong, {
+      SVC_WEBHOOK_SECRET: secret,
+      HANDLER_URL: `http://127.0.0.1:${port}/`,
+    });
+    const { code, failed } = await conformance(url, port);
+    expect([code, failed]).toEqual([1, mistakes]);
+  });
+});
+
+test("Python's standard library agrees with the vectors of the service", async () => {
+  const service = vectorFiles.find(({ name }) => name === "service");
+  const titlesOf = (valid: boolean) =>
+    service?.vectors.filter((one) => one.valid === valid).map(({ title }) => title);
+  const script = join(import.meta.dirname, "languages/vectors.py");
+  const { stdout } = await runProgram("python3", [script, "vectors/service.json"], { cwd: root });
+  expect(JSON.parse(stdout)).toEqual([titlesOf(true), titlesOf(false)]);
+});
+
+test("the block of vectors/README.md passes", async () => {
+  const page = readFileSync(join(root, "vectors/README.md"), "utf8");
+  const [, block = ""] = /```python\n([^]*?)```/.exec(page) ?? [];
+  const { exitCode, stderr } = await runProgram("python3", ["-c", block], { cwd: root });
+  expect([exitCode, stderr]).toEqual([0, ""]);
+});
