@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import {
   copyFileSync,
   existsSync,
@@ -107,17 +108,30 @@ export function codeBlocks(file: string): readonly CodeBlock[] {
   return blocks;
 }
 
+/** Returns the fixture that the test in docs/test-your-handler.md reads. */
+function fixture(): string {
+  const body = Buffer.from('{"type":"email.sent"}');
+  const digits = createHmac("sha256", "whsec_test").update(body).digest("hex");
+  const headers = [
+    ["content-type", "application/json"],
+    ["x-svc-delivery-id", "dlv_1"],
+    ["x-svc-signature", `sha256=${digits}`],
+  ];
+  return JSON.stringify({ method: "POST", headers, body: body.toString("base64") });
+}
+
 /** Compiles all blocks as modules of one project outside the workspace, with this repository's `node_modules`. */
 export async function compileBlocks(blocks: readonly CodeBlock[]): Promise<CompiledBlocks> {
   const directory = outsideDirectory();
   const write = (file: string, text: string) => writeFileSync(join(directory, file), text);
-  mkdirSync(join(directory, "src"));
+  for (const folder of ["src", "fixtures"]) mkdirSync(join(directory, folder));
   symlinkSync(join(root, "node_modules"), join(directory, "node_modules"), "junction");
   write("package.json", '{ "type": "module" }');
   copyFileSync(
     join(root, "test/package/readme-preload.ts"),
     join(directory, "src/readme-preload.ts"),
   );
+  write("fixtures/deliveries.jsonl", fixture());
   for (const { module, extension, code } of blocks) write(`src/${module}.${extension}`, code);
   const compilerOptions = {
     target: "es2023",

@@ -20,9 +20,12 @@ import { createExplainer, createSenderExplainer } from "../listen/explainer.js";
 import { archive, register } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
 import { createShow, type Show } from "../listen/show.js";
-import { senderVerifier, serviceVerifier } from "../listen/verifier.js";
+import { senderVerifier, serviceVerifier } from "../schemes/verifier.js";
 import { keyOf } from "../schemes/key.js";
-import { schemeOption, senderOf } from "../schemes/table.js";
+import { createFixtures, type Fixtures } from "../redact/fixtures.js";
+import { redactOptions } from "../redact/options.js";
+import { createRedactor, type Redactor } from "../redact/redactor.js";
+import { schemeOption, senderOf, type Sender } from "../schemes/table.js";
 
 const options = {
   port: {
@@ -41,6 +44,11 @@ const options = {
     value: "file",
     text: "append requests to this file (mode 0600) before they are forwarded",
   },
+  redact: {
+    type: "boolean",
+    text: "save and show requests without personal data, like redact",
+  },
+  ...redactOptions,
   "max-bytes": {
     type: "string",
     default: "1048576",
@@ -60,10 +68,10 @@ const options = {
 export const listen = command({
   usage: "[--secret-env <name>] [--forward-to <url>] [--save <file>]",
   details: [
-    "Receives deliveries at any path on 127.0.0.1, verifies them and prints a line for each. The first line contains the command's own URL.",
+    "Receives deliveries at any path on 127.0.0.1, and prints its URL and a line for each delivery.",
     "Without a secret, this command registers an endpoint for all event types, prints its secret for your receiver, and archives the endpoint on exit. It uses the sandbox unless --base-url or SVC_BASE_URL names another service. If you pass a secret, register the command's own URL yourself. If you also pass the previous secret, signatures made with it are accepted too.",
     "The body is forwarded byte for byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender receives the target's status and body, or 502 or 504 if the target does not respond. A delivery with a wrong signature gets 401 and is not forwarded. listen explains at most ten wrong signatures a minute. Without --forward-to, genuine deliveries get 200.",
-    "With --scheme and the sender's secret, this command verifies each delivery as a receiver with that scheme would, and prints the outcome. All headers are forwarded except connection headers, cookies and Authorization.",
+    "With --scheme and the sender's secret, this command verifies each delivery as a receiver with that scheme would. All headers are forwarded except connection headers, cookies and Authorization.",
     "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. To send it again, use svc-webhooks replay.",
   ],
   examples: [
@@ -95,7 +103,11 @@ export const listen = command({
     for (const one of [known, ...previousSecrets]) {
       if (one !== undefined) await sign("", keyOf(sender?.scheme, one));
     }
-    const file = given.save === undefined ? undefined : openCapture("--save", given.save);
+    const redaction = redactionOf(context, sender);
+    const file =
+      given.save === undefined
+        ? undefined
+        : openCapture("--save", given.save, redaction !== undefined);
     let show: Show | undefined;
     let endpoint: string | undefined;
     const counts = { received: 0, refused: 0 };
@@ -117,10 +129,15 @@ export const listen = command({
             explainSender: sender && createSenderExplainer(sender, secret, previousSecrets),
             endpoint,
             forwardTo: target?.url,
+            redact: redaction?.redactor,
           });
           const secret_fingerprint = await fingerprint(keyOf(sender?.scheme, secret));
           const first = { url, webhook_endpoint_id: endpoint, secret: created, secret_fingerprint };
           context.show(first, listeningText(first), created);
+          if (redaction) {
+            const { secret: test } = redaction.fixtures;
+            if (!context.json) context.show({}, [`Saved requests verify with ${test}`], test);
+          }
           const secrets = [
             { id: "current", key: secret },
             ...previousSecrets
@@ -129,7 +146,17 @@ export const listen = command({
           ];
           return sender ? senderVerifier(sender, secrets) : serviceVerifier(secrets);
         },
-        save: (captured) => file?.write(captured),
+        async save(captured) {
+          if (!redaction) {
+            file?.write(captured);
+            return undefined;
+          }
+          redaction.fixtures.learn(captured);
+          const made = await redaction.fixtures.make(captured);
+          if (typeof made === "string") return made;
+          file?.write(made);
+          return undefined;
+        },
         onReceived(received) {
           counts.received += 1;
           if (received.status >= 300) counts.refused += 1;
@@ -145,6 +172,30 @@ export const listen = command({
     return 0;
   },
 });
+
+/** Bounds the memory of a command that runs for days. */
+const mostLearned = 20_000;
+
+/** @throws UsageError for an option that has no effect */
+function redactionOf(
+  { options: given, note }: Context<typeof options>,
+  sender: Sender | undefined,
+): { readonly redactor: Redactor; readonly fixtures: Fixtures } | undefined {
+  const names = given["redact-key"];
+  if (!given.redact) {
+    if (names.length === 0) return undefined;
+    throw new UsageError("--redact-key needs --redact.", "Add --redact, or remove --redact-key.");
+  }
+  if (given.save === undefined) {
+    throw new UsageError("--redact needs --save.", "Add --save <file>, or remove --redact.");
+  }
+  const onForgotten = () =>
+    note(
+      `More than ${mostLearned} values were found by their names. The oldest are no longer replaced where they occur again. To redact the deliveries of a long run, save them without --redact, and run svc-webhooks redact.`,
+    );
+  const redactor = createRedactor({ names, memory: { mostValues: mostLearned, onForgotten } });
+  return { redactor, fixtures: createFixtures(sender, redactor) };
+}
 
 /** Returns whether a connection to this address reaches 127.0.0.1, where the command listens. */
 const isOwn = ({ address, family }: Address): boolean =>

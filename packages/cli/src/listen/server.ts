@@ -9,7 +9,7 @@ import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
 import type { Judgement } from "../schemes/judge.js";
-import { serviceVerifier, type Verified, type Verifier } from "./verifier.js";
+import { serviceVerifier, type Verified, type Verifier } from "../schemes/verifier.js";
 
 /** The target's response. */
 export interface TargetReply {
@@ -27,8 +27,8 @@ export interface Received extends Omit<Captured, "body">, Verified {
   /** The status of the response. */
   readonly status: number;
   readonly target?: TargetReply;
-  /** The reason why the target did not respond, or why the request could not be saved. */
-  readonly error?: string;
+  /** The reason why the target did not respond, or why the request was not saved. */
+  readonly error?: string | undefined;
 }
 
 export interface ListenOptions {
@@ -37,8 +37,11 @@ export interface ListenOptions {
   readonly verifierFor: (url: string) => Promise<Verifier>;
   readonly maxBytes: number;
   readonly target: Target | undefined;
-  /** Called before the request is forwarded. If it throws, the response is 503. */
-  readonly save: (captured: Captured) => void;
+  /**
+   * Called before the request is forwarded. If it fails, the response is 503. It may resolve to the reason why the
+   * request is not saved, which does not change the response.
+   */
+  readonly save: (captured: Captured) => Promise<string | undefined>;
   /** Called after the response. */
   readonly onReceived: (received: Received) => void;
   readonly signal: AbortSignal;
@@ -71,7 +74,7 @@ interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   readonly target?: TargetReply;
-  readonly error?: string;
+  readonly error?: string | undefined;
 }
 
 /**
@@ -163,19 +166,21 @@ async function replyTo(
 ): Promise<Reply> {
   const { verdict } = captured;
   if (body === undefined) return { status: verdict === "body_too_large" ? 413 : 400 };
+  let unsaved: string | undefined;
   try {
-    save({ ...captured, body });
+    unsaved = await save({ ...captured, body });
   } catch (error) {
     // 503 makes the sender try again, so nothing is lost.
     return { status: 503, error: `The request was not saved: ${messageOf(error)}.` };
   }
+  const note = unsaved === undefined ? {} : { error: `The request was not saved. ${unsaved}` };
   const isGenuine = verdict === "genuine";
   if (!isGenuine || !target) {
-    return judgement ? ownReply(judgement) : { status: isGenuine ? 200 : 401 };
+    return { ...(judgement ? ownReply(judgement) : { status: isGenuine ? 200 : 401 }), ...note };
   }
   try {
     const headers = (await verifier).passed(captured.headers);
-    return await forward({ ...captured, headers, body }, target, signal);
+    return { ...(await forward({ ...captured, headers, body }, target, signal)), ...note };
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError") {
       return { status: 504, error: `The target did not respond within ${forwardMs / 1_000} s.` };

@@ -7,6 +7,7 @@ import type { SenderMistake } from "../schemes/mistake.js";
 import { isHandled, refusalOf } from "../lib/outcome.js";
 import { paint } from "../paint.js";
 import { excerpt } from "../lib/terminal/text.js";
+import type { Redactor } from "../redact/redactor.js";
 import type { Explainer, SenderExplainer } from "./explainer.js";
 import type { Received } from "./server.js";
 
@@ -20,25 +21,31 @@ export interface ShowOptions {
   readonly endpoint: string | undefined;
   /** The URL to which genuine deliveries are forwarded. */
   readonly forwardTo: URL | undefined;
+  /** Rewrites texts of the request and of the response before they are shown. Default: unchanged. */
+  readonly redact?: Pick<Redactor, "text" | "path"> | undefined;
 }
 
 /** Returns a function that writes the result of a request as a line of text or as JSON. */
 export function createShow(
   { json, show, note }: Pick<Context, "json" | "show" | "note">,
-  { explain, explainSender, endpoint, forwardTo }: ShowOptions,
+  { explain, explainSender, endpoint, forwardTo, redact }: ShowOptions,
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
   const unexplained = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}.`;
+  const clean = (text: string) => redact?.text(text.slice(0, mostText)) ?? text;
   let isHinted = false;
 
   return async (received) => {
-    const { at, method, path, headers, body, verdict, secretId, status, target, error } = received;
+    const { at, method, headers, body, verdict, secretId, status, target, error } = received;
     const { judgement } = received;
+    const path = redact?.path(received.path) ?? received.path;
     const isGenuine = verdict === "genuine";
     const ownType = isGenuine && body ? eventTypeOf(body) : undefined;
-    const type = judgement ? judgement.outcome.type : ownType;
     const ownId = headerOf(headers, headerNames.deliveryId);
-    const id = judgement ? judgement.outcome.deliveryId : ownId;
+    const [type, id] = [
+      judgement ? judgement.outcome.type : ownType,
+      judgement ? judgement.outcome.deliveryId : ownId,
+    ].map((text) => (text === undefined ? undefined : clean(text)));
     const signature = headerOf(headers, headerNames.signature) ?? "";
     const isWrong = verdict === "signature_mismatch" || verdict === "signature_malformed";
     const explanation = body && isWrong && !judgement ? await explain(body, signature) : undefined;
@@ -71,7 +78,7 @@ export function createShow(
     ];
     const more = [
       error,
-      isRefused && isOwn ? excerpt(target.text, 200) : undefined,
+      isRefused && isOwn ? excerpt(clean(target.text), 200) : undefined,
       ...(isRefused ? refusalOf(target.status, code) : []),
       ...(judgement && judgement.outcome.status !== 200 && !target
         ? adviceOf(judgement, mistake)
@@ -79,7 +86,7 @@ export function createShow(
       explanation?.verdict === "unknown" ? unexplained : undefined,
     ];
     const first = parts.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
-    show({}, [first, ...more.flatMap((text) => (text ? [`  ${text}`] : []))]);
+    show({}, [first, ...more.flatMap((text) => (text ? [`  ${clean(text)}`] : []))]);
     if (!isRefused || isHinted) return;
     isHinted = true;
     note(
@@ -87,6 +94,9 @@ export function createShow(
     );
   };
 }
+
+/** The longest text that is redacted, in characters. Much less is shown. */
+const mostText = 16_384;
 
 /** Returns why a receiver of the sender refused a request: what happened, the cause and the fix. */
 const adviceOf = (

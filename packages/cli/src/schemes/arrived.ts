@@ -1,6 +1,6 @@
 import type { Context } from "../command.js";
 import { UsageError } from "../errors.js";
-import { parseCaptured } from "../lib/capture.js";
+import { parseCaptured, useCaptureFile } from "../lib/capture.js";
 import { linesOf } from "../lib/lines.js";
 import { wholeNumber } from "../lib/number.js";
 import { bodyOptions, readBody } from "../lib/read.js";
@@ -85,7 +85,7 @@ async function capturedAt(context: ArrivedContext, file: string): Promise<Arrive
     if (captured && !Number.isNaN(at)) return { ...captured, at };
     throw new UsageError(
       `Line ${wanted} of the capture file is not a request written by listen --save.`,
-      "Use a file written by svc-webhooks listen --save.",
+      useCaptureFile,
     );
   }
   context.signal.throwIfAborted();

@@ -1,8 +1,8 @@
 import { headerNames, verify, type Secret } from "@svc-webhooks/core";
 import { deliveryHeaders, headerOf, senderHeaders } from "../lib/delivery-headers.js";
 import type { HeaderList } from "../lib/target.js";
-import { judge, type Arrived, type Judgement } from "../schemes/judge.js";
-import type { Sender } from "../schemes/table.js";
+import { judge, type Arrived, type Judgement } from "./judge.js";
+import type { Sender } from "./table.js";
 
 /** The result of a verification. */
 export interface Verified {

@@ -1,0 +1,140 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { command, type Context } from "../command.js";
+import { comparisonWith, type Comparison } from "../drift/compare.js";
+import { createReport, type Row } from "../drift/report.js";
+import { schemasOf } from "../drift/schemas.js";
+import { messageOf, UsageError } from "../errors.js";
+import { useCaptureFile, type Captured } from "../lib/capture.js";
+import { eventTypeOf } from "../lib/event-type.js";
+import { requestsIn } from "../lib/requests.js";
+import { table } from "../lib/terminal/table.js";
+import { paint } from "../paint.js";
+import { createRedactor } from "../redact/redactor.js";
+import { identityOf } from "../schemes/identity.js";
+import { objectIn } from "../schemes/object-in.js";
+import { schemeOption, senderOf, type Sender } from "../schemes/table.js";
+
+const options = {
+  schemas: {
+    type: "string",
+    value: "module",
+    text: "module that exports Standard Schemas by event type (default: the schemas of @svc-webhooks/events)",
+  },
+  ...schemeOption,
+} as const;
+
+export const drift = command({
+  usage: "<file>… [--schemas <module>] [--scheme <name>]",
+  rest: "file",
+  details: [
+    "Compares the genuine requests in files written by svc-webhooks listen --save, or in the .jsonl files of folders, with schemas: those of @svc-webhooks/events, or those that a module exports, such as the object that you pass to createReceiver as events. - reads stdin.",
+    "Reports fields that the schema does not declare (new), declared fields that are absent (missing), values that the schema does not accept (changed), and event types without a schema (unknown_type), with the number of deliveries. It prints no values; [] stands for the items of a list, and {} for the entries of a map. A name that looks like a value is printed as ….",
+    "With the schemas of @svc-webhooks/events, an optional field that is absent is missing too, because these schemas make every field optional. With your schemas, only a required field can be missing.",
+    "New fields are found if a schema describes itself as JSON Schema, as those of zod do from 4.2, or if it removes or refuses fields that it does not declare. For other schemas, a note names the types whose new fields were not checked.",
+    "Exits with 1 if there is drift. With --json, prints { deliveries, skipped, drift: [{ type, change, path?, expected?, found?, count, of }], unchecked }.",
+  ],
+  examples: [
+    "svc-webhooks drift deliveries.jsonl",
+    "svc-webhooks drift fixtures --schemas ./dist/events.js --json",
+  ],
+  options,
+  async run(context) {
+    const { args, options: given, note, show } = context;
+    const sender = senderOf(given);
+    const files = args.flatMap(filesAt);
+    const schemas = await schemasOf(given.schemas);
+    const comparisons = new Map<string, Comparison>();
+    const report = createReport(createRedactor());
+    const unchecked = new Set<string>();
+    const counts = { deliveries: 0, skipped: 0 };
+    for (const file of files) {
+      for await (const { captured } of requestsIn(file, context)) {
+        const found = captured.verdict === "genuine" ? await eventIn(captured, sender) : undefined;
+        if (!found) {
+          counts.skipped += 1;
+          continue;
+        }
+        counts.deliveries += 1;
+        const { type, event } = found;
+        report.addType(type);
+        const schema = type === undefined ? undefined : schemas.byType.get(type);
+        if (type === undefined || schema === undefined) {
+          report.addUnknown(type);
+          continue;
+        }
+        const compare = comparisons.get(type) ?? comparisonWith(schema, schemas.areFieldsExpected);
+        comparisons.set(type, compare);
+        const { differences, isChecked } = await compare(event);
+        report.add(type, differences);
+        if (!isChecked) unchecked.add(type);
+      }
+    }
+    context.signal.throwIfAborted();
+    if (counts.deliveries === 0) {
+      throw new UsageError(
+        "The files contain no genuine request with a JSON object.",
+        useCaptureFile,
+      );
+    }
+    const rows = report.rows();
+    show(
+      { ...counts, drift: rows, unchecked: Array.from(unchecked) },
+      linesOf(rows, counts.deliveries, context),
+    );
+    if (!context.json && counts.skipped > 0) {
+      note(`Requests that are not genuine, or whose body is not a JSON object: ${counts.skipped}.`);
+    }
+    if (!context.json && unchecked.size > 0) {
+      note(
+        `New fields were not checked for ${Array.from(unchecked).join(", ")}, because these schemas keep all fields and cannot describe themselves as JSON Schema.`,
+      );
+    }
+    return rows.length > 0 ? 1 : 0;
+  },
+});
+
+function linesOf(rows: readonly Row[], deliveries: number, { stdout }: Pick<Context, "stdout">) {
+  if (rows.length === 0) return [[paint("green", "No drift"), ` in ${deliveries} deliveries.`]];
+  return table(
+    ["type", "change", "path", "details", "deliveries"],
+    rows.map(({ type, change, path, expected, found, count, of }) => [
+      type ?? "(no type)",
+      change,
+      path ?? "",
+      [expected && `expected ${expected}`, found && `found ${found}`].filter(Boolean).join(", "),
+      `${count} of ${of}`,
+    ]),
+    stdout,
+  );
+}
+
+/** Returns the event of a request and its type, or undefined if its body is not a JSON object. */
+async function eventIn(captured: Captured, sender: Sender | undefined) {
+  const event = objectIn(captured.body);
+  if (!event) return undefined;
+  const type = sender
+    ? (await identityOf(sender.scheme, captured)).type
+    : eventTypeOf(captured.body);
+  return { type, event };
+}
+
+/** Returns a file, or the capture files of a folder. */
+function filesAt(path: string): readonly string[] {
+  if (path === "-") return [path];
+  let names: readonly string[];
+  try {
+    if (!statSync(path).isDirectory()) return [path];
+    names = readdirSync(path).filter((name) => name.endsWith(".jsonl"));
+  } catch (error) {
+    throw new UsageError(
+      `The capture file cannot be read: ${messageOf(error)}.`,
+      "Check the path.",
+    );
+  }
+  if (names.length > 0) return names.toSorted().map((name) => join(path, name));
+  throw new UsageError(
+    "The folder contains no .jsonl file.",
+    "Save deliveries with svc-webhooks listen --save <folder>/deliveries.jsonl.",
+  );
+}

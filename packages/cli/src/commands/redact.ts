@@ -1,0 +1,138 @@
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { command, type Context } from "../command.js";
+import { messageOf, UsageError } from "../errors.js";
+import { openCapture } from "../lib/capture.js";
+import { requestsIn } from "../lib/requests.js";
+import { excerpt } from "../lib/terminal/text.js";
+import { createFixtures, notGenuine, type Fixtures } from "../redact/fixtures.js";
+import { redactOptions } from "../redact/options.js";
+import { createRedactor } from "../redact/redactor.js";
+import { schemeOption, senderOf } from "../schemes/table.js";
+
+const options = {
+  out: {
+    type: "string",
+    required: true,
+    value: "folder",
+    text: "write the fixtures to files in this folder, which is created if it is missing",
+  },
+  ...redactOptions,
+  ...schemeOption,
+} as const;
+
+type RedactContext = Context<typeof options>;
+
+/** A request that is not in the output. */
+interface LeftOut {
+  readonly line: number;
+  readonly reason: string;
+}
+
+interface Written {
+  readonly file: string;
+  readonly out: string;
+  readonly saved: number;
+  readonly left_out: readonly LeftOut[];
+}
+
+export const redact = command({
+  usage: "<file>… --out <folder> [--redact-key <name>] [--scheme <name>]",
+  rest: "file",
+  details: [
+    "Reads files written by svc-webhooks listen --save, and writes their genuine requests to files of the same name in another folder, without personal data and secrets. The requests are signed again with a public test secret, which is printed, so they verify as fixtures. Signatures of the sender, credentials and headers of proxies are removed.",
+    "Values are replaced by their names (such as email, name, phone, address, ip, token, key or subject), by their form (such as e-mail addresses, tokens, card numbers, IBANs, IP addresses or telephone numbers), and wherever a value that was found by its name occurs again. Substitutes keep the form: an e-mail address becomes another one in example.com. In one run, equal values get equal substitutes. They depend on a random key that is not stored.",
+    "Types, states, times and ids stay. The names of members are recognized in English; add others with --redact-key. Names in text that occur nowhere under a name are not recognized, so read the fixtures before you publish them.",
+    "Bodies that are compressed, not UTF-8, or neither JSON nor an HTML form are not written. Exits with 1 if a genuine request was left out. With --json, prints { secret, files: [{ file, out, saved, left_out: [{ line, reason }] }] }.",
+  ],
+  examples: [
+    "svc-webhooks redact deliveries.jsonl --out fixtures",
+    "svc-webhooks redact captures/*.jsonl --out fixtures --redact-key customer_ref --scheme stripe",
+  ],
+  options,
+  async run(context) {
+    const { args, options: given, note, show } = context;
+    const redactor = createRedactor({ names: given["redact-key"] });
+    const fixtures = createFixtures(senderOf(given), redactor);
+    if (args.includes("-")) {
+      throw new UsageError("Stdin cannot be read twice.", "Pass the name of a capture file.");
+    }
+    for (const file of args) {
+      for await (const { captured } of requestsIn(file, context)) fixtures.learn(captured);
+    }
+    const outs = args.map((file) => join(given.out, redactor.text(basename(file))));
+    assertNew(outs);
+    createFolder(given.out);
+    const written: Written[] = [];
+    for (const [index, file] of args.entries()) {
+      written.push(await write(file, outs[index] ?? "", fixtures, context));
+      if (context.signal.aborted) return 1;
+    }
+    const { secret } = fixtures;
+    show(
+      { secret, files: written },
+      [
+        ...written.map(({ out, saved }) => `${excerpt(out, 200)}  ${saved} saved`),
+        `They verify with the secret ${secret}`,
+      ],
+      secret,
+    );
+    const left = written.flatMap(({ file, left_out }) => left_out.map((one) => ({ file, ...one })));
+    if (!context.json) {
+      for (const { file, line, reason } of left)
+        note(`${excerpt(file, 200)}, line ${line} was left out. ${reason}`);
+    }
+    return left.some(({ reason }) => reason !== notGenuine) ? 1 : 0;
+  },
+});
+
+async function write(
+  file: string,
+  out: string,
+  fixtures: Fixtures,
+  context: RedactContext,
+): Promise<Written> {
+  const target = openCapture("--out", out, true);
+  const left_out: LeftOut[] = [];
+  let saved = 0;
+  try {
+    for await (const { captured, line } of requestsIn(file, context)) {
+      const made = await fixtures.make(captured);
+      if (typeof made === "string") left_out.push({ line, reason: made });
+      else {
+        target.write(made);
+        saved += 1;
+      }
+    }
+  } finally {
+    target.close();
+  }
+  return { file, out, saved, left_out };
+}
+
+/** @throws UsageError if a file exists, or two inputs have the same name */
+function assertNew(outs: readonly string[]): void {
+  const twice = outs.find((out, index) => outs.indexOf(out) < index);
+  if (twice !== undefined) {
+    throw new UsageError(
+      "Two of the files have the same name.",
+      "Rename one of them, or redact them into different folders.",
+    );
+  }
+  const existing = outs.find((out) => existsSync(out));
+  if (existing === undefined) return;
+  throw new UsageError(
+    `${existing} already exists.`,
+    "Choose another --out, or remove the file: redacted requests are not appended to others.",
+  );
+}
+
+/** @throws UsageError if the folder cannot be created */
+function createFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    if (!statSync(folder).isDirectory()) throw new Error("it is not a folder");
+  } catch (error) {
+    throw new UsageError(`--out cannot be used: ${messageOf(error)}.`, "Check the path.");
+  }
+}

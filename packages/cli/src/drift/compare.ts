@@ -1,0 +1,119 @@
+import type { StandardSchemaIssue, StandardSchemaV1 } from "@svc-webhooks/core";
+import {
+  absentIn,
+  differencesOf,
+  pathIn,
+  typeOf,
+  type Difference,
+  type JsonSchema,
+} from "./json-schema.js";
+import { jsonSchemaOf } from "./schemas.js";
+
+/** The differences of one event, and whether new fields could be found at all. */
+export interface Compared {
+  readonly differences: readonly Difference[];
+  readonly isChecked: boolean;
+}
+
+/** Compares events with one schema. */
+export type Comparison = (event: unknown) => Promise<Compared>;
+
+/**
+ * Returns a function that compares events with a schema: by its JSON Schema if it has one, by its issues, and by the
+ * fields that its output leaves out.
+ */
+export function comparisonWith(schema: StandardSchemaV1, areFieldsExpected: boolean): Comparison {
+  const described = jsonSchemaOf(schema);
+  return async (event) => {
+    const structure = described
+      ? [
+          ...differencesOf(event, described),
+          ...(areFieldsExpected ? absentIn(event, described) : []).map((path): Difference => ({
+            change: "missing",
+            path,
+          })),
+        ]
+      : [];
+    const result = await schema["~standard"].validate(event);
+    const issues = (result.issues ?? []).flatMap((issue) => ofIssue(issue, event, described));
+    const left = result.issues || described ? [] : leftOut(event, result.value);
+    const known = new Set<string>();
+    const differences = [...structure, ...issues, ...left].filter(({ path }) => {
+      const key = path.reduce((around, name) => `${around}${JSON.stringify(name)},`, "");
+      const isNew = !known.has(key) && !isWithin(path, known);
+      known.add(key);
+      return isNew;
+    });
+    const isChecked = described !== undefined || (await leavesOutOrRefuses(schema, event));
+    return { differences, isChecked };
+  };
+}
+
+/** Returns whether a path is within one of others, which are written with a comma after each name. */
+function isWithin(path: readonly string[], others: ReadonlySet<string>): boolean {
+  let around = "";
+  return path.some((name) => {
+    around += `${JSON.stringify(name)},`;
+    return others.has(around);
+  });
+}
+
+/** The members that zod (`keys`), valibot and arktype (`expected`) add to an issue about an undeclared field. */
+interface Undeclared {
+  readonly keys?: unknown;
+  readonly expected?: unknown;
+}
+
+/** Returns the differences that an issue reports. */
+function ofIssue(
+  issue: StandardSchemaIssue & Undeclared,
+  event: unknown,
+  described: JsonSchema | undefined,
+): readonly Difference[] {
+  const steps = (issue.path ?? []).map((step) => (typeof step === "object" ? step.key : step));
+  const plain = shownPath(steps, event);
+  const path = described ? pathIn(described, plain) : plain;
+  const value = steps.reduce<unknown>(memberOf, event);
+  if (Array.isArray(issue.keys) && typeOf(value) === "object") {
+    return issue.keys.map((name: unknown) => ({ change: "new", path: [...path, String(name)] }));
+  }
+  if (value === undefined) return [{ change: "missing", path }];
+  const isNew = issue.expected === "never" || issue.expected === "removed";
+  return [{ change: isNew ? "new" : "changed", path, found: typeOf(value) }];
+}
+
+/** Returns a member of an object or an item of a list, but nothing that every object has. */
+const memberOf = (value: unknown, step: PropertyKey): unknown =>
+  Object.hasOwn(Object(value), step) ? (Object(value)[step] as unknown) : undefined;
+
+/** Returns a path with `[]` for each index of a list. */
+function shownPath(steps: readonly PropertyKey[], event: unknown): readonly string[] {
+  let value = event;
+  return steps.map((step) => {
+    const isIndex = Array.isArray(value);
+    value = memberOf(value, step);
+    return isIndex ? "[]" : String(step);
+  });
+}
+
+/** Returns the fields of the input that the output does not have. */
+function leftOut(input: unknown, output: unknown, path: readonly string[] = []): Difference[] {
+  if (Array.isArray(input) && Array.isArray(output)) {
+    return input.flatMap((item, index) => leftOut(item, output[index], [...path, "[]"]));
+  }
+  if (typeOf(input) !== "object" || typeOf(output) !== "object") return [];
+  const kept = output as Readonly<Record<string, unknown>>;
+  return Object.entries(input as object).flatMap(([name, value]) =>
+    Object.hasOwn(kept, name)
+      ? leftOut(value, kept[name], [...path, name])
+      : [{ change: "new", path: [...path, name], found: typeOf(value) }],
+  );
+}
+
+const probe = "svc_webhooks_drift_probe";
+
+/** Returns whether a schema removes or refuses a field that it does not declare. */
+async function leavesOutOrRefuses(schema: StandardSchemaV1, event: unknown): Promise<boolean> {
+  const result = await schema["~standard"].validate({ ...Object(event), [probe]: true });
+  return result.issues !== undefined || !Object.hasOwn(Object(result.value), probe);
+}

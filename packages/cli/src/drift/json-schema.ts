@@ -1,0 +1,197 @@
+/** The part of JSON Schema that describes the fields of an event. */
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+  readonly definitions?: Readonly<Record<string, JsonSchema>>;
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema | boolean;
+  readonly prefixItems?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+}
+
+export type Change = "new" | "missing" | "changed";
+
+/** A difference between a value and a schema. It contains no value. */
+export interface Difference {
+  readonly change: Change;
+  /** The names from the outside in. A list is `[]`, and an entry of a map is `{}`. */
+  readonly path: readonly string[];
+  /** The type or the values that the schema declares, such as `string` or `one of 3 values`. */
+  readonly expected?: string | undefined;
+  /** The type of the value. */
+  readonly found?: string | undefined;
+}
+
+export const typeOf = (value: unknown): string =>
+  value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+
+/** Compares a value with a schema. */
+export function differencesOf(value: unknown, root: JsonSchema): readonly Difference[] {
+  return compare(value, root, [], createResolver(root));
+}
+
+type Resolve = (schema: JsonSchema) => JsonSchema;
+
+/** Returns a function that replaces references, and combines `allOf`. */
+function createResolver(root: JsonSchema): Resolve {
+  const referenced = ({ $ref }: JsonSchema): JsonSchema | undefined => {
+    if ($ref === undefined) return undefined;
+    const steps = $ref.replace(/^#\/?/, "").split("/").filter(Boolean);
+    return steps.reduce<unknown>((one, step) => {
+      const name = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+      return Object.hasOwn(Object(one), name) ? Object(one)[name] : undefined;
+    }, root) as JsonSchema | undefined;
+  };
+  const resolve = (schema: JsonSchema, depth: number): JsonSchema => {
+    if (depth > mostReferences) return {};
+    const { $ref, allOf, ...own } = schema;
+    const target = $ref === undefined ? undefined : (referenced(schema) ?? {});
+    const parts = [...(target ? [target] : []), ...(allOf ?? [])].map((part) =>
+      resolve(part, depth + 1),
+    );
+    return parts.reduce(combined, own);
+  };
+  return (schema) => resolve(schema, 0);
+}
+
+const mostReferences = 50;
+
+/** Returns a schema that declares the fields of both. */
+const combined = (one: JsonSchema, other: JsonSchema): JsonSchema => ({
+  ...other,
+  ...one,
+  ...((one.properties ?? other.properties) && {
+    properties: { ...other.properties, ...one.properties },
+  }),
+  required: [...(one.required ?? []), ...(other.required ?? [])],
+});
+
+function compare(
+  value: unknown,
+  given: JsonSchema | boolean,
+  path: readonly string[],
+  resolve: Resolve,
+): readonly Difference[] {
+  if (typeof given === "boolean") return [];
+  const schema = resolve(given);
+  const branches = schema.anyOf ?? schema.oneOf;
+  if (branches) {
+    const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = schema;
+    const results = branches.map((branch) =>
+      compare(value, combined(resolve(branch), rest), path, resolve),
+    );
+    return closest(results);
+  }
+  const types = schema.type === undefined ? [] : [schema.type].flat();
+  const found = typeOf(value);
+  if (types.length > 0 && !types.some((type) => isOfType(value, type))) {
+    return [{ change: "changed", path, expected: types.join(" or "), found }];
+  }
+  const allowed = schema.enum ?? ("const" in schema ? [schema.const] : undefined);
+  if (allowed && !allowed.some((one) => JSON.stringify(one) === JSON.stringify(value))) {
+    const expected =
+      allowed.length === 1 ? "the declared value" : `one of ${allowed.length} values`;
+    return [{ change: "changed", path, expected, found: `another ${found}` }];
+  }
+  if (Array.isArray(value)) return ofItems(value, schema, path, resolve);
+  if (found === "object") return ofFields(value as object, schema, path, resolve);
+  return [];
+}
+
+/** Returns the differences of the branch that fits best: a wrong value outweighs any number of fields. */
+function closest(results: readonly (readonly Difference[])[]): readonly Difference[] {
+  const weight = (differences: readonly Difference[]) =>
+    differences.reduce(
+      (sum, { change, path }) => sum + (change === "changed" ? 1_000 / (path.length + 1) : 1),
+      0,
+    );
+  return results.toSorted((one, other) => weight(one) - weight(other))[0] ?? [];
+}
+
+const isOfType = (value: unknown, type: string): boolean =>
+  type === "integer" ? Number.isInteger(value) : typeOf(value) === type;
+
+const ofItems = (
+  list: readonly unknown[],
+  { items = true, prefixItems = [] }: JsonSchema,
+  path: readonly string[],
+  resolve: Resolve,
+): readonly Difference[] =>
+  list.flatMap((item, index) =>
+    compare(item, prefixItems[index] ?? items, [...path, "[]"], resolve),
+  );
+
+function ofFields(
+  value: object,
+  schema: JsonSchema,
+  path: readonly string[],
+  resolve: Resolve,
+): readonly Difference[] {
+  const { properties, patternProperties = {}, additionalProperties = true, required = [] } = schema;
+  const missing = required
+    .filter((name) => !Object.hasOwn(value, name))
+    .map((name): Difference => ({ change: "missing", path: [...path, name] }));
+  const patterns = Object.entries(patternProperties);
+  const fields = Object.entries(value).flatMap(([name, field]): readonly Difference[] => {
+    const own = properties && Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (own !== undefined) return compare(field, own, [...path, name], resolve);
+    const pattern = patterns.find(([source]) => new RegExp(source, "u").test(name));
+    if (pattern) return compare(field, pattern[1], [...path, "{}"], resolve);
+    const isDescribed =
+      typeof additionalProperties === "object" && Object.keys(additionalProperties).length > 0;
+    if (isDescribed) return compare(field, additionalProperties, [...path, "{}"], resolve);
+    // An object without declared fields is a map, whose names are data.
+    if (properties === undefined && additionalProperties !== false) return [];
+    return [{ change: "new", path: [...path, name], found: typeOf(field) }];
+  });
+  return [...missing, ...fields];
+}
+
+/** Returns the fields that a schema declares and that are absent although the object around them is there. */
+export function absentIn(value: unknown, root: JsonSchema): readonly (readonly string[])[] {
+  const resolve = createResolver(root);
+  const walk = (
+    one: unknown,
+    given: JsonSchema,
+    path: readonly string[],
+  ): (readonly string[])[] => {
+    if (typeOf(one) !== "object") return [];
+    return Object.entries(resolve(given).properties ?? {}).flatMap(([name, schema]) =>
+      Object.hasOwn(one as object, name)
+        ? walk((one as Record<string, unknown>)[name], schema, [...path, name])
+        : [[...path, name]],
+    );
+  };
+  return walk(value, root, []);
+}
+
+/** Returns a path as differences have it: with `{}` for the entries of maps, whose names are data. */
+export function pathIn(root: JsonSchema, path: readonly string[]): readonly string[] {
+  const resolve = createResolver(root);
+  let candidates: readonly JsonSchema[] = [root];
+  return path.map((name) => {
+    const all = candidates.map(resolve).flatMap((one) => [one, ...branchesOf(one, resolve)]);
+    const own = all.flatMap(({ properties = {} }) =>
+      Object.hasOwn(properties, name) ? [properties[name] as JsonSchema] : [],
+    );
+    const items = all.flatMap(({ items: one, prefixItems = [] }) =>
+      typeof one === "object" ? [one, ...prefixItems] : prefixItems,
+    );
+    const entries = all.flatMap(({ additionalProperties: one }) =>
+      typeof one === "object" && Object.keys(one).length > 0 ? [one] : [],
+    );
+    candidates = name === "[]" ? items : own.length > 0 ? own : entries;
+    return name !== "[]" && own.length === 0 && entries.length > 0 ? "{}" : name;
+  });
+}
+
+const branchesOf = ({ anyOf, oneOf }: JsonSchema, resolve: Resolve): readonly JsonSchema[] =>
+  (anyOf ?? oneOf ?? []).map(resolve);

@@ -1,0 +1,80 @@
+import { wordsOf } from "../redact/names.js";
+import type { Redactor } from "../redact/redactor.js";
+import type { Change, Difference } from "./json-schema.js";
+
+/** A difference, and how many deliveries of the type have it. */
+export interface Row {
+  readonly type: string | null;
+  readonly change: Change | "unknown_type";
+  readonly path?: string;
+  readonly expected?: string | undefined;
+  readonly found?: string | undefined;
+  readonly count: number;
+  /** The number of deliveries of the type. */
+  readonly of: number;
+}
+
+export interface Report {
+  readonly addType: (type: string | undefined) => void;
+  readonly addUnknown: (type: string | undefined) => void;
+  readonly add: (type: string, differences: readonly Difference[]) => void;
+  /** Returns the rows by type and path. */
+  readonly rows: () => readonly Row[];
+}
+
+/** Creates a report. It shows no values: a name that may be one is shown as `…`. */
+export function createReport(redactor: Redactor): Report {
+  const totals = new Map<string | undefined, number>();
+  const counts = new Map<string, Omit<Row, "of"> & { readonly key: string | undefined }>();
+
+  const count = (key: string | undefined, row: Omit<Row, "of" | "count">) => {
+    const id = JSON.stringify([key, row]);
+    const before = counts.get(id);
+    counts.set(id, { ...row, key, count: (before?.count ?? 0) + 1 });
+  };
+
+  const shownType = (type: string | undefined): string | null => {
+    if (type === undefined) return null;
+    return /^[\w.:/-]{1,100}$/.test(type) && redactor.text(type) === type ? type : "…";
+  };
+
+  const shownName = (name: string): string => {
+    if (name === "[]" || name === "{}") return name;
+    const isName = /^[@$]?[A-Za-z_][\w$.:-]{0,63}$/.test(name) && wordsOf(name).length <= 10;
+    return isName && redactor.text(name) === name ? name : "…";
+  };
+
+  const pathText = (path: readonly string[]): string =>
+    path
+      .map(shownName)
+      .join(".")
+      .replaceAll(/\.?\[\]/g, "[]")
+      .replaceAll(".{}", "{}");
+
+  return {
+    addType: (type) => totals.set(type, (totals.get(type) ?? 0) + 1),
+    addUnknown: (type) => count(type, { type: shownType(type), change: "unknown_type" }),
+    add(type, differences) {
+      const shown = new Map(
+        differences.map(({ change, path, expected, found }) => {
+          const text = pathText(path);
+          return [
+            `${change} ${text}`,
+            { type: shownType(type), change, path: text, expected, found },
+          ];
+        }),
+      );
+      for (const row of shown.values()) count(type, row);
+    },
+    rows: () =>
+      Array.from(counts.values(), ({ key, ...row }) => ({
+        ...row,
+        of: totals.get(key) ?? 0,
+      })).toSorted(
+        (one, other) =>
+          compared(one.type ?? "", other.type ?? "") || compared(one.path ?? "", other.path ?? ""),
+      ),
+  };
+}
+
+const compared = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);

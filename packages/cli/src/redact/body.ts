@@ -1,0 +1,42 @@
+import { headerOf } from "../lib/delivery-headers.js";
+import type { HeaderList } from "../lib/target.js";
+import type { Redactor } from "./redactor.js";
+
+/** The text of a body that can be redacted. */
+export interface BodyText {
+  /** The byte order mark, or an empty string. */
+  readonly start: string;
+  readonly text: string;
+  readonly syntax: "json" | "form" | "empty";
+}
+
+/** Returns the text of a body, or the reason why it cannot be redacted, as a whole sentence. */
+export function bodyTextOf(headers: HeaderList, body: Uint8Array): BodyText | string {
+  const encoding = headerOf(headers, "content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding !== "" && encoding !== "identity") return "Its body is compressed.";
+  let all: string;
+  try {
+    all = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    return "Its body is not UTF-8 text.";
+  }
+  const start = all.startsWith("\ufeff") ? "\ufeff" : "";
+  const text = all.slice(start.length);
+  if (text === "") return { start, text, syntax: "empty" };
+  const type = headerOf(headers, "content-type") ?? "";
+  if (/^\s*application\/x-www-form-urlencoded\b/i.test(type))
+    return { start, text, syntax: "form" };
+  try {
+    JSON.parse(text);
+    return { start, text, syntax: "json" };
+  } catch {
+    return "Its body is neither JSON nor an HTML form.";
+  }
+}
+
+/** Returns the redacted body. */
+export function redactedBody({ start, text, syntax }: BodyText, redactor: Redactor): Buffer {
+  const written =
+    syntax === "json" ? redactor.json(text) : syntax === "form" ? redactor.form(text) : "";
+  return Buffer.from(start + written);
+}
