@@ -51,7 +51,42 @@ test("--assumptions prints all of them, with --json as a list", async () => {
   expect(value).toContainEqual(expect.objectContaining({ id: "A-06", value: "reject" }));
 });
 
+test("--scenario prints the report and exits with 1 if an expectation is not met", async () => {
+  const file = newFile();
+  const request = { method: "GET", path: "/v1/webhook-events" };
+  const write = (status: number) =>
+    writeFileSync(
+      file,
+      JSON.stringify({ version: 1, name: "reads", steps: [{ request, status }] }),
+    );
+  write(200);
+  const met = await json(["sandbox", "--scenario", file]);
+  expect([met.code, met.value]).toEqual([
+    0,
+    {
+      scenario: "reads",
+      met: true,
+      steps: 1,
+      ran: 1,
+      results: [{ step: 1, expected: "GET /v1/webhook-events responds with 200", met: true }],
+    },
+  ]);
+  write(404);
+  const { code, stdout } = await cli(["sandbox", "--scenario", file]);
+  expect([code, stdout]).toEqual([
+    1,
+    "NOT MET step 1: GET /v1/webhook-events responds with 404\n        found: 1 × 200\nreads: 1 of 1 expectations were not met.\n",
+  ]);
+});
+
 test.each([
+  ["a scenario that does not exist", ["--scenario", "nothing"], /There is no scenario nothing\./],
+  ["a scenario without the receiver", ["--scenario", "slow-receiver"], /Add --to URL\./],
+  [
+    "a scenario with an option of the server",
+    ["--scenario", "slow-receiver", "--open"],
+    /--open cannot be used with --scenario\./,
+  ],
   ["a port that is not a number", ["--port", "web"], /--port must be/],
   ["an assumption that does not exist", ["--set", "A-99=x"], /A-99/],
   ["an unknown option", ["--prot=1"], /--prot is not an option\./],

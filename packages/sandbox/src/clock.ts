@@ -34,8 +34,14 @@ export interface Scheduler extends SandboxClock {
   readonly at: (time: number, item: DueItem, run: () => unknown) => () => void;
   /** Cancels pending attempts and pending steps of sends, for a reset. */
   readonly clear: () => void;
+  /** Makes a moved clock wait no longer for the running work on an item, because that work waits for the clock. */
+  readonly park: (id: string) => void;
   readonly setMode: (mode: ClockMode, speed?: number) => void;
   readonly speed: number;
+  /** Runs `work` when all moves of the clock have finished. Moves that begin meanwhile wait for it. */
+  readonly afterMoves: <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
+  /** Sets the clock back, or forward, to `state`, from which time continues. Ends all delays of requests. */
+  readonly rewind: (state: ClockState) => void;
   /**
    * Restores the clock after a restart, no earlier than `newest`. A clock that runs by itself also advances by the time
    * that the process was down.

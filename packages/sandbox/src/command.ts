@@ -2,7 +2,10 @@ import { WebhookError } from "@svc-webhooks/core";
 import type { ClockMode } from "./clock.js";
 import { openInBrowser } from "./lib/open-in-browser.js";
 import { resolveOptions } from "./options.js";
+import { runScenario } from "./run-scenario.js";
 import { createSandbox } from "./sandbox.js";
+import { readScenario } from "./scenario/read-scenario.js";
+import { reportText } from "./scenario/report.js";
 
 export { openInBrowser };
 
@@ -41,6 +44,18 @@ export const commandOptions = {
     text: "also serve requests to this host name; may be repeated",
   },
   seed: { type: "string", value: "number", text: "make ids and secrets repeatable" },
+  scenario: {
+    type: "string",
+    value: "file",
+    text: "run a scenario, print its report and exit with 0 if the receiver meets all expectations, else 1; one that the package contains is selected by its name",
+  },
+  to: { type: "string", value: "url", text: "with --scenario: the URL of the receiver" },
+  "secret-env": {
+    type: "string",
+    multiple: true,
+    value: "name",
+    text: "with --scenario: environment variable with the signing secret; repeated for each secret that a rotation selects",
+  },
   open: { type: "boolean", text: "open the page in the default browser" },
   assumptions: { type: "boolean", text: "print all assumptions and their values, then exit" },
 } as const;
@@ -54,26 +69,32 @@ export interface CommandValues {
   readonly smtp?: string | undefined;
   readonly "allow-host"?: readonly string[] | undefined;
   readonly seed?: string | undefined;
+  readonly scenario?: string | undefined;
+  readonly to?: string | undefined;
+  readonly "secret-env"?: readonly string[] | undefined;
   readonly open?: boolean | undefined;
   readonly assumptions?: boolean | undefined;
 }
 
 /** The parts of the process that the command uses. */
 export interface CommandContext {
-  /** Receives the base URL, or the assumptions. */
+  /** Receives the base URL, the assumptions, or the report of a scenario. */
   readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };
   /** Closes the sandbox when aborted. */
   readonly signal: AbortSignal;
-  /** Writes JSON: `{"url":"http://127.0.0.1:4010"}`, or the list of assumptions. Default false. */
+  /** Writes JSON: `{"url":"http://127.0.0.1:4010"}`, the list of assumptions, or the report. Default false. */
   readonly json?: boolean | undefined;
+  /** The environment variables with the secrets for a scenario. Default: those of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
- * Runs the command: serves the interface and the page until `signal` is aborted, or prints the assumptions. The first
- * line on stdout contains the base URL. If `open` is true and no browser can be opened, it writes one line to stderr
- * and continues.
+ * Runs the command: serves the interface and the page until `signal` is aborted, prints the assumptions, or runs a
+ * scenario and prints its report. The first line on stdout of a server contains the base URL. If `open` is true and no
+ * browser can be opened, it writes one line to stderr and continues.
  *
- * @throws WebhookError (as a rejection) `wrong_usage` for an invalid value
+ * @returns the exit code: 1 if a scenario's expectations were not all met, otherwise 0
+ * @throws WebhookError (as a rejection) `wrong_usage` for an invalid value or scenario
  * @throws ReceiverConfigError (as a rejection) `invalid_option`, `unknown_option`, as `createSandbox` does
  * @throws Error (as a rejection) if the port is taken or the data file cannot be used
  *
@@ -87,16 +108,23 @@ export interface CommandContext {
  */
 export async function runCommand(
   values: CommandValues,
-  { stdout, signal, json = false }: CommandContext,
-): Promise<void> {
+  { stdout, signal, json = false, env = process.env }: CommandContext,
+): Promise<0 | 1> {
+  if (values.scenario !== undefined) {
+    const report = await runFile(values.scenario, values, env, signal);
+    stdout.write(json ? `${JSON.stringify(report)}\n` : reportText(report));
+    return report.met ? 0 : 1;
+  }
+  for (const name of ["to", "secret-env"] as const)
+    if (isGiven(values[name])) throw usage(`--${name} needs --scenario FILE.`);
   const assumptions = assumptionsFrom(values.set ?? []);
   if (values.assumptions === true) {
     stdout.write(json ? `${JSON.stringify(listOf(assumptions))}\n` : textOf(assumptions));
-    return;
+    return 0;
   }
   const clock = clockFrom(values.clock ?? "");
   const port = numberFrom("port", values.port ?? commandOptions.port.default, 65_535);
-  const seed = values.seed === undefined ? undefined : numberFrom("seed", values.seed, 2 ** 32 - 1);
+  const seed = seedFrom(values);
   const sandbox = createSandbox({
     clock,
     data: values.data,
@@ -119,10 +147,47 @@ export async function runCommand(
     if (values.open === true)
       openInBrowser(page, (line) => process.stderr.write(`svc-webhooks sandbox: ${line}\n`));
     await aborted(signal);
+    return 0;
   } finally {
     await sandbox.close();
   }
 }
+
+/** Options that have no effect on a scenario, which has its own clock and assumptions and serves no page. */
+const serverOptions = ["set", "clock", "smtp", "allow-host", "open", "assumptions"] as const;
+
+async function runFile(
+  scenario: string,
+  values: CommandValues,
+  env: Readonly<Record<string, string | undefined>>,
+  signal: AbortSignal,
+) {
+  for (const name of serverOptions)
+    if (isGiven(values[name])) throw usage(`--${name} cannot be used with --scenario.`);
+  const secrets = (values["secret-env"] ?? []).map((name) => {
+    const secret = env[name] ?? "";
+    if (/^whsec_[\w+/=-]{1,200}$/.test(secret)) return secret;
+    throw usage(
+      secret === ""
+        ? `The environment variable ${name} is not set. Set it to the signing secret that your receiver uses.`
+        : `The environment variable ${name} does not contain a signing secret of the form whsec_….`,
+    );
+  });
+  return runScenario(readScenario(scenario), {
+    to: values.to,
+    secrets,
+    data: values.data,
+    seed: seedFrom(values),
+    signal,
+  });
+}
+
+const seedFrom = ({ seed }: CommandValues) =>
+  seed === undefined ? undefined : numberFrom("seed", seed, 2 ** 32 - 1);
+
+/** Whether an option was given. Some parsers set absent options to false or to an empty list. */
+const isGiven = (value: CommandValues[keyof CommandValues]) =>
+  Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
 
 const usage = (message: string) => new WebhookError("wrong_usage", message);
 

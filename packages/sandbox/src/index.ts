@@ -1,4 +1,7 @@
 export { createSandbox } from "./sandbox.js";
+export { runScenario } from "./run-scenario.js";
+export type { RunScenarioOptions } from "./run-scenario.js";
+export type { ScenarioReport, ScenarioResult } from "./scenario/report.js";
 export type { Sandbox } from "./sandbox.js";
 export type { SandboxOptions } from "./options.js";
 export type { ClockMode, DueItem, SandboxClock } from "./clock.js";

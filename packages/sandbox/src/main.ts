@@ -77,8 +77,9 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const { stdout } = process;
-  await runCommand(values, { stdout, signal: stopping.signal, json: values.json });
+  const code = await runCommand(values, { stdout, signal: stopping.signal, json: values.json });
   if (stopping.signal.aborted) process.exit();
+  process.exitCode = code;
 }
 
 // `--assumptions | head` closes the pipe early.

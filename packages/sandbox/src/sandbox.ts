@@ -2,6 +2,7 @@ import { assertValid } from "@svc-webhooks/core";
 import { createApi, type Reply } from "./http/api.js";
 import { createServers, type Listening } from "./http/server.js";
 import type { SandboxClock, Scheduler } from "./clock.js";
+import type { Perform } from "./control/actions.js";
 import { createClock } from "./clock/create-clock.js";
 import { createEngine } from "./delivery/engine.js";
 import { raise } from "./delivery/raise.js";
@@ -10,11 +11,13 @@ import { createIds } from "./lib/ids.js";
 import { createRelay } from "./mail/relay.js";
 import { inProcess, type Handler } from "./network/in-process.js";
 import { networkTransport, type Transport } from "./network/transport.js";
-import { allowedAddresses, checkUrl } from "./network/url-rule.js";
+import { allowedAddresses, checkUrl, type Lookup } from "./network/url-rule.js";
 import { openApiDocument } from "./openapi/document.js";
 import { resolveOptions, type ResolvedOptions, type SandboxOptions } from "./options.js";
-import { continueSend } from "./service/sends.js";
+import { createRateLimit } from "./service/rate-limit.js";
+import { resumeWork } from "./service/resume.js";
 import type { Service } from "./service/service.js";
+import { createRecorder } from "./scenario/recorder.js";
 import { createSite } from "./site.js";
 import type { AssumptionState } from "./assumptions/ledger.js";
 import { noJournal } from "./state/journal.js";
@@ -40,7 +43,27 @@ export interface Sandbox {
   readonly deliverTo: (handler: Handler | undefined) => void;
   readonly clock: SandboxClock;
   readonly assumptions: () => readonly AssumptionState[];
-  /** Removes all data and faults, and restores the assumptions that the sandbox was created with. */
+  /**
+   * Keeps a copy of the whole state: all records, pending deliveries, faults, assumptions, the clock, and the position in
+   * the sequence of a `seed`. At most 5 checkpoints are kept, in the data file too if there is one. The state of
+   * receivers is not part of it.
+   *
+   * @param name 1 to 60 letters, digits, hyphens and underscores; an earlier checkpoint of this name is replaced. Default
+   *   `checkpoint`.
+   * @throws Error (as a rejection) with the `code` `invalid_request` or `conflict`, or if the sandbox is closed
+   */
+  readonly checkpoint: (name?: string) => Promise<void>;
+  /**
+   * Restores the state of a checkpoint, also after a restart with `data`. The clock goes back too. Attempts that were
+   * running at the checkpoint are made again. Checkpoints remain. With a `seed`, the same steps then lead to the same
+   * ids and secrets.
+   *
+   * @param name Default `checkpoint`.
+   * @throws Error (as a rejection) with the `code` `not_found`, or `conflict` while a recording runs that began later; or
+   *   if the sandbox is closed
+   */
+  readonly rewind: (name?: string) => Promise<void>;
+  /** Removes all data, faults and checkpoints, and restores the assumptions that the sandbox was created with. */
   readonly reset: () => void;
   /** Stops attempts, timers and servers. With `data`, pending work resumes at the next start. */
   readonly close: () => Promise<void>;
@@ -72,6 +95,26 @@ export interface Sandbox {
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  return assemble(options).sandbox;
+}
+
+/** A sandbox and its parts. */
+export interface Assembly {
+  readonly sandbox: Sandbox;
+  readonly service: Service;
+  readonly handle: (request: Request) => Promise<Reply>;
+  readonly perform: Perform;
+}
+
+interface OwnRules {
+  /** Returns the signing secrets, in place of generated ones. */
+  readonly secret?: (() => string) | undefined;
+  /** Returns the reason why an endpoint cannot have this URL, before A-21 applies. */
+  readonly refuseUrl?: (url: string) => string | undefined;
+}
+
+/** Assembles a sandbox. */
+export function assemble(options: SandboxOptions, own: OwnRules = {}): Assembly {
   const { allowHosts, assumptions, ledger, limits, log, lookup, ...resolved } =
     resolveOptions(options);
   const restoreAssumptions = () => {
@@ -95,7 +138,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   // The number of starts is part of the seed. Otherwise, new ids would repeat those of older records.
   const starts = Number(state.settings.get("starts")?.value ?? 0);
   state.settings.put({ id: "starts", value: starts + 1 });
-  const ids = createIds(resolved.seed === undefined ? undefined : `${resolved.seed} ${starts}`);
+  const ids = createIds(
+    resolved.seed === undefined ? undefined : `${resolved.seed} ${starts}`,
+    own.secret,
+  );
   const clock = createClock(resolved.clock);
   const world: World = { state, ledger, clock, ids, faults: createFaults(state, ids), log };
 
@@ -110,18 +156,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const service: Service = {
     ...world,
     engine,
+    rateLimit: createRateLimit(),
+    onCall: (exchange) => recorder.noteCall(exchange),
     raise(happening) {
       for (const delivery of raise(world, happening)) engine.start(delivery);
     },
     relay: relay.send,
-    async refuseUrl(text) {
-      const checked = checkUrl(text, rule());
-      if ("refused" in checked) return checked.refused;
-      const found = await allowedAddresses(checked.url, rule(), lookup, isOwn);
-      if ("refused" in found) return found.refused;
-      return "unresolved" in found ? found.unresolved : undefined;
-    },
+    refuseUrl: async (text) =>
+      own.refuseUrl?.(text) ?? (await urlRefusal(text, rule(), lookup, isOwn)),
   };
+  const recorder = createRecorder(service);
   try {
     resume(service, resolved, assumptions);
   } catch (error) {
@@ -137,6 +181,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     retention,
     listeners,
     saveClock: () => saveClock(service),
+    recorder,
     isKept: resolved.data !== undefined,
   });
 
@@ -163,7 +208,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     state.close();
   };
 
-  return {
+  const sandbox: Sandbox = {
     fetch: async (request) => {
       assertOpen();
       const reply = await handle(request);
@@ -183,8 +228,48 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     },
     clock: savedClock(service),
     assumptions: () => ledger.list(),
+    ...checkpointing(site.perform, assertOpen),
     reset: site.reset,
     close: () => (closed ??= closeAll()),
+  };
+  return { sandbox, service, handle, perform: site.perform };
+}
+
+/** Returns the reason why an endpoint cannot have this URL, or undefined if it can. */
+async function urlRefusal(
+  text: string,
+  rule: Parameters<typeof checkUrl>[1],
+  lookup: Lookup,
+  isOwn: (address: string, port: number) => boolean,
+): Promise<string | undefined> {
+  const checked = checkUrl(text, rule);
+  if ("refused" in checked) return checked.refused;
+  const found = await allowedAddresses(checked.url, rule, lookup, isOwn);
+  if ("refused" in found) return found.refused;
+  return "unresolved" in found ? found.unresolved : undefined;
+}
+
+/** Stands for the call of an action that does not appear in the timeline. */
+const notACall = (): never => {
+  throw new TypeError("This action does not appear in the timeline.");
+};
+
+/** Returns the members of a sandbox that run the actions of checkpoints. */
+function checkpointing(
+  perform: Perform,
+  assertOpen: () => void,
+): Pick<Sandbox, "checkpoint" | "rewind"> {
+  const act = async (
+    name: "checkpoint" | "rewind",
+    params: Readonly<Record<string, string>>,
+    given: object,
+  ) => {
+    assertOpen();
+    await perform(name, { params, given, call: notACall });
+  };
+  return {
+    checkpoint: (name) => act("checkpoint", {}, name === undefined ? {} : { name }),
+    rewind: (name = "checkpoint") => act("rewind", { name }, {}),
   };
 }
 
@@ -194,7 +279,7 @@ function resume(
   { clock: chosen, data }: Pick<ResolvedOptions, "clock" | "data">,
   assumptions: ResolvedOptions["assumptions"],
 ): void {
-  const { state, clock, engine, ledger } = service;
+  const { state, clock, ledger } = service;
   const saved = state.settings.get("clock")?.value as ReturnType<Scheduler["state"]> | undefined;
   if (saved) {
     const { mode, speed } = clock;
@@ -213,15 +298,7 @@ function resume(
     // Options given at this start take precedence.
     if (assumptions[id] === undefined) choice.select();
   }
-  for (const call of state.calls.all()) {
-    // The response to this call was never sent.
-    if (call.status === 0 && !call.lost)
-      state.calls.put(Object.assign(call, { status: 503, code: "service_unavailable" }));
-  }
-  for (const send of state.sends.all()) continueSend(service, send);
-  for (const delivery of state.deliveries.all()) {
-    if (delivery.state === "pending" || delivery.state === "attempting") engine.start(delivery);
-  }
+  resumeWork(service);
   saveClock(service);
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { present } from "@svc-webhooks/kit/present";
 import { describeWithBrowser } from "@svc-webhooks/kit/browser";
 import type { Locator, Page } from "playwright-core";
@@ -72,6 +73,7 @@ async function story() {
   await call("POST /v1/domains", { domain_name: "mail.example.test" });
   await send();
   await sandbox.clock.advance(0);
+  await call("POST checkpoints", { name: "start" });
   const fault = await call("POST faults", { target: "POST /v1/domains", kind: "reset" });
   const deliveries = await opened.deliveries();
   const inState = (state: string): string =>
@@ -259,6 +261,20 @@ const cases: readonly Case[] = [
     fields: { do: "set-assumption", value: "2s,3s" },
   },
   {
+    what: "Take a checkpoint",
+    steps: [
+      (page, hand) => hand.fill(page.getByLabel("Name of the checkpoint"), "before-lunch"),
+      press("Take a checkpoint"),
+    ],
+    fields: { do: "checkpoint", name: "before-lunch" },
+  },
+  { what: "Rewind", steps: [press("Rewind")], fields: { do: "rewind", name: "start" } },
+  {
+    what: "Start recording",
+    steps: [press("Start recording")],
+    fields: { do: "start-recording" },
+  },
+  {
     what: "Reset",
     steps: [unfold("reset"), press("Remove everything")],
     fields: { do: "reset" },
@@ -294,7 +310,7 @@ async function act({ item, steps }: Case, { hand, javaScriptEnabled }: (typeof w
 
 /** Returns all state that the actions can change. */
 async function stateOf({ call }: Story) {
-  const lists = ["timeline", "endpoints", "domains", "faults"];
+  const lists = ["timeline", "endpoints", "domains", "faults", "checkpoints"];
   const all = await Promise.all(lists.map((name) => call(`GET ${name}`)));
   const { data: assumptions } = await call("GET assumptions");
   const { mode, offset_ms: offset } = await call("GET clock");
@@ -314,5 +330,30 @@ describeWithBrowser("an action of the page", () => {
     expect(expected.fields).toEqual(row.fields);
     for (const way of others)
       expect({ way: way.what, ...(await act(row, way)) }).toEqual({ way: way.what, ...expected });
+  });
+
+  test.each(ways)("records a scenario and downloads its file $what", async (way) => {
+    const { hand, javaScriptEnabled } = way;
+    const opened = await open();
+    opened.sandbox.deliverTo(() => new Response());
+    await opened.register("http://localhost:3000/webhooks");
+    const page = await openInspector(opened, "/", { javaScriptEnabled });
+    await press("Start recording")(page, hand);
+    await page.getByLabel("Name of the scenario").waitFor();
+    await pressIn("#test-email", "Send a test email")(page, hand);
+    await page.locator("#notice:not([hidden])", { hasText: "The email was accepted." }).waitFor();
+    await hand.fill(page.getByLabel("Name of the scenario"), "my-receiver");
+    await press("Stop recording")(page, hand);
+    const link = page.getByRole("link", { name: "Download my-receiver.json" });
+    await link.waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), hand.press(link)]);
+    expect(download.suggestedFilename()).toBe("my-receiver.json");
+    const file = JSON.parse(readFileSync(await download.path(), "utf8")) as {
+      readonly steps: readonly object[];
+    };
+    expect(file.steps.slice(0, 2)).toMatchObject([
+      { request: { path: "/v1/webhook-endpoints", body: { url: "{receiver}" } } },
+      { action: "test-email" },
+    ]);
   });
 });

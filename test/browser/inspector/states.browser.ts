@@ -96,6 +96,30 @@ const states: readonly {
     },
   },
   {
+    name: "recording, with checkpoints",
+    async prepare(service, page) {
+      await fill(service);
+      await service.sandbox.checkpoint("before-lunch");
+      await service.call("POST /_sandbox/recording/start");
+      await visit(page);
+      await page.getByRole("button", { name: "Stop recording" }).waitFor();
+      await unfold(page);
+    },
+  },
+  {
+    name: "recorded",
+    async prepare(service, page) {
+      await fill(service);
+      const failed = await newest(service, "failed");
+      await service.call("POST /_sandbox/recording/start");
+      await service.call(`POST /_sandbox/deliveries/${failed}/redeliver`);
+      await service.call("POST /_sandbox/recording/stop", { name: "n".repeat(60) });
+      await visit(page);
+      await page.getByRole("link", { name: /^Download n/ }).waitFor();
+      await unfold(page);
+    },
+  },
+  {
     name: "disconnected",
     async prepare(service, page) {
       await fill(service);

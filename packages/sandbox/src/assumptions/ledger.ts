@@ -39,6 +39,8 @@ export interface Ledger {
   /** Like `set`, but in two steps, so that the choice can be stored before it takes effect. @throws as `set` does */
   readonly choose: (id: string, value: unknown) => Choice;
   readonly list: () => readonly AssumptionState[];
+  /** Returns the values by id, as `choose` accepts them and without API keys. Functions and objects are left out. */
+  readonly saved: () => Readonly<Record<string, unknown>>;
 }
 
 const duration = "is a number followed by ms, s, m or h, such as 500ms, 1s or 5m";
@@ -71,7 +73,10 @@ function find(id: string): Row {
 }
 
 export function createLedger(): Ledger {
-  const selected = new Map<Setting, { readonly word: string; readonly value: unknown }>();
+  const selected = new Map<
+    Setting,
+    { readonly word: string; readonly value: unknown; readonly saved: unknown }
+  >();
   const choose = (row: Row, word: unknown): Choice => {
     const value = row.parse(word);
     if (value === undefined) {
@@ -85,11 +90,12 @@ export function createLedger(): Ledger {
       throw invalid("value", sentences.join(" "));
     }
     const shown = shownOf(value) ?? (typeof word === "string" ? word : "custom");
+    const saved = shownOf(value) === undefined ? word : value;
     return {
       id: row.id,
-      saved: shownOf(value) === undefined ? word : value,
+      saved,
       select() {
-        selected.set(row.setting, { word: shown, value });
+        selected.set(row.setting, { word: shown, value, saved });
         return state(row);
       },
     };
@@ -111,6 +117,13 @@ export function createLedger(): Ledger {
     set: (id, value) => choose(find(id), value).select(),
     choose: (id, value) => choose(find(id), value),
     list: () => rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(state),
+    saved: () =>
+      Object.fromEntries(
+        rows
+          .map(({ id, setting }) => ({ id, ...selected.get(setting) }))
+          .filter(({ word }) => word !== "custom")
+          .map(({ id, saved }) => [id, saved]),
+      ),
   };
 }
 

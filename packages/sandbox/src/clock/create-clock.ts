@@ -23,7 +23,7 @@ export function createClock(options: ClockOptions = {}): Scheduler {
 
   /** The most recent move. Moves of the clock run one after another. */
   let moving: Promise<unknown> = Promise.resolve();
-  const afterOthers = <Result>(move: () => Promise<Result>): Promise<Result> => {
+  const afterOthers = <Result>(move: () => Result | Promise<Result>): Promise<Result> => {
     const result = moving.then(move);
     moving = result.catch(() => {});
     return result;
@@ -48,7 +48,14 @@ export function createClock(options: ClockOptions = {}): Scheduler {
       runner.arm();
       return cancel;
     },
-    clear: () => runner.remove(({ item: { kind } }) => kind === "attempt" || kind === "send"),
+    clear: () => void runner.remove(({ item: { kind } }) => kind === "attempt" || kind === "send"),
+    park: runner.park,
+    afterMoves: afterOthers,
+    rewind(state) {
+      for (const delay of runner.remove(({ item: { kind } }) => kind === "delay")) delay.run();
+      time.restore({ ...state, wall: wall() }, 0);
+      runner.arm();
+    },
     async advance(ms) {
       if (!(Number.isFinite(ms) && ms >= 0 && time.now() + ms <= lastTime))
         throw new RangeError(

@@ -29,8 +29,8 @@ const longestTurn = 5;
  * - **awaiting**: `waitUntilQuiet` was called, and the entries in `running` have not finished. Each one that finishes
  *   schedules a check in the next turn, because finished work may have scheduled more. A check that finds nothing due
  *   or running → idle, and the promise resolves; otherwise → patient.
- * - **patient**: awaiting, with a timer of `patienceMs`. An entry finishes → awaiting. The timer fires → the entries in
- *   `running` become `leftRunning`, the promise resolves → idle.
+ * - **patient**: awaiting, with a timer of `patienceMs`. An entry finishes, or is parked because it waits for the clock
+ *   → awaiting. The timer fires → the entries in `running` become `leftRunning`, the promise resolves → idle.
  *
  * Firing also happens in the last two states, which only describe what a moved clock is waiting for.
  */
@@ -73,8 +73,7 @@ export function createRunner(time: Time, patienceMs = 1_000) {
   const start = (entry: Entry) => {
     running.add(entry);
     // The attempt that waited for this delay continues, so it counts as running again.
-    if (entry.item.kind === "delay")
-      for (const left of leftRunning) if (left.item.id === entry.item.id) running.add(left);
+    if (entry.item.kind === "delay") moveOne(entry.item.id, leftRunning, running);
     const end = () => {
       leftRunning.delete(entry);
       if (running.delete(entry)) scheduleCheck?.();
@@ -82,6 +81,21 @@ export function createRunner(time: Time, patienceMs = 1_000) {
     // Due work reports its own failures. None of them may stop the process or the clock.
     const work = async () => entry.run();
     work().then(end, end);
+  };
+
+  /** Moves one entry for an item from a set to the other. Entries for the same item are interchangeable. */
+  const moveOne = (id: string, from: Set<Entry>, to: Set<Entry>) => {
+    for (const entry of from) {
+      if (entry.item.id !== id || entry.item.kind === "delay") continue;
+      from.delete(entry);
+      to.add(entry);
+      return;
+    }
+  };
+
+  const park = (id: string) => {
+    moveOne(id, running, leftRunning);
+    scheduleCheck?.();
   };
 
   /** Resolves when nothing is due or running, or when nothing has finished for `patienceMs`. */
@@ -109,7 +123,11 @@ export function createRunner(time: Time, patienceMs = 1_000) {
   return {
     /** Returns the entry that is due next. */
     next: heap.peek,
-    add: heap.push,
+    add(entry: Entry) {
+      if (entry.item.kind === "delay") park(entry.item.id);
+      return heap.push(entry);
+    },
+    park,
     remove: heap.removeAll,
     arm,
     waitUntilQuiet,

@@ -14,7 +14,7 @@ function rateOf(mode: ClockMode, speed = 60): number {
   return rates[mode];
 }
 
-/** The time of a clock: `base` plus the real time since `wallBase`, times `rate`. It never goes back. */
+/** The time of a clock: `base` plus the real time since `wallBase`, times `rate`. Only a rewind sets it back. */
 export function createTime({ mode = "real", speed, start }: ClockOptions) {
   let rate = rateOf(mode, speed);
   let wallBase = wall();

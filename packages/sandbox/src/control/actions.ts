@@ -5,7 +5,7 @@ import { sharedAccount } from "../http/authenticate.js";
 import { validate } from "../http/validate.js";
 import { lastTime } from "../lib/iso.js";
 import { find, findAttempt, findDelivery } from "../read/queries.js";
-import { clockShape, deliveryShape, faultShape } from "../read/shapes.js";
+import { checkpointShape, clockShape, deliveryShape, faultShape } from "../read/shapes.js";
 import { explainAttempt } from "../read/signature.js";
 import { endVerification, verifyDomain } from "../service/domains.js";
 import {
@@ -20,8 +20,11 @@ import { endpointRequest } from "../service/schemas.js";
 import type { Service } from "../service/service.js";
 import type { AccountId, CallRecord } from "../state/records.js";
 import type { Retention } from "../state/retention.js";
+import type { CheckpointRecord } from "../state/table.js";
+import { findCheckpoint, takeCheckpoint } from "./checkpoints.js";
 import { sendManually, sendTestEmail } from "./manual-send.js";
 import { recorded } from "./record-call.js";
+import type { Recorder } from "./recorder.js";
 import * as requests from "./requests.js";
 
 /** The parts of the sandbox that actions use. */
@@ -30,6 +33,9 @@ export interface ControlContext {
   readonly saveClock: () => void;
   /** Deletes all data. Returns the new epoch of the stream. */
   readonly reset: () => string;
+  /** Restores the state of a checkpoint. */
+  readonly rewind: (checkpoint: CheckpointRecord) => void;
+  readonly recorder: Recorder;
   readonly assertRoom: Retention["assertRoom"];
 }
 
@@ -179,6 +185,43 @@ export const actions = {
       return select();
     },
   }),
+  checkpoint: action({
+    route: "checkpoints",
+    status: 201,
+    schema: requests.checkpointRequest,
+    act: ({ service }, { body }) =>
+      service.clock.afterMoves(() =>
+        service.state.transaction(() => checkpointShape(takeCheckpoint(service, body.name))),
+      ),
+  }),
+  rewind: action({
+    route: "checkpoints/:name/rewind",
+    status: 200,
+    act: ({ service, rewind, recorder }, { params }) =>
+      service.clock.afterMoves(() => {
+        const checkpoint = findCheckpoint(service, params["name"] ?? "");
+        recorder.assertRewind(checkpoint.id);
+        rewind(checkpoint);
+        return checkpointShape(checkpoint);
+      }),
+  }),
+  "start-recording": action({
+    route: "recording/start",
+    status: 201,
+    act({ recorder }) {
+      recorder.start();
+      return recorder.state();
+    },
+  }),
+  "stop-recording": action({
+    route: "recording/stop",
+    status: 200,
+    schema: requests.recordingRequest,
+    act({ recorder }, { body }) {
+      recorder.stop(body.name);
+      return recorder.state();
+    },
+  }),
   reset: action({
     route: "reset",
     status: 200,
@@ -217,6 +260,7 @@ export const createPerform =
     const body = schema && validate(schema, given);
     const result = await act(context, { ...input, body });
     context.service.state.commit();
+    context.recorder.noteAction(name, input.params, given, result);
     return { status: result === undefined ? 204 : status, result };
   };
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { tenYears } from "../lib/units.js";
 import { dropResults, faultKinds, mostLines, tampers } from "../state/records.js";
 
 /* The bodies of the control routes. A member that does not exist is refused: it is most likely a typo. */
@@ -7,8 +8,6 @@ const whole = (first: number, last: number) => {
   const message = `must be a whole number from ${first} to ${last}`;
   return z.int(message).min(first, message).max(last, message);
 };
-
-const tenYears = 10 * 365 * 86_400_000;
 
 export const explainRequest = z.strictObject({ value: z.string().max(10_000) });
 
@@ -61,6 +60,23 @@ export const clockRequest = z
     path: ["speed"],
     message: "requires the mode accelerated",
   });
+
+export const checkpointRequest = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[\w-]{1,60}$/, "must have 1 to 60 letters, digits, hyphens and underscores")
+    .default("checkpoint"),
+});
+
+export const recordingRequest = z.strictObject({
+  name: z
+    .string()
+    .regex(
+      /^[a-z][a-z0-9-]{0,59}$/,
+      "must begin with a lower-case letter, and have at most 60 lower-case letters, digits and hyphens",
+    )
+    .default("scenario"),
+});
 
 export const outcomeRequest = z.strictObject({ outcome: z.enum(["verified", "failed"]) });
 

@@ -12,6 +12,7 @@ import { wholeList } from "../service/pages.js";
 import { listQuery } from "../service/schemas.js";
 import type { Service } from "../service/service.js";
 import { actionNames, actions, type Perform } from "./actions.js";
+import type { Recorder } from "./recorder.js";
 import { logRequest } from "./requests.js";
 import type { Stream } from "./stream.js";
 
@@ -19,6 +20,7 @@ export interface RouteContext {
   readonly service: Service;
   readonly stream: Stream;
   readonly perform: Perform;
+  readonly recorder: Recorder;
   readonly surroundings: (request: Request) => queries.Surroundings;
 }
 
@@ -45,7 +47,7 @@ export const bodyLimit = ({ ledger }: Service): number => Math.max(1_048_576, le
 
 /** The routes under `/_sandbox/`. */
 export function controlRoutes(context: RouteContext): Hono {
-  const { service, stream, perform, surroundings } = context;
+  const { service, stream, perform, surroundings, recorder } = context;
   const app = new Hono();
 
   const get = (path: string, show: (c: Context) => object | Promise<object>) =>
@@ -95,6 +97,7 @@ export function controlRoutes(context: RouteContext): Hono {
   get("endpoints", () => list(lists.endpoints(service)));
   get("domains", () => list(lists.domains(service)));
   get("faults", () => list(lists.faults(service)));
+  get("checkpoints", () => list(lists.checkpoints(service)));
   get("assumptions", () => list(service.ledger.list()));
 
   app.post("/_sandbox/deliveries/:id/attempts/:n/log", async (c) => {
@@ -104,6 +107,14 @@ export function controlRoutes(context: RouteContext): Hono {
     service.state.transaction(() => service.state.addLines(delivery, attempt, lines));
     service.state.commit();
     return new Response(null, { status: 204 });
+  });
+
+  app.get("/_sandbox/recording", (c) => {
+    const { name, text } = recorder.file();
+    return c.body(text, 200, {
+      "Content-Type": "application/json",
+      "Content-Disposition": `attachment; filename="${name}.json"`,
+    });
   });
 
   for (const name of actionNames) {

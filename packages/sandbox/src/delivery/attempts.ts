@@ -171,6 +171,8 @@ async function sendUnder(
       await transport(request, signal);
       return byFault("reset", "An injected fault dropped the receiver's response.");
     case "timeout":
+      // In the other modes, the time limit is not on the clock.
+      if (clock.mode === "manual") clock.park(id);
       return new Promise(() => {});
     case "slow":
       await new Promise<void>((resolve) => {

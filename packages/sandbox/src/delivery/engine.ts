@@ -62,9 +62,10 @@ export function createEngine(world: World, transport: Transport) {
   const sendOne = (delivery: DeliveryRecord, tamper: Tamper | undefined) =>
     run(delivery, async () => {
       const attempt = await attempts.make(delivery, "manual", tamper);
+      if (delivery.state === "attempting") return;
       // A receiver that has acknowledged the genuine bytes needs no further attempt.
-      if (attempt?.ok && tamper === undefined && delivery.state !== "attempting")
-        finish(delivery, "succeeded");
+      if (attempt?.ok && tamper === undefined) finish(delivery, "succeeded");
+      if (attempt?.error?.kind === "dropped") finish(delivery, "failed");
     });
 
   return {
@@ -104,8 +105,9 @@ export function createEngine(world: World, transport: Transport) {
       if (last) clock.at(clock.now(), { kind: "attempt", id: last.id }, () => reorder.release(id));
     },
     /**
-     * Makes `times` extra attempts, one after another or concurrently. A failed one does not affect the schedule. A
-     * successful one with the genuine body and signature finishes the delivery, unless a scheduled attempt is running.
+     * Makes `times` extra attempts, one after another or concurrently. A failed one is not retried and does not affect
+     * the schedule. A successful one with the genuine body and signature finishes the delivery, and so does one that a
+     * fault drops, unless a scheduled attempt is running.
      */
     sendManually(delivery: DeliveryRecord, { times, concurrent, tamper }: ManualOrder): void {
       const item = { kind: "attempt", id: delivery.id } as const;

@@ -4,7 +4,7 @@ import { faultDelayMs, faultStatus } from "../faults.js";
 import { createIdempotency, readIdempotencyKey } from "../service/idempotency.js";
 import type { Operation, OperationInput, OperationResult } from "../service/operation.js";
 import { operations } from "../service/operations.js";
-import { createRateLimit, usedUp } from "../service/rate-limit.js";
+import { usedUp } from "../service/rate-limit.js";
 import type { Service } from "../service/service.js";
 import type { CallRecord, Captured, FaultRecord, IdempotencyRecord } from "../state/records.js";
 import type { Retention } from "../state/retention.js";
@@ -22,19 +22,33 @@ export type Reply = { readonly response: Response } | { readonly lost: "closed" 
 /** The most bytes that are kept of a request body, and of a response body. */
 const keptBytes = 16_384;
 
+/** A request that has been authenticated and matched to an operation. */
+interface Arrived {
+  readonly route: Route<Operation>;
+  readonly request: Request;
+  readonly read: () => Promise<Uint8Array>;
+  readonly url: URL;
+  readonly account: Identity;
+  readonly call: CallRecord;
+  readonly fault: FaultRecord | undefined;
+}
+
 /** Serves the interface document's operations, with all checks in order and in one place. */
 export function createApi(
   service: Service,
   retention: Pick<Retention, "assertRoom">,
 ): (request: Request) => Promise<Reply> {
-  const { state, ledger, clock, faults } = service;
+  const { state, ledger, clock, faults, rateLimit } = service;
   const idempotency = createIdempotency(service);
-  const rateLimit = createRateLimit();
 
   return async (request) => {
     const startedAt = realNow();
+    const era = state.era();
     const finish = (ended: CallRecord) => {
+      // A rewind has removed the call.
+      if (state.era() !== era) return;
       ended.ms = Math.round(realNow() - startedAt);
+      service.onCall({ call: ended, authorization, sent, received });
       state.noteCall(ended);
       state.commitSoon();
     };
@@ -42,6 +56,9 @@ export function createApi(
     const call = newCall(service, request, undefined);
     state.noteCall(call);
     const headers: Record<string, string> = {};
+    const authorization = request.headers.get("authorization");
+    let sent: Uint8Array = new Uint8Array();
+    let received = "";
     const record = ({ status, type, text }: Written) => {
       headers["X-Request-Id"] = call.id;
       headers["Cache-Control"] = "no-store";
@@ -49,13 +66,14 @@ export function createApi(
       headers["Date"] = new Date(clock.now()).toUTCString();
       if (text !== "") headers["Content-Type"] = type;
       call.status = status;
+      received = text;
       call.response = { headers: Object.entries(headers), body: capture(withoutSecret(text)) };
       finish(call);
     };
     let fault: FaultRecord | undefined;
     let outcome: Written;
     try {
-      const account = authenticate(request.headers.get("authorization"), ledger.get("auth"));
+      const account = authenticate(authorization, ledger.get("auth"));
       call.account = account.id;
       Object.assign(headers, rateLimit.count(account.key, ledger.get("rateLimit"), clock.now()));
       const route = matchRoute(operations, request.method, url.pathname);
@@ -67,7 +85,8 @@ export function createApi(
         finish(call);
         return { lost: early };
       }
-      outcome = await perform(route, request, url, account, call, fault, (written) => {
+      const read = async () => (sent = await readBody(request, ledger.get("limits")));
+      outcome = await perform({ route, request, read, url, account, call, fault }, (written) => {
         if (fault?.kind === "response_lost") call.lost = true;
         record(written);
       });
@@ -86,16 +105,13 @@ export function createApi(
   };
 
   async function perform(
-    { operation, params }: Route<Operation>,
-    request: Request,
-    url: URL,
-    account: Identity,
-    call: CallRecord,
-    fault: FaultRecord | undefined,
+    { route: { operation, params }, request, read, url, account, call, fault }: Arrived,
     record: (outcome: Written) => void,
   ): Promise<Written> {
+    const era = state.era();
     const key = operation.idempotent && readIdempotencyKey(request.headers.get("idempotency-key"));
-    const body = operation.request && (await readRequest(ledger, operation.request, request, call));
+    const body =
+      operation.request && (await readRequest(ledger, operation.request, request, read, call));
     const query = operation.query
       ? validate(operation.query, Object.fromEntries(url.searchParams))
       : undefined;
@@ -119,6 +135,7 @@ export function createApi(
       // Operations listed under A-04 raise events.
       if (operation.assumptions.includes("A-04")) retention.assertRoom();
       await operation.check?.(service, input);
+      if (state.era() !== era) throw rewound();
       // The call is part of the transaction, so that a call with a response is never stored unfinished.
       return operation.method === "GET" ? run() : state.transaction(run);
     } finally {
@@ -127,14 +144,23 @@ export function createApi(
   }
 }
 
+const rewound = () =>
+  new ApiError(
+    503,
+    "service_unavailable",
+    "The sandbox was rewound while this request was running. Send the request again.",
+    { headers: { "Retry-After": "1" } },
+  );
+
 async function readRequest(
   ledger: Service["ledger"],
   schema: z.ZodType,
   request: Request,
+  read: Arrived["read"],
   call: CallRecord,
 ): Promise<unknown> {
   assertJson(request);
-  const bytes = await readBody(request, ledger.get("limits"));
+  const bytes = await read();
   call.body = capture(bytes);
   return validate(schema, parseJson(bytes), ledger.get("errors.messageClass"));
 }

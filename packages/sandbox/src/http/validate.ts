@@ -27,7 +27,8 @@ export function validate<Output>(
   throw invalid(param, text);
 }
 
-function problem(issue: z.core.$ZodIssue, schema: z.ZodType): string {
+/** Describes what is wrong with a value, as the rest of a sentence that begins with its name. */
+export function problem(issue: z.core.$ZodIssue, schema: z.ZodType): string {
   if (issue.code === "invalid_type") {
     return issue.input === undefined
       ? "is required"

@@ -92,6 +92,22 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
     done: "The assumption was changed.",
     anchor: "assumptions",
   },
+  checkpoint: {
+    body: (fields) => given(fields, "name"),
+    done: "The checkpoint was taken.",
+    anchor: "checkpoints",
+  },
+  rewind: {
+    done: "The sandbox was rewound to the checkpoint.",
+    clears: true,
+    anchor: "checkpoints",
+  },
+  "start-recording": { done: "The recording has begun.", anchor: "recording" },
+  "stop-recording": {
+    body: (fields) => given(fields, "name"),
+    done: "The recording has ended.",
+    anchor: "recording",
+  },
   reset: { done: "Everything was removed.", clears: true, anchor: "header" },
 };
 

@@ -54,8 +54,11 @@ export function createHeap<Item>(compare: (a: Item, b: Item) => number) {
       settle(node);
       return () => remove(node);
     },
-    removeAll: (matching: (item: Item) => boolean): void => {
-      for (const node of nodes.filter(({ item }) => matching(item))) remove(node);
+    /** Removes the matching items, and returns them. */
+    removeAll: (matching: (item: Item) => boolean): readonly Item[] => {
+      const removed = nodes.filter(({ item }) => matching(item));
+      for (const node of removed) remove(node);
+      return removed.map(({ item }) => item);
     },
     pop(): Item | undefined {
       const [top] = nodes;

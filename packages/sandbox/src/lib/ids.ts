@@ -2,17 +2,31 @@ import { createHash, randomBytes } from "node:crypto";
 
 const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+/** A position in a repeatable sequence. */
+export interface IdsPosition {
+  readonly seed: string;
+  readonly calls: number;
+}
+
 /** Generates ids and secrets. */
 export interface Ids {
   /** Returns `prefix`, an underscore, and 20 letters and digits. */
   readonly next: (prefix: string) => string;
   /** Returns `whsec_` and 32 letters and digits, which are also valid base64 for 24 bytes (A-20). */
   readonly secret: () => string;
+  /** Returns the current position in the sequence, or undefined if ids are random. */
+  readonly position: () => IdsPosition | undefined;
+  /** Continues at a position, unless ids are random. */
+  readonly moveTo: (position: IdsPosition | undefined) => void;
 }
 
-/** @param seed makes the sequence repeatable, for tests and screenshots. Default: random. */
-export function createIds(seed?: string): Ids {
-  const bytes = seed === undefined ? randomBytes : seededBytes(seed);
+/**
+ * @param seed makes the sequence repeatable, for tests and screenshots. Default: random.
+ * @param ownSecret returns the secrets in place of the sequence
+ */
+export function createIds(seed?: string, ownSecret?: () => string): Ids {
+  const sequence = seed === undefined ? undefined : createSequence(seed);
+  const bytes = sequence?.bytes ?? randomBytes;
   const text = (length: number) => {
     let out = "";
     while (out.length < length) {
@@ -22,14 +36,28 @@ export function createIds(seed?: string): Ids {
     }
     return out;
   };
-  return { next: (prefix) => `${prefix}_${text(20)}`, secret: () => `whsec_${text(32)}` };
+  return {
+    next: (prefix) => `${prefix}_${text(20)}`,
+    secret: ownSecret ?? (() => `whsec_${text(32)}`),
+    position: () => sequence?.position(),
+    moveTo(position) {
+      if (position) sequence?.moveTo(position);
+    },
+  };
 }
 
 /** Generates bytes by hashing, because the sequences of two seeds must never overlap. */
-function seededBytes(seed: string): (length: number) => Uint8Array {
+function createSequence(first: string) {
+  let seed = first;
   let calls = 0;
-  return (length) => {
-    calls += 1;
-    return createHash("sha256").update(`${seed} ${calls}`).digest().subarray(0, length);
+  return {
+    bytes: (length: number): Uint8Array => {
+      calls += 1;
+      return createHash("sha256").update(`${seed} ${calls}`).digest().subarray(0, length);
+    },
+    position: () => ({ seed, calls }),
+    moveTo(position: IdsPosition) {
+      ({ seed, calls } = position);
+    },
   };
 }

@@ -5,7 +5,7 @@ const sizes = { B: 1, kB: 1_000, KiB: 1_024, MB: 1_000_000, MiB: 1_048_576 };
 export const longestTimer: number = 2 ** 31 - 1;
 
 const parse = (units: Readonly<Record<string, number>>, max: number) => (text: string) => {
-  const [, number, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)([A-Za-z]+)$/.exec(text) ?? [];
+  const [, number, unit = ""] = /^(\d{1,12}(?:\.\d{1,3})?)([A-Za-z]+)$/.exec(text) ?? [];
   const factor = Object.hasOwn(units, unit) ? units[unit] : undefined;
   if (number === undefined || factor === undefined) return undefined;
   const value = Math.round(Number(number) * factor);
@@ -17,6 +17,15 @@ const parse = (units: Readonly<Record<string, number>>, max: number) => (text: s
  * Returns undefined for anything else.
  */
 export const parseDuration: (text: string) => number | undefined = parse(durations, longestTimer);
+
+/** Ten years, in milliseconds. */
+export const tenYears = 10 * 365 * 86_400_000;
+
+/** Parses a duration as {@link parseDuration} does, also in days (`7d`), up to {@link tenYears}. */
+export const parseSpan: (text: string) => number | undefined = parse(
+  { ...durations, d: 86_400_000 },
+  tenYears,
+);
 
 /**
  * Parses a size such as `512B`, `10kB`, `64KiB` or `1MiB`, at most 1 GB, and returns bytes. Returns undefined for

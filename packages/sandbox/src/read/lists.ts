@@ -6,7 +6,7 @@ import { domainResource, webhookEventResource } from "../service/resources.js";
 import type { listQuery } from "../service/schemas.js";
 import type { AccountId } from "../state/records.js";
 import type { World } from "../world.js";
-import { attemptSummary, endpointShape, faultShape } from "./shapes.js";
+import { attemptSummary, checkpointShape, endpointShape, faultShape } from "./shapes.js";
 
 /* Lists, newest first. Only that of the deliveries has pages. */
 
@@ -29,6 +29,9 @@ export const activeEndpoints = (world: World) =>
 
 export const domains = ({ state }: World) =>
   Array.from(state.domains.all(), domainResource).toReversed();
+
+export const checkpoints = ({ state }: World) =>
+  Array.from(state.checkpoints.all(), checkpointShape).toReversed();
 
 export const faults = ({ state }: World) => Array.from(state.faults.all(), faultShape).toReversed();
 

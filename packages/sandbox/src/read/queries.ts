@@ -48,18 +48,44 @@ export interface Surroundings {
   /** The times at which this process started and the sandbox was last reset. */
   readonly startedAt: number;
   readonly resetAt: number | undefined;
+  /** The time to which the sandbox was last rewound, since the last reset. */
+  readonly rewoundAt: number | undefined;
+  /** The recording of a scenario, if one has begun or has just ended. */
+  readonly recording: RecordingShape | undefined;
   /** Whether the state is kept in a file, so that it survives a restart. */
   readonly isKept: boolean;
 }
 
+/** The recording of a scenario. */
+export interface RecordingShape {
+  readonly state: "recording" | "finished";
+  readonly steps: number;
+  /** The name of a finished scenario. */
+  readonly name?: string | undefined;
+  /** The number of requests and actions that could not be recorded. */
+  readonly left_out: number;
+}
+
 export const overview = (
   world: World,
-  { position, baseUrl, dropped, stray, startedAt, resetAt, isKept }: Surroundings,
+  {
+    position,
+    baseUrl,
+    dropped,
+    stray,
+    startedAt,
+    resetAt,
+    rewoundAt,
+    recording,
+    isKept,
+  }: Surroundings,
 ) => ({
   ...position,
   base_url: baseUrl,
   started_at: iso(startedAt),
   ...maybe("reset_at", resetAt === undefined ? undefined : iso(resetAt)),
+  ...maybe("rewound_at", rewoundAt === undefined ? undefined : iso(rewoundAt)),
+  ...maybe("recording", recording),
   is_kept: isKept,
   clock: clockShape(world),
   counts: countsOf(world.state),

@@ -13,6 +13,7 @@ import {
   type EventRecord,
   type FaultRecord,
 } from "../state/records.js";
+import type { CheckpointRecord } from "../state/table.js";
 import { assumptionsOf } from "./assumptions.js";
 import { strictText } from "./body.js";
 
@@ -165,6 +166,15 @@ export function faultText(fault: FaultRecord): string {
   if (fault.signAgain) return "mutate and sign again";
   return fault.kind.replace("_", " ");
 }
+
+export const checkpointShape = ({ id, clock, copies }: CheckpointRecord) => ({
+  name: id,
+  at: iso(clock.now),
+  calls: copies.call.length,
+  deliveries: copies.delivery.length,
+  pending: copies.delivery.filter(({ state }) => state === "pending" || state === "attempting")
+    .length,
+});
 
 export const clockShape = ({ clock }: World, item?: DueItem) => ({
   mode: clock.mode,

@@ -9,7 +9,8 @@ const retentionMs = 24 * 3_600_000;
 const mostKeys = 100_000;
 const mostCharacters = 64 * 1_048_576;
 
-const longestKey = 256;
+/** The most characters of a key. */
+export const longestKey = 256;
 
 /** Returns the idempotency key of a request that creates a send. @throws ApiError as the interface documents */
 export function readIdempotencyKey(header: string | null): string {
@@ -37,7 +38,15 @@ export function createIdempotency({
   const running = new Map<string, string>();
 
   let characters = 0;
-  for (const { body } of state.idempotency.all()) characters += body.length;
+  let era = -1;
+  /** Counts the characters again if a rewind has replaced the records. */
+  const recount = () => {
+    if (era === state.era()) return;
+    era = state.era();
+    characters = 0;
+    for (const { body } of state.idempotency.all()) characters += body.length;
+  };
+  recount();
 
   const drop = ({ id, body }: IdempotencyRecord) => {
     characters -= body.length;
@@ -45,6 +54,7 @@ export function createIdempotency({
   };
 
   const makeRoom = () => {
+    recount();
     if (state.idempotency.size === 0) characters = 0;
     for (const record of state.idempotency.all()) {
       const isFull = state.idempotency.size >= mostKeys || characters > mostCharacters;

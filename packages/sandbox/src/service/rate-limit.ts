@@ -1,18 +1,20 @@
 import type { RateLimitRule, Settings } from "../assumptions/table.js";
 import { ApiError } from "../errors.js";
-
-interface Window {
-  readonly startedAt: number;
-  used: number;
-}
+import type { RateWindow } from "../state/table.js";
 
 /** The maximum number of accounts whose windows are remembered. */
 const mostWindows = 10_000;
 
 /** Creates a rate limit with fixed windows (A-16). */
 export function createRateLimit() {
-  const windows = new Map<string, Window>();
+  const windows = new Map<string, RateWindow>();
   return {
+    /** Returns copies of all windows. */
+    copy: (): readonly RateWindow[] => Array.from(windows.values(), (window) => ({ ...window })),
+    restore(copies: readonly RateWindow[]): void {
+      windows.clear();
+      for (const window of copies) windows.set(window.who, { ...window });
+    },
     /**
      * Counts a request and returns the rate-limit headers of its response.
      * @throws ApiError 429 `rate_limited`
@@ -22,7 +24,7 @@ export function createRateLimit() {
       let window = windows.get(who);
       if (!window || now >= window.startedAt + rule.windowMs) {
         windows.delete(who);
-        window = { startedAt: now, used: 0 };
+        window = { who, startedAt: now, used: 0 };
         windows.set(who, window);
         const [oldest] = windows.keys();
         if (windows.size > mostWindows && oldest !== undefined) windows.delete(oldest);
@@ -38,12 +40,14 @@ export function createRateLimit() {
   };
 }
 
-const endOf = (rule: RateLimitRule, window: Window) => window.startedAt + rule.windowMs;
+export type RateLimit = ReturnType<typeof createRateLimit>;
 
-const secondsLeft = (rule: RateLimitRule, window: Window, now: number) =>
+const endOf = (rule: RateLimitRule, window: RateWindow) => window.startedAt + rule.windowMs;
+
+const secondsLeft = (rule: RateLimitRule, window: RateWindow, now: number) =>
   Math.max(1, Math.ceil((endOf(rule, window) - now) / 1_000));
 
-const headersOf = (rule: RateLimitRule, window: Window, now: number) => ({
+const headersOf = (rule: RateLimitRule, window: RateWindow, now: number) => ({
   "X-RateLimit-Limit": String(rule.limit),
   "X-RateLimit-Remaining": String(Math.max(0, rule.limit - window.used)),
   "X-RateLimit-Reset": String(
@@ -53,7 +57,7 @@ const headersOf = (rule: RateLimitRule, window: Window, now: number) => ({
   ),
 });
 
-const retryAfter = (rule: RateLimitRule, window: Window, now: number) =>
+const retryAfter = (rule: RateLimitRule, window: RateWindow, now: number) =>
   rule.retryAfter === "seconds"
     ? String(secondsLeft(rule, window, now))
     : new Date(Math.ceil(endOf(rule, window) / 1_000) * 1_000).toUTCString();

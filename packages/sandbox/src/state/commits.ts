@@ -40,8 +40,14 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
     // A request may finish after the sandbox has been closed.
     if (changes.size === 0 || isClosed) return;
     const written = Array.from(changes.values());
+    save(() => journal.write(stored(written)));
+    changes.clear();
+    afterCommit(written);
+  };
+
+  const save = (write: () => void) => {
     try {
-      journal.write(stored(written));
+      write();
     } catch (error) {
       // The error is reported once, not for every request while the disk is full.
       if (!isFailing) onError(error);
@@ -50,8 +56,6 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       throw new ApiError(500, "internal_error", "The data file could not be written.");
     }
     isFailing = false;
-    changes.clear();
-    afterCommit(written);
   };
 
   return {
@@ -101,6 +105,14 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
         throw error;
       }
       return result;
+    },
+    /**
+     * Writes all changes, then replaces all records except checkpoints.
+     * @throws ApiError 500 if they cannot be written, in which case the records stay as they were
+     */
+    replace(records: Iterable<Change>): void {
+      commit();
+      save(() => journal.replace(stored(records)));
     },
     /** Writes all changes. Later commits write nothing. */
     close: (): void => {

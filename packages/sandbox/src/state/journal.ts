@@ -12,6 +12,8 @@ export interface Journal {
   readonly read: (kind: string, id: string) => unknown;
   /** Writes all changes or none before it returns. */
   readonly write: (changes: Iterable<Change>) => void;
+  /** Replaces all records, except checkpoints, or changes nothing. The order of `records` becomes that of `load`. */
+  readonly replace: (records: Iterable<Change>) => void;
   readonly close: () => void;
 }
 
@@ -19,5 +21,6 @@ export const noJournal: Journal = {
   load: () => [],
   read: () => undefined,
   write: () => {},
+  replace: () => {},
   close: () => {},
 };

@@ -73,6 +73,8 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
         { headers: { "Retry-After": "5" } },
       );
     },
+    /** Counts all stored bytes again, after a rewind. */
+    recount: look,
     /** Counts the written changes. Over a limit, drops the oldest finished calls with everything that they caused. */
     committed(written: readonly Change[]): void {
       changes += written.length;

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { messageOf } from "../errors.js";
-import type { Journal } from "./journal.js";
+import type { Change, Journal } from "./journal.js";
 import { loadSqlite, type Database } from "./sqlite.js";
 
 /** Marks a SQLite file as the sandbox's ("svcw"), so that another program's database is never changed. */
@@ -116,6 +116,22 @@ function journalIn(database: Database, path: string): Journal {
   const drop = database.prepare("DELETE FROM record WHERE kind = ? AND id = ?");
   // An upsert keeps the rowid, so this is the order of creation.
   const all = database.prepare("SELECT kind, id, value FROM record ORDER BY rowid");
+  const writeAll = (changes: Iterable<Change>) => {
+    for (const { kind, id, value } of changes) {
+      if (value === undefined) drop.run(kind, id);
+      else put.run(kind, id, encode(value));
+    }
+  };
+  const transaction = (work: () => void) => {
+    database.exec("BEGIN");
+    try {
+      work();
+      database.exec("COMMIT");
+    } catch (error) {
+      rollBack(database);
+      throw error;
+    }
+  };
   return {
     *load() {
       try {
@@ -131,19 +147,12 @@ function journalIn(database: Database, path: string): Journal {
       const found = one.get(kind, id);
       return found && decode(String(found["value"]));
     },
-    write(changes) {
-      database.exec("BEGIN");
-      try {
-        for (const { kind, id, value } of changes) {
-          if (value === undefined) drop.run(kind, id);
-          else put.run(kind, id, encode(value));
-        }
-        database.exec("COMMIT");
-      } catch (error) {
-        rollBack(database);
-        throw error;
-      }
-    },
+    write: (changes) => transaction(() => writeAll(changes)),
+    replace: (records) =>
+      transaction(() => {
+        database.exec("DELETE FROM record WHERE kind <> 'checkpoint'");
+        writeAll(records);
+      }),
     close: () => close(database),
   };
 }

@@ -7,7 +7,15 @@ import {
   type CallRecord,
   type DeliveryRecord,
 } from "./records.js";
-import { createTable, type Kind, type Kinds, type Table, type Tables } from "./table.js";
+import { changesOf, copiesOf, copyOf } from "./copies.js";
+import {
+  createTable,
+  type CheckpointRecord,
+  type Kind,
+  type Kinds,
+  type Table,
+  type Tables,
+} from "./table.js";
 import { createTally, type Tally } from "./tally.js";
 
 export type ChangeListener = (kind: Kind, id: string) => void;
@@ -26,6 +34,8 @@ export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "
     lines: readonly string[],
   ) => void;
   readonly nextSeq: () => number;
+  /** Returns the `seq` of the newest delivery so far, or 0. */
+  readonly newestSeq: () => number;
   /**
    * Runs `work`, which must be synchronous, and writes its changes before returning. If they cannot be written, they
    * are rolled back, in memory too, except that removed records stay removed. `work` does not run if earlier changes to
@@ -37,6 +47,16 @@ export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "
   readonly noteCall: (call: CallRecord) => void;
   /** Removes everything but the number of starts. */
   readonly clear: () => void;
+  /** Copies all records, except checkpoints. */
+  readonly copy: () => Pick<CheckpointRecord, "seq" | "copies">;
+  /**
+   * Replaces all records, except checkpoints and the number of starts, with those of a checkpoint, in the file too.
+   * Listeners are not notified.
+   * @throws ApiError 500 if the file cannot be written, in which case the records stay as they were
+   */
+  readonly restore: (checkpoint: Pick<CheckpointRecord, "seq" | "copies">) => void;
+  /** The number of restored checkpoints. A request that began in an earlier era must not change records. */
+  readonly era: () => number;
 }
 
 export interface StateOptions extends Partial<CommitsOptions> {
@@ -52,18 +72,9 @@ export function createState({
   onTakenBack = () => {},
   onError = () => {},
 }: StateOptions = {}): State {
-  const maps: { readonly [Name in Kind]: Map<string, Kinds[Name]> } = {
-    call: new Map(),
-    send: new Map(),
-    domain: new Map(),
-    endpoint: new Map(),
-    event: new Map(),
-    delivery: new Map(),
-    idempotency: new Map(),
-    fault: new Map(),
-    setting: new Map(),
-  };
+  const maps = newMaps();
   let seq = 0;
+  let era = 0;
   const commits = createCommits({ journal, afterCommit, onError });
   const { change, commit, commitSoon, close } = commits;
 
@@ -118,6 +129,7 @@ export function createState({
     idempotency: table("idempotency"),
     fault: table("fault"),
     setting: table("setting"),
+    checkpoint: table("checkpoint"),
   };
 
   return {
@@ -130,6 +142,7 @@ export function createState({
     idempotency: tables.idempotency,
     faults: tables.fault,
     settings: tables.setting,
+    checkpoints: tables.checkpoint,
     tally,
     addAttempt(delivery, attempt) {
       delivery.attempts.push(attempt);
@@ -142,6 +155,7 @@ export function createState({
       deliveries.put(delivery);
     },
     nextSeq: () => (seq += 1),
+    newestSeq: () => seq,
     commit,
     commitSoon,
     transaction: (work) => commits.transaction(work, takeBack),
@@ -155,8 +169,61 @@ export function createState({
         for (const { id } of records.all()) if (id !== "starts") records.drop(id);
       }
     },
+    copy: () => ({ seq, copies: copiesOf(maps) }),
+    restore(checkpoint) {
+      restoreTables({ maps, tables, tally, commits }, checkpoint.copies);
+      seq = checkpoint.seq;
+      era += 1;
+    },
+    era: () => era,
     close,
   };
+}
+
+type Maps = { readonly [Name in Kind]: Map<string, Kinds[Name]> };
+
+const newMaps = (): Maps => ({
+  call: new Map(),
+  send: new Map(),
+  domain: new Map(),
+  endpoint: new Map(),
+  event: new Map(),
+  delivery: new Map(),
+  idempotency: new Map(),
+  fault: new Map(),
+  setting: new Map(),
+  checkpoint: new Map(),
+});
+
+interface Restored {
+  readonly maps: Maps;
+  readonly tables: { readonly [Name in Kind]: Table<Kinds[Name]> };
+  readonly tally: ReturnType<typeof createTally>;
+  readonly commits: Commits;
+}
+
+/** Replaces the records, first in the file. @throws ApiError 500 if the file cannot be written */
+function restoreTables(
+  { maps, tables, tally, commits }: Restored,
+  copies: CheckpointRecord["copies"],
+): void {
+  const starts = maps.setting.get("starts");
+  const all = copyOf(copies);
+  const setting = all.setting.filter(({ id }) => id !== "starts");
+  const restored = { ...all, setting: starts ? [...setting, starts] : setting };
+  commits.replace(changesOf(restored));
+  const kinds = Object.keys(restored) as (keyof typeof restored)[];
+  for (const kind of kinds) {
+    const ids = [...maps[kind].keys()];
+    tables[kind].replace([]);
+    for (const id of ids) tally.note(kind, id);
+  }
+  for (const kind of kinds) {
+    // The kind determines the type.
+    const table = tables[kind] as Pick<Table<never>, "replace">;
+    table.replace(restored[kind] as never[]);
+  }
+  for (const kind of kinds) for (const id of maps[kind].keys()) tally.note(kind, id);
 }
 
 /** Extends the delivery table with the parts of a delivery that have separate records: its body and its attempts. */
@@ -181,7 +248,7 @@ const withParts = (
   },
 });
 
-function load(journal: Journal, maps: { readonly [Name in Kind]: Map<string, Kinds[Name]> }): void {
+function load(journal: Journal, maps: Maps): void {
   const bodies = new Map<string, Uint8Array>();
   const attempts: { readonly delivery: string; readonly value: AttemptRecord }[] = [];
   for (const { kind, id, value } of journal.load()) {

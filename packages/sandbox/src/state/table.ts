@@ -1,3 +1,5 @@
+import type { ClockState } from "../clock.js";
+import type { IdsPosition } from "../lib/ids.js";
 import type * as records from "./records.js";
 
 export interface Kinds {
@@ -11,6 +13,34 @@ export interface Kinds {
   readonly fault: records.FaultRecord;
   /** Single values: the clock, the selected assumptions, counters. */
   readonly setting: { readonly id: string; readonly value: unknown };
+  readonly checkpoint: CheckpointRecord;
+}
+
+/** Copies of all records, except checkpoints. */
+export type Copies = { readonly [Name in Exclude<Kind, "checkpoint">]: readonly Kinds[Name][] };
+
+/** The whole state of the sandbox at one moment. */
+export interface CheckpointRecord {
+  /** The name that the developer chose. */
+  readonly id: string;
+  readonly clock: ClockState;
+  /** The `seq` of the newest delivery until then. */
+  readonly seq: number;
+  readonly copies: Copies;
+  /** The position in the sequence of ids. Undefined if ids are random. */
+  readonly ids: IdsPosition | undefined;
+  /** The values of the assumptions by their ids, as they are saved. Functions are left out. */
+  readonly assumptions: Readonly<Record<string, unknown>>;
+  /** The windows of the rate limit (A-16). */
+  readonly windows: readonly RateWindow[];
+}
+
+/** The requests of an API key in the current window of the rate limit. */
+export interface RateWindow {
+  /** A hash of the API key. */
+  readonly who: string;
+  readonly startedAt: number;
+  used: number;
 }
 
 export type Kind = keyof Kinds;
@@ -25,6 +55,8 @@ export interface Table<Item> {
   /** Adds a record, or reports that it has changed. */
   readonly put: (item: Item) => Item;
   readonly drop: (id: string) => void;
+  /** Replaces all records, without reporting changes. */
+  readonly replace: (items: Iterable<Item>) => void;
 }
 
 type PluralOf<Name extends Kind> = Name extends "idempotency"
@@ -62,6 +94,11 @@ export function createTable<Item extends { readonly id: string }>(
       if (!map.delete(id)) return;
       list = undefined;
       changed(id, undefined, false);
+    },
+    replace(items) {
+      map.clear();
+      list = undefined;
+      for (const item of items) map.set(item.id, item);
     },
   };
 }

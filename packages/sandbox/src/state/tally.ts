@@ -14,6 +14,7 @@ export function createTally(records: Records) {
   const unsent = new Set<string>();
   const newest = new Map<string, { readonly id: string; readonly at: number }>();
   const revisions = new Map<string, number>();
+  let revision = 0;
 
   const noteDelivery = (id: string) => {
     const delivery = records.deliveries.get(id);
@@ -50,7 +51,8 @@ export function createTally(records: Records) {
       }
       const call = callOf(records, kind, id);
       if (call === undefined) return;
-      if (records.calls.get(call)) revisions.set(call, (revisions.get(call) ?? 0) + 1);
+      // The counter is shared, because a call that a rewind restores must not get an earlier revision.
+      if (records.calls.get(call)) revisions.set(call, (revision += 1));
       else revisions.delete(call);
     },
   };
@@ -74,6 +76,7 @@ export function callOf(records: Records, kind: Kind, id: string): string | undef
     case "fault":
     case "idempotency":
     case "setting":
+    case "checkpoint":
       return undefined;
   }
 }

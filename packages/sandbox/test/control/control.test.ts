@@ -83,7 +83,7 @@ describe("GET /_sandbox/", () => {
       const { status, body } = await call(route);
       // The error may be about an id that does not exist, but not about the path.
       expect([route, body?.error?.param]).not.toEqual([route, "path"]);
-      expect([200, 202, 400, 404]).toContain(status);
+      expect([200, 201, 202, 400, 404, 409]).toContain(status);
     }
   });
 });

@@ -144,3 +144,21 @@ describe("a fault of an endpoint", () => {
     expect((await unknown).body.error.message).toMatch(/no fault|no such fault/);
   });
 });
+
+test("attempts that wait for the clock because of a fault do not make a moved clock wait", async () => {
+  // The test would time out if the clock waited that long.
+  const opened = await open({ clock: { mode: "manual", patienceMs: 600_000 } });
+  const { url } = await receiver();
+  const { id } = await opened.register(url);
+  await opened.fault("slow", { target: id, delay_ms: 5_000, times: 5 });
+  for (let n = 0; n < 5; n += 1) await opened.send();
+  await opened.clock.advance(4_999);
+  const states = async () => (await opened.deliveries()).map(({ state }) => state);
+  expect(new Set(await states())).toEqual(new Set(["attempting"]));
+  await opened.clock.advance(1);
+  expect(new Set(await states())).toEqual(new Set(["succeeded"]));
+  await opened.fault("timeout", { target: id });
+  await opened.send();
+  await opened.clock.advance(15_000);
+  expect((await opened.deliveries()).at(-1)?.attempts).toMatchObject([{ error: "timeout" }]);
+});

@@ -171,6 +171,26 @@ describe("a fault of kind drop", () => {
     expect((await opened.events())[0]?.status).toBe("succeeded");
   });
 
+  test.each([["redeliver"], ["send"]])(
+    "ends the retries of a delivery that meets it by %s",
+    async (action) => {
+      const opened = await faulty("status");
+      await sendAll(opened, "a");
+      expect(opened.clock.nextDue).toBeDefined();
+      await opened.control("POST faults", { target: opened.endpoint.id, kind: "drop", times: 1 });
+      const [delivery] = await opened.deliveries();
+      await opened.control(`POST deliveries/${delivery?.id}/${action}`, {});
+      await opened.settle();
+      expect(opened.clock.nextDue).toBeUndefined();
+      expect((await opened.events())[0]).toMatchObject({ status: "failed", next_attempt_at: null });
+      expect(opened.got).toEqual([]);
+      // A later attempt can still succeed.
+      await opened.control(`POST deliveries/${delivery?.id}/${action}`, {});
+      await opened.settle();
+      expect([(await opened.events())[0]?.status, opened.got.length]).toEqual(["succeeded", 1]);
+    },
+  );
+
   test("can be shown as succeeded, so that it cannot be requested again", async () => {
     const opened = await faulty("drop", { result: "succeeded" });
     await sendAll(opened, "a");

@@ -28,6 +28,7 @@ async function story() {
   const { sandbox, control, call, settle, clock } = opened;
   const statuses = [404, 500, 200, 500];
   sandbox.deliverTo(() => new Response(null, { status: statuses.shift() ?? 200 }));
+  await control("POST checkpoints", { name: "start" });
   await control("POST endpoints", { url: target, event_types: ["domain.updated"] });
   await call("POST /v1/domains", { domain_name: "mail.example.test" });
   const [domain] = (await control("GET domains")).body.data;
@@ -64,6 +65,8 @@ interface Case {
   /** Hidden fields that distinguish the form from other forms of the same action. */
   readonly form?: (story: Story) => Fields;
   readonly changes?: Fields;
+  /** Runs before the page is loaded. */
+  readonly before?: (story: Story) => Promise<unknown>;
   /** The expected body of the action. */
   readonly body?: object;
   /** The kind of item that the page shows afterwards. Default: the same item as before. */
@@ -233,6 +236,22 @@ const cases: readonly Case[] = [
     changes: { value: " 2s,3s " },
     body: { value: "2s,3s" },
   },
+  { what: "Take a checkpoint", action: "checkpoint" },
+  {
+    what: "Take a checkpoint with a name",
+    action: "checkpoint",
+    changes: { name: "before-the-release" },
+    body: { name: "before-the-release" },
+  },
+  { what: "Rewind", action: "rewind", item: failed },
+  { what: "Start recording", action: "start-recording" },
+  {
+    what: "Stop recording",
+    action: "stop-recording",
+    before: ({ control }) => control("POST recording/start"),
+    changes: { name: "my-scenario" },
+    body: { name: "my-scenario" },
+  },
   { what: "Reset", action: "reset", item: failed },
 ];
 
@@ -253,6 +272,7 @@ describe("a form of the page", () => {
   test.each(cases)("runs its action, and shows what follows: $what", async (row) => {
     const { action, item, changes } = row;
     const opened = await story();
+    await row.before?.(opened);
     const position = async () => (await opened.control("GET overview")).body;
     const before = await position();
     const page = await opened.get(item ? `/?item=${item(opened)}` : "/?state=");
@@ -274,7 +294,10 @@ describe("a form of the page", () => {
       expect(to.searchParams.get("done")).toBe(action);
       const followed = to.searchParams.get("item");
       if (row.follows) expect(followed).toMatch(new RegExp(`^${row.follows}`));
-      else expect(followed).toBe(action === "reset" ? null : (item?.(opened) ?? null));
+      else
+        expect(followed).toBe(
+          ["reset", "rewind"].includes(action) ? null : (item?.(opened) ?? null),
+        );
       if (row.follows) expect(followed).not.toBe(item?.(opened));
       shown = await opened.follow(reply);
       the(shown.dom, to.hash);

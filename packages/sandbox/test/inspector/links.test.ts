@@ -5,9 +5,13 @@ import { all, busy, crawl, fieldsOf, isDocument, openPage, problems } from "./su
 describe("what links and forms lead to", () => {
   test("exists, is complete and has the linked places", async () => {
     const opened = await busy();
+    await opened.control("POST checkpoints", {});
+    await opened.control("POST recording/start");
+    const recording = await opened.get();
+    await opened.control("POST recording/stop", {});
     const { pages, broken } = await crawl(opened, 2);
     expect(broken).toEqual([]);
-    const documents = pages.filter(isDocument);
+    const documents = [recording, ...pages.filter(isDocument)];
     expect(documents.length).toBeGreaterThan(60);
     expect(documents.flatMap((page) => problems(page, names))).toEqual([]);
     const forms = documents.flatMap(({ dom }) => all(dom, "form[method=post]"));

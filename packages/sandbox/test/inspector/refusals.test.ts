@@ -45,6 +45,8 @@ interface Case {
   readonly item?: (story: Story) => string;
   readonly form?: (story: Story) => Fields;
   readonly changes?: Fields;
+  /** Runs before the page is loaded. */
+  readonly before?: (story: Story) => Promise<unknown>;
   /** Runs after the page is loaded and before its form is sent. */
   readonly meanwhile?: (story: Story) => Promise<unknown>;
   readonly status: number;
@@ -238,6 +240,38 @@ const cases: readonly Case[] = [
     status: 400,
     text: /409, 422/,
   },
+  {
+    what: "a name that a checkpoint cannot have",
+    action: "checkpoint",
+    changes: { name: "two words" },
+    status: 400,
+    text: /letters, digits, hyphens and underscores/,
+  },
+  {
+    what: "a checkpoint to rewind to that was removed",
+    action: "rewind",
+    before: ({ control }) => control("POST checkpoints", {}),
+    meanwhile: reset,
+    status: 404,
+    text: /There are no checkpoints/,
+    gone: true,
+  },
+  {
+    what: "a recording to start that was started meanwhile",
+    action: "start-recording",
+    meanwhile: ({ control }) => control("POST recording/start"),
+    status: 409,
+    text: /Stop it first/,
+    gone: true,
+  },
+  {
+    what: "a name that a scenario cannot have",
+    action: "stop-recording",
+    before: ({ control }) => control("POST recording/start"),
+    changes: { name: "Two words" },
+    status: 400,
+    text: /must begin with a lower-case letter/,
+  },
 ];
 
 describe("a form that is refused", () => {
@@ -249,6 +283,7 @@ describe("a form that is refused", () => {
   test.each(cases)("shows the reason, and keeps what was typed: $what", async (row) => {
     const { action, item, changes = {}, status, text, gone = false } = row;
     const opened = await story(row.options);
+    await row.before?.(opened);
     const address = item ? `/?item=${item(opened)}` : "/?q=";
     const page = await opened.get(address);
     const form = formOf(page, action, row.form?.(opened));

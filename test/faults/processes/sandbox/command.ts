@@ -72,8 +72,8 @@ export function builtCommand(writes: "before the response" | "later"): string {
   if (writes === "before the response") return main;
   const source = readFileSync(main, "utf8");
   const late = source.replace(
-    "journal.write(stored(written));",
-    "setTimeout(() => journal.write(stored(written)), 50);",
+    "journal.write(stored(written))",
+    "setTimeout(() => journal.write(stored(written)), 50)",
   );
   if (late === source) throw new Error("The sandbox writes its journal in another way now.");
   const folder = fileURLToPath(new URL("../.build/", import.meta.url));

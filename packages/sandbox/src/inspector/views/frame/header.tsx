@@ -72,6 +72,7 @@ const Clock = ({ view }: { view: View }) => {
   const words = [
     mode === "accelerated" ? `${mode}, ${speed} times` : mode,
     ...(offset > 0 ? [`${durationText(offset)} ahead`] : []),
+    ...(offset < 0 ? [`${durationText(-offset)} behind`] : []),
   ];
   return (
     <div

@@ -13,9 +13,15 @@ interface MissingProps {
 
 /** Lists the possible reasons why an item is not stored. */
 export const Missing = ({ view: { state, overview }, id, error }: MissingProps) => {
-  const { dropped, started_at: started, reset_at: reset, is_kept: kept } = overview;
+  const {
+    dropped,
+    started_at: started,
+    reset_at: reset,
+    rewound_at: rewound,
+    is_kept: kept,
+  } = overview;
   return (
-    <Piece id="missing" class="about" data={[id, dropped, reset]}>
+    <Piece id="missing" class="about" data={[id, dropped, reset, rewound]}>
       <h2 id="h-detail">
         <Text of={id} /> is not here
       </h2>
@@ -24,6 +30,11 @@ export const Missing = ({ view: { state, overview }, id, error }: MissingProps) 
           {reset !== undefined && (
             <li>
               Everything was removed by a reset at <Time at={reset} />.
+            </li>
+          )}
+          {rewound !== undefined && (
+            <li>
+              Everything after <Time at={rewound} /> was removed by a rewind to a checkpoint.
             </li>
           )}
           {dropped > 0 && (

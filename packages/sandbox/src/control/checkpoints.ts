@@ -1,0 +1,69 @@
+import { conflict, notFound } from "../errors.js";
+import { resumeWork } from "../service/resume.js";
+import type { Service } from "../service/service.js";
+import type { CheckpointRecord } from "../state/table.js";
+
+/** The maximum number of checkpoints, each of which may take as much memory as the records themselves. */
+const mostCheckpoints = 5;
+
+/**
+ * Keeps a copy of the whole state under a name, in place of an earlier one of that name.
+ *
+ * @throws ApiError 409 if there are too many checkpoints
+ */
+export function takeCheckpoint(
+  { state, clock, ids, ledger, rateLimit }: Service,
+  name: string,
+): CheckpointRecord {
+  if (state.checkpoints.size >= mostCheckpoints && !state.checkpoints.get(name))
+    throw conflict(
+      `There are already ${mostCheckpoints} checkpoints. Use the name of one of them, or reset the sandbox.`,
+    );
+  return state.checkpoints.put({
+    id: name,
+    clock: clock.state(),
+    ...state.copy(),
+    ids: ids.position(),
+    assumptions: ledger.saved(),
+    windows: rateLimit.copy(),
+  });
+}
+
+/** @throws ApiError 404 */
+export function findCheckpoint({ state }: Service, name: string): CheckpointRecord {
+  const checkpoint = state.checkpoints.get(name);
+  if (checkpoint) return checkpoint;
+  const names = state.checkpoints.list().map(({ id }) => id);
+  throw notFound(
+    "name",
+    names.length === 0
+      ? "There are no checkpoints. Take one first."
+      : `There is no checkpoint of this name. The checkpoints are: ${names.join(", ")}.`,
+  );
+}
+
+/**
+ * Restores the state of a checkpoint. Running attempts count as not made, and are made again.
+ *
+ * @param restoreAssumptions restores the assumptions that the sandbox was created with
+ * @throws ApiError 500 if the data file cannot be written, in which case nothing changes
+ */
+export function rewindTo(
+  service: Service,
+  checkpoint: CheckpointRecord,
+  restoreAssumptions: () => void,
+): void {
+  const { state, clock, engine, ids, ledger, rateLimit } = service;
+  // A function is not stored. It can only come from the options, which are restored first.
+  const choices = Object.entries(checkpoint.assumptions).map(([id, value]) =>
+    ledger.choose(id, value),
+  );
+  state.restore(checkpoint);
+  engine.clear();
+  clock.rewind(checkpoint.clock);
+  restoreAssumptions();
+  for (const choice of choices) choice.select();
+  ids.moveTo(checkpoint.ids);
+  rateLimit.restore(checkpoint.windows);
+  resumeWork(service);
+}

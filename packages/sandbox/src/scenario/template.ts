@@ -1,0 +1,57 @@
+/** Matches a brace that was written twice, or a reference such as `{endpoint}`. */
+const pattern = /\{\{|\{([a-z][a-z0-9-]*)\}/g;
+
+/** Returns the names that a text refers to. */
+export const referencesIn = (text: string): readonly string[] =>
+  Array.from(text.matchAll(pattern), ([, name]) => name).filter((name) => name !== undefined);
+
+/** Replaces the references in a text. */
+export const fill = (text: string, values: ReadonlyMap<string, string>): string =>
+  text.replaceAll(pattern, (found, name?: string) =>
+    name === undefined ? "{" : (values.get(name) ?? found),
+  );
+
+/** Writes a text so that `fill` returns it unchanged. */
+export const escaped = (text: string): string => text.replaceAll("{", "{{");
+
+/** Applies `change` to all strings of a JSON value, and to the names of its members. */
+export function mapStrings(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [change(name), mapStrings(member, change)]),
+  );
+}
+
+/** Returns all strings of a JSON value. */
+export function stringsIn(value: unknown): readonly string[] {
+  const found: string[] = [];
+  mapStrings(value, (text) => {
+    found.push(text);
+    return text;
+  });
+  return found;
+}
+
+/** Returns the value at a path such as `data.0.event_id`, or undefined. */
+export function valueAt(value: unknown, path: string): unknown {
+  let current = value;
+  for (const name of path.split(".")) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, name))
+      return undefined;
+    current = (current as Readonly<Record<string, unknown>>)[name];
+  }
+  return current;
+}
+
+/** Returns the path at which a JSON value contains a string, or undefined. */
+export function pathOfValue(value: unknown, text: string, path: string = ""): string | undefined {
+  if (value === text) return path;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const found = pathOfValue(member, text, path === "" ? name : `${path}.${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
