@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { readArguments } from "./arguments.js";
 import type { CommandEntry, Process } from "./command.js";
 import { commands } from "./commands.js";
@@ -8,6 +7,7 @@ import { conceal } from "./lib/mask.js";
 import { didYouMean, nearest } from "./lib/nearest.js";
 import { writeJson, writeLines } from "./lib/terminal/output.js";
 import { paintFor } from "./paint.js";
+import { version } from "./version.js";
 
 /**
  * Runs a command line. Never rejects.
@@ -125,9 +125,4 @@ async function report(
   const isWrongUsage = error instanceof UsageError || (!isOurs && codeOf(error) !== undefined);
   if (isWrongUsage) return 2;
   return error instanceof Failure ? error.exitCode : 1;
-}
-
-function version(): string {
-  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { readonly version: string }).version;
 }

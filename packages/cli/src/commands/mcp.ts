@@ -1,0 +1,130 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { command } from "../command.js";
+import { Failure, UsageError } from "../errors.js";
+import { conceal } from "../lib/mask.js";
+import type { McpModule } from "../lib/mcp-module.js";
+import { wholeNumber } from "../lib/number.js";
+import { table } from "../lib/terminal/table.js";
+import { version } from "../version.js";
+
+const name = "@svc-webhooks/mcp";
+
+const options = {
+  "secret-env": {
+    type: "string",
+    multiple: true,
+    value: "name",
+    text: "environment variable with a signing secret that tools may use by this name; may be repeated",
+  },
+  "allow-host": {
+    type: "string",
+    multiple: true,
+    value: "host[:port]",
+    text: "host that tools may send deliveries to, instead of loopback addresses; may be repeated",
+  },
+  write: {
+    type: "boolean",
+    text: "let tools send deliveries to receivers, and change a service that this command did not start",
+  },
+  sandbox: { type: "boolean", text: "start a sandbox, which ends with this command" },
+  port: {
+    type: "string",
+    default: "4010",
+    value: "number",
+    text: "port of that sandbox on 127.0.0.1; 0 chooses a free port",
+  },
+  "base-url": {
+    type: "string",
+    value: "url",
+    text: "the service's URL before /v1, if no sandbox is started (default: SVC_BASE_URL, or the sandbox at http://127.0.0.1:4010)",
+  },
+  "api-key-env": {
+    type: "string",
+    value: "name",
+    text: "environment variable that contains the API key (default: SVC_API_KEY, or the key svc_test on this machine)",
+  },
+  list: { type: "boolean", text: "print the tools, then exit" },
+} as const;
+
+export const mcp = command({
+  usage: "[--secret-env <name>] [--sandbox] [--write]",
+  details: [
+    "Serves tools to an agent over stdin and stdout, with the Model Context Protocol. An MCP client starts this command; it ends when the client closes stdin. It needs the package @svc-webhooks/mcp.",
+    "The secrets and hosts that tools may use are fixed by the options. Tools choose among them by name, and no result contains a secret. Texts from receivers and from the service are only in the field `untrusted` of a result.",
+    "Without --write, tools that send deliveries or change the service refuse, except in a sandbox that --sandbox started. With --list --json, prints { tools: [{ name, title, needs_write }] }.",
+  ],
+  examples: [
+    "svc-webhooks mcp --list",
+    "svc-webhooks mcp --sandbox --secret-env SVC_WEBHOOK_SECRET",
+    "svc-webhooks mcp --secret-env SVC_WEBHOOK_SECRET --allow-host localhost:3000 --write",
+  ],
+  options,
+  async run(context) {
+    const { options: given, env, stdin, stdout, signal, json, note, show } = context;
+    if (json && !given.list) {
+      throw new UsageError(
+        "--json needs --list, because stdout contains the protocol.",
+        "Remove --json, or add --list.",
+      );
+    }
+    if (given.sandbox && given["base-url"] !== undefined) {
+      throw new UsageError(
+        "--sandbox and --base-url were both given.",
+        "Use --sandbox to start a sandbox, or --base-url for a service that runs already.",
+      );
+    }
+    const port = wholeNumber("--port", given.port, 0, 65_535);
+    const { runMcp, toolList } = await load();
+    if (given.list) {
+      const tools = toolList();
+      const columns = ["name", "needs_write", "title"] as const;
+      const rows = tools.map((tool) => columns.map((column) => tool[column]));
+      show({ tools }, table(columns, rows, stdout));
+      return 0;
+    }
+    for (const variable of given["secret-env"]) conceal(env[variable] ?? "");
+    await runMcp(
+      {
+        version: version(),
+        secretEnv: given["secret-env"],
+        allowHosts: given["allow-host"],
+        write: given.write,
+        sandboxPort: given.sandbox ? port : undefined,
+        baseUrl: given["base-url"],
+        apiKeyEnv: given["api-key-env"],
+      },
+      { env, stdin, stdout, signal, note },
+    );
+    return 0;
+  },
+});
+
+/** Loads the package from the current folder, or else from where this command is installed. */
+async function load(): Promise<McpModule> {
+  const here = createRequire(pathToFileURL(join(process.cwd(), "package.json")));
+  try {
+    return (await import(pathToFileURL(here.resolve(name)).href)) as McpModule;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  try {
+    return (await import(name)) as McpModule;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new Failure(
+      "package_missing",
+      `This command requires the package ${name}, which is not installed.`,
+      `Install it next to svc-webhooks: npm install --save-dev ${name}.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Returns whether the package itself is missing, not one of its dependencies. */
+const isMissing = (error: unknown): boolean => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const codes = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"];
+  return codes.includes(code ?? "") && message.includes(name);
+};

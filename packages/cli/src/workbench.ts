@@ -1,0 +1,19 @@
+/*
+ * The functions behind the commands, for `@svc-webhooks/mcp`. They are not a public API: both packages have the same
+ * version.
+ */
+
+export { diagnose, type DiagnoseOptions, type Diagnosis } from "./doctor/diagnose.js";
+export { lostReply } from "./doctor/examine.js";
+export { finding, type Finding } from "./doctor/findings.js";
+export { isSuccess, sender, type Probe, type Reply } from "./doctor/probe.js";
+export { serviceSigning } from "./doctor/service-signing.js";
+export { followDeliveries, listFromSandbox, type Followed } from "./lib/control.js";
+export { masked } from "./lib/mask.js";
+export { receiverConformance, type ConformanceResult } from "@svc-webhooks/testing/conformance";
+export type { McpModule, McpOptions, McpProcess, ToolSummary } from "./lib/mcp-module.js";
+export { isOutcome } from "./lib/outcome.js";
+export { baseUrlOf, callService } from "./lib/service.js";
+export { isLoopback } from "./lib/target-rule.js";
+export { targetAt, type Address, type Target } from "./lib/target.js";
+export { clean } from "./lib/terminal/text.js";

@@ -1,0 +1,167 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { WebhookError } from "@svc-webhooks/core";
+import { isLoopback, targetAt, type Address, type Target } from "svc-webhooks/workbench";
+import { Refusal } from "../refusal.js";
+
+/*
+ * The rule for receivers that tools send to. An attacker may have chosen the URL.
+ *
+ * - It is an `http` or `https` URL without a user name or a password.
+ * - Its host is allowed: by default `localhost`, the names below it and loopback addresses, each at any port. With
+ *   `--allow-host`, only the hosts that are listed. Other names are refused even if they resolve to loopback.
+ * - A host that is listed without a port is allowed at ports 80 and 443, unless it is loopback.
+ * - It is not the address of the service or of the sandbox, under any of its names. `0.0.0.0` and `::` mean this machine.
+ *
+ * Names are resolved once, when the server starts, and requests connect to these addresses. Redirects are not followed.
+ */
+
+/** The receivers that tools may send to. */
+export interface Hosts {
+  /** Describes the hosts that are allowed. */
+  readonly allowed: string;
+  /** @throws Refusal `invalid_url`, `host_not_allowed`, `service_address` */
+  readonly target: (text: string) => Target;
+}
+
+interface Entry {
+  readonly host: string;
+  readonly port: string | undefined;
+  readonly addresses: readonly Address[];
+}
+
+export type Resolve = (host: string) => Promise<readonly Address[]>;
+
+const system: Resolve = (host) => lookup(host, { all: true, verbatim: true });
+
+const localhost: readonly Address[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+const longestUrl = 2_048;
+
+/**
+ * Resolves the allowed hosts.
+ *
+ * @param reserved the base URLs of the service and of the sandbox
+ * @throws WebhookError `wrong_usage` (as a rejection) for a host that is not valid or has no address
+ */
+export async function resolveHosts(
+  given: readonly string[],
+  reserved: readonly URL[],
+  resolve: Resolve = system,
+): Promise<Hosts> {
+  const [entries, taken] = await Promise.all([
+    Promise.all(given.map((text) => entryOf(text, resolve))),
+    Promise.all(reserved.map((url) => reservedOf(url, resolve))),
+  ]);
+  const allowed =
+    given.length === 0 ? "localhost and other loopback addresses" : `only ${given.join(", ")}`;
+  return {
+    allowed,
+    target(text) {
+      const url = parse(text);
+      const host = hostOf(url);
+      const addresses =
+        entries.length === 0
+          ? loopbackOf(host)
+          : entries.find((entry) => matches(entry, url, host))?.addresses;
+      if (!addresses) {
+        throw new Refusal(
+          "host_not_allowed",
+          "This server may not send requests to the host or port of `url`.",
+          `Use an allowed host: ${allowed}. Only the user can allow another one, by adding --allow-host to the command that starts this server.`,
+        );
+      }
+      const isHere = addresses.every(isLoopback);
+      if (taken.some((one) => isSame(one, url, addresses))) {
+        throw new Refusal(
+          "service_address",
+          "`url` is the address of the service, not of a receiver.",
+          "Set `url` to the address of your receiver, such as http://localhost:3000/webhooks.",
+        );
+      }
+      return targetAt(url, addresses, isHere);
+    },
+  };
+}
+
+const invalidUrl = (happened: string) =>
+  new Refusal("invalid_url", happened, "Write `url` like http://localhost:3000/webhooks.");
+
+function parse(text: string): URL {
+  if (text.length > longestUrl || !URL.canParse(text))
+    throw invalidUrl("`url` is not a valid URL.");
+  const url = new URL(text);
+  if (!/^https?:$/.test(url.protocol)) throw invalidUrl("`url` is not an http or https URL.");
+  if (url.username !== "" || url.password !== "")
+    throw invalidUrl("`url` contains a user name or a password.");
+  return url;
+}
+
+/** Returns the host without the brackets of IPv6, and without the dot at the end of a full name. */
+const hostOf = ({ hostname }: URL): string =>
+  hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+
+const portOf = ({ port, protocol }: URL): string => port || (protocol === "https:" ? "443" : "80");
+
+/** Returns the addresses of a loopback host, or undefined for any other host. `localhost` is never resolved (RFC 6761). */
+function loopbackOf(host: string): readonly Address[] | undefined {
+  if (/(?:^|\.)localhost$/.test(host)) return localhost;
+  const family = isIP(host);
+  const address = { address: host, family };
+  return family !== 0 && isLoopback(address) ? [address] : undefined;
+}
+
+function matches({ host, port, addresses }: Entry, url: URL, wanted: string): boolean {
+  if (host !== wanted) return false;
+  if (port !== undefined) return port === portOf(url);
+  return addresses.every(isLoopback) || ["80", "443"].includes(portOf(url));
+}
+
+/** Returns the entry of a host that no tool may send to. It has no addresses if its name has none at the start. */
+async function reservedOf(url: URL, resolve: Resolve): Promise<Entry> {
+  const host = hostOf(url);
+  const addresses =
+    loopbackOf(host) ?? (await addressesOf(host, resolve).catch((): readonly Address[] => []));
+  return { host, port: portOf(url), addresses };
+}
+
+function isSame(reserved: Entry, url: URL, addresses: readonly Address[]): boolean {
+  if (reserved.port !== portOf(url)) return false;
+  if (reserved.host === hostOf(url)) return true;
+  if (reserved.addresses.some(isThisMachine) && addresses.some(isThisMachine)) return true;
+  const texts = new Set(reserved.addresses.map(({ address }) => address));
+  return addresses.some(({ address }) => texts.has(address));
+}
+
+/** Returns whether connections to an address arrive at this machine: to `0.0.0.0` and `::`, they do. */
+const isThisMachine = (one: Address): boolean =>
+  isLoopback(one) || one.address === "0.0.0.0" || one.address === "::";
+
+async function entryOf(text: string, resolve: Resolve): Promise<Entry> {
+  const whole = `http://${text}`;
+  const [, port] = /:(\d{1,5})$/.exec(text.replace(/^\[[^\]]*\]/, "")) ?? [];
+  const isHost = /^(?:\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(text) && URL.canParse(whole);
+  if (!isHost) {
+    throw new WebhookError(
+      "wrong_usage",
+      "--allow-host must be a host name or an address, with or without a port. Write it like localhost:3000.",
+    );
+  }
+  const host = hostOf(new URL(whole));
+  const addresses = loopbackOf(host) ?? (await addressesOf(host, resolve));
+  return { host, port, addresses };
+}
+
+async function addressesOf(host: string, resolve: Resolve): Promise<readonly Address[]> {
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  const found = await resolve(host).catch(() => []);
+  if (found.length > 0) return found;
+  throw new WebhookError(
+    "wrong_usage",
+    `--allow-host: the host name ${host} has no address. Check its spelling and your network connection.`,
+  );
+}

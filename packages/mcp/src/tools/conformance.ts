@@ -1,0 +1,77 @@
+import { receiverConformance, type ConformanceResult } from "svc-webhooks/workbench";
+import { z } from "zod";
+import { receiverUrl, secretName } from "./inputs.js";
+import { tool } from "./tool.js";
+
+export const conformance = tool({
+  name: "conformance",
+  title: "Run the receiver contract",
+  description:
+    "Runs the contract for receivers against a receiver in any language. Each case passes, fails or does not apply, with its reason and the sentence of the specification that it rests on. The handler for email.sent runs about 40 times, and each response may take `timeout_seconds`. doctor guesses causes; conformance does not.",
+  input: z.strictObject({
+    url: receiverUrl,
+    secret: secretName,
+    timeout_seconds: z.int().min(1).max(60).default(3).describe("how long a response may take"),
+  }),
+  facts: z.object({
+    passed: z.number(),
+    failed: z.number(),
+    not_applicable: z.number(),
+    failures: z.array(
+      z.object({
+        title: z.string(),
+        level: z.enum(["must", "should"]),
+        reason: z.string(),
+        source: z.string(),
+      }),
+    ),
+  }),
+  writes: "receiver",
+  isDestructive: true,
+  async run({ secrets, hosts }, { url, secret, timeout_seconds }, signal) {
+    const target = hosts.target(url);
+    const key = secrets.get(secret);
+    const results = await receiverConformance(target.url.href, {
+      secret: key,
+      timeoutMs: timeout_seconds * 1_000,
+      signal,
+      lookup: target.lookup,
+    });
+    const failures = results.filter(({ status }) => status === "failed");
+    const count = (status: ConformanceResult["status"]) =>
+      results.filter((one) => one.status === status).length;
+    const facts = {
+      passed: count("passed"),
+      failed: failures.length,
+      not_applicable: count("not_applicable"),
+      failures: failures.map(({ title, level, reason = "", source }) => ({
+        title,
+        level,
+        reason,
+        source: `${source.document}, ${source.section}: ${source.quote}`,
+      })),
+    };
+    const broken = failures.find(({ level }) => level === "must") ?? failures[0];
+    if (!broken) {
+      return {
+        ok: true,
+        code: "conforms",
+        happened:
+          facts.not_applicable === 0
+            ? "The receiver passes every case."
+            : `The receiver passes every case that was judged. ${facts.not_applicable} were not: they depend on its handler, which this tool does not see.`,
+        facts,
+        next_step: "Call timeline to see how real deliveries ended.",
+      };
+    }
+    return {
+      ok: false,
+      code: broken.level === "must" ? "contract_broken" : "recommendation_missed",
+      happened: `The receiver fails a case: ${broken.title}.`,
+      cause: broken.reason,
+      facts,
+      next_step:
+        "Correct the receiver, or call doctor to find the cause, then call conformance again.",
+    };
+  },
+});

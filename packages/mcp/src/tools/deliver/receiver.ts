@@ -1,0 +1,216 @@
+import { randomUUID } from "node:crypto";
+import {
+  finding,
+  isSuccess,
+  lostReply,
+  sender,
+  serviceSigning,
+  type Finding,
+  type Probe,
+  type Reply,
+} from "svc-webhooks/workbench";
+import type { World } from "../../world.js";
+import { sentencesOf } from "../texts.js";
+import type { Report } from "../tool.js";
+import type { DeliveryMode, DeliveryTamper } from "./modes.js";
+
+interface Input {
+  readonly url: string;
+  readonly mode: DeliveryMode;
+  readonly secret?: string | undefined;
+  readonly type: string;
+  readonly data?: Readonly<Record<string, unknown>> | undefined;
+  readonly tamper: DeliveryTamper;
+}
+
+/** How long a receiver may take to respond, in milliseconds. */
+const timeoutMs = 15_000;
+
+/** The response to one delivery, as a result has it. */
+interface Response {
+  readonly sent: string;
+  readonly status: number | null;
+  readonly outcome?: string;
+  readonly ms: number;
+}
+
+/** Sends deliveries to a receiver, one after the other, and judges the responses. */
+export async function toReceiver(
+  { hosts, secrets, clock }: World,
+  input: Input,
+  signal: AbortSignal,
+): Promise<Report<{ readonly to: "receiver"; readonly responses: Response[] }>> {
+  const target = hosts.target(input.url);
+  const signing = serviceSigning(secrets.get(input.secret), []);
+  const send = sender({
+    target,
+    headersOf: signing.headersOf,
+    timeoutMs,
+    signal,
+    onSkew: () => {},
+  });
+  const bodyAt = (ms: number) => bodyOf(input, new Date(ms).toISOString());
+  const now = clock.now();
+  const replies: Reply[] = [];
+  for (const probe of await probesOf(input, signing, bodyAt, now)) replies.push(await send(probe));
+  const wrong = mistakeIn(input, replies);
+  const responses = replies.map(({ name, status, code, ms }) => ({
+    sent: name,
+    status,
+    ...(code && { outcome: code }),
+    ms,
+  }));
+  const facts = { to: "receiver" as const, responses };
+  if (!wrong) {
+    // The outcome of a refusal has the cause and the fix of a mistake, and a tampered delivery shows none.
+    const code = input.mode === "tampered" ? undefined : replies.at(-1)?.code;
+    return {
+      ok: true,
+      ...(code === undefined
+        ? { code: expected[input.mode].code, happened: expected[input.mode].happened }
+        : { code, ...sentencesOf(code) }),
+      facts,
+      next_step: expected[input.mode].next,
+    };
+  }
+  const { id, saw, cause, fix } = wrong;
+  return {
+    ok: false,
+    code: id,
+    happened: "The receiver did not respond as it must.",
+    cause,
+    fix,
+    facts,
+    untrusted: [["response", saw] as const],
+    next_step: "Apply the fix, then call deliver again. doctor examines the receiver as a whole.",
+  };
+}
+
+const expected: Readonly<
+  Record<DeliveryMode, { readonly code: string; readonly happened: string; readonly next: string }>
+> = {
+  signed: {
+    code: "accepted",
+    happened: "The receiver accepted the delivery.",
+    next: "Call deliver with the modes tampered and duplicate.",
+  },
+  tampered: {
+    code: "refused",
+    happened: "The receiver refused the delivery, as it must.",
+    next: "Call deliver with the mode signed, to check that genuine deliveries are accepted.",
+  },
+  duplicate: {
+    code: "accepted",
+    happened: "The receiver accepted both copies.",
+    next: "Check in the receiver's log or database that the handler ran only once.",
+  },
+  reordered: {
+    code: "accepted",
+    happened: "The receiver accepted both events.",
+    next: "Check in the receiver's database that the older event did not overwrite the newer one.",
+  },
+};
+
+async function probesOf(
+  { mode, tamper }: Input,
+  signing: ReturnType<typeof serviceSigning>,
+  bodyAt: (ms: number) => Uint8Array,
+  now: number,
+): Promise<readonly Probe[]> {
+  const body = bodyAt(now);
+  const deliveryId = `dlv_mcp_${randomUUID()}`;
+  if (mode === "signed") return [{ name: "a genuine delivery", body }];
+  if (mode === "duplicate") {
+    return [
+      { name: "a genuine delivery", body, deliveryId },
+      { name: "the same delivery again", body, deliveryId, attempt: 2 },
+    ];
+  }
+  if (mode === "reordered") {
+    return [
+      { name: "the newer event", body },
+      { name: "the older event", body: bodyAt(now - 60_000) },
+    ];
+  }
+  const genuine = await signing.genuine(body);
+  const spoilt: Readonly<Record<DeliveryTamper, () => Promise<Probe>>> = {
+    wrong_secret: async () => ({
+      name: "a delivery signed with another secret",
+      ...(await signing.forgery(body)),
+    }),
+    flipped_byte: async () => ({
+      name: "a delivery with a changed byte",
+      body: flipped(body),
+      signature: genuine,
+    }),
+    no_prefix: async () => ({
+      name: "a signature without sha256=",
+      body,
+      signature: genuine.replace("sha256=", ""),
+    }),
+    missing: async () => ({
+      name: "a delivery without a signature",
+      body,
+      signature: undefined,
+    }),
+  };
+  return [await spoilt[tamper]()];
+}
+
+function flipped(body: Uint8Array): Uint8Array {
+  const changed = Uint8Array.from(body);
+  const middle = changed.length >> 1;
+  changed[middle] = (changed[middle] ?? 0) ^ 1;
+  return changed;
+}
+
+const accepted = {
+  wrong_secret: "wrong_secret_accepted",
+  flipped_byte: "altered_body_accepted",
+  no_prefix: "prefix_not_checked",
+  missing: "unsigned_accepted",
+} as const;
+
+/** Returns the mistake that the responses show, or undefined. */
+function mistakeIn({ mode, tamper }: Input, replies: readonly Reply[]): Finding | undefined {
+  const lost = replies.map((reply) => lostReply(reply)).find((one) => one !== undefined);
+  if (lost) return lost;
+  const saw = replies.map(({ name, status }) => `${name}: status ${String(status)}.`).join(" ");
+  const [first, second] = replies;
+  if (!first) return undefined;
+  if (mode === "tampered") {
+    if (isSuccess(first)) return finding(accepted[tamper], saw);
+    return (first.status ?? 0) >= 500 ? finding("forgery_is_an_error", saw) : undefined;
+  }
+  const refused = replies.find((one) => !isSuccess(one));
+  if (refused && mode === "duplicate" && refused !== first)
+    return finding("duplicate_refused", saw);
+  if (refused) return finding(refused.code ?? refusalOf(refused), saw);
+  const ranTwice =
+    mode === "duplicate" && first.code === "processed" && second?.code === "processed";
+  return ranTwice ? finding("duplicate_ran", saw) : undefined;
+}
+
+/** Returns the finding about a genuine delivery that was refused without an outcome. */
+function refusalOf({ status }: Reply) {
+  if (status === 404 || status === 405) return "not_found";
+  return status === 401 ? "wrong_secret" : "genuine_failed";
+}
+
+const sentEmail = {
+  email_id: "msg_email_1",
+  message_id: "msg_message_1",
+  send_id: "send_1",
+  status: "sent",
+  subject: "Your receipt",
+  from: "shop@example.com",
+  recipients: { to: ["customer@example.org"] },
+  message_class: "transactional",
+  created_at: "2026-01-01T00:00:00.000Z",
+} as const;
+
+function bodyOf({ type, data = sentEmail }: Input, created_at: string): Uint8Array {
+  // `sender` repeats an event id of this form in its header.
+  const event_id = `evt_doctor_${randomUUID()}`;
+  return new TextEncoder().encode(JSON.stringify({ event_id, type, created_at, data }));
+}

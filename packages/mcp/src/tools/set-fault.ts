@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { activeEndpoint } from "./endpoints.js";
+import { tool } from "./tool.js";
+
+const kinds = [
+  "status",
+  "response_lost",
+  "refused",
+  "timeout",
+  "reset",
+  "slow",
+  "duplicate",
+  "reorder",
+  "drop",
+  "mutate",
+] as const;
+
+export const setFault = tool({
+  name: "set_fault",
+  title: "Inject faults into the sandbox's next deliveries",
+  description:
+    "Injects a fault into the next deliveries of a sandbox to an endpoint: status and slow change the result of an attempt; response_lost runs the receiver and drops its response; refused, timeout and reset break the connection; duplicate delivers twice; reorder holds a batch and releases it in reverse; drop loses a delivery; mutate changes the body.",
+  input: z.strictObject({
+    kind: z.enum(kinds),
+    endpoint: z
+      .string()
+      .max(100)
+      .optional()
+      .describe("the id of an endpoint (we_…); may be omitted if there is only one"),
+    times: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe("how many deliveries are affected; for reorder, the size of the batch, at least 2"),
+    status: z.int().min(300).max(599).optional().describe("for the kind status; default 500"),
+    delay_ms: z.int().min(0).max(600_000).optional().describe("for the kinds slow and reorder"),
+  }),
+  facts: z.object({ kind: z.enum(kinds), left: z.number() }),
+  writes: "service",
+  async run(
+    { service },
+    { kind, endpoint, status, delay_ms, times = kind === "reorder" ? 2 : 1 },
+    signal,
+  ) {
+    const left = await service.call(async (client) => {
+      const target = await activeEndpoint(client, endpoint, signal);
+      const body = {
+        target,
+        kind,
+        times,
+        ...(status === undefined ? {} : { status }),
+        ...(delay_ms === undefined ? {} : { delay_ms }),
+      };
+      const fault = await client.request<{ readonly left?: unknown }>(
+        "POST",
+        "/_sandbox/faults",
+        { body },
+        { signal },
+      );
+      return Number(fault.left);
+    }, signal);
+    return {
+      ok: true,
+      code: "fault_added",
+      happened: `The fault affects the next ${times === 1 ? "delivery" : `${times} deliveries`} to the endpoint.`,
+      facts: { kind, left: Number.isFinite(left) ? left : times },
+      next_step: "Call deliver without `url`, then wait_for and timeline.",
+    };
+  },
+});

@@ -1,0 +1,193 @@
+import type { Client } from "@svc-webhooks/client";
+import { followDeliveries, isOutcome, type Followed } from "svc-webhooks/workbench";
+import { z } from "zod";
+import type { UntrustedText } from "../refusal.js";
+import { eventId } from "./inputs.js";
+import { sentencesOf } from "./texts.js";
+import { tool } from "./tool.js";
+
+export const states = ["pending", "attempting", "succeeded", "failed"] as const;
+
+export type State = (typeof states)[number] | "other";
+
+/** Returns a state of the interface. Another service may use any text. */
+export const stateOf = (status: unknown): State => states.find((one) => one === status) ?? "other";
+
+/** Returns the outcome of a delivery's last attempt, if the receiver stated one. */
+export const lastOutcome = ({ attemptsMade }: Followed): string | undefined =>
+  attemptsMade?.at(-1)?.code;
+
+/** Returns one line about a delivery. A service may send values of any type, and any text. */
+export function lineOf(delivery: Followed): string {
+  const { event_id, delivery_id, webhook_endpoint_id, type, status, created_at } = delivery;
+  const { attemptsMade = [], next_attempt_at } = delivery;
+  const ids = { event_id, delivery_id, endpoint: webhook_endpoint_id };
+  const attempts = attemptsMade.map(
+    ({ n, result, ms }) => `#${textIn(n)} ${textIn(result)} ${textIn(ms)} ms`,
+  );
+  return [
+    [created_at, type, status].map(textIn).join(" "),
+    ...Object.entries(ids).map(([name, id]) => `${name}=${textIn(id)}`),
+    attempts.length > 0 ? `attempts: ${attempts.join(", ")}` : "no attempts are listed",
+    ...(next_attempt_at ? [`next attempt at ${textIn(next_attempt_at)}`] : []),
+  ].join("; ");
+}
+
+const counts = z.object({
+  pending: z.number(),
+  attempting: z.number(),
+  succeeded: z.number(),
+  failed: z.number(),
+  other: z.number(),
+});
+
+export const timeline = tool({
+  name: "timeline",
+  title: "List deliveries and their attempts",
+  description:
+    "Lists the newest deliveries of the service with their ids, states and attempts, newest first. With `event_id`, shows one delivery of a sandbox: its body, and the response to each attempt.",
+  input: z.strictObject({
+    limit: z.int().min(1).max(50).default(20),
+    event_id: eventId.optional().describe("show only this delivery, in detail"),
+  }),
+  facts: z.object({
+    shown: z.number(),
+    states: counts,
+    outcomes: z.record(z.string(), z.number()).describe("outcomes of the last attempts"),
+  }),
+  writes: "nothing",
+  async run({ service }, { limit, event_id }, signal) {
+    return service.call(async (client) => {
+      if (event_id !== undefined) return detail(client, event_id, signal);
+      const shown: Followed[] = [];
+      for await (const one of followDeliveries(client, undefined, signal)()) {
+        if (shown.push(one) >= limit) break;
+      }
+      return {
+        ...summaryOf(shown),
+        untrusted: shown.map((one, index) => [`delivery ${index + 1}`, lineOf(one)] as const),
+      };
+    }, signal);
+  },
+});
+
+function summaryOf(shown: readonly Followed[]) {
+  const byState = { pending: 0, attempting: 0, succeeded: 0, failed: 0, other: 0 };
+  const outcomes: Record<string, number> = {};
+  for (const one of shown) {
+    byState[stateOf(one.status)] += 1;
+    const code = lastOutcome(one);
+    if (code !== undefined) outcomes[code] = (outcomes[code] ?? 0) + 1;
+  }
+  const facts = { shown: shown.length, states: byState, outcomes };
+  if (shown.length === 0) {
+    return {
+      ok: true,
+      code: "no_deliveries",
+      happened: "The service lists no deliveries.",
+      facts,
+      next_step:
+        "Check that an endpoint is registered for the event type, then trigger an event and call wait_for.",
+    };
+  }
+  const failing = shown.find((one) => !isGood(one));
+  if (!failing) {
+    return {
+      ok: true,
+      code: "no_failures",
+      happened: "None of the listed deliveries has failed.",
+      facts,
+      next_step: "Call timeline with an event_id for a delivery's body and responses.",
+    };
+  }
+  const code = lastOutcome(failing);
+  return {
+    ok: false,
+    ...(code === undefined
+      ? {
+          code: "delivery_failed",
+          happened: "The last attempt of at least one of the listed deliveries has failed.",
+        }
+      : { code, ...sentencesOf(code) }),
+    facts,
+    next_step:
+      "Call timeline with the event_id of a failed delivery for its responses. After the fix, call replay.",
+  };
+}
+
+/** Returns whether a delivery has not failed, and its last attempt succeeded if there was one. */
+function isGood({ status, attemptsMade }: Followed): boolean {
+  const last = attemptsMade?.at(-1);
+  if (stateOf(status) === "failed") return false;
+  return (
+    last === undefined || (last.status !== undefined && last.status >= 200 && last.status < 300)
+  );
+}
+
+/** The number of a delivery's last attempts whose responses are shown. */
+const mostAttempts = 5;
+
+interface Attempted {
+  readonly n?: unknown;
+  readonly status?: unknown;
+  readonly code?: unknown;
+  readonly error?: unknown;
+  readonly ms?: unknown;
+}
+
+async function detail({ request }: Client, id: string, signal: AbortSignal) {
+  const path = `/_sandbox/deliveries/${encodeURIComponent(id)}` as const;
+  const delivery = await request<{
+    readonly type?: unknown;
+    readonly state?: unknown;
+    readonly body?: unknown;
+    readonly attempts?: unknown;
+  }>("GET", path, {}, { signal });
+  const attempts = Array.isArray(delivery.attempts)
+    ? (delivery.attempts as readonly Attempted[])
+    : [];
+  const untrusted: UntrustedText[] = [["type", textIn(delivery.type)]];
+  for (const attempt of attempts.slice(-mostAttempts)) {
+    const { n, status, error, ms } = attempt;
+    const shown = `${textIn(status ?? error)}, ${textIn(ms)} ms`;
+    // The number becomes part of a path.
+    if (!Number.isSafeInteger(n)) {
+      untrusted.push(["attempt", shown]);
+      continue;
+    }
+    const detailed = await request<{
+      readonly response?: { readonly body?: unknown };
+      readonly error?: unknown;
+    }>("GET", `${path}/attempts/${Number(n)}`, {}, { signal });
+    const response = textIn(detailed.response?.body ?? detailed.error);
+    untrusted.push([`attempt ${Number(n)}`, `${shown}, response: ${response}`]);
+  }
+  untrusted.push(["body", textIn(delivery.body)]);
+  const state = stateOf(delivery.state);
+  const code = attempts.at(-1)?.code;
+  const known = isOutcome(code) ? code : undefined;
+  const byState = { pending: 0, attempting: 0, succeeded: 0, failed: 0, other: 0, [state]: 1 };
+  const isDone = state === "succeeded";
+  return {
+    ok: isDone,
+    ...(known === undefined
+      ? { code: `delivery_${state}`, happened: `The state of the delivery is ${state}.` }
+      : { code: known, ...sentencesOf(known) }),
+    facts: {
+      shown: 1,
+      states: byState,
+      outcomes: known === undefined ? {} : { [known]: 1 },
+    },
+    untrusted,
+    next_step: isDone
+      ? "Nothing needs to be done."
+      : "Fix the receiver, then call replay with this event_id, and wait_for.",
+  };
+}
+
+/** Returns the text of a body as the sandbox shows it, or any other value as JSON. */
+function textIn(value: unknown): string {
+  const { text } = Object(value) as { readonly text?: unknown };
+  if (typeof text === "string") return text;
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "none");
+}

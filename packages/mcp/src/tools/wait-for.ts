@@ -1,0 +1,136 @@
+import { followDeliveries, type Followed } from "svc-webhooks/workbench";
+import { z } from "zod";
+import { eventId } from "./inputs.js";
+import type { World } from "../world.js";
+import { sentencesOf } from "./texts.js";
+import { lastOutcome, lineOf, stateOf, type State } from "./timeline.js";
+import { tool } from "./tool.js";
+
+/** The pause between two looks, in milliseconds. */
+const pauseMs = 500;
+
+/** The number of deliveries that are examined at each look. */
+const mostExamined = 100;
+
+const reached: Readonly<Record<string, readonly State[]>> = {
+  succeeded: ["succeeded"],
+  failed: ["failed"],
+  finished: ["succeeded", "failed"],
+};
+
+export const waitFor = tool({
+  name: "wait_for",
+  title: "Wait for a delivery to end",
+  description:
+    "Waits until a delivery has a state, and returns its attempts. Without `event_id`, it examines the newest delivery, or the newest one of `type`. It gives up after `timeout_seconds`, and stops when the call is cancelled.",
+  input: z.strictObject({
+    event_id: eventId.optional(),
+    type: z.string().min(1).max(200).optional().describe("the event type"),
+    state: z.enum(["succeeded", "failed", "finished"]).default("finished"),
+    min_attempts: z.int().min(0).max(100).default(0).describe("also wait for this many attempts"),
+    timeout_seconds: z.int().min(1).max(50).default(20),
+  }),
+  facts: z.object({
+    state: z.enum(["pending", "attempting", "succeeded", "failed", "other"]).optional(),
+    attempts: z.number().optional(),
+    waited_ms: z.number(),
+  }),
+  writes: "nothing",
+  async run(world, input, signal) {
+    const { clock } = world;
+    const { state: wanted, min_attempts, timeout_seconds } = input;
+    const start = clock.now();
+    const deadline = start + timeout_seconds * 1_000;
+    const limit = clock.timeout(timeout_seconds * 1_000);
+    const either = AbortSignal.any([signal, limit]);
+    let found: Followed | undefined;
+    let hasLooked = false;
+    for (;;) {
+      try {
+        found = await newest(world, input, either);
+        hasLooked = true;
+      } catch (error) {
+        if (signal.aborted || !limit.aborted) throw error;
+      }
+      const waited_ms = clock.now() - start;
+      const facts = {
+        ...(found && { state: stateOf(found.status), attempts: attemptsOf(found) }),
+        waited_ms,
+      };
+      const untrusted = found ? ([["delivery", lineOf(found)]] as const) : [];
+      if (
+        found &&
+        reached[wanted]?.includes(stateOf(found.status)) === true &&
+        attemptsOf(found) >= min_attempts
+      )
+        return { ...ending(found), facts, untrusted };
+      const left = deadline - clock.now();
+      if (left <= 0 || limit.aborted) {
+        if (!hasLooked) return { ...unresponsive, facts };
+        return {
+          ok: false,
+          code: found ? "wait_timeout" : "no_delivery",
+          happened: found
+            ? "The delivery did not reach the state in time."
+            : "No such delivery was made in time.",
+          facts,
+          untrusted,
+          next_step: found
+            ? "Call timeline with its event_id. A retry may be scheduled for later: call wait_for again then."
+            : "Check that an endpoint is registered for the event type, then trigger the event again.",
+        };
+      }
+      await clock.sleep(Math.min(pauseMs, left), signal);
+    }
+  },
+});
+
+const unresponsive = {
+  ok: false,
+  code: "wait_timeout",
+  happened: "The service did not respond in time.",
+  next_step:
+    "Call wait_for again with a longer timeout_seconds. If it ends in this way again, ask the user to check the service.",
+};
+
+/** Returns the number of attempts. Another service may send any value. */
+function attemptsOf({ attempts, attemptsMade }: Followed): number {
+  const count = attemptsMade?.length ?? attempts;
+  return Number.isFinite(count) ? count : 0;
+}
+
+const newest = (
+  { service }: World,
+  {
+    event_id,
+    type,
+  }: { readonly event_id?: string | undefined; readonly type?: string | undefined },
+  signal: AbortSignal,
+): Promise<Followed | undefined> =>
+  service.call(async (client) => {
+    let examined = 0;
+    for await (const one of followDeliveries(client, undefined, signal)()) {
+      const isWanted = event_id === undefined ? true : one.event_id === event_id;
+      if (isWanted && (type === undefined || one.type === type)) return one;
+      examined += 1;
+      if (examined >= mostExamined) return undefined;
+    }
+    return undefined;
+  }, signal);
+
+function ending(found: Followed) {
+  const ok = stateOf(found.status) === "succeeded";
+  const code = lastOutcome(found);
+  return {
+    ok,
+    ...(code === undefined
+      ? {
+          code: ok ? "delivery_succeeded" : "delivery_failed",
+          happened: ok ? "The receiver accepted the delivery." : "The delivery has failed.",
+        }
+      : { code, ...sentencesOf(code) }),
+    next_step: ok
+      ? "Nothing needs to be done."
+      : "Call timeline with its event_id for the responses. After the fix, call replay.",
+  };
+}
