@@ -50,12 +50,13 @@ test.each(inBothFormats)("$name has each entry as ESM and CommonJS, with types",
   expect(written.map(({ text }) => text)).toEqual(
     written.map(({ file, hasOwnNode }) => JSON.stringify(formats(file, hasOwnNode))),
   );
-  const [main, ...others] = written;
+  // The command line has no main entry.
+  const main = written.find(({ entry }) => entry === "");
+  const others = written.filter((one) => one !== main);
   // `node10` does not read `exports`.
   const types = others.map(({ entry, file }) => [entry, [`./dist/${file}.d.cts`]]);
   expect(manifest).toMatchObject({
-    main: `./dist/${main?.file}.cjs`,
-    types: `./dist/${main?.file}.d.cts`,
+    ...(main && { main: `./dist/${main.file}.cjs`, types: `./dist/${main.file}.d.cts` }),
     ...(types.length > 0 && { typesVersions: { "*": Object.fromEntries(types) } }),
   });
 });

@@ -154,9 +154,11 @@ const folders: Readonly<Record<string, string>> = {
   "packages/bullmq/src": "queue admin",
   "packages/pg-boss/src": "queue worker admin",
   "packages/otel/src": "lib signals",
-  "packages/cli/src": "lib schemes doctor listen dev crash-test commands",
+  "packages/cli/src":
+    "lib schemes redact drift doctor conformance listen dev crash-test reconcile commands",
+  "packages/mcp/src": "lib setup tools",
   "packages/sandbox/src":
-    "lib clock assumptions network state delivery mail service http openapi read control inspector",
+    "lib clock assumptions network state delivery mail service http openapi read control inspector scenario",
   "packages/sandbox/src/inspector/views": "parts setup timeline items delivery detail frame",
 };
 

@@ -62,7 +62,7 @@ describe.each(packages)("the tarball of $name", ({ files, installed, manifest, n
 
   test("contains only sources, build output, a README, the licence and the manifest", () => {
     const built =
-      /^src\/.+\.tsx?$|^src\/.+\/style\/[\w-]+\.css$|^dist\/.+\.(?:c?js|d\.c?ts)(?:\.map)?$|^bin\/[\w-]+\.js$|^schema\.sql$|^dashboards\/[\w-]+\.(?:json|yaml)$/;
+      /^src\/.+\.tsx?$|^src\/.+\/style\/[\w-]+\.css$|^dist\/.+\.(?:c?js|d\.c?ts)(?:\.map)?$|^bin\/[\w-]+\.js$|^schema\.sql$|^scenarios\/[\w-]+\.json$|^dashboards\/[\w-]+\.(?:json|yaml)$/;
     expect(files.filter((file) => !built.test(file)).toSorted()).toEqual([
       "LICENSE",
       "README.md",

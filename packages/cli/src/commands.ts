@@ -23,6 +23,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/replay.js")).replay,
   },
   {
+    name: "redact",
+    summary: "Make fixtures of saved deliveries, without personal data and secrets",
+    load: async () => (await import("./commands/redact.js")).redact,
+  },
+  {
+    name: "drift",
+    summary: "Compare saved deliveries with your event schemas",
+    load: async () => (await import("./commands/drift.js")).drift,
+  },
+  {
     name: "sign",
     summary: "Print the signature of a body",
     load: async () => (await import("./commands/sign.js")).sign,
@@ -36,6 +46,11 @@ export const commands: readonly CommandEntry[] = [
     name: "doctor",
     summary: "Test a receiver from the outside, and report its mistakes",
     load: async () => (await import("./commands/doctor.js")).doctor,
+  },
+  {
+    name: "conformance",
+    summary: "Test a receiver in any language against the receiver contract",
+    load: async () => (await import("./commands/conformance.js")).conformance,
   },
   {
     name: "crash-test",
@@ -151,6 +166,16 @@ export const commands: readonly CommandEntry[] = [
     name: "inbox release",
     summary: "Run dead letters again at a limited rate",
     load: async () => (await import("./commands/inbox.js")).inboxRelease,
+  },
+  {
+    name: "reconcile",
+    summary: "Find deliveries that were never handled, or lost",
+    load: async () => (await import("./commands/reconcile.js")).reconcile,
+  },
+  {
+    name: "mcp",
+    summary: "Serve tools for debugging webhooks to an agent",
+    load: async () => (await import("./commands/mcp.js")).mcp,
   },
   {
     name: "completions",

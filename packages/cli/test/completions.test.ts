@@ -4,9 +4,11 @@ import { cli } from "./support.js";
 
 const completed: readonly (readonly [string, string, readonly string[]])[] = [
   ["commands", "l", ["listen"]],
+  ["commands with the same start", "co", ["conformance", "completions"]],
   ["groups", "end", ["endpoints"]],
   ["subcommands", "events redeliver", ["redeliver", "redeliver-failed"]],
   ["options", "events list --st", ["--status"]],
+  ["options that resemble each other", "reconcile --re", ["--receiver", "--retain", "--redeliver"]],
   ["common options", "sign --js", ["--json"]],
   ["values of an option", "events list --status s", ["succeeded"]],
   ["schemes", "verify --scheme st", ["standard-webhooks", "standard-webhooks-ed25519", "stripe"]],

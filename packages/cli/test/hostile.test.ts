@@ -45,6 +45,8 @@ const anything = (one: string) => ({
       attempts: [one],
       url: one,
       delivery_id: one,
+      webhook_endpoint_id: "we_1",
+      created_at: new Date(Date.now() - 3_600_000).toISOString(),
     },
   ],
   attempts: [{ n: one, started_at: one, status: one, code: one, ms: one }],
@@ -102,13 +104,35 @@ function captureFile(one: string): string {
   return file;
 }
 
+/** Writes a file with a genuine request whose body and headers have the text, and one that is not JSON. */
+function genuineFile(one: string): string {
+  const headers = [["X-SVC-Delivery-Id", one]];
+  const request = { at: new Date(0).toISOString(), method: "POST", path: "/", headers };
+  const lines = [JSON.stringify({ type: one, [one]: one }), one].map((body) =>
+    JSON.stringify({ ...request, body: Buffer.from(body).toString("base64"), verdict: "genuine" }),
+  );
+  const file = newFile("genuine.jsonl");
+  writeFileSync(file, `${lines.join("\n")}\n`);
+  return file;
+}
+
 const email = ["--from=a@b.test", "--to=c@d.test", "--subject=s", "--text=t"];
+
+/** Writes a module with a receiver that has no record. */
+function receiverFile(): string {
+  const file = newFile("receiver.mjs");
+  writeFileSync(file, "export default { peek: async (ids) => ids.map(() => undefined) };");
+  return file;
+}
 
 /** The arguments of every command that prints data from outside. */
 const argumentsOf: Readonly<Record<string, (url: string) => readonly string[]>> = {
   replay: (url) => [captureFile(text), "--to", url],
+  redact: () => [genuineFile(text), "--out", newFile("out")],
+  drift: () => [genuineFile(text)],
   verify: () => ["--secret-env=SECRET", "--explain", "--signature", text],
   doctor: (url) => [url, "--secret-env=SECRET"],
+  conformance: (url) => [url, "--secret-env=SECRET"],
   trigger: () => ["email.sent"],
   "emails send": () => email,
   "sends get": () => ["send_1"],
@@ -124,6 +148,7 @@ const argumentsOf: Readonly<Record<string, (url: string) => readonly string[]>> 
   "events redeliver": () => ["evt_1"],
   "events redeliver-failed": () => ["we_1"],
   "event-types list": () => [],
+  reconcile: () => [`--receiver=${receiverFile()}`, "--endpoint=we_1", "--redeliver"],
 };
 
 function expectHarmless(output: string): void {
@@ -222,8 +247,8 @@ describe("a secret is masked before the text that contains it is cut", () => {
 });
 
 test("every command that prints what others send is among them", () => {
-  const others = new Set(["dev", "sandbox", "sign", "listen", "completions", "crash-test"]);
-  // The texts in queues are those of `inbox.test.ts`.
+  const others = new Set(["dev", "sandbox", "sign", "listen", "completions", "crash-test", "mcp"]);
+  // The texts in queues are those of `inbox.test.ts`. The tools of `mcp` have tests of their own.
   const names = commands
     .map(({ name }) => name)
     .filter((name) => !others.has(name) && !name.startsWith("inbox "));
@@ -242,7 +267,7 @@ test("JSON with masked texts is JSON", async () => {
 
 describe("fields of other types than the interface assumes", () => {
   const services = Object.keys(argumentsOf).filter((name) =>
-    /^(?:trigger|emails|sends|domains|endpoints|event)/.test(name),
+    /^(?:trigger|emails|sends|domains|endpoints|event|reconcile)/.test(name),
   );
 
   const odd: readonly unknown[] = [

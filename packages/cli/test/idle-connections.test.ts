@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { expect, onTestFinished, test } from "vitest";
 import { serve } from "../src/listen/server.js";
-import { serviceVerifier } from "../src/listen/verifier.js";
+import { serviceVerifier } from "../src/schemes/verifier.js";
 
 test.each([
   ["nothing", ""],
@@ -21,7 +21,7 @@ test.each([
       },
       maxBytes: 1,
       target: undefined,
-      save: () => {},
+      save: async () => undefined,
       onReceived: () => {},
       signal: controller.signal,
       headersMs: 50,

@@ -80,6 +80,10 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   await run("endpoints rotate-secret", id);
   await run("endpoints archive", id);
 
+  const records = newFile("receiver.mjs");
+  writeFileSync(records, "export default { peek: async (ids) => ids.map(() => undefined) };");
+  await run("reconcile", `--receiver=${records}`);
+
   const app = [
     process.execPath,
     "-e",
@@ -95,6 +99,11 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   const { shows, output } = start(["sandbox", "--port=0", "--json"]);
   await shows(/\n/);
   add("sandbox", output.stdout);
+  await run("mcp", "--list");
+  const scenario = newFile("scenario.json");
+  const step = { request: { method: "GET", path: "/v1/webhook-events" }, status: 404 };
+  writeFileSync(scenario, JSON.stringify({ version: 1, name: "reads", steps: [step] }));
+  await run("sandbox", "--scenario", scenario);
   await run("completions", "bash");
   await run("sign", "--secret-env=SECRET");
   await run("verify", "--secret-env=SECRET", "--signature=x");
@@ -106,7 +115,10 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   await until(() => listener.received().length === 1, "the delivery is shown");
   add("listen", listener.output.stdout);
   await run("replay", file, "--to", receiverUrl);
+  await run("redact", file, "--out", newFile("fixtures"));
+  await run("drift", file);
   await run("doctor", receiverUrl, "--secret-env=SECRET");
+  await run("conformance", receiverUrl, "--secret-env=SECRET");
   const program = newFile("server.cjs");
   writeFileSync(
     program,

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { command } from "../command.js";
 import { Failure, messageOf, UsageError } from "../errors.js";
-import { parseCaptured, type Captured } from "../lib/capture.js";
+import { parseCaptured, useCaptureFile, type Captured } from "../lib/capture.js";
 import { linesOf } from "../lib/lines.js";
 import { wholeNumber } from "../lib/number.js";
 import { outcomeIn, refusalOf } from "../lib/outcome.js";
@@ -123,7 +123,7 @@ export const replay = command({
       if (isFirst && !captured) {
         throw new UsageError(
           "The first line of the file is not a request written by listen --save.",
-          "Use a file written by svc-webhooks listen --save.",
+          useCaptureFile,
         );
       }
       isFirst = false;

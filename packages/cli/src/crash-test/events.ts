@@ -3,7 +3,7 @@ import { headerNames, sign } from "@svc-webhooks/core";
 import { bodiesOf } from "../doctor/bodies.js";
 import { eventIdOf } from "../doctor/probe.js";
 import { UsageError } from "../errors.js";
-import { parseCaptured } from "../lib/capture.js";
+import { parseCaptured, useCaptureFile } from "../lib/capture.js";
 import { headerOf, deliveryHeaders, senderHeaders } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
 import { readInput } from "../lib/read.js";
@@ -88,7 +88,7 @@ async function savedIn(
     if (!captured) {
       throw new UsageError(
         `--deliver names ${file}, which has a line that was not written by svc-webhooks listen --save.`,
-        "Use a file written by svc-webhooks listen --save.",
+        useCaptureFile,
       );
     }
     const { body, headers } = captured;
