@@ -3,10 +3,11 @@
  * version.
  */
 
+export { sentEmail } from "./doctor/bodies.js";
 export { diagnose, type DiagnoseOptions, type Diagnosis } from "./doctor/diagnose.js";
 export { lostReply } from "./doctor/examine.js";
 export { finding, type Finding } from "./doctor/findings.js";
-export { isSuccess, sender, type Probe, type Reply } from "./doctor/probe.js";
+export { isSuccess, newEventId, sender, type Probe, type Reply } from "./doctor/probe.js";
 export { serviceSigning } from "./doctor/service-signing.js";
 export { followDeliveries, listFromSandbox, type Followed } from "./lib/control.js";
 export { masked } from "./lib/mask.js";
@@ -14,6 +15,6 @@ export { receiverConformance, type ConformanceResult } from "@svc-webhooks/testi
 export type { McpModule, McpOptions, McpProcess, ToolSummary } from "./lib/mcp-module.js";
 export { isOutcome } from "./lib/outcome.js";
 export { baseUrlOf, callService } from "./lib/service.js";
-export { isLoopback } from "./lib/target-rule.js";
+export { hostOf, isLoopback, literalAddresses } from "./lib/target-rule.js";
 export { targetAt, type Address, type Target } from "./lib/target.js";
 export { clean } from "./lib/terminal/text.js";

@@ -1,5 +1,5 @@
-import { WebhookError } from "@svc-webhooks/core";
 import type { ClockMode } from "./clock.js";
+import { wrongUsage } from "./errors.js";
 import { openInBrowser } from "./lib/open-in-browser.js";
 import { resolveOptions } from "./options.js";
 import { runScenario } from "./run-scenario.js";
@@ -116,7 +116,7 @@ export async function runCommand(
     return report.met ? 0 : 1;
   }
   for (const name of ["to", "secret-env"] as const)
-    if (isGiven(values[name])) throw usage(`--${name} needs --scenario FILE.`);
+    if (isGiven(values[name])) throw wrongUsage(`--${name} needs --scenario FILE.`);
   const assumptions = assumptionsFrom(values.set ?? []);
   if (values.assumptions === true) {
     stdout.write(json ? `${JSON.stringify(listOf(assumptions))}\n` : textOf(assumptions));
@@ -163,11 +163,11 @@ async function runFile(
   signal: AbortSignal,
 ) {
   for (const name of serverOptions)
-    if (isGiven(values[name])) throw usage(`--${name} cannot be used with --scenario.`);
+    if (isGiven(values[name])) throw wrongUsage(`--${name} cannot be used with --scenario.`);
   const secrets = (values["secret-env"] ?? []).map((name) => {
     const secret = env[name] ?? "";
     if (/^whsec_[\w+/=-]{1,200}$/.test(secret)) return secret;
-    throw usage(
+    throw wrongUsage(
       secret === ""
         ? `The environment variable ${name} is not set. Set it to the signing secret that your receiver uses.`
         : `The environment variable ${name} does not contain a signing secret of the form whsec_….`,
@@ -189,12 +189,10 @@ const seedFrom = ({ seed }: CommandValues) =>
 const isGiven = (value: CommandValues[keyof CommandValues]) =>
   Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
 
-const usage = (message: string) => new WebhookError("wrong_usage", message);
-
 function numberFrom(option: string, text: string, max: number): number {
   const value = Number(text);
   if (/^\d{1,16}$/.test(text) && value <= max) return value;
-  throw usage(`--${option} must be a number from 0 to ${max}.`);
+  throw wrongUsage(`--${option} must be a number from 0 to ${max}.`);
 }
 
 function clockFrom(
@@ -207,7 +205,7 @@ function clockFrom(
     Number(speed) === 0 ||
     (speed !== undefined && mode !== "accelerated")
   ) {
-    throw usage("--clock must be real, manual, accelerated or accelerated:<times>.");
+    throw wrongUsage("--clock must be real, manual, accelerated or accelerated:<times>.");
   }
   return { mode: mode as ClockMode, ...(speed === undefined ? {} : { speed: Number(speed) }) };
 }
@@ -216,7 +214,7 @@ function assumptionsFrom(words: readonly string[]): Readonly<Record<string, stri
   const pairs = words.map((word) => {
     const [, id, value] = /^(A-\d\d)=(.+)$/.exec(word) ?? [];
     if (id === undefined || value === undefined)
-      throw usage(
+      throw wrongUsage(
         `--set must have the form A-nn=value, such as A-06=reject. --assumptions lists all assumptions.`,
       );
     return [id, value] as const;

@@ -1,3 +1,5 @@
+import { WebhookError } from "@svc-webhooks/core";
+
 /** The error codes of the interface document, followed by the assumed ones. */
 export type ErrorCode =
   | "authentication_required"
@@ -42,6 +44,10 @@ export class ApiError extends Error {
 
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
+
+/** The error of a command or a function that was called in a wrong way. */
+export const wrongUsage = (message: string): WebhookError =>
+  new WebhookError("wrong_usage", message);
 
 export const invalid = (param: string, message: string): ApiError =>
   new ApiError(400, "invalid_request", message, { param });

@@ -1,5 +1,5 @@
-import { assertOptions, assertValid, WebhookError } from "@svc-webhooks/core";
-import { messageOf } from "./errors.js";
+import { assertOptions, assertValid } from "@svc-webhooks/core";
+import { messageOf, wrongUsage } from "./errors.js";
 import { createLedger } from "./assumptions/ledger.js";
 import { assemble } from "./sandbox.js";
 import { parseScenario, type Scenario } from "./scenario/format.js";
@@ -111,7 +111,7 @@ export async function runScenario(
     prepare(assembly, parsed.name);
     const refused = to === undefined ? undefined : await assembly.service.refuseUrl(to);
     if (refused !== undefined)
-      throw usage(
+      throw wrongUsage(
         "--to cannot be an endpoint. Use a loopback address such as http://127.0.0.1:3000/webhooks; scenarios send nothing to other addresses.",
       );
     const useSecret = (index: number) => {
@@ -130,14 +130,12 @@ export async function runScenario(
   }
 }
 
-const usage = (message: string) => new WebhookError("wrong_usage", message);
-
 /** Runs `work`, and reports its error as wrong usage. */
 function asUsage<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw usage(messageOf(error));
+    throw wrongUsage(messageOf(error));
   }
 }
 
@@ -145,12 +143,14 @@ function asUsage<Result>(work: () => Result): Result {
 function assertFits({ steps }: Scenario, to: string | undefined, secrets: readonly string[]): void {
   const needsUrl = stringsIn(steps).some((text) => referencesIn(text).includes("receiver"));
   if (needsUrl && to === undefined)
-    throw usage("The scenario needs the URL of your receiver. Add --to URL.");
+    throw wrongUsage("The scenario needs the URL of your receiver. Add --to URL.");
   if (to !== undefined && !isHttpUrl(to))
-    throw usage("--to must be an http: or https: URL, such as http://localhost:3000/webhooks.");
+    throw wrongUsage(
+      "--to must be an http: or https: URL, such as http://localhost:3000/webhooks.",
+    );
   const rotations = steps.filter(isRotation).length;
   if (secrets.length > 0 && secrets.length < rotations + 1)
-    throw usage(
+    throw wrongUsage(
       `The scenario rotates the secret ${rotations === 1 ? "once" : `${rotations} times`}, so it needs ${rotations + 1} secrets, all of which the receiver accepts. Repeat --secret-env NAME.`,
     );
 }
@@ -183,7 +183,7 @@ function assertOwnData(data: string): void {
     journal.close();
   }
   if (isUsed && !isOwn)
-    throw usage(
+    throw wrongUsage(
       `The data file ${data} has data that a scenario would remove. Use a new file, or one from an earlier scenario.`,
     );
 }

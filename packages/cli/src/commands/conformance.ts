@@ -1,4 +1,3 @@
-import { fingerprint } from "@svc-webhooks/explain";
 import { receiverConformance } from "@svc-webhooks/testing/conformance";
 import { command } from "../command.js";
 import { serveHandler, type HandlerServer } from "../conformance/handler-server.js";
@@ -8,8 +7,7 @@ import { requireSecret } from "../lib/secret.js";
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
 import { createProgress } from "../lib/terminal/progress.js";
 import { paint } from "../paint.js";
-import { keyOf } from "../schemes/key.js";
-import { requireSigningSecret } from "../schemes/signing-secret.js";
+import { requireSigningSecret, signingFingerprint } from "../schemes/signing-secret.js";
 import { schemeOption, senderOf } from "../schemes/table.js";
 
 const options = {
@@ -91,9 +89,7 @@ export const conformance = command({
       const conforms = results.every(
         ({ level, status }) => level !== "must" || status !== "failed",
       );
-      const secret_fingerprint = await fingerprint(
-        sender && !sender.hasPrivateKey ? keyOf(sender.scheme, secret) : secret,
-      );
+      const secret_fingerprint = await signingFingerprint(secret, sender);
       const [first] = results;
       const head = [
         `${url}: ${summaryOf(results)}`,

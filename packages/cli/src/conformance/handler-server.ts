@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { readRawBody } from "@svc-webhooks/node";
-import { Failure, messageOf } from "../errors.js";
+import { messageOf } from "../errors.js";
+import { listenLocally } from "../lib/listen-locally.js";
 
 type Handle = (event: unknown) => Promise<void>;
 
@@ -30,18 +29,7 @@ export async function serveHandler(port: number, handle: Handle): Promise<Handle
     (request, response) => void run(request, response, handle),
   );
   server.maxConnections = 100;
-  server.listen(port, "127.0.0.1");
-  try {
-    await once(server, "listening");
-  } catch (error) {
-    throw new Failure(
-      "port_unavailable",
-      `Port ${port} cannot be used: ${messageOf(error)}.`,
-      "Choose another one with --handler-port.",
-      { cause: error },
-    );
-  }
-  const { port: actual } = server.address() as AddressInfo;
+  const actual = await listenLocally(server, port, "Choose another one with --handler-port.");
   return {
     url: `http://127.0.0.1:${actual}/`,
     close() {

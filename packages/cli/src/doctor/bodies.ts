@@ -26,6 +26,19 @@ const oddities = String.raw`"n": 1.0, "big": 12345678901234567890, "text": "Zo\u
 
 const asItIs: Shape = (event) => event;
 
+/** The data of an event about a sent email. */
+export const sentEmail = {
+  email_id: "msg_email_1",
+  message_id: "msg_message_1",
+  send_id: "send_1",
+  status: "sent",
+  subject: "Your receipt",
+  from: "shop@example.com",
+  recipients: { to: ["customer@example.org"] },
+  message_class: "transactional",
+  created_at: "2026-01-01T00:00:00.000Z",
+} as const;
+
 /**
  * Returns the bytes of events of one type. They have all fields that a receiver may require: those of `email.sent`.
  *
@@ -37,18 +50,7 @@ export function bodiesOf(type: string, shape: Shape = asItIs): Bodies {
       event_id: newEventId(),
       type,
       created_at: new Date().toISOString(),
-      data: {
-        email_id: "msg_email_1",
-        message_id: "msg_message_1",
-        send_id: "send_1",
-        status: "sent",
-        subject: "Your receipt",
-        from: "shop@example.com",
-        recipients: { to: ["customer@example.org"] },
-        message_class: "transactional",
-        created_at: "2026-01-01T00:00:00.000Z",
-        ...data,
-      },
+      data: { ...sentEmail, ...data },
     });
   const plain = (data?: Readonly<Record<string, unknown>>) => utf8(JSON.stringify(event(data)));
   return {

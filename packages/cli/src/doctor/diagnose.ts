@@ -1,7 +1,6 @@
 import { sign } from "@svc-webhooks/core";
-import { fingerprint } from "@svc-webhooks/explain";
 import type { Target } from "../lib/target.js";
-import { keyOf } from "../schemes/key.js";
+import { signingFingerprint } from "../schemes/signing-secret.js";
 import type { Sender } from "../schemes/table.js";
 import { bodiesOf } from "./bodies.js";
 import { clockFinding } from "./clock.js";
@@ -79,9 +78,7 @@ export async function diagnose({
   const findings = [...(skewed ? [skewed] : []), ...examination.findings].map((one) =>
     scheme ? forSender(one, scheme) : one,
   );
-  const secret_fingerprint = await fingerprint(
-    scheme && !scheme.hasPrivateKey ? keyOf(scheme.scheme, secret) : secret,
-  );
+  const secret_fingerprint = await signingFingerprint(secret, scheme);
   return { ...examination, findings, url: target.url.href, secret_fingerprint };
 }
 

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { EventSchemas, StandardSchemaV1 } from "@svc-webhooks/core";
-import { messageOf, UsageError } from "../errors.js";
+import { UsageError } from "../errors.js";
+import { importError } from "../lib/module.js";
 import type { JsonSchema } from "./json-schema.js";
 
 /** The schemas that captures are compared with. */
@@ -46,10 +47,7 @@ async function imported(file: string, path: string): Promise<Readonly<Record<str
   try {
     return { ...((await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>) };
   } catch (error) {
-    throw new UsageError(
-      `--schemas ${file} cannot be imported: ${messageOf(error).replace(/\.+$/, "")}.`,
-      "Run it with node to see where it fails. If it is written in TypeScript and your version of Node cannot run it, compile it first.",
-    );
+    throw new UsageError(...importError("--schemas", file, error));
   }
 }
 

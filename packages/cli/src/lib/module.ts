@@ -35,15 +35,20 @@ export async function loadModule(
     );
   const imported = () =>
     import(pathToFileURL(path).href).catch((error: unknown) => {
-      throw new Failure(
-        failure,
-        `${flag} ${file} cannot be imported: ${causeOf(error)}.`,
-        "Run it with node to see where it fails. If it is written in TypeScript and your version of Node cannot run it, compile it first.",
-        { cause: error },
-      );
+      throw new Failure(failure, ...importError(flag, file, error), { cause: error });
     }) as Promise<Exports>;
   return withPatience(signal, late, imported);
 }
+
+/** Returns the message and the fix for a module that cannot be imported. */
+export const importError = (
+  flag: string,
+  file: string,
+  error: unknown,
+): readonly [message: string, fix: string] => [
+  `${flag} ${file} cannot be imported: ${causeOf(error)}.`,
+  "Run it with node to see where it fails. If it is written in TypeScript and your version of Node cannot run it, compile it first.",
+];
 
 /** Returns an error's message without its full stop, to be quoted in a sentence. */
 export const causeOf = (error: unknown): string => messageOf(error).replace(/\.+$/, "");

@@ -27,6 +27,21 @@ loopback.addAddress("::1", "ipv6");
 export const isLoopback = ({ address, family }: Address): boolean =>
   loopback.check(address, family === 4 ? "ipv4" : "ipv6");
 
+/** Returns the host without the brackets of IPv6, and without the dot at the end of a full name. */
+export const hostOf = ({ hostname }: URL): string =>
+  hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+
+/** Returns the addresses of a host that no resolver is asked for: an address, or a name of this machine. */
+export function literalAddresses(host: string): readonly Address[] | undefined {
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  if (!/(?:^|\.)localhost$/.test(host)) return undefined;
+  return [
+    { address: "127.0.0.1", family: 4 },
+    { address: "::1", family: 6 },
+  ];
+}
+
 /**
  * Checks a target against the rule above, and resolves its addresses.
  *
@@ -68,16 +83,10 @@ function parse(flag: string, text: string): URL {
   return url;
 }
 
-async function addressesOf(flag: string, { hostname }: URL): Promise<readonly Address[]> {
-  const bare = hostname.replace(/^\[(.*)\]$/, "$1");
-  const family = isIP(bare);
-  if (family !== 0) return [{ address: bare, family }];
-  if (/(?:^|\.)localhost\.?$/.test(hostname)) {
-    return [
-      { address: "127.0.0.1", family: 4 },
-      { address: "::1", family: 6 },
-    ];
-  }
+async function addressesOf(flag: string, url: URL): Promise<readonly Address[]> {
+  const { hostname } = url;
+  const known = literalAddresses(hostOf(url));
+  if (known) return known;
   try {
     return await resolve(hostname, { all: true, verbatim: true });
   } catch {

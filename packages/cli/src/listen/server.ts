@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { answer, codeOf, type OutcomeCode } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
-import { Failure, isRefusal, messageOf } from "../errors.js";
+import { isRefusal, messageOf } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
+import { listenLocally } from "../lib/listen-locally.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
@@ -95,19 +95,9 @@ export async function serve(options: ListenOptions): Promise<void> {
     (request, response) => void receive(request, response, options, verifier),
   );
   server.maxConnections = maxConnections;
-  server.listen(port, "127.0.0.1");
+  const fix = "Choose another one with --port, or 0 for a free one.";
+  const actual = await listenLocally(server, port, fix);
   try {
-    await once(server, "listening");
-  } catch (error) {
-    throw new Failure(
-      "port_unavailable",
-      `Port ${port} cannot be used: ${messageOf(error)}.`,
-      "Choose another one with --port, or 0 for a free one.",
-      { cause: error },
-    );
-  }
-  try {
-    const { port: actual } = server.address() as AddressInfo;
     verifier = options.verifierFor(`http://127.0.0.1:${actual}`);
     await verifier;
     if (!signal.aborted) await once(signal, "abort");

@@ -86,8 +86,8 @@ export function numberLike(raw: string, kind: Kind, substitutes: Substitutes): s
   if (["email", "name", "person", "region", "text", "domain", "ip"].includes(kind))
     return undefined;
   if (kind === "secret" && isShort) return undefined;
-  if (kind === "account" && cardLike(raw, substitutes) !== undefined)
-    return cardLike(raw, substitutes);
+  const card = kind === "account" ? cardLike(raw, substitutes) : undefined;
+  if (card !== undefined) return card;
   if (kind === "phone" && fraction === undefined) return sign + digits(integer) + exponent;
   const isSafe = Number.isSafeInteger(Number(integer));
   const made = whole(integer);

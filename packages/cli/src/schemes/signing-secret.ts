@@ -1,3 +1,4 @@
+import { fingerprint } from "@svc-webhooks/explain";
 import { requireSecret } from "../lib/secret.js";
 import { keyOf } from "./key.js";
 import type { Sender } from "./table.js";
@@ -16,3 +17,11 @@ export async function requireSigningSecret(
   if (!hasPrivateKey) keyOf(scheme, secret);
   return secret;
 }
+
+/**
+ * Resolves to the fingerprint of the secret that signs.
+ *
+ * @param sender undefined for the service
+ */
+export const signingFingerprint = (secret: string, sender: Sender | undefined): Promise<string> =>
+  fingerprint(sender && !sender.hasPrivateKey ? keyOf(sender.scheme, secret) : secret);

@@ -1,7 +1,13 @@
 import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
 import { WebhookError } from "@svc-webhooks/core";
-import { isLoopback, targetAt, type Address, type Target } from "svc-webhooks/workbench";
+import {
+  hostOf,
+  isLoopback,
+  literalAddresses,
+  targetAt,
+  type Address,
+  type Target,
+} from "svc-webhooks/workbench";
 import { Refusal } from "../refusal.js";
 
 /*
@@ -33,11 +39,6 @@ interface Entry {
 export type Resolve = (host: string) => Promise<readonly Address[]>;
 
 const system: Resolve = (host) => lookup(host, { all: true, verbatim: true });
-
-const localhost: readonly Address[] = [
-  { address: "127.0.0.1", family: 4 },
-  { address: "::1", family: 6 },
-];
 
 const longestUrl = 2_048;
 
@@ -100,18 +101,12 @@ function parse(text: string): URL {
   return url;
 }
 
-/** Returns the host without the brackets of IPv6, and without the dot at the end of a full name. */
-const hostOf = ({ hostname }: URL): string =>
-  hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
-
 const portOf = ({ port, protocol }: URL): string => port || (protocol === "https:" ? "443" : "80");
 
-/** Returns the addresses of a loopback host, or undefined for any other host. `localhost` is never resolved (RFC 6761). */
+/** Returns the addresses of a loopback host, or undefined for any other host. */
 function loopbackOf(host: string): readonly Address[] | undefined {
-  if (/(?:^|\.)localhost$/.test(host)) return localhost;
-  const family = isIP(host);
-  const address = { address: host, family };
-  return family !== 0 && isLoopback(address) ? [address] : undefined;
+  const known = literalAddresses(host);
+  return known?.every(isLoopback) ? known : undefined;
 }
 
 function matches({ host, port, addresses }: Entry, url: URL, wanted: string): boolean {
@@ -123,8 +118,7 @@ function matches({ host, port, addresses }: Entry, url: URL, wanted: string): bo
 /** Returns the entry of a host that no tool may send to. It has no addresses if its name has none at the start. */
 async function reservedOf(url: URL, resolve: Resolve): Promise<Entry> {
   const host = hostOf(url);
-  const addresses =
-    loopbackOf(host) ?? (await addressesOf(host, resolve).catch((): readonly Address[] => []));
+  const addresses = await addressesOf(host, resolve).catch((): readonly Address[] => []);
   return { host, port: portOf(url), addresses };
 }
 
@@ -151,13 +145,13 @@ async function entryOf(text: string, resolve: Resolve): Promise<Entry> {
     );
   }
   const host = hostOf(new URL(whole));
-  const addresses = loopbackOf(host) ?? (await addressesOf(host, resolve));
+  const addresses = await addressesOf(host, resolve);
   return { host, port, addresses };
 }
 
 async function addressesOf(host: string, resolve: Resolve): Promise<readonly Address[]> {
-  const family = isIP(host);
-  if (family !== 0) return [{ address: host, family }];
+  const known = literalAddresses(host);
+  if (known) return known;
   const found = await resolve(host).catch(() => []);
   if (found.length > 0) return found;
   throw new WebhookError(

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { eventId } from "./inputs.js";
-import { stateOf } from "./timeline.js";
+import { stateOf, stateSchema } from "./timeline.js";
 import { tool } from "./tool.js";
 
 export const replay = tool({
@@ -12,7 +12,7 @@ export const replay = tool({
     event_id: eventId.describe("the delivery's event_id, from timeline"),
   }),
   facts: z.object({
-    state: z.enum(["pending", "attempting", "succeeded", "failed", "other"]),
+    state: stateSchema,
   }),
   writes: "service",
   isDestructive: true,

@@ -1,11 +1,20 @@
 import { outcomeText } from "@svc-webhooks/core/outcomes";
 
-/** Returns the sentences about an outcome, as the receiver's log has them. */
-export function sentencesOf(code: string): {
+interface Sentences {
   readonly happened: string;
   readonly cause?: string;
   readonly fix?: string;
-} {
+}
+
+/** Returns the sentences about an outcome, as the receiver's log has them. */
+export function sentencesOf(code: string): Sentences {
   const { happened, cause, fix } = outcomeText(code) ?? { happened: "", cause: "", fix: "" };
   return { happened, ...(cause && { cause }), ...(fix && { fix }) };
 }
+
+/** Returns an outcome with its sentences, or `otherwise` if the receiver stated none. */
+export const resultOf = (
+  code: string | undefined,
+  otherwise: Sentences & { readonly code: string },
+): Sentences & { readonly code: string } =>
+  code === undefined ? otherwise : { code, ...sentencesOf(code) };

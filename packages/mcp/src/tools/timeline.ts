@@ -3,12 +3,14 @@ import { followDeliveries, isOutcome, type Followed } from "svc-webhooks/workben
 import { z } from "zod";
 import type { UntrustedText } from "../refusal.js";
 import { eventId } from "./inputs.js";
-import { sentencesOf } from "./texts.js";
+import { resultOf } from "./texts.js";
 import { tool } from "./tool.js";
 
-export const states = ["pending", "attempting", "succeeded", "failed"] as const;
+const states = ["pending", "attempting", "succeeded", "failed"] as const;
 
-export type State = (typeof states)[number] | "other";
+export const stateSchema = z.enum([...states, "other"]);
+
+export type State = z.output<typeof stateSchema>;
 
 /** Returns a state of the interface. Another service may use any text. */
 export const stateOf = (status: unknown): State => states.find((one) => one === status) ?? "other";
@@ -41,6 +43,12 @@ const counts = z.object({
   other: z.number(),
 });
 
+/** Returns how many of these states there are, each of them as a member. */
+const counted = (all: readonly State[]) =>
+  Object.fromEntries(
+    stateSchema.options.map((state) => [state, all.filter((one) => one === state).length]),
+  ) as Record<State, number>;
+
 export const timeline = tool({
   name: "timeline",
   title: "List deliveries and their attempts",
@@ -72,13 +80,12 @@ export const timeline = tool({
 });
 
 function summaryOf(shown: readonly Followed[]) {
-  const byState = { pending: 0, attempting: 0, succeeded: 0, failed: 0, other: 0 };
   const outcomes: Record<string, number> = {};
   for (const one of shown) {
-    byState[stateOf(one.status)] += 1;
     const code = lastOutcome(one);
     if (code !== undefined) outcomes[code] = (outcomes[code] ?? 0) + 1;
   }
+  const byState = counted(shown.map(({ status }) => stateOf(status)));
   const facts = { shown: shown.length, states: byState, outcomes };
   if (shown.length === 0) {
     return {
@@ -100,15 +107,12 @@ function summaryOf(shown: readonly Followed[]) {
       next_step: "Call timeline with an event_id for a delivery's body and responses.",
     };
   }
-  const code = lastOutcome(failing);
   return {
     ok: false,
-    ...(code === undefined
-      ? {
-          code: "delivery_failed",
-          happened: "The last attempt of at least one of the listed deliveries has failed.",
-        }
-      : { code, ...sentencesOf(code) }),
+    ...resultOf(lastOutcome(failing), {
+      code: "delivery_failed",
+      happened: "The last attempt of at least one of the listed deliveries has failed.",
+    }),
     facts,
     next_step:
       "Call timeline with the event_id of a failed delivery for its responses. After the fix, call replay.",
@@ -166,16 +170,16 @@ async function detail({ request }: Client, id: string, signal: AbortSignal) {
   const state = stateOf(delivery.state);
   const code = attempts.at(-1)?.code;
   const known = isOutcome(code) ? code : undefined;
-  const byState = { pending: 0, attempting: 0, succeeded: 0, failed: 0, other: 0, [state]: 1 };
   const isDone = state === "succeeded";
   return {
     ok: isDone,
-    ...(known === undefined
-      ? { code: `delivery_${state}`, happened: `The state of the delivery is ${state}.` }
-      : { code: known, ...sentencesOf(known) }),
+    ...resultOf(known, {
+      code: `delivery_${state}`,
+      happened: `The state of the delivery is ${state}.`,
+    }),
     facts: {
       shown: 1,
-      states: byState,
+      states: counted([state]),
       outcomes: known === undefined ? {} : { [known]: 1 },
     },
     untrusted,

@@ -1,16 +1,14 @@
 import { followDeliveries, type Followed } from "svc-webhooks/workbench";
 import { z } from "zod";
+import { findDelivery } from "./find-delivery.js";
 import { eventId } from "./inputs.js";
 import type { World } from "../world.js";
-import { sentencesOf } from "./texts.js";
-import { lastOutcome, lineOf, stateOf, type State } from "./timeline.js";
+import { resultOf } from "./texts.js";
+import { lastOutcome, lineOf, stateOf, stateSchema, type State } from "./timeline.js";
 import { tool } from "./tool.js";
 
 /** The pause between two looks, in milliseconds. */
 const pauseMs = 500;
-
-/** The number of deliveries that are examined at each look. */
-const mostExamined = 100;
 
 const reached: Readonly<Record<string, readonly State[]>> = {
   succeeded: ["succeeded"],
@@ -31,7 +29,7 @@ export const waitFor = tool({
     timeout_seconds: z.int().min(1).max(50).default(20),
   }),
   facts: z.object({
-    state: z.enum(["pending", "attempting", "succeeded", "failed", "other"]).optional(),
+    state: stateSchema.optional(),
     attempts: z.number().optional(),
     waited_ms: z.number(),
   }),
@@ -107,28 +105,19 @@ const newest = (
   }: { readonly event_id?: string | undefined; readonly type?: string | undefined },
   signal: AbortSignal,
 ): Promise<Followed | undefined> =>
-  service.call(async (client) => {
-    let examined = 0;
-    for await (const one of followDeliveries(client, undefined, signal)()) {
-      const isWanted = event_id === undefined ? true : one.event_id === event_id;
-      if (isWanted && (type === undefined || one.type === type)) return one;
-      examined += 1;
-      if (examined >= mostExamined) return undefined;
-    }
-    return undefined;
-  }, signal);
+  service.call(
+    (client) => findDelivery(followDeliveries(client, undefined, signal)(), { event_id, type }),
+    signal,
+  );
 
 function ending(found: Followed) {
   const ok = stateOf(found.status) === "succeeded";
-  const code = lastOutcome(found);
   return {
     ok,
-    ...(code === undefined
-      ? {
-          code: ok ? "delivery_succeeded" : "delivery_failed",
-          happened: ok ? "The receiver accepted the delivery." : "The delivery has failed.",
-        }
-      : { code, ...sentencesOf(code) }),
+    ...resultOf(lastOutcome(found), {
+      code: ok ? "delivery_succeeded" : "delivery_failed",
+      happened: ok ? "The receiver accepted the delivery." : "The delivery has failed.",
+    }),
     next_step: ok
       ? "Nothing needs to be done."
       : "Call timeline with its event_id for the responses. After the fix, call replay.",

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { WebhookError } from "@svc-webhooks/core";
-import { messageOf } from "../errors.js";
+import { messageOf, wrongUsage } from "../errors.js";
 import { mostBytes } from "./format.js";
 
 /** The folder of the scenarios that the package contains. */
@@ -27,7 +26,7 @@ export const shippedScenarios = (): readonly string[] =>
 export function readScenario(named: string): unknown {
   const isName = /^[a-z][a-z0-9-]*$/.test(named);
   if (isName && !shippedScenarios().includes(named))
-    throw usage(
+    throw wrongUsage(
       `There is no scenario ${named}. The package contains ${shippedScenarios().join(", ")}. For a file, use a path such as ./${named}.json.`,
     );
   const path = isName ? join(folder(), `${named}.json`) : named;
@@ -35,7 +34,7 @@ export function readScenario(named: string): unknown {
     return JSON.parse(contentOf(path));
   } catch (error) {
     if (error instanceof SyntaxError)
-      throw usage(`The scenario file ${path} is not valid JSON: ${messageOf(error)}.`);
+      throw wrongUsage(`The scenario file ${path} is not valid JSON: ${messageOf(error)}.`);
     throw error;
   }
 }
@@ -44,14 +43,16 @@ function contentOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   // Opening a FIFO would block.
   if (!found?.isFile())
-    throw usage(`The scenario file ${path} ${found ? "is not a regular file" : "does not exist"}.`);
+    throw wrongUsage(
+      `The scenario file ${path} ${found ? "is not a regular file" : "does not exist"}.`,
+    );
   if (found.size > mostBytes)
-    throw usage(`The scenario file ${path} is larger than 1 MiB. Split it into several scenarios.`);
+    throw wrongUsage(
+      `The scenario file ${path} is larger than 1 MiB. Split it into several scenarios.`,
+    );
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw usage(`The scenario file ${path} cannot be read: ${messageOf(error)}.`);
+    throw wrongUsage(`The scenario file ${path} cannot be read: ${messageOf(error)}.`);
   }
 }
-
-const usage = (message: string) => new WebhookError("wrong_usage", message);

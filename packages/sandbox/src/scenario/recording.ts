@@ -4,7 +4,8 @@ import { longestKey } from "../service/idempotency.js";
 import type { Exchange, Service } from "../service/service.js";
 import type { CallRecord } from "../state/records.js";
 import { fixedAssumption, mostSteps } from "./format.js";
-import { escaped, mapStrings, pathOfValue } from "./template.js";
+import { idNames, idPattern } from "./service-ids.js";
+import { escaped, jsonIn, mapStrings, pathOfValue } from "./template.js";
 
 export interface Recorded {
   /** The step as the file contains it. */
@@ -12,21 +13,6 @@ export interface Recorded {
   /** The response, in which later steps may find an id. */
   readonly response?: unknown;
 }
-
-/** The ids of the service, and the names under which a scenario refers to them. */
-const idPattern = /\b(call|send|msg|dom|we|sub|src|evt|dlv|fault)_[A-Za-z0-9]{20}\b/g;
-const idNames: Readonly<Record<string, string>> = {
-  call: "call",
-  send: "send",
-  msg: "message",
-  dom: "domain",
-  we: "endpoint",
-  sub: "subscription",
-  src: "source-event",
-  evt: "event",
-  dlv: "delivery",
-  fault: "fault",
-};
 
 /** Thrown for a step that refers to something from before the recording. */
 export class Unknown extends Error {}
@@ -132,14 +118,6 @@ export function actionStep(
       ...(Object.keys(written).length === 0 ? {} : { body: written }),
     },
   };
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns a short name for an idempotency key, the same one for the same key. */

@@ -21,7 +21,8 @@ import {
   type Step,
 } from "./format.js";
 import type { ScenarioReport, ScenarioResult } from "./report.js";
-import { fill, mapStrings, valueAt } from "./template.js";
+import { idPattern } from "./service-ids.js";
+import { fill, jsonIn, mapStrings, valueAt } from "./template.js";
 import { asUsageOf, WrongStep } from "./wrong-step.js";
 
 /** The parts of the sandbox that a run uses. */
@@ -284,7 +285,8 @@ function masked({ values }: Run, text: string): string {
   for (const [name, value] of values)
     if (value.length >= 8) shown = shown.replaceAll(value, `{${name}}`);
   return shown
-    .replaceAll(/\b(call|send|msg|dom|we|sub|src|evt|dlv|fault|req)_[A-Za-z0-9]{20}\b/g, "$1_…")
+    .replaceAll(idPattern, "$1_…")
+    .replaceAll(/\breq_[A-Za-z0-9]{20}\b/g, "req_…")
     .replaceAll(/\bwhsec_[\w+/=-]+/g, "whsec_…");
 }
 
@@ -298,14 +300,6 @@ const failure = (expected: string, found: string): StepResult => ({
 
 const isSuccess = (status: number | "lost") =>
   typeof status === "number" && status >= 200 && status <= 299;
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Returns the message of an error response, in any of its forms (A-11). */
 function messageIn(run: Run, body: unknown): string {

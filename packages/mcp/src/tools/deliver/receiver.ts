@@ -3,14 +3,16 @@ import {
   finding,
   isSuccess,
   lostReply,
+  newEventId,
   sender,
+  sentEmail,
   serviceSigning,
   type Finding,
   type Probe,
   type Reply,
 } from "svc-webhooks/workbench";
 import type { World } from "../../world.js";
-import { sentencesOf } from "../texts.js";
+import { resultOf } from "../texts.js";
 import type { Report } from "../tool.js";
 import type { DeliveryMode, DeliveryTamper } from "./modes.js";
 
@@ -64,13 +66,12 @@ export async function toReceiver(
   if (!wrong) {
     // The outcome of a refusal has the cause and the fix of a mistake, and a tampered delivery shows none.
     const code = input.mode === "tampered" ? undefined : replies.at(-1)?.code;
+    const { next, ...otherwise } = expected[input.mode];
     return {
       ok: true,
-      ...(code === undefined
-        ? { code: expected[input.mode].code, happened: expected[input.mode].happened }
-        : { code, ...sentencesOf(code) }),
+      ...resultOf(code, otherwise),
       facts,
-      next_step: expected[input.mode].next,
+      next_step: next,
     };
   }
   const { id, saw, cause, fix } = wrong;
@@ -197,20 +198,7 @@ function refusalOf({ status }: Reply) {
   return status === 401 ? "wrong_secret" : "genuine_failed";
 }
 
-const sentEmail = {
-  email_id: "msg_email_1",
-  message_id: "msg_message_1",
-  send_id: "send_1",
-  status: "sent",
-  subject: "Your receipt",
-  from: "shop@example.com",
-  recipients: { to: ["customer@example.org"] },
-  message_class: "transactional",
-  created_at: "2026-01-01T00:00:00.000Z",
-} as const;
-
 function bodyOf({ type, data = sentEmail }: Input, created_at: string): Uint8Array {
-  // `sender` repeats an event id of this form in its header.
-  const event_id = `evt_doctor_${randomUUID()}`;
-  return new TextEncoder().encode(JSON.stringify({ event_id, type, created_at, data }));
+  const event = { event_id: newEventId(), type, created_at, data };
+  return new TextEncoder().encode(JSON.stringify(event));
 }

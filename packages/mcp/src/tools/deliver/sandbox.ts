@@ -3,6 +3,7 @@ import { followDeliveries } from "svc-webhooks/workbench";
 import { Refusal } from "../../refusal.js";
 import type { World } from "../../world.js";
 import { activeEndpoint } from "../endpoints.js";
+import { findDelivery } from "../find-delivery.js";
 import type { DeliveryMode, DeliveryTamper } from "./modes.js";
 
 interface Input {
@@ -70,19 +71,13 @@ const actions: Readonly<Record<DeliveryMode, Act>> = {
   },
 };
 
-const mostExamined = 100;
-
 async function deliveryIdOf(
   client: Client,
   { endpoint, event_id }: Input,
   signal: AbortSignal,
 ): Promise<string> {
-  let examined = 0;
-  for await (const one of followDeliveries(client, endpoint, signal)()) {
-    if (event_id === undefined || one.event_id === event_id) return one.delivery_id;
-    examined += 1;
-    if (examined >= mostExamined) break;
-  }
+  const found = await findDelivery(followDeliveries(client, endpoint, signal)(), { event_id });
+  if (found) return found.delivery_id;
   throw new Refusal(
     "no_delivery",
     event_id === undefined

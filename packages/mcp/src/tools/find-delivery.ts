@@ -1,0 +1,24 @@
+import type { Followed } from "svc-webhooks/workbench";
+
+/** The number of deliveries that are examined. */
+const mostExamined = 100;
+
+interface Wanted {
+  readonly event_id?: string | undefined;
+  readonly type?: string | undefined;
+}
+
+/** Resolves to the first of the newest deliveries with this id and of this type. Undefined members match any. */
+export async function findDelivery(
+  newest: AsyncIterable<Followed>,
+  { event_id, type }: Wanted,
+): Promise<Followed | undefined> {
+  let examined = 0;
+  for await (const one of newest) {
+    const isWanted = event_id === undefined || one.event_id === event_id;
+    if (isWanted && (type === undefined || one.type === type)) return one;
+    examined += 1;
+    if (examined >= mostExamined) break;
+  }
+  return undefined;
+}
