@@ -1,10 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { createClient } from "@svc-webhooks/client";
 import { memoryStore, WebhookError, type Receiver, type RecordState } from "@svc-webhooks/core";
+import { pageLink } from "@svc-webhooks/core/outcomes";
 import { reconciledService, type ReconciledService } from "@svc-webhooks/kit/reconciled-service";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { loadModule } from "../src/lib/module.js";
 import { createProgress } from "../src/lib/terminal/progress.js";
@@ -12,7 +14,7 @@ import { loadJobs } from "../src/reconcile/jobs.js";
 import { loadRecords } from "../src/reconcile/receiver.js";
 import { walk } from "../src/reconcile/walk.js";
 import { coreModule } from "./inbox-admin.js";
-import { cli, hasTerminal, inTerminal, newFile, shell, start } from "./support.js";
+import { cli, testInTerminal, inTerminal, newFile, shell, start } from "./support.js";
 
 const hour = 3_600_000;
 
@@ -124,7 +126,10 @@ describe("reconcile", () => {
     expect(stdout).toMatch(/\nqueued +0 +waiting or dead in the queue\n/);
     expect(stdout).toMatch(/\nfailed +2 .*no run has succeeded +find handler_failed in the log\n/);
     expect(stdout).toMatch(/\nmissing +2 +not acknowledged.* +add --redeliver\n/);
-    expect(stdout).toMatch(/\nlost +2 +acknowledged, but .* +find what lost .*reconcile\.md\n/);
+    expect(stdout).toMatch(/\nlost +2 +acknowledged, but .* +find what lost the data\n/);
+    expect(stdout).toContain(
+      `\n${pageLink("docs/reconcile", "what-it-reports")} explains each field.\n`,
+    );
     expect(stdout).toContain(`The newest missing deliveries:\n  ${missing.join("\n  ")}\n`);
     expect(stdout).toContain(`The newest lost deliveries:\n  ${lost.join("\n  ")}\n`);
     expect(stdout).toMatch(/\nThe list ended before --since: .* only the time from /);
@@ -343,7 +348,7 @@ describe("the queue of --admin", () => {
     expect(error).toMatchObject({ code: "inbox_timeout", hint: expect.any(String) as string });
   });
 
-  test("that is silent does not delay Ctrl-C", async () => {
+  testPosix("that is silent does not delay Ctrl-C", async () => {
     const { url, requests } = await otherService([items]);
     const admin = silentQueue(`await fetch("${url}/listing")`);
     const started = start(args(url, recordsFile(), "--endpoint=we_1", `--admin=${admin}`));
@@ -365,7 +370,7 @@ describe("the second listing of --admin", () => {
     );
   const report = { complete: true, missing: ["dlv_2"], lost: ["dlv_1"], redelivered: 1 };
 
-  test("does not lose the report by Ctrl-C", async () => {
+  testPosix("does not lose the report by Ctrl-C", async () => {
     const { url, requests } = await otherService([items], () => ({}));
     const admin = queueFile(`await fetch("${url}/listing"); await new Promise(() => {});`);
     const more = ["--endpoint=we_1", `--admin=${admin}`, "--redeliver", "--json"];
@@ -492,7 +497,7 @@ describe("a walk that cannot continue", () => {
     expect(walked.report).toMatchObject({ sent: 0, lost: [] });
   });
 
-  test("after Ctrl-C, prints what it has compared", async () => {
+  testPosix("after Ctrl-C, prints what it has compared", async () => {
     const { url, requests } = await otherService([first, "none"]);
     const started = start(args(url, recordsFile(), "--endpoint=we_1", "--json"));
     await until(() => requests.some((line) => line.includes("after=1")), "the second page is read");
@@ -703,7 +708,7 @@ describe("the module of --receiver", () => {
     expect(await loaded).toMatchObject({ code, hint: expect.any(String) as string });
   });
 
-  test("whose import hangs ends by Ctrl-C", async () => {
+  testPosix("whose import hangs ends by Ctrl-C", async () => {
     const { url, requests } = await otherService([]);
     const file = moduleOf(`await fetch("${url}/import"); await new Promise(() => {});`);
     const started = start(args(url, file, "--endpoint=we_1"));
@@ -753,7 +758,7 @@ describe("wrong usage of reconcile", () => {
   });
 });
 
-test.runIf(hasTerminal)("reconcile shows its progress in one line of a terminal", async () => {
+testInTerminal("reconcile shows its progress in one line of a terminal", async () => {
   const page = (from: number) =>
     Array.from({ length: 100 }, (_, at) =>
       listed(`dlv_${at + from}`, "succeeded", (from + at + 1) * hour),

@@ -1,3 +1,5 @@
+import { extension, pages } from "./lib/page-link.js";
+
 /**
  * Marks the errors of all `@svc-webhooks` packages. Registered globally, because ESM and CommonJS
  * may each load a copy of a package.
@@ -49,9 +51,6 @@ export class WebhookError<Code extends string = string> extends Error {
 export const codeOf = (error: unknown): string | undefined =>
   (Object(error) as { readonly [brand]?: string })[brand];
 
-/** The page that explains each code, under a heading of that name. */
-const page = "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/configuration-errors.md#";
-
 /** The reason for a {@link ReceiverConfigError}. */
 export type ReceiverConfigErrorCode =
   /** An option, or a member of an option, does not exist. */
@@ -87,7 +86,7 @@ export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
 
   /** @param text whole sentences: the cause and the fix. The link to the page is added. */
   constructor(code: ReceiverConfigErrorCode, option: string, text: string) {
-    super(code, `${text} ${page}${code}`);
+    super(code, `${text} ${pages}docs/configuration-errors${extension}#${code}`);
     this.option = option;
   }
 }

@@ -1,3 +1,4 @@
+import { pageLink } from "./lib/page-link.js";
 import type { OutcomeCode, Warning } from "./outcome.js";
 import type { Scheme } from "./scheme.js";
 import { lineTexts, otherTexts } from "./texts/outcome-texts.js";
@@ -15,7 +16,7 @@ export interface OutcomeText {
   readonly link: string;
 }
 
-const page = "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/troubleshooting.md";
+export { pageLink } from "./lib/page-link.js";
 
 /**
  * The explanations of all outcomes and warnings, by code. The receiver does not import them on platforms whose
@@ -25,7 +26,7 @@ export const outcomeTexts: Readonly<Record<OutcomeCode | Warning, OutcomeText>> 
   Object.fromEntries(
     Object.entries({ ...lineTexts, ...otherTexts }).map(([code, [happened, cause, fix]]) => [
       code,
-      { happened, cause, fix, link: `${page}#${code}` },
+      { happened, cause, fix, link: pageLink("docs/troubleshooting", code) },
     ]),
   ) as Record<OutcomeCode | Warning, OutcomeText>;
 

@@ -1,7 +1,6 @@
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import manifest from "../package.json" with { type: "json" };
 import {
   createReceiver,
   memoryStore,
@@ -9,6 +8,7 @@ import {
   type ReceiverConfigErrorCode,
   type ReceiverOptions,
 } from "../src/index.js";
+import { pageLink } from "../src/lib/page-link.js";
 import { explain as briefly } from "../src/texts/brief.js";
 import { noting, observed, send, type NotedCall } from "./support.js";
 
@@ -221,9 +221,7 @@ describe.each(Object.entries(refused))("a receiver is refused as %s for", (code,
     expect(error).toMatchObject({ name: "ReceiverConfigError", code });
     expect(error.message).toContain(text);
     expect(error.message.startsWith(`\`${error.option}\` `)).toBe(true);
-    const [home = ""] = manifest.homepage.split("/tree/");
-    const link = ` ${home}/blob/main/docs/configuration-errors.md#${code}`;
-    expect(error.message.endsWith(link)).toBe(true);
+    expect(error.message.endsWith(` ${pageLink("docs/configuration-errors", code)}`)).toBe(true);
     // Logged lines are cut to 500 characters, and everything except ASCII is escaped.
     expect(error.message).toMatch(/^[ -~]{1,450}$/);
     expect(error.message).not.toMatch(/whsec_\w|do_not_show/);

@@ -4,7 +4,7 @@ import { root } from "@svc-webhooks/kit/programs";
 import { format, resolveConfig } from "prettier";
 import { expect, test } from "vitest";
 import { statuses } from "../src/outcome.js";
-import { outcomeText, outcomeTexts } from "../src/outcomes.js";
+import { outcomeText, outcomeTexts, pageLink } from "../src/outcomes.js";
 
 test("docs/troubleshooting.md explains every code (npx vitest run packages/core/test/outcome-texts.test.ts -u writes it)", async () => {
   const file = join(root, "docs/troubleshooting.md");
@@ -27,7 +27,7 @@ test("every outcome has a text in whole sentences, and a link to its section", (
   expect(Object.keys(outcomeTexts)).toEqual(expect.arrayContaining(Object.keys(statuses)));
   for (const [code, { happened, cause, fix, link }] of Object.entries(outcomeTexts)) {
     for (const text of [happened, cause, fix].filter(Boolean)) expect(text).toMatch(/^[A-Z`].*\.$/);
-    expect(link).toMatch(new RegExp(`/docs/troubleshooting\\.md#${code}$`));
+    expect(link).toBe(pageLink("docs/troubleshooting", code));
   }
 });
 

@@ -1,5 +1,5 @@
 import type { OutcomeCode } from "@svc-webhooks/core";
-import { outcomeTexts } from "@svc-webhooks/core/outcomes";
+import { outcomeTexts, pageLink } from "@svc-webhooks/core/outcomes";
 
 /** A mistake in the receiver. */
 export interface Finding {
@@ -15,9 +15,7 @@ export interface Finding {
 /** The name of a mistake, or the outcome code that an svc-webhooks receiver reports. */
 export type FindingId = keyof typeof texts | OutcomeCode;
 
-const pages = "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs";
-
-const rawBody = `Mount the receiver before every body parser, or keep the raw bytes and verify those: ${pages}/raw-body.md`;
+const rawBody = `Mount the receiver before every body parser, or keep the raw bytes and verify those: ${pageLink("docs/raw-body")}`;
 const verifyFirst =
   "Compare the X-SVC-Signature with the HMAC of the exact body before anything else, and respond with 401 if they differ.";
 
@@ -146,7 +144,7 @@ const texts = {
   duplicate_ran: {
     cause:
       "The receiver handled the same delivery twice. Usually, the receiver is created for each request, or each process has its own memory store.",
-    fix: `Create the receiver once, and share a store between processes: ${pages}/stores.md`,
+    fix: `Create the receiver once, and share a store between processes: ${pageLink("docs/stores")}`,
   },
   stops_serving: {
     cause:

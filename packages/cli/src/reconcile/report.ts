@@ -1,3 +1,4 @@
+import { pageLink } from "@svc-webhooks/core/outcomes";
 import { table } from "../lib/terminal/table.js";
 import { shortTime } from "../lib/terminal/time.js";
 import { paint, type Line, type Output } from "../paint.js";
@@ -88,13 +89,13 @@ const rowsOf = ({
     "lost",
     report.lostCount,
     "acknowledged, but neither handled nor in a queue",
-    "find what lost the data: docs/reconcile.md",
+    "find what lost the data",
   ],
   [
     "unknown",
     report.unknown,
     "another status or type",
-    "without --type: call reconcile() with a map: docs/reconcile.md",
+    "without --type: call reconcile() with a map",
   ],
   ["young", report.young, "younger than --grace", ""],
 ];
@@ -135,11 +136,19 @@ export function linesOf(found: Found, output: Output): readonly Line[] {
     }),
     ...idLines("missing", report.missing, report.missingCount),
     ...idLines("lost", report.lost, report.lostCount),
-    ...[...oldest, ...requestLines(found), ...listLines(found)].flatMap((line) => ["", line]),
+    ...[...oldest, ...requestLines(found), ...listLines(found), ...pageLines(found)].flatMap(
+      (line) => ["", line],
+    ),
   ];
 }
 
 const colours = { missing: "red", lost: "red" } as const;
+
+/** Returns the link to the page, if a count needs more explanation than a cell of the table has. */
+const pageLines = ({ report }: Found): readonly Line[] =>
+  report.lostCount > 0 || report.unknown > 0
+    ? [`${pageLink("docs/reconcile", "what-it-reports")} explains each field.`]
+    : [];
 
 function requestLines({ report, redelivers, unusable }: Found): readonly Line[] {
   const { redelivered, skipped, refused, missingCount } = report;

@@ -1,12 +1,11 @@
+import { extension, pages } from "../lib/page-link.js";
 import type { Advise, Explain, IsApiKey, IsDevelopment, Suggest } from "./texts.js";
 
 /** Returns the short text of an error. The page that the error links to explains each code. */
 export const explain: Explain = (_code, option) => `\`${option}\` is invalid.`;
 
 export const advise: Advise = (code) =>
-  code === "never_verified"
-    ? ""
-    : "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/troubleshooting.md explains it.";
+  code === "never_verified" ? "" : `${pages}docs/troubleshooting${extension}#${code} explains it.`;
 
 export const suggest: Suggest = () => "";
 

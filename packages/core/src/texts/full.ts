@@ -36,8 +36,7 @@ const fixes: Readonly<Record<string, string>> = {
   onStoreError: 'Pass "refuse" or "process".',
   deliveryId: "Pass the delivery id as text.",
   body: "Pass the exact bytes that were received.",
-  "store.peek":
-    "Update the store's package, or add `peek` to your own store; docs/stores.md describes it.",
+  "store.peek": "Update the store's package, or add `peek` to your own store.",
   "store.peek()":
     "It must return one state for each key. Update the store's package, or fix your own store.",
   targets: 'Pass a list, such as [{ deliveryId: "..." }].',

@@ -1,0 +1,23 @@
+// Bundles of apps contain these constants, because `pageLink` would cost each of them 9 bytes more.
+
+/** The address of the folder that contains the documentation's pages. */
+export const pages = "https://github.com/svc-webhooks/svc-webhooks/blob/main/";
+
+/** The end of a page's address. */
+export const extension = ".md";
+
+/**
+ * Returns the address of a page of the documentation.
+ *
+ * @param path the page's path in the repository, without `.md`; a README has no address of this form
+ * @param fragment the fragment of a heading of the page
+ *
+ * @example
+ * ```ts
+ * import { pageLink } from "@svc-webhooks/core/outcomes";
+ *
+ * console.log(pageLink("docs/troubleshooting", "duplicate"));
+ * ```
+ */
+export const pageLink = (path: string, fragment?: string): string =>
+  `${pages}${path}${extension}${fragment === undefined ? "" : `#${fragment}`}`;
