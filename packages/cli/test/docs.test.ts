@@ -4,6 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "@svc-webhooks/kit/programs";
 import { format, resolveConfig } from "prettier";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { expect, test } from "vitest";
 import { commands } from "../src/commands.js";
 import { allSenders } from "../src/schemes/table.js";
@@ -50,7 +51,7 @@ async function runBlock(block: string): Promise<string> {
   return stdout;
 }
 
-test("docs/debug-a-signature.md shows what verify --explain prints", async () => {
+testPosix("docs/debug-a-signature.md shows what verify --explain prints", async () => {
   const page = readFileSync(join(root, "docs/debug-a-signature.md"), "utf8");
   const [, block = "", shown = ""] = /```sh\n([^]*?)```\n\n```text\n([^]*?)```/.exec(page) ?? [];
   const current = page.replace(shown, await runBlock(block));
@@ -58,7 +59,7 @@ test("docs/debug-a-signature.md shows what verify --explain prints", async () =>
   await expect(written).toMatchFileSnapshot(file);
 });
 
-test("the README's sign and verify agree", async () => {
+testPosix("the README's sign and verify agree", async () => {
   const readme = readFileSync(join(root, "packages/cli/README.md"), "utf8");
   const [, block = ""] = /```sh\n(export[^]*?)```/.exec(readme) ?? [];
   expect(await runBlock(block.replace("whsec_…", secret))).toBe("The signature is genuine.\n");
@@ -66,7 +67,7 @@ test("the README's sign and verify agree", async () => {
 
 test("docs/cli.md names every scheme, and every mistake of a sender", () => {
   const page = readFileSync(join(root, "docs/cli.md"), "utf8");
-  const folder = join(root, "packages/cli/src/schemes");
+  const folder = join(root, "packages/explain/src/senders");
   const ids = readdirSync(folder).flatMap((file) =>
     Array.from(
       readFileSync(join(folder, file), "utf8").matchAll(/\bid: "(\w+)"/g),

@@ -334,6 +334,7 @@ describe("an unknown value", () => {
     ["nested arrays", "[".repeat(100_000) + "]".repeat(100_000)],
     ["nested objects", '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000)],
     ["a backslash at the end of a string", String.raw`{"\\":"","a":{"b":[""]}}`],
+    ["many nested arrays", `[${`${"[".repeat(490)}1${"]".repeat(490)},`.repeat(1_500)}1]`],
     ["unclosed arrays", "[".repeat(1_048_576)],
     ["a mebibyte of escapes", JSON.stringify("\\".repeat(524_288))],
     ["a mebibyte of quotes", JSON.stringify('"'.repeat(524_288))],

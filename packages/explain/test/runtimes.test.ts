@@ -6,20 +6,28 @@ import { bundled } from "@svc-webhooks/kit/launch";
 import { outsideDirectory, run } from "@svc-webhooks/kit/programs";
 import { workerd } from "@svc-webhooks/kit/workers";
 import { expect, onTestFinished, test } from "vitest";
-import { verdicts } from "./verdicts.js";
+import { senderVerdicts, verdicts } from "./verdicts.js";
 
 const require = createRequire(import.meta.url);
 
 // The bundle has neither Node's HMAC nor anything else of Node.
-const code = await bundled(fileURLToPath(new URL("verdicts.ts", import.meta.url)), "browser");
+const bundle = await bundled(fileURLToPath(new URL("verdicts.ts", import.meta.url)), "browser");
+const code = `${bundle}\nconst all = async () => [...(await verdicts()), ...(await senderVerdicts())];`;
 const cwd = outsideDirectory();
 const program = join(cwd, "verdicts.mjs");
-writeFileSync(program, `${code}\nconsole.log(JSON.stringify(await verdicts()));`);
+writeFileSync(program, `${code}\nconsole.log(JSON.stringify(await all()));`);
 
-const expected = ["old_secret", "reserialised_json", "unknown"];
+const expected = [
+  "old_secret",
+  "reserialised_json",
+  "unknown",
+  "newline_removed",
+  "body_changed",
+  "sha1_header",
+];
 
 test("explains signatures with the HMAC of Node", async () => {
-  expect(await verdicts()).toEqual(expected);
+  expect([...(await verdicts()), ...(await senderVerdicts())]).toEqual(expected);
 });
 
 test.each([
@@ -34,7 +42,7 @@ test.each([
 
 test("explains signatures in a Worker", async () => {
   const worker = workerd(
-    `${code}\nexport default { fetch: async () => Response.json(await verdicts()) };`,
+    `${code}\nexport default { fetch: async () => Response.json(await all()) };`,
   );
   onTestFinished(() => worker.dispose());
   const response = await worker.dispatchFetch("http://localhost/");

@@ -1,5 +1,7 @@
 import { sign } from "@svc-webhooks/core";
 import { explain } from "@svc-webhooks/explain";
+import { explainRequest } from "@svc-webhooks/explain/senders";
+import { signers, testKeys } from "@svc-webhooks/schemes/sign";
 
 /**
  * Returns the verdicts on signatures of a replaced secret, of JSON that was parsed and serialised again, and of
@@ -18,4 +20,28 @@ export async function verdicts(): Promise<readonly string[]> {
     ),
   );
   return explained.map(({ verdict, mistake }) => mistake?.id ?? verdict);
+}
+
+/** Returns the mistakes in requests of senders: with HMAC, with a public key, and with the header of an old hash. */
+export async function senderVerdicts(): Promise<readonly string[]> {
+  const text = '{"id":"evt_1","type":"x"}';
+  const body = new TextEncoder().encode(`${text}\n`);
+  const stripe = await testKeys("stripe");
+  const discord = await testKeys("discord");
+  const sha1 = "0000000000000000000000000000000000000000";
+  const requests = [
+    { scheme: "stripe", ...stripe, headers: await signers.stripe(text, stripe) },
+    {
+      scheme: "discord",
+      ...discord,
+      headers: await signers.discord(text, { secret: discord.signingSecret }),
+    },
+    { scheme: "github", ...stripe, headers: { "X-Hub-Signature": `sha1=${sha1}` } },
+  ] as const;
+  const explained = await Promise.all(
+    requests.map(({ headers, ...request }) =>
+      explainRequest({ ...request, body, headers: Object.entries(headers) }),
+    ),
+  );
+  return explained.map(({ mistake }) => mistake?.id ?? "unknown");
 }

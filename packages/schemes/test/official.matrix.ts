@@ -1,7 +1,8 @@
 import { createReceiver } from "@svc-webhooks/core";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { outsideDirectory, run } from "@svc-webhooks/kit/programs";
+import { npx } from "@svc-webhooks/kit/npx";
+import { outsideDirectory } from "@svc-webhooks/kit/programs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { signers, testKeys, type SchemeName } from "../src/sign.js";
 import { packages, program } from "./official-sdks.js";
@@ -60,18 +61,16 @@ let report: Report;
 beforeAll(async () => {
   writeFileSync(join(cwd, "package.json"), '{ "private": true, "type": "module" }');
   writeFileSync(join(cwd, "program.js"), program);
-  const installed = await run("npx", [...node22, "npm", "install", ...options, ...packages], {
+  const installed = await npx([...node22, "npm", "install", ...options, ...packages], {
     cwd,
   });
   expect(installed).toMatchObject({ exitCode: 0 });
   for (const [name, scheme] of Object.entries(compared))
     deliveries[name] = await deliveriesOf(scheme);
   writeFileSync(join(cwd, "deliveries.json"), JSON.stringify(deliveries));
-  const { stdout, stderr } = await run(
-    "npx",
-    [...node22, "node", "program.js", "deliveries.json"],
-    { cwd },
-  );
+  const { stdout, stderr } = await npx([...node22, "node", "program.js", "deliveries.json"], {
+    cwd,
+  });
   expect(stderr).toBe("");
   report = JSON.parse(stdout) as Report;
 });

@@ -1,3 +1,8 @@
+import {
+  explainRequest,
+  judgeRequest,
+  type RequestExplanation,
+} from "@svc-webhooks/explain/senders";
 import type { Context, ExitCode } from "../command.js";
 import { paint, type Line } from "../paint.js";
 import {
@@ -8,10 +13,8 @@ import {
 } from "../lib/secret.js";
 import { differenceLines } from "../lib/difference.js";
 import { readArrived, type arrivedOptions } from "../schemes/arrived.js";
-import { explainRefusal, nextStep } from "../schemes/explain.js";
+import { remedyOf } from "../schemes/advice.js";
 import { keyOf } from "../schemes/key.js";
-import { judge, type Judgement } from "../schemes/judge.js";
-import type { SenderMistake } from "../schemes/mistake.js";
 import type { Sender } from "../schemes/table.js";
 
 type VerifyContext = Context<
@@ -29,13 +32,13 @@ export async function verifySender(sender: Sender, context: VerifyContext): Prom
   const previousSecrets = await readPreviousSecrets(context);
   for (const one of previousSecrets) keyOf(sender.scheme, one, "previous secret");
   const arrived = await readArrived(context);
-  const judgement = await judge(sender.scheme, secret, arrived);
-  const { outcome, text, details } = judgement;
+  const request = { ...arrived, scheme: sender.scheme, secret };
+  const isExplained = json || options.explain;
+  const explanation: RequestExplanation = isExplained
+    ? await explainRequest({ ...request, previousSecrets })
+    : await judgeRequest(request);
+  const { outcome, text, details, mistake, next_step } = explanation;
   const ok = outcome.status === 200;
-  const refused = { sender, arrived, judgement, secret, previousSecrets };
-  const isExplained = !judgement.isGenuine && (json || options.explain);
-  const mistake = isExplained ? await explainRefusal(refused) : undefined;
-  const next = isExplained && !mistake ? nextStep(refused) : undefined;
   const { happened, cause, fix } = text;
   show(
     {
@@ -45,20 +48,18 @@ export async function verifySender(sender: Sender, context: VerifyContext): Prom
       type: outcome.type ?? null,
       happened,
       cause: mistake?.text ?? cause,
-      fix: mistake?.remedy ?? fix,
+      fix: (mistake && remedyOf(mistake)) ?? fix,
       ...(details && { details }),
       mistake: mistake?.id ?? null,
-      ...(next !== undefined && { next_step: next }),
+      ...(next_step !== undefined && { next_step }),
     },
-    linesOf(judgement, mistake, next, isExplained),
+    linesOf(explanation, isExplained),
   );
   return ok ? 0 : 1;
 }
 
 function linesOf(
-  { outcome, isGenuine, text, details }: Judgement,
-  mistake: SenderMistake | undefined,
-  next: string | undefined,
+  { outcome, isGenuine, text, details, mistake, next_step: next }: RequestExplanation,
   isExplained: boolean,
 ): readonly Line[] {
   const { code, status, deliveryId, type } = outcome;
@@ -72,7 +73,7 @@ function linesOf(
   }
   const verdict = isGenuine ? "The signature is genuine, but the delivery is refused:" : "Refused:";
   const advice = mistake
-    ? [`Cause: ${mistake.text}`, `Fix:   ${mistake.remedy}`, `Id:    ${mistake.id}`]
+    ? [`Cause: ${mistake.text}`, `Fix:   ${remedyOf(mistake)}`, `Id:    ${mistake.id}`]
     : [`Cause: ${text.cause}`, `Fix:   ${text.fix}`];
   return [
     [paint("red", verdict), ` ${code}.`],
@@ -80,7 +81,9 @@ function linesOf(
     ...(details ? [`Log:   ${details}`] : []),
     ...advice,
     ...(next === undefined ? [] : [`Next:  No known mistake explains this. ${next}`]),
-    ...(mistake?.difference ? differenceLines(mistake.difference, "given", "signed") : []),
+    ...(mistake?.body_difference
+      ? differenceLines(mistake.body_difference, "given", "signed")
+      : []),
     ...(isGenuine || isExplained ? [] : ["Add --explain to check for common mistakes."]),
   ];
 }

@@ -1,6 +1,6 @@
 import type { Sender } from "../schemes/table.js";
-import { describeMs } from "../schemes/explain.js";
 import { isStaleAt } from "../schemes/stale.js";
+import { describeMs } from "./describe-ms.js";
 import { finding, type Finding } from "./findings.js";
 
 /**

@@ -1,6 +1,5 @@
 import { explain, type Explanation } from "@svc-webhooks/explain";
-import { explainRefusal } from "../schemes/explain.js";
-import type { SenderMistake } from "../schemes/mistake.js";
+import { explainRequest, type SenderMistake } from "@svc-webhooks/explain/senders";
 import type { Sender } from "../schemes/table.js";
 import type { Received } from "./server.js";
 
@@ -31,17 +30,11 @@ export const createSenderExplainer = (
   secret: string,
   previousSecrets: readonly string[],
 ): SenderExplainer =>
-  limited(async ({ at, headers, body, judgement }) =>
-    body && judgement
-      ? explainRefusal({
-          sender,
-          arrived: { at: Date.parse(at), headers, body },
-          judgement,
-          secret,
-          previousSecrets,
-        })
-      : undefined,
-  );
+  limited(async ({ at, headers, body }) => {
+    if (!body) return undefined;
+    const request = { at: Date.parse(at), headers, body, secret, previousSecrets };
+    return (await explainRequest({ ...request, scheme: sender.scheme })).mistake;
+  });
 
 /** Runs calls of `run` one at a time and at most ten a minute. Resolves to undefined above that. */
 function limited<Args extends readonly unknown[], Result>(

@@ -8,7 +8,7 @@ import { listenLocally } from "../lib/listen-locally.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
-import type { Judgement } from "../schemes/judge.js";
+import type { Judgement } from "@svc-webhooks/explain/senders";
 import { serviceVerifier, type Verified, type Verifier } from "../schemes/verifier.js";
 
 /** The target's response. */

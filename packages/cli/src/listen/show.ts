@@ -1,9 +1,9 @@
 import { headerNames } from "@svc-webhooks/core";
+import type { Judgement, SenderMistake } from "@svc-webhooks/explain/senders";
 import type { Context } from "../command.js";
 import { headerOf } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
-import type { Judgement } from "../schemes/judge.js";
-import type { SenderMistake } from "../schemes/mistake.js";
+import { remedyOf } from "../schemes/advice.js";
 import { isHandled, refusalOf } from "../lib/outcome.js";
 import { paint } from "../paint.js";
 import { excerpt } from "../lib/terminal/text.js";
@@ -104,5 +104,5 @@ const adviceOf = (
   mistake: SenderMistake | undefined,
 ): readonly string[] => [
   details === "" ? happened : `${happened} ${details}`,
-  ...(mistake ? [mistake.text, mistake.remedy] : [cause, fix]),
+  ...(mistake ? [mistake.text, remedyOf(mistake)] : [cause, fix]),
 ];

@@ -5,8 +5,15 @@ import { linesOf } from "../lib/lines.js";
 import { wholeNumber } from "../lib/number.js";
 import { bodyOptions, readBody } from "../lib/read.js";
 import type { HeaderList } from "../lib/target.js";
-import type { Arrived } from "./judge.js";
 import { timeOf } from "./time.js";
+
+/** A request of a sender. */
+export interface Arrived {
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+  /** The time of arrival, in epoch milliseconds. */
+  readonly at: number;
+}
 
 export const arrivedOptions = {
   header: {

@@ -1,6 +1,6 @@
 import type { Scheme } from "@svc-webhooks/core";
 import { headerOf } from "../lib/delivery-headers.js";
-import type { Arrived } from "./judge.js";
+import type { Arrived } from "./arrived.js";
 import { objectIn } from "./object-in.js";
 
 export interface Identity {

@@ -1,18 +1,14 @@
 import type { Scheme } from "@svc-webhooks/core";
 
 /**
- * Returns the key of a secret: its text if the UTF-8 bytes of the text are the key, so that mistakes with the text can
- * be found; otherwise the bytes.
+ * Returns the key of a secret: the bytes that the scheme makes from it, otherwise the text.
  *
  * @param scheme the scheme that decodes the secret. Undefined for the service
  * @param name the secret's name in the text of an error
  * @throws ReceiverConfigError `invalid_secret` for a secret that the scheme refuses
  */
-export function keyOf(
+export const keyOf = (
   scheme: Scheme | undefined,
   secret: string,
   name = "secret",
-): string | Uint8Array {
-  const key = scheme?.keyBytes?.(secret, name);
-  return key === undefined || Buffer.from(secret).equals(key) ? secret : key;
-}
+): string | Uint8Array => scheme?.keyBytes?.(secret, name) ?? secret;

@@ -1,15 +1,5 @@
 import type { Scheme } from "@svc-webhooks/core";
-import {
-  discord,
-  github,
-  linear,
-  paddle,
-  sendgrid,
-  shopify,
-  slack,
-  standardWebhooks,
-  stripe,
-} from "@svc-webhooks/schemes";
+import { senders as schemes, type SenderName } from "@svc-webhooks/explain/senders";
 import { signers, type SchemeName, type Signer } from "@svc-webhooks/schemes/sign";
 import { commonEvent, discordEvent, linearEvent, sendgridEvents, type Shape } from "./events.js";
 
@@ -22,14 +12,12 @@ export interface Sender {
   readonly shape: Shape;
   /** Whether `sign` needs the sender's private key in place of the receiver's key. */
   readonly hasPrivateKey: boolean;
-  /** The first thing to check if a signature is wrong and no mistake is known, as a whole sentence. */
-  readonly unknown?: string;
 }
 
-type Rest = Partial<Pick<Sender, "shape" | "hasPrivateKey" | "unknown">>;
+type Rest = Partial<Pick<Sender, "shape" | "hasPrivateKey">>;
 
-const senderWith = (scheme: Scheme, signer: SchemeName, rest: Rest = {}): Sender => ({
-  scheme,
+const senderWith = (name: SenderName, signer: SchemeName, rest: Rest = {}): Sender => ({
+  scheme: schemes[name],
   signer,
   sign: signers[signer],
   shape: commonEvent,
@@ -40,31 +28,21 @@ const senderWith = (scheme: Scheme, signer: SchemeName, rest: Rest = {}): Sender
 const hasPrivateKey = true;
 
 /** The senders by their name in the command line. */
-const senders = {
-  "standard-webhooks": senderWith(standardWebhooks(), "standardWebhooks"),
-  "standard-webhooks-ed25519": senderWith(
-    standardWebhooks({ algorithm: "ed25519" }),
-    "standardWebhooksEd25519",
-    { hasPrivateKey },
-  ),
-  svix: senderWith(standardWebhooks({ headers: "svix" }), "svix"),
-  stripe: senderWith(stripe(), "stripe", {
-    unknown:
-      "Each Stripe endpoint has its own secret, and stripe listen uses yet another one. Compare the last characters of the secrets.",
+const senders: Readonly<Record<SenderName, Sender>> = {
+  "standard-webhooks": senderWith("standard-webhooks", "standardWebhooks"),
+  "standard-webhooks-ed25519": senderWith("standard-webhooks-ed25519", "standardWebhooksEd25519", {
+    hasPrivateKey,
   }),
-  github: senderWith(github(), "github"),
-  slack: senderWith(slack(), "slack"),
-  shopify: senderWith(shopify(), "shopify", {
-    unknown:
-      "Shopify signs with the client secret of the app that created the subscription, and with a different key for webhooks created in the admin settings. Check that the secret does not belong to another app.",
-  }),
-  paddle: senderWith(paddle(), "paddle"),
-  linear: senderWith(linear(), "linear", { shape: linearEvent }),
-  discord: senderWith(discord(), "discord", { shape: discordEvent, hasPrivateKey }),
-  sendgrid: senderWith(sendgrid(), "sendgrid", { shape: sendgridEvents, hasPrivateKey }),
-} as const satisfies Readonly<Record<string, Sender>>;
-
-type SenderName = keyof typeof senders;
+  svix: senderWith("svix", "svix"),
+  stripe: senderWith("stripe", "stripe"),
+  github: senderWith("github", "github"),
+  slack: senderWith("slack", "slack"),
+  shopify: senderWith("shopify", "shopify"),
+  paddle: senderWith("paddle", "paddle"),
+  linear: senderWith("linear", "linear", { shape: linearEvent }),
+  discord: senderWith("discord", "discord", { shape: discordEvent, hasPrivateKey }),
+  sendgrid: senderWith("sendgrid", "sendgrid", { shape: sendgridEvents, hasPrivateKey }),
+};
 
 const senderNames = Object.keys(senders) as readonly SenderName[];
 
@@ -81,7 +59,7 @@ export const schemeOption = {
     type: "string",
     value: "name",
     values: senderNames,
-    text: "the sender, if it is not the service; docs/cli.md lists them",
+    text: "the sender, if it is not the service, such as stripe",
   },
 } as const;
 

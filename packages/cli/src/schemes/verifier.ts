@@ -1,7 +1,8 @@
 import { headerNames, verify, type Secret } from "@svc-webhooks/core";
+import { judgeRequest, type Judgement } from "@svc-webhooks/explain/senders";
 import { deliveryHeaders, headerOf, senderHeaders } from "../lib/delivery-headers.js";
 import type { HeaderList } from "../lib/target.js";
-import { judge, type Arrived, type Judgement } from "./judge.js";
+import type { Arrived } from "./arrived.js";
 import type { Sender } from "./table.js";
 
 /** The result of a verification. */
@@ -33,7 +34,7 @@ export const serviceVerifier = (secrets: readonly Secret[]): Verifier => ({
 /** Verifies the deliveries of another sender, with a receiver. */
 export const senderVerifier = ({ scheme }: Sender, secrets: readonly Secret[]): Verifier => ({
   async verify(arrived) {
-    const judgement = await judge(scheme, secrets, arrived);
+    const judgement = await judgeRequest({ ...arrived, scheme, secret: secrets });
     const { isGenuine, outcome } = judgement;
     return isGenuine
       ? { verdict: "genuine", secretId: outcome.secretId, judgement }

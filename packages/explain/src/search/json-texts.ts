@@ -31,10 +31,10 @@ const layouts: readonly Layout[] = [
 ];
 
 /**
- * The maximum nesting depth of JSON to indent. Deeper JSON is skipped, because the length of the result grows with the
- * square of the depth.
+ * Returns the most characters of indentation for JSON of a length. JSON that needs more is skipped: indentation grows
+ * with the square of the depth, so that a body of 400 kB could need gigabytes.
  */
-const deepestIndent = 500;
+export const mostIndentation = (length: number): number => 65_536 + 8 * length;
 
 const codeUnit = (character: string) => character.charCodeAt(0).toString(16).padStart(4, "0");
 const escaped = (character: string) => `\\u${codeUnit(character)}`;
@@ -101,7 +101,7 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
       const tokens = tokensOf(json);
       if (tokens.length === 0) continue;
       for (const [layout, layoutId] of layoutIds) {
-        const text = layOut(tokens, layout);
+        const text = layOut(tokens, layout, json.length);
         if (text !== undefined) yield { id: sourceId ?? layoutId, text, file: true };
       }
     }
@@ -157,12 +157,26 @@ const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
 
 const tokensOf = (json: string): readonly string[] => attempt(() => json.match(token)) ?? [];
 
-/** Lays out the tokens. Returns undefined if the JSON is nested too deeply to indent. */
-function layOut(tokens: readonly string[], { indent, comma, colon }: Layout): string | undefined {
+/**
+ * Lays out the tokens of JSON. Returns undefined if it is nested too deeply to indent.
+ *
+ * @param length the length of the JSON, if the layout indents it
+ */
+function layOut(
+  tokens: readonly string[],
+  { indent, comma, colon }: Layout,
+  length = 0,
+): string | undefined {
+  const most = mostIndentation(length);
   const parts: string[] = [];
   let depth = 0;
+  let indentation = 0;
   let afterOpening = false;
-  const newline = () => (indent === undefined ? "" : `\n${indent.repeat(depth)}`);
+  const newline = () => {
+    if (indent === undefined) return "";
+    indentation += 1 + indent.length * depth;
+    return `\n${indent.repeat(depth)}`;
+  };
   for (const one of tokens) {
     const isClosing = one === "]" || one === "}";
     if (isClosing) depth -= 1;
@@ -170,7 +184,7 @@ function layOut(tokens: readonly string[], { indent, comma, colon }: Layout): st
     if (afterOpening !== isClosing) parts.push(newline());
     afterOpening = one === "[" || one === "{";
     if (afterOpening) depth += 1;
-    if (indent !== undefined && depth > deepestIndent) return undefined;
+    if (indentation > most) return undefined;
     if (one === ",") parts.push(comma, newline());
     else parts.push(one === ":" ? colon : one);
   }

@@ -1,6 +1,6 @@
 import type { Scheme } from "@svc-webhooks/core";
-import { headerOf } from "../lib/delivery-headers.js";
-import type { Arrived } from "./judge.js";
+import { headerOf, type Arrived } from "./arrived.js";
+import { textOf } from "./bytes.js";
 
 /** The longest header and the start of a body in which times are looked for, in characters. */
 const longest = 1_024;
@@ -16,9 +16,9 @@ export interface WrittenTime {
 }
 
 /** Returns the possible times in a request: 10 digits are seconds, 13 are milliseconds. */
-export function timesIn(scheme: Scheme, { headers, body }: Arrived): readonly WrittenTime[] {
-  const values = scheme.headers.map((name) => headerOf(headers, name) ?? "");
-  const inBody = /"webhookTimestamp"\s*:\s*\d{13}/.exec(Buffer.from(body).toString("latin1"));
+export function timesIn(scheme: Scheme, arrived: Arrived): readonly WrittenTime[] {
+  const values = scheme.headers.map((name) => headerOf(arrived, name) ?? "");
+  const inBody = /"webhookTimestamp"\s*:\s*\d{13}/.exec(textOf(arrived.body));
   return [...values, inBody?.[0] ?? ""]
     .filter(({ length }) => length <= longest)
     .flatMap((value) => value.match(/(?<![\da-f])\d{10}(?:\d{3})?(?![\da-f])/gi) ?? [])

@@ -1,6 +1,7 @@
-import { createHash } from "node:crypto";
+import { toHex } from "../search/bytes.js";
 import { malformed, missing } from "./header-mistakes.js";
 import { judge } from "./judge.js";
+import { firstChecks } from "./known.js";
 import type { Look, Refused, SenderMistake } from "./mistake.js";
 import { mismatched } from "./signature-mistakes.js";
 import { timesIn } from "./signed-time.js";
@@ -31,10 +32,10 @@ async function firstOf(all: readonly Look[], refused: Refused): Promise<SenderMi
 
 /** Judges the request at the time of its signature. */
 async function explainStale(refused: Refused): Promise<SenderMistake | undefined> {
-  const { sender, arrived, secret } = refused;
-  for (const { at } of timesIn(sender.scheme, arrived)) {
+  const { scheme, arrived, secret } = refused;
+  for (const { at } of timesIn(scheme, arrived)) {
     const then = { ...arrived, at };
-    const judgement = await judge(sender.scheme, secret, then);
+    const judgement = await judge(scheme, secret, then);
     if (judgement.outcome.code === "signature_stale") continue;
     if (!judgement.isGenuine) return explainRefusal({ ...refused, arrived: then, judgement });
     return staleness(arrived.at - at);
@@ -45,11 +46,11 @@ async function explainStale(refused: Refused): Promise<SenderMistake | undefined
 const staleness = (ageMs: number): SenderMistake => ({
   id: "stale",
   text: `The signature is genuine, but it was made ${describeMs(Math.abs(ageMs))} ${ageMs > 0 ? "before" : "after"} the time used for verification.`,
-  remedy: `If every delivery is refused like this, the clock of the receiver's machine is probably ${ageMs > 0 ? "fast" : "slow"}. Correct it. If this delivery was captured earlier, pass the time at which it arrived with svc-webhooks verify --at, or sign it again with svc-webhooks replay --resign.`,
+  remedy: `If every delivery is refused like this, the clock of the receiver's machine is probably ${ageMs > 0 ? "fast" : "slow"}. Correct it.`,
 });
 
 /** Describes a duration in its largest unit and the seconds: `1 h (3600 s)`. */
-export function describeMs(ms: number): string {
+function describeMs(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   const [unit, size] = (
     [
@@ -61,9 +62,10 @@ export function describeMs(ms: number): string {
   return size === 1 ? `${seconds} s` : `about ${Math.round(seconds / size)} ${unit} (${seconds} s)`;
 }
 
-/** Returns the next step if no mistake is known: the values to compare. */
-export function nextStep({ sender, arrived: { body } }: Refused): string {
-  const hash = createHash("sha256").update(body).digest("hex");
-  const own = sender.unknown === undefined ? "" : `${sender.unknown} `;
+/** Resolves to the next step if no mistake is known: the values to compare. */
+export async function nextStep({ scheme, arrived: { body } }: Refused): Promise<string> {
+  const hash = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", body)));
+  const check = firstChecks[scheme.name];
+  const own = check === undefined ? "" : `${check} `;
   return `${own}This body has ${body.length} bytes, with the SHA-256 ${hash}. If the sender signed exactly these bytes, the secret is probably the wrong one.`;
 }

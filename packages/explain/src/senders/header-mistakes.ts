@@ -1,18 +1,25 @@
-import { createHmac } from "node:crypto";
-import { headerOf } from "../lib/delivery-headers.js";
-import { judge, type Arrived } from "./judge.js";
+import { toHex } from "../search/bytes.js";
+import { headerOf, type Arrived } from "./arrived.js";
+import { utf8 } from "./bytes.js";
+import { judge } from "./judge.js";
+import { allSenders, type SenderName } from "./known.js";
 import type { Look, SenderMistake } from "./mistake.js";
 import { timesIn } from "./signed-time.js";
-import { allSenders } from "./table.js";
+
+async function hexSha1(secret: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
+  const algorithm = { name: "HMAC", hash: "SHA-1" };
+  const key = await crypto.subtle.importKey("raw", utf8(secret), algorithm, false, ["sign"]);
+  return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, body)));
+}
 
 /** GitHub's older signature is in the request, or in the header of the newer one. */
-const sha1Header: Look = async ({ sender: { scheme }, arrived, secret }) => {
+const sha1Header: Look = async ({ scheme, arrived, secret }) => {
   const wanted = "x-hub-signature-256";
   if (scheme.headers[0] !== wanted) return undefined;
-  const values = ["x-hub-signature", wanted].map((name) => headerOf(arrived.headers, name) ?? "");
+  const values = ["x-hub-signature", wanted].map((name) => headerOf(arrived, name) ?? "");
   const old = values.find((value) => /^sha1=[\da-f]{40}$/i.test(value));
   if (old === undefined) return undefined;
-  const genuine = createHmac("sha1", secret).update(arrived.body).digest("hex");
+  const genuine = await hexSha1(secret, arrived.body);
   const match = old.slice(5).toLowerCase() === genuine ? "matches" : "does not match";
   return {
     id: "sha1_header",
@@ -22,18 +29,22 @@ const sha1Header: Look = async ({ sender: { scheme }, arrived, secret }) => {
   };
 };
 
-const useOther = (name: string, text: string): SenderMistake => ({
+const useOther = (name: SenderName, text: string): SenderMistake => ({
   id: "other_scheme",
   text,
-  remedy: `Use --scheme ${name}, and the ${name} scheme in the receiver.`,
+  remedy: `Use the ${name} scheme in the receiver.`,
+  sender: name,
 });
 
-const otherSender: Look = async ({ sender, arrived }) => {
+const otherSender: Look = async ({ scheme, arrived }) => {
   const [name] =
     allSenders().find(
-      ([, { scheme }]) =>
-        scheme.headers[0] !== sender.scheme.headers[0] &&
-        headerOf(arrived.headers, scheme.headers[0] ?? "") !== undefined,
+      ([
+        ,
+        {
+          headers: [header = ""],
+        },
+      ]) => header !== scheme.headers[0] && headerOf(arrived, header) !== undefined,
     ) ?? [];
   return name === undefined
     ? undefined
@@ -41,19 +52,20 @@ const otherSender: Look = async ({ sender, arrived }) => {
 };
 
 /** The header is that of the scheme, but its version is that of a scheme with other keys. */
-const otherVersion: Look = async ({ sender, arrived: { headers, at } }) => {
+const otherVersion: Look = async ({ scheme, arrived }) => {
   const [name] =
     allSenders().find(
-      ([, { scheme }]) =>
-        scheme.headers[0] === sender.scheme.headers[0] &&
-        scheme.inspect((one) => headerOf(headers, one) ?? "", at).problem !== "signature_malformed",
+      ([, other]) =>
+        other.headers[0] === scheme.headers[0] &&
+        other.inspect((one) => headerOf(arrived, one) ?? "", arrived.at).problem !==
+          "signature_malformed",
     ) ?? [];
   return name === undefined
     ? undefined
     : useOther(name, `The signature has the version that ${name} uses.`);
 };
 
-const milliseconds: Look = async ({ sender: { scheme }, arrived, secret }) => {
+const milliseconds: Look = async ({ scheme, arrived, secret }) => {
   const time = timesIn(scheme, arrived).find(({ text }) => text.length === 13);
   if (!time) return undefined;
   const seconds = String(Math.floor(time.at / 1_000));
@@ -73,7 +85,7 @@ const milliseconds: Look = async ({ sender: { scheme }, arrived, secret }) => {
 const isRepeated = ({ headers }: Arrived, name: string) =>
   headers.filter(([one]) => one.toLowerCase() === name).length > 1;
 
-const repeated: Look = async ({ sender: { scheme }, arrived }) => {
+const repeated: Look = async ({ scheme, arrived }) => {
   const name = scheme.headers.find((one) => isRepeated(arrived, one));
   return name === undefined
     ? undefined
@@ -85,9 +97,17 @@ const repeated: Look = async ({ sender: { scheme }, arrived }) => {
       };
 };
 
-const strip = (value: string) => value.replaceAll(/^[\s"'`]+|[\s"'`]+$/g, "");
+const decoration = /[\s"'`]/;
 
-const decorated: Look = async ({ sender: { scheme }, arrived, secret }) => {
+/** Removes white space and quotes from both ends. A regular expression would take quadratic time to find the last. */
+function strip(value: string): string {
+  let [start, end] = [0, value.length];
+  while (start < end && decoration.test(value.charAt(start))) start += 1;
+  while (end > start && decoration.test(value.charAt(end - 1))) end -= 1;
+  return value.slice(start, end);
+}
+
+const decorated: Look = async ({ scheme, arrived, secret }) => {
   const headers = arrived.headers.map(([name, value]) => [name, strip(value)] as const);
   const { outcome } = await judge(scheme, secret, { ...arrived, headers });
   return outcome.code === "signature_malformed"

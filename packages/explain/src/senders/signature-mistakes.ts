@@ -1,13 +1,22 @@
-import { explain } from "@svc-webhooks/explain";
-import { changedBody } from "./body-mistakes.js";
-import { hmacClaimOf, isMadeWith, utf8 } from "./hmac-claim.js";
+import { explain } from "../explain.js";
+import { changedBody, exactBytes } from "./body-mistakes.js";
+import { textOf, utf8 } from "./bytes.js";
+import { hmacClaimOf, isMadeWith } from "./hmac-claim.js";
 import { keyOf } from "./key.js";
-import { objectIn } from "./object-in.js";
 import type { Look } from "./mistake.js";
 
+/** Returns the member `token` of the JSON object in a body, or undefined. */
+function tokenIn(body: Uint8Array): unknown {
+  try {
+    return (Object(JSON.parse(textOf(body))) as { readonly token?: unknown }).token;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Slack's verification token, which is in each body, was passed as the signing secret. */
-const verificationToken: Look = async ({ sender: { scheme }, arrived, secret }) => {
-  if (scheme.name !== "slack" || objectIn(arrived.body)?.["token"] !== secret) return undefined;
+const verificationToken: Look = async ({ scheme, arrived, secret }) => {
+  if (scheme.name !== "slack" || tokenIn(arrived.body) !== secret) return undefined;
   return {
     id: "verification_token",
     text: "The secret is Slack's verification token, which Slack sends in request bodies and does not use for signing.",
@@ -16,11 +25,11 @@ const verificationToken: Look = async ({ sender: { scheme }, arrived, secret }) 
 };
 
 /** The text of the secret was the key, although the scheme decodes it. */
-const notDecoded: Look = async ({ sender: { scheme }, arrived, secret }) => {
+const notDecoded: Look = async ({ scheme, arrived, secret }) => {
   const claim = hmacClaimOf(scheme, arrived);
   if (!claim || typeof keyOf(scheme, secret) === "string") return undefined;
   for (const text of [secret, secret.replace(/^whsec_/, "")]) {
-    if (await isMadeWith(utf8(text), claim, arrived.body)) {
+    if (await isMadeWith(utf8(text), claim, arrived)) {
       return {
         id: "secret_not_decoded",
         text: "The text of the secret was used as the key, but this scheme decodes the secret first.",
@@ -33,10 +42,10 @@ const notDecoded: Look = async ({ sender: { scheme }, arrived, secret }) => {
 };
 
 /** Only the body was signed. */
-const bodyAlone: Look = async ({ sender: { scheme }, arrived, secret }) => {
+const bodyAlone: Look = async ({ scheme, arrived, secret }) => {
   const claim = hmacClaimOf(scheme, arrived);
   if (!claim || claim.before === "") return undefined;
-  return (await isMadeWith(keyOf(scheme, secret), { ...claim, before: "" }, arrived.body))
+  return (await isMadeWith(keyOf(scheme, secret), { ...claim, before: "" }, arrived))
     ? {
         id: "body_alone",
         text: "Only the body was signed, without the text that must precede it.",
@@ -46,10 +55,10 @@ const bodyAlone: Look = async ({ sender: { scheme }, arrived, secret }) => {
 };
 
 /** A mistake that the package explain finds: in the key, the hash or the bytes of the body. */
-const searched: Look = async ({ sender: { scheme }, arrived, secret, previousSecrets }) => {
+const searched: Look = async ({ scheme, arrived, secret, previousSecrets }) => {
   const claim = hmacClaimOf(scheme, arrived);
   for (const signature of claim?.signatures ?? []) {
-    const { mistake, body_difference: difference } = await explain({
+    const { mistake, body_difference } = await explain({
       body: arrived.body,
       before: claim?.before,
       signature: `sha256=${signature}`,
@@ -57,13 +66,12 @@ const searched: Look = async ({ sender: { scheme }, arrived, secret, previousSec
       previousSecrets: previousSecrets.map((one) => keyOf(scheme, one)),
     });
     if (!mistake) continue;
-    if (!difference) return { id: mistake.id, text: mistake.text, remedy: mistake.remedy };
+    if (!body_difference) return { id: mistake.id, text: mistake.text, remedy: mistake.remedy };
     return {
       id: mistake.id,
       text: `The signature was made from different bytes. ${mistake.text}`,
-      remedy:
-        "Pass the bytes exactly as they arrived, both to the receiver and to this command. No parser, editor or formatter may change them.",
-      difference,
+      remedy: exactBytes,
+      body_difference,
     };
   }
   return undefined;

@@ -6,16 +6,7 @@ import {
   type Secrets,
 } from "@svc-webhooks/core";
 import { outcomeText, type OutcomeText } from "@svc-webhooks/core/outcomes";
-import { headerOf } from "../lib/delivery-headers.js";
-import type { HeaderList } from "../lib/target.js";
-
-/** A request of a sender. */
-export interface Arrived {
-  readonly headers: HeaderList;
-  readonly body: Uint8Array;
-  /** The time of arrival, in epoch milliseconds. */
-  readonly at: number;
-}
+import { headerOf, type Arrived } from "./arrived.js";
 
 /** The outcome of a request, and the line that the receiver logged. */
 export interface Judgement {
@@ -36,16 +27,12 @@ const mostBytes = 104_857_600;
  *
  * @throws ReceiverConfigError (as a rejection) for a secret that the scheme refuses
  */
-export async function judge(
-  scheme: Scheme,
-  secret: Secrets,
-  { headers, body, at }: Arrived,
-): Promise<Judgement> {
+export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): Promise<Judgement> {
   let line = "";
   const receiver = createReceiver({
     scheme,
     secret,
-    clock: clockAt(at),
+    clock: clockAt(arrived.at),
     maxBodyBytes: mostBytes,
     logProcessed: false,
     log: (one) => (line = one),
@@ -53,8 +40,8 @@ export async function judge(
   });
   const outcome = await receiver.receive({
     method: "POST",
-    headers: (name) => headerOf(headers, name),
-    body,
+    headers: (name) => headerOf(arrived, name),
+    body: arrived.body,
   });
   const text = outcomeText(outcome.code, scheme) as OutcomeText;
   const isGenuine = outcome.secretId !== undefined && outcome.code !== "signature_stale";
@@ -66,8 +53,10 @@ const clockAt = (at: number): Clock => ({
   now: () => at,
   monotonic: () => performance.now(),
   after(delayMs, run) {
-    const timer = setTimeout(run, delayMs).unref();
-    return () => clearTimeout(timer);
+    // An object with `unref` on Node and Bun, a number elsewhere.
+    const timer: unknown = setTimeout(run, delayMs);
+    (timer as { unref?: () => void }).unref?.();
+    return () => clearTimeout(timer as number);
   },
 });
 

@@ -1,0 +1,12 @@
+/** Describes a duration in its largest unit and the seconds: `1 h (3600 s)`. */
+export function describeMs(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  const [unit, size] = (
+    [
+      ["d", 86_400],
+      ["h", 3_600],
+      ["min", 60],
+    ] as const
+  ).find(([, one]) => seconds >= 2 * one) ?? ["s", 1];
+  return size === 1 ? `${seconds} s` : `about ${Math.round(seconds / size)} ${unit} (${seconds} s)`;
+}

@@ -1,0 +1,145 @@
+import { assertValid, type Scheme, type Secrets } from "@svc-webhooks/core";
+import type { Arrived } from "./senders/arrived.js";
+import { judge, type Judgement } from "./senders/judge.js";
+import { keyOf } from "./senders/key.js";
+import { senders, type SenderName } from "./senders/known.js";
+import type { SenderMistake } from "./senders/mistake.js";
+import { explainRefusal, nextStep } from "./senders/refusal.js";
+
+export { senders };
+export type { Judgement, SenderMistake, SenderName };
+export type { SenderMistakeId } from "./senders/mistake.js";
+
+/** A request of a sender, as it arrived. */
+export interface SenderRequest {
+  /** The name of a known sender, or the scheme of another one. */
+  readonly scheme: SenderName | Scheme;
+  /** The names and values of the headers. Instances of `Headers` fit. */
+  readonly headers: Iterable<readonly [name: string, value: string]>;
+  /** The exact bytes of the body. */
+  readonly body: Uint8Array;
+  /** The time of arrival, in epoch milliseconds. Default: now. */
+  readonly at?: number | undefined;
+}
+
+export interface JudgeRequest extends SenderRequest {
+  /** The secrets of the receiver. */
+  readonly secret: Secrets;
+}
+
+export interface ExplainSenderRequest extends SenderRequest {
+  /** The secret of the receiver. */
+  readonly secret: string;
+  /**
+   * Secrets that have been replaced. A signature made with one of them is reported as the mistake `old_secret`.
+   * Default: none.
+   */
+  readonly previousSecrets?: readonly string[] | undefined;
+}
+
+/** Explains why a receiver refuses a request. Contains no secret. */
+export interface RequestExplanation extends Judgement {
+  /** The cause. Present if a known mistake explains why the signature is refused. */
+  readonly mistake?: SenderMistake;
+  /**
+   * The next step, with the values to compare. Present if the signature is well-formed but refused, and no known
+   * mistake explains it.
+   */
+  readonly next_step?: string;
+}
+
+/**
+ * Resolves to the outcome that a request would have in a receiver with this scheme and a handler that does nothing.
+ *
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the scheme refuses, `invalid_option`
+ *   for an unknown sender, a body that is not bytes, headers that are not pairs of strings, or a time that is not finite
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { judgeRequest } from "@svc-webhooks/explain/senders";
+ * import { signers } from "@svc-webhooks/schemes/sign";
+ *
+ * const secret = "whsec_0123456789abcdef0123456789abcdef";
+ * const text = '{"id":"evt_1","object":"event","type":"invoice.paid"}';
+ * const headers = Object.entries(await signers.stripe(text, { secret }));
+ * const body = new TextEncoder().encode(text);
+ * const { isGenuine, outcome } = await judgeRequest({ scheme: "stripe", headers, body, secret });
+ * assert.deepEqual([isGenuine, outcome.code], [true, "processed"]);
+ * ```
+ */
+export async function judgeRequest(request: JudgeRequest): Promise<Judgement> {
+  return judge(schemeOf(request), request.secret, arrivedOf(request));
+}
+
+/**
+ * Judges a request like {@link judgeRequest}, and names the mistake that made its signature wrong: those that
+ * `explain` knows, and those that are common with a sender, such as the header of another scheme, a time in
+ * milliseconds, or a clock that is wrong. A mistake is never accepted.
+ *
+ * Hostile headers and bodies never cause an error. The work is bounded like that of `explain`.
+ *
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the scheme refuses, `invalid_option`
+ *   for an unknown sender, a body that is not bytes, headers that are not pairs of strings, or a time that is not finite
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { explainRequest } from "@svc-webhooks/explain/senders";
+ * import { signers } from "@svc-webhooks/schemes/sign";
+ *
+ * const secret = "whsec_0123456789abcdef0123456789abcdef";
+ * const headers = Object.entries(await signers.stripe('{"id":"evt_1"}', { secret }));
+ * const body = new TextEncoder().encode('{"id":"evt_1"}\n');
+ * const { outcome, mistake } = await explainRequest({ scheme: "stripe", headers, body, secret });
+ * assert.deepEqual([outcome.code, mistake?.id], ["signature_mismatch", "newline_removed"]);
+ * ```
+ */
+export async function explainRequest(request: ExplainSenderRequest): Promise<RequestExplanation> {
+  const { secret, previousSecrets = [] } = request;
+  const scheme = schemeOf(request);
+  for (const one of previousSecrets) keyOf(scheme, one, "previous secret");
+  const arrived = arrivedOf(request);
+  const judgement = await judge(scheme, secret, arrived);
+  if (judgement.isGenuine) return judgement;
+  const refused = { scheme, arrived, judgement, secret, previousSecrets };
+  const mistake = await explainRefusal(refused);
+  if (mistake) return { ...judgement, mistake };
+  // Without a well-formed signature, neither the secret nor the body is to blame.
+  const { code } = judgement.outcome;
+  if (code !== "signature_mismatch" && code !== "signature_stale") return judgement;
+  return { ...judgement, next_step: await nextStep(refused) };
+}
+
+function schemeOf({ scheme }: SenderRequest): Scheme {
+  const found =
+    typeof scheme === "string" && Object.hasOwn(senders, scheme) ? senders[scheme] : scheme;
+  assertValid(
+    typeof found === "object",
+    "scheme",
+    `\`scheme\` must be a scheme, or one of these names: ${Object.keys(senders).join(", ")}.`,
+  );
+  return found;
+}
+
+function arrivedOf({ headers, body, at = Date.now() }: SenderRequest): Arrived {
+  assertValid(
+    Object.prototype.toString.call(body) === "[object Uint8Array]",
+    "body",
+    "`body` must be the bytes that were received, as a Uint8Array or a Buffer.",
+  );
+  assertValid(Number.isFinite(at), "at", "`at` must be a time in epoch milliseconds.");
+  assertValid(
+    typeof headers?.[Symbol.iterator] === "function",
+    "headers",
+    "`headers` must be a list of names and values, such as a Headers object or Object.entries(headers).",
+  );
+  const pairs = [...headers];
+  assertValid(
+    pairs.every((pair) => pair.length === 2 && pair.every((text) => typeof text === "string")),
+    "headers",
+    "Each item of `headers` must be a name and a value, both strings.",
+  );
+  // The bytes are copied, because the caller may reuse them while these functions await.
+  return { headers: pairs, body: new Uint8Array(body), at };
+}

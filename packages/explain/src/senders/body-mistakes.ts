@@ -1,0 +1,64 @@
+import { mostIndentation } from "../search/json-texts.js";
+import { changedBodyBytes } from "../search/search.js";
+import { textOf, utf8 } from "./bytes.js";
+import { hmacClaimOf } from "./hmac-claim.js";
+import { judge } from "./judge.js";
+import type { Look } from "./mistake.js";
+
+/** The fix for a body that was changed. */
+export const exactBytes =
+  "Pass the bytes exactly as they arrived. No parser, editor or formatter may change them.";
+
+/** Returns the bodies that the sender may have signed before a change, each with a description of the change. */
+function originalsOf(body: Uint8Array): readonly (readonly [text: string, original: string])[] {
+  const text = textOf(body);
+  const trimmed = text.trim();
+  return [
+    ["White space was added at the start or end of the body.", trimmed],
+    ["The newline at the end of the body was removed.", `${text}\n`],
+    ...jsonOf(trimmed).map((json) => ["The body was parsed and serialized again.", json] as const),
+  ];
+}
+
+/** Returns an upper bound of the characters that an indentation of one character adds to JSON. */
+function spacesIn(json: string): number {
+  let [spaces, depth] = [0, 0];
+  for (const [one] of json.matchAll(/[[\]{},]/g)) {
+    if (one === "]" || one === "}") depth -= 1;
+    if (one === "[" || one === "{") depth += 1;
+    spaces += Math.max(0, depth) + 1;
+  }
+  return spaces;
+}
+
+function jsonOf(text: string): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    const compact = JSON.stringify(value);
+    const [spaces, most] = [spacesIn(compact), mostIndentation(compact.length)];
+    const indents = [2, 4].filter((indent) => indent * spaces <= most);
+    return [compact, ...indents.map((indent) => JSON.stringify(value, null, indent))];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * The body was changed, and only a receiver can compare the signature: it is made with a private key, or with a hash
+ * other than SHA-256.
+ */
+export const changedBody: Look = async ({ scheme, arrived, secret }) => {
+  if (hmacClaimOf(scheme, arrived) || arrived.body.length > changedBodyBytes) return undefined;
+  for (const [text, original] of originalsOf(arrived.body)) {
+    const body = utf8(original);
+    const { isGenuine } = await judge(scheme, secret, { ...arrived, body });
+    if (isGenuine) {
+      return {
+        id: "body_changed",
+        text: `The signature was made from different bytes, because the body was changed after it was signed. ${text}`,
+        remedy: exactBytes,
+      };
+    }
+  }
+  return undefined;
+};

@@ -1,0 +1,26 @@
+import { sign, type Scheme } from "@svc-webhooks/core";
+import type { HmacClaim } from "@svc-webhooks/schemes";
+import { headerOf, type Arrived } from "./arrived.js";
+import { concat, utf8 } from "./bytes.js";
+
+/** A digest of SHA-256. The search reports every other hash as a mistake, even the one that a scheme requires. */
+const isDigest = (one: unknown) => typeof one === "string" && /^[\da-f]{64}$/.test(one);
+
+/** Returns what the headers claim, if the scheme's signatures are HMACs with SHA-256 and the claim is not stale. */
+export function hmacClaimOf(scheme: Scheme, arrived: Arrived): HmacClaim | undefined {
+  const { claim } = scheme.inspect((name) => headerOf(arrived, name) ?? "", arrived.at);
+  const { before, signatures } = Object(claim) as Partial<HmacClaim>;
+  return typeof before === "string" && signatures?.every(isDigest) === true
+    ? (claim as HmacClaim)
+    : undefined;
+}
+
+/** Returns whether a key made one of the signatures of a text and a body. */
+export async function isMadeWith(
+  key: string | Uint8Array,
+  { before, signatures }: HmacClaim,
+  { body }: Arrived,
+): Promise<boolean> {
+  const signature = await sign(concat(utf8(before), body), key);
+  return signatures.includes(signature.slice("sha256=".length));
+}

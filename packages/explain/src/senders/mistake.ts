@@ -1,0 +1,44 @@
+import type { Scheme } from "@svc-webhooks/core";
+import type { BodyDifference } from "../explain.js";
+import type { MistakeId } from "../mistakes.js";
+import type { Arrived } from "./arrived.js";
+import type { Judgement } from "./judge.js";
+import type { SenderName } from "./known.js";
+
+/** The name of a known mistake with the requests of a sender. */
+export type SenderMistakeId =
+  | MistakeId
+  | "sha1_header"
+  | "other_scheme"
+  | "time_in_milliseconds"
+  | "repeated_header"
+  | "verification_token"
+  | "secret_not_decoded"
+  | "body_alone"
+  | "body_changed"
+  | "stale";
+
+/** A known mistake with the requests of a sender. */
+export interface SenderMistake {
+  readonly id: SenderMistakeId;
+  /** The description, in whole sentences. */
+  readonly text: string;
+  /** The fix, in whole sentences. */
+  readonly remedy: string;
+  /** The first difference between the signed bytes and the body. Present if `explain` found how the body changed. */
+  readonly body_difference?: BodyDifference | undefined;
+  /** The sender whose scheme fits the request. Present if the id is `other_scheme`. */
+  readonly sender?: SenderName | undefined;
+}
+
+/** A request that was refused, and the keys to search with. */
+export interface Refused {
+  readonly scheme: Scheme;
+  readonly arrived: Arrived;
+  readonly judgement: Judgement;
+  readonly secret: string;
+  readonly previousSecrets: readonly string[];
+}
+
+/** Returns the mistake if it explains the refusal. */
+export type Look = (refused: Refused) => Promise<SenderMistake | undefined>;
