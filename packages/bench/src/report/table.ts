@@ -28,7 +28,7 @@ const valueOf = (race: Race, lane: string): string =>
     .join(race.unit.startsWith("/") ? "" : " ")
     .trim();
 
-const head = ["", "measurement", "median", "ratio to", "ratio", "quartiles", "bar", "aim"];
+const head = ["met", "measurement", "median", "ratio to", "ratio", "quartiles", "bar", "aim"];
 const rule = ["---", "---", "--:", "---", "--:", "--:", "--:", "--:"];
 
 /** Formats rows as a Markdown table. */

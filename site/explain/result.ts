@@ -1,0 +1,112 @@
+import type { BodyDifference, Explanation } from "@svc-webhooks/explain";
+import type { RequestExplanation, SenderMistake } from "@svc-webhooks/explain/senders";
+import type { Answer } from "./question.js";
+
+/** The parts of a result that the page shows. All texts are whole sentences. */
+export interface Result {
+  readonly isGenuine: boolean;
+  readonly verdict: string;
+  /** Sentences without a label. */
+  readonly texts: readonly string[];
+  readonly cause?: string | undefined;
+  readonly fix?: string | undefined;
+  /** The id of the mistake. */
+  readonly mistake?: string | undefined;
+  readonly difference?: Difference | undefined;
+}
+
+/** Two bodies around the first byte that differs. */
+export interface Difference {
+  readonly summary: string;
+  readonly bodies: readonly Excerpt[];
+}
+
+export interface Excerpt {
+  readonly name: string;
+  /** The text that both bodies have. */
+  readonly same: string;
+  /** The text from the first byte that differs. */
+  readonly different: string;
+}
+
+export function resultOf(answer: Exclude<Answer, { kind: "error" }>): Result {
+  return answer.kind === "service" ? ofService(answer.explanation) : ofSender(answer.explanation);
+}
+
+const genuine = "The signature is genuine.";
+const unexplained = "No known mistake explains this signature.";
+
+function ofService({ verdict, mistake, next_step, body_difference }: Explanation): Result {
+  if (verdict === "same") {
+    const text =
+      "A receiver with this secret accepts this body. If yours does not, it has another secret, or it verifies other bytes.";
+    return { isGenuine: true, verdict: genuine, texts: [text] };
+  }
+  return {
+    isGenuine: false,
+    verdict: "The signature is not genuine.",
+    texts: mistake ? [] : [unexplained, next_step ?? ""],
+    ...(mistake && known(mistake.id, mistake.text, mistake.remedy, body_difference)),
+  };
+}
+
+function ofSender({ outcome, isGenuine, text, mistake, next_step }: RequestExplanation): Result {
+  const { code, status, deliveryId, type } = outcome;
+  if (status === 200) {
+    const facts = [
+      `The outcome is ${code}.`,
+      deliveryId === undefined ? "" : `The delivery id is ${deliveryId}.`,
+      type === undefined ? "" : `The type is ${type}.`,
+    ];
+    return { isGenuine, verdict: genuine, texts: facts.filter((one) => one !== "") };
+  }
+  return {
+    isGenuine,
+    verdict: isGenuine
+      ? `The signature is genuine, but the delivery is refused with ${code}.`
+      : `The request is refused with ${code}.`,
+    texts: [text.happened, ...(next_step === undefined ? [] : [unexplained, next_step])],
+    ...(mistake
+      ? known(mistake.id, mistake.text, remedyOf(mistake), mistake.body_difference)
+      : { cause: text.cause, fix: text.fix }),
+  };
+}
+
+/** Returns the fix of a mistake for readers of the page. */
+function remedyOf({ id, remedy, sender }: SenderMistake): string {
+  if (sender !== undefined) {
+    return `Choose ${sender} as the sender here, and use its scheme in the receiver.`;
+  }
+  return id === "stale"
+    ? `${remedy} If the delivery was captured earlier, enter the time at which it arrived.`
+    : remedy;
+}
+
+function known(
+  mistake: string,
+  cause: string,
+  fix: string,
+  difference: BodyDifference | undefined,
+): Partial<Result> {
+  return { mistake, cause, fix, difference: difference && differenceOf(difference) };
+}
+
+function differenceOf({ bytes, at, before, body, yours }: BodyDifference): Difference {
+  const same = visible(before);
+  return {
+    summary: `${bytes} bytes were signed. The first byte that differs is byte ${at + 1}. At most 64 bytes from there are shown.`,
+    bodies: [
+      { name: "This body", same, different: visible(body) },
+      { name: "The signed body", same, different: visible(yours) },
+    ],
+  };
+}
+
+const names: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** Writes characters that cannot be seen as escapes. */
+const visible = (text: string): string =>
+  text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (one) => names[one] ?? `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+  );

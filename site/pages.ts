@@ -1,0 +1,154 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The folder of the repository. */
+export const root: string = fileURLToPath(new URL("..", import.meta.url));
+
+/** The repository on the forge. */
+export const forge = "https://github.com/svc-webhooks/svc-webhooks";
+
+const rootPages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md"];
+
+const markdownIn = (folder: string): string[] =>
+  existsSync(join(root, folder))
+    ? readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .filter((file) => file.endsWith(".md"))
+        .map((file) => posix.join(folder, file.replaceAll("\\", "/")))
+        .toSorted()
+    : [];
+
+const foldersIn = (folder: string): string[] =>
+  readdirSync(join(root, folder)).map((name) => `${folder}/${name}`);
+
+const isPrivatePackage = (folder: string): boolean =>
+  folder.startsWith("packages/") &&
+  /"private": true/.test(readFileSync(join(root, folder, "package.json"), "utf8"));
+
+/** The pages of the repository, as paths relative to its root. */
+export const repositoryPages: readonly string[] = [
+  ...rootPages,
+  ...markdownIn("docs"),
+  ...[...foldersIn("packages"), ...foldersIn("examples"), "vectors"]
+    .filter((folder) => existsSync(join(root, folder, "README.md")) && !isPrivatePackage(folder))
+    .map((folder) => `${folder}/README.md`),
+].filter((page) => existsSync(join(root, page)));
+
+/** The pages that only the site has: two that are written, and the API reference, which is generated. */
+export const sitePages = (): readonly string[] => [
+  "site/index.md",
+  "site/explain.md",
+  ...apiPages(),
+];
+
+export const apiPages = (): readonly string[] => markdownIn("site/api");
+
+/** Returns the address of a page, relative to the base of the site: `docs/why`, `packages/core/`, `overview`. */
+export function addressOf(page: string): string {
+  if (page === "README.md") return "overview";
+  return page
+    .replace(/^site\//, "")
+    .replace(/^api\/@svc-webhooks\//, "api/")
+    .replace(/(^|\/)(?:README|index)\.md$/, "$1")
+    .replace(/\.md$/, "");
+}
+
+/** Returns the file, relative to `site/dist`, from which VitePress makes the page: `packages/core/index.md`. */
+export const fileOf = (page: string): string => {
+  const address = addressOf(page);
+  return address === "" || address.endsWith("/") ? `${address}index.md` : `${address}.md`;
+};
+
+/** Returns the address of a page's Markdown: `docs/why.md`, `packages/core.md`. */
+export const markdownAddressOf = (page: string): string =>
+  `${addressOf(page).replace(/\/$/, "") || "index"}.md`;
+
+const pages: ReadonlySet<string> = new Set(repositoryPages);
+const onForge = new RegExp(String.raw`^${forge}/(?:blob|tree)/main/([^#]*)(#.*)?$`);
+
+/** Decodes the path of a link. A path that cannot be decoded remains as it is, and leads to no file. */
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+/**
+ * Returns the target of a link on the site: the address of a page, with a leading slash and without the base, or
+ * the forge's address of another file. Links to other hosts, and fragments of the same page, remain as they are.
+ *
+ * @param page the path of the page that contains the link, relative to the root
+ * @throws Error if the link leads to no file of the repository
+ */
+export function siteLink(page: string, link: string): string {
+  const [, absolute, itsFragment = ""] = onForge.exec(link) ?? [];
+  if (absolute === undefined && /^(?:[a-z][a-z\d+.-]*:|#|\/)/i.test(link)) return link;
+  const [relative = "", fragment] = link.split("#");
+  const path = posix
+    .normalize(absolute ?? posix.join(posix.dirname(page), decoded(relative)))
+    .replace(/\/$/, "");
+  const suffix =
+    absolute === undefined ? (fragment === undefined ? "" : `#${fragment}`) : itsFragment;
+  const target = [path, posix.join(path, "README.md")].find((file) => pages.has(file));
+  if (target !== undefined) return `/${addressOf(target)}${suffix}`;
+  if (sitePages().includes(path)) return `/${addressOf(path)}${suffix}`;
+  if (path.startsWith("..") || !existsSync(join(root, path))) {
+    throw new Error(`${page} links to ${link}, but the repository has no ${path}.`);
+  }
+  const kind = statSync(join(root, path)).isDirectory() ? "tree" : "blob";
+  return `${forge}/${kind}/main/${path}${suffix}`;
+}
+
+/**
+ * Returns the page that has an address.
+ *
+ * @throws Error if no page has it
+ */
+export function sourceAt(address: string): string {
+  const page = [...repositoryPages, ...sitePages()].find((one) => addressOf(one) === address);
+  if (page === undefined) throw new Error(`No page has the address /${address}.`);
+  return page;
+}
+
+/** Returns the address of a file on the forge. */
+export const forgeLink = (file: string): string => `${forge}/blob/main/${file}`;
+
+const rawForge = forge.replace("github.com", "raw.githubusercontent.com");
+
+/** Returns the address of a file's content, if a link leads to the file on the forge. */
+export const rawLink = (link: string): string =>
+  link.replace(`${forge}/blob/main/`, `${rawForge}/main/`);
+
+/** Returns the source of a picture: the file in the repository, also if the page names it at the forge. */
+export const pictureLink = (page: string, link: string): string =>
+  link.startsWith(`${rawForge}/main/`)
+    ? posix.relative(posix.dirname(page), link.slice(`${rawForge}/main/`.length))
+    : link;
+
+/** Returns the Markdown of a page. */
+export const textOf = (page: string): string => readFileSync(join(root, page), "utf8");
+
+/** Returns the text of a page's first heading. */
+export function titleOf(page: string): string {
+  const [, title] = /^# (.+)$/m.exec(textOf(page)) ?? [];
+  if (title === undefined) throw new Error(`${page} has no heading of level 1.`);
+  return title.replaceAll(/`|\\/g, "");
+}
+
+/** Returns every Markdown file below the root that is not a page, for VitePress to leave out. */
+export const excluded: readonly string[] = [
+  "**/node_modules/**",
+  "**/dist/**",
+  "**/.*/**",
+  "test/**",
+  "packed/**",
+  "CHANGELOG.md",
+  "packages/*/!(README).md",
+  "packages/*/*/**",
+  ...foldersIn("packages")
+    .filter((folder) => existsSync(join(root, folder, "package.json")) && isPrivatePackage(folder))
+    .map((folder) => `${folder}/**`),
+  "examples/*/*/**",
+];

@@ -1,0 +1,35 @@
+/** The pages of which only the first section is found: they name many subjects that other pages explain. */
+const firstSectionOnly =
+  /^(?:examples\/|docs\/(?:benchmarks|mutation-testing|releasing|.+-table)\.md|(?:ARCHITECTURE|CONTRIBUTING)\.md|vectors\/)/;
+
+/** The pages whose tables are for looking up, and whose rows would outweigh their text. */
+const withoutTables = /^docs\/(?:cli|receivers|.+-table)\.md$/;
+
+/** Words and endings that are in nearly every section, so that finding them says nothing. */
+const commonWords = new RegExp(
+  String.raw`(?<![\w-])(?:${(
+    "a after again all also an and another any are as at be because been before both but by can " +
+    "deliveries delivery do does each event events every first for from has have how if in " +
+    "instead into is it its may more most must never new no not nothing of on once one only or " +
+    "other out over own receiver receivers same so some still such than that the their them " +
+    "then there these they this those through to too two until up use used uses was what when " +
+    "where which while who will with without would you your"
+  ).replaceAll(" ", "|")}|svc-webhooks)(?![\w-]) ?|'s\b`,
+  "gi",
+);
+
+/**
+ * Returns the part of a page's Markdown that the search finds: nothing of the API, whose names would rank before the
+ * pages that explain them, and neither blocks of code nor common words, which would double the index.
+ *
+ * @param file the path of the page's file, before or after VitePress's `rewrites`
+ */
+export function searchable(file: string, markdown: string): string {
+  if (/^(?:site\/)?api\//.test(file)) return "";
+  const prose = markdown
+    .replaceAll(/^```[^]*?^```/gm, "")
+    .replaceAll(/!?\[([^\]]*)\]\([^)\s]*\)/g, "$1")
+    .replaceAll(/^(?!#).*$/gm, (line) => line.replaceAll(commonWords, ""));
+  const found = withoutTables.test(file) ? prose.replaceAll(/^\|.*$/gm, "") : prose;
+  return firstSectionOnly.test(file) ? (found.split(/^#{2,} /m)[0] ?? "") : found;
+}

@@ -1,0 +1,114 @@
+import type { DefaultTheme } from "vitepress";
+import { addressOf, apiPages, repositoryPages, titleOf } from "./pages.js";
+
+/** A group of the sidebar: its title, and its pages as paths relative to the root of the repository. */
+export type Group = readonly [title: string, pages: readonly string[]];
+
+const docs = (...names: readonly string[]): string[] => names.map((name) => `docs/${name}.md`);
+const packages = (...names: readonly string[]): string[] =>
+  names.map((name) => `packages/${name}/README.md`);
+const examples = (...names: readonly string[]): string[] =>
+  names.map((name) => `examples/${name}/README.md`);
+
+const commands = repositoryPages.filter((page) => page.startsWith("docs/cli/"));
+
+/** The sidebars, by the addresses at which they are shown. The order is that of a reader who starts from nothing. */
+export const groups: Readonly<Record<string, readonly Group[]>> = {
+  "/": [
+    [
+      "Start",
+      ["README.md", ...docs("why", "frameworks", "raw-body", "runtimes", "schemes", "recipes")],
+    ],
+    [
+      "In production",
+      docs("production", "guarantees", "stores", "logging", "reconcile", "tenants", "upgrading"),
+    ],
+    ["When something fails", docs("troubleshooting", "debug-a-signature", "configuration-errors")],
+    ["Queues", docs("inbox", "order", "operate", "queues", "scaling")],
+    [
+      "Test",
+      docs(
+        "test-your-handler",
+        "crash-test",
+        "scenarios",
+        "sandbox-image",
+        "receivers",
+        "with-an-agent",
+      ),
+    ],
+    [
+      "Reference",
+      docs(
+        "outcomes",
+        "interface",
+        "benchmarks",
+        "guarantees-table",
+        "contract-table",
+        "receiver-contract-table",
+        "store-contract-table",
+        "inbox-contract-table",
+        "crash-test-table",
+        "interface-table",
+      ).concat("vectors/README.md"),
+    ],
+    [
+      "The project",
+      [
+        "ARCHITECTURE.md",
+        ...docs("decisions", "mutation-testing"),
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "SUPPORT.md",
+        ...docs("releasing"),
+      ],
+    ],
+  ],
+  "/docs/cli": [["The command line", ["docs/cli.md", ...commands]]],
+  "/packages/": [
+    ["Receive", packages("core", "events", "schemes")],
+    ["Adapters", packages("express", "hono", "next", "node")],
+    ["Stores", packages("redis", "postgres", "sqlite", "cloudflare")],
+    ["Queues", packages("pg-boss", "bullmq")],
+    ["Operate", packages("otel", "client")],
+    ["Tools", packages("sandbox", "cli", "testing", "crash-test", "explain", "mcp")],
+  ],
+  "/examples/": [
+    [
+      "Node",
+      examples("express-basic", "express-redis", "express-postgres", "express-sqlite", "hono-node"),
+    ],
+    ["Queues", examples("inbox-postgres", "inbox-redis", "inbox-workers")],
+    ["Edge", examples("hono-workers", "cloudflare-worker")],
+    ["Next.js", examples("next-app", "next-pages")],
+    ["Other", examples("stripe-and-github", "full-loop")],
+  ],
+};
+
+const item = (page: string) => ({
+  text: page === "README.md" ? "Overview and quick start" : titleOf(page),
+  link: `/${addressOf(page)}`,
+});
+
+/**
+ * Returns the sidebars in VitePress's form.
+ *
+ * @throws Error if a page of the repository is in no group or in several
+ */
+export function sidebars(): DefaultTheme.SidebarMulti {
+  const listed = Object.values(groups).flatMap((sidebar) => sidebar.flatMap(([, pages]) => pages));
+  const wrong = repositoryPages.filter((page) => listed.filter((one) => one === page).length !== 1);
+  if (wrong.length > 0) {
+    throw new Error(`site/sidebar.ts must list each page once. Check ${wrong.join(", ")}.`);
+  }
+  const written = Object.entries(groups).map(([address, sidebar]) => [
+    address,
+    sidebar.map(([text, pages]) => ({ text, items: pages.map(item) })),
+  ]);
+  const api = {
+    text: "API",
+    items: apiPages()
+      .filter((page) => page !== "site/api/index.md")
+      .map(item),
+  };
+  return Object.fromEntries([...written, ["/api/", [api]]]) as DefaultTheme.SidebarMulti;
+}

@@ -1,0 +1,154 @@
+import { createMarkdownRenderer } from "vitepress";
+import { expect, test } from "vitest";
+import { draw } from "../../site/diagrams.js";
+import { emptyForm, questionOf } from "../../site/explain/form.js";
+import { examples } from "../../site/landing.js";
+import { braces } from "../../site/links.js";
+import { markdownOf, summaryOf } from "../../site/markdown.js";
+import { addressOf, repositoryPages, root, siteLink } from "../../site/pages.js";
+import { withPolicy } from "../../site/policy.js";
+import { searchable } from "../../site/search.js";
+import { sidebars } from "../../site/sidebar.js";
+
+test("each page of the repository is in one group of site/sidebar.ts", () => {
+  expect(sidebars()).toHaveProperty(["/packages/", 0, "items", 0, "link"], "/packages/core/");
+});
+
+test.each([
+  ["README.md", "overview"],
+  ["docs/why.md", "docs/why"],
+  ["packages/core/README.md", "packages/core/"],
+  ["site/index.md", ""],
+  ["site/api/@svc-webhooks/core/inbox.md", "api/core/inbox"],
+])("the address of %s is /%s", (page, address) => {
+  expect(addressOf(page)).toBe(address);
+});
+
+const forge = "https://github.com/svc-webhooks/svc-webhooks";
+
+test.each([
+  ["docs/why.md", "stores.md#redis", "/docs/stores#redis"],
+  ["docs/why.md", "../README.md", "/overview"],
+  ["README.md", "packages/core", "/packages/core/"],
+  ["README.md", "packages/core/README.md#options", "/packages/core/#options"],
+  ["packages/core/README.md", `${forge}/blob/main/docs/stores.md#redis`, "/docs/stores#redis"],
+  [
+    "ARCHITECTURE.md",
+    "packages/core/src/store.ts",
+    `${forge}/blob/main/packages/core/src/store.ts`,
+  ],
+  ["README.md", "examples/quick-start", `${forge}/tree/main/examples/quick-start`],
+  ["CONTRIBUTING.md", "site/pages.ts", `${forge}/blob/main/site/pages.ts`],
+  ["docs/why.md", "../site/explain.md", "/explain"],
+  ["README.md", "#mount-it", "#mount-it"],
+  ["README.md", "https://example.com/#a", "https://example.com/#a"],
+])("in %s, a link to %s leads to %s", (page, link, target) => {
+  expect(siteLink(page, link)).toBe(target);
+});
+
+test.each([
+  ["../site/nowhere.md", "site/nowhere.md"],
+  ["../../", ".."],
+  ["%E0%A4%A.md", "docs/%E0%A4%A.md"],
+])("a link to %s is an error", (link, path) => {
+  expect(() => siteLink("docs/why.md", link)).toThrow(
+    `docs/why.md links to ${link}, but the repository has no ${path}.`,
+  );
+});
+
+test("a link to a file that does not exist is an error that names the page", () => {
+  expect(() => siteLink("docs/why.md", "nowhere.md")).toThrow(
+    "docs/why.md links to nowhere.md, but the repository has no docs/nowhere.md.",
+  );
+});
+
+test.each(repositoryPages)(
+  "%s has a sentence for llms.txt, and links that lead somewhere",
+  (page) => {
+    expect(summaryOf(page)).toMatch(/\w.*[.!?)]$/);
+    expect(markdownOf(page, "/")).not.toBe("");
+  },
+);
+
+test("each tab of the landing page links to the section that has its code", () => {
+  const links = examples().map(({ name, address }) => [name, address]);
+  expect(links).toContainEqual(["Next.js", "/overview#mount-it"]);
+  expect(links).toContainEqual(["Lambda", "/docs/frameworks#aws-lambda"]);
+});
+
+test.each(["previous", "others"] as const)(
+  "white space around a secret is an error: %s",
+  async (field) => {
+    const read = await questionOf({ ...emptyForm, secret: "a", [field]: "b\nc " });
+    expect(read).toMatchObject({ errors: { [field]: expect.stringContaining("white space") } });
+  },
+);
+
+test("headers are read without the white space around their values, in linear time", async () => {
+  const spaces = " ".repeat(200_000);
+  const headers = `a: b ${spaces}c${spaces}\nd:\ne:${spaces}`;
+  const start = performance.now();
+  const read = await questionOf({ ...emptyForm, sender: "stripe", secret: "a", headers });
+  expect(performance.now() - start).toBeLessThan(2_000);
+  expect(read).toMatchObject({
+    question: {
+      request: {
+        headers: [
+          ["a", `b ${spaces}c`],
+          ["d", ""],
+          ["e", ""],
+        ],
+      },
+    },
+  });
+});
+
+test.each([
+  ["a paragraph", "a {{ 6 * 7 }}"],
+  ["HTML in a paragraph", "a <b>{{ 6 * 7 }}</b>"],
+  ["code in a paragraph", "`{{ 6 * 7 }}`"],
+  ["an indented block", "    {{ 6 * 7 }}"],
+  ["a block of HTML", "<div>{{ 6 * 7 }}</div>"],
+])("braces in %s remain a text", async (_what, markdown) => {
+  const md = await createMarkdownRenderer(root, { config: braces });
+  expect(md.render(markdown)).toContain("&#123;&#123; 6 * 7 }}");
+});
+
+test("a page's Markdown has pictures with the addresses of their files", () => {
+  const [, picture] = /^!\[[^\]]*\]\((.*)\)$/m.exec(markdownOf("README.md", "/")) ?? [];
+  expect(picture).toMatch(/^https:\/\/raw\.githubusercontent\.com\/.+\.webp$/);
+});
+
+test("a diagram shows each message and note, and repeats them in its name", () => {
+  const svg = draw(
+    'sequenceDiagram\nparticipant A as Sender\nparticipant B as "B"\nA->>B: a < b\nB-->>A: 200\nNote over B: runs',
+  );
+  expect(svg).toContain(
+    'aria-label="Sequence diagram. Sender to &quot;B&quot;: a &lt; b. &quot;B&quot; to Sender: 200. &quot;B&quot;: runs."',
+  );
+  expect(svg.match(/class="(?:call|reply|note)"/g)).toHaveLength(3);
+});
+
+test.each([
+  ["graph TD", "site/diagrams.ts cannot draw a graph TD."],
+  ["sequenceDiagram\nloop", 'site/diagrams.ts cannot draw the line "loop".'],
+  ["sequenceDiagram\nA->>B: a", "The diagram has no participant A."],
+])("a diagram that cannot be drawn is an error: %j", (code, message) => {
+  expect(() => draw(code)).toThrow(message);
+});
+
+test("the policy of a page allows its own inline scripts, and no others", () => {
+  const html = withPolicy('<head></head><script src="a.js"></script><script>go()</script>');
+  expect(html).toContain("default-src 'none'; script-src 'self' 'sha256-");
+  expect(html.match(/sha256-/g)).toHaveLength(1);
+});
+
+test("the search finds prose, and neither code nor the API", () => {
+  const page =
+    "# A title of it\n\nThe [store](stores.md) is down.\n\n```ts\ncode();\n```\n\n## Next\n\nDetails.";
+  expect(searchable("docs/stores.md", page).replaceAll(/\n+/g, "|")).toBe(
+    "# A title of it|store down.|## Next|Details.",
+  );
+  expect(searchable("examples/a/README.md", page)).not.toContain("Next");
+  expect(searchable("site/api/core.md", page)).toBe("");
+});
