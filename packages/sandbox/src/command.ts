@@ -18,7 +18,13 @@ export const commandOptions = {
     type: "string",
     default: "4010",
     value: "number",
-    text: "port on 127.0.0.1; 0 chooses a free port",
+    text: "port to listen on; 0 chooses a free port",
+  },
+  bind: {
+    type: "string",
+    default: "127.0.0.1",
+    value: "address",
+    text: "address to listen on: 127.0.0.1, or 0.0.0.0 in a container",
   },
   data: {
     type: "string",
@@ -63,6 +69,7 @@ export const commandOptions = {
 /** The values of {@link commandOptions}. Absent options have their defaults. */
 export interface CommandValues {
   readonly port?: string | undefined;
+  readonly bind?: string | undefined;
   readonly data?: string | undefined;
   readonly set?: readonly string[] | undefined;
   readonly clock?: string | undefined;
@@ -124,6 +131,7 @@ export async function runCommand(
   }
   const clock = clockFrom(values.clock ?? "");
   const port = numberFrom("port", values.port ?? commandOptions.port.default, 65_535);
+  const bind = bindFrom(values.bind ?? commandOptions.bind.default);
   const seed = seedFrom(values);
   const sandbox = createSandbox({
     clock,
@@ -134,7 +142,7 @@ export async function runCommand(
     seed,
   });
   try {
-    const { url } = await sandbox.listen(port);
+    const { url } = await sandbox.listen(port, bind);
     stdout.write(
       json ? `${JSON.stringify({ url })}\n` : `The sandbox serves the interface at ${url}\n`,
     );
@@ -193,6 +201,11 @@ function numberFrom(option: string, text: string, max: number): number {
   const value = Number(text);
   if (/^\d{1,16}$/.test(text) && value <= max) return value;
   throw wrongUsage(`--${option} must be a number from 0 to ${max}.`);
+}
+
+function bindFrom(text: string): "127.0.0.1" | "0.0.0.0" {
+  if (text === "127.0.0.1" || text === "0.0.0.0") return text;
+  throw wrongUsage("--bind must be 127.0.0.1 or 0.0.0.0.");
 }
 
 function clockFrom(

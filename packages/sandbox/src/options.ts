@@ -40,7 +40,7 @@ export interface SandboxOptions {
   readonly seed?: number | undefined;
   /** An SMTP server on loopback to which each email is also relayed: `smtp://127.0.0.1:1025`. Default: none. */
   readonly smtp?: string | undefined;
-  /** Host names, besides localhost, under which `listen()` serves requests. Default: none. */
+  /** Host names, besides localhost, under which `listen()` serves requests, with any port. Default: none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
    * The maximum number of deliveries, and of calls, to keep: 1 or more. The oldest finished ones are dropped first,

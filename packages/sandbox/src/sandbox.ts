@@ -1,6 +1,6 @@
 import { assertValid } from "@svc-webhooks/core";
 import { createApi, type Reply } from "./http/api.js";
-import { createServers, type Listening } from "./http/server.js";
+import { createServers, type BindAddress, type Listening } from "./http/server.js";
 import type { SandboxClock, Scheduler } from "./clock.js";
 import type { Perform } from "./control/actions.js";
 import { createClock } from "./clock/create-clock.js";
@@ -34,8 +34,14 @@ export interface Sandbox {
    * `close()`, and with TypeError if a fault closes the connection.
    */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Serves on 127.0.0.1. Port 0 selects a free port. Rejects with Error if the port is taken, or after `close()`. */
-  readonly listen: (port?: number) => Promise<Listening>;
+  /**
+   * Serves on 127.0.0.1, or on all IPv4 addresses if `address` is `"0.0.0.0"`, as a container needs it. Every client
+   * that can reach the port can then use the sandbox. Port 0 selects a free port. Rejects with Error if the port is taken, or after
+   * `close()`.
+   *
+   * @throws ReceiverConfigError (as a rejection) `invalid_option` for another address
+   */
+  readonly listen: (port?: number, address?: BindAddress) => Promise<Listening>;
   /**
    * Passes all deliveries to a function in this process, whatever their URL. Undefined restores delivery over HTTP.
    * @throws ReceiverConfigError `invalid_option` if `handler` is something else
@@ -71,8 +77,8 @@ export interface Sandbox {
 
 /**
  * Creates a sandbox that implements the service's whole interface: domains, sends, endpoints, signed deliveries
- * with retries, redelivery and secret rotation. By default nothing leaves this machine; with A-21 `strict`,
- * deliveries go to public HTTPS URLs.
+ * with retries, redelivery and secret rotation. By default nothing leaves this machine; with A-21 `private`,
+ * deliveries go to private addresses too, and with `strict` to public HTTPS URLs.
  *
  * @throws ReceiverConfigError `unknown_option`, `invalid_option`
  * @throws Error if the data file cannot be used
@@ -214,9 +220,9 @@ export function assemble(options: SandboxOptions, own: OwnRules = {}): Assembly 
       const reply = await handle(request);
       return "response" in reply ? reply.response : await failedFetch(request, reply.lost);
     },
-    listen: async (port = 4010) => {
+    listen: async (port = 4010, address = "127.0.0.1") => {
       assertOpen();
-      return servers.listen(port);
+      return servers.listen(port, address);
     },
     deliverTo(handler) {
       assertValid(

@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { gate } from "@svc-webhooks/kit/gate";
 import { emptyFolder, opener } from "@svc-webhooks/kit/opener";
@@ -32,6 +33,7 @@ describe("wrong usage prints one line and exits with 2", () => {
   test.each([
     ["an unknown option", ["--prot", "1"], /--help/],
     ["a port that is not a number", ["--port", "web"], /--port must be/],
+    ["an address that is not offered", ["--bind", "192.0.2.1"], /--bind must be/],
     ["an assumption without a value", ["--set", "A-06"], /--set must have the form A-nn=value/],
     ["an assumption that does not exist", ["--set", "A-99=x"], /A-99/],
     ["a value that does not exist", ["--set", "A-06=no"], /warn, reject, allow/],
@@ -63,7 +65,7 @@ test("--help lists the options, --assumptions all assumptions as they are set", 
   expect(stdout.match(/^A-\d\d /gm)).toHaveLength(28);
   expect(stdout).toContain("A-06  domain.unverifiedFrom: reject (default warn; also allow)\n");
   expect(stdout).toContain("A-08  delivery.states: four (default)\n");
-  expect(stdout).toContain("A-21  endpoint.urls: loopback (default; also strict)\n");
+  expect(stdout).toContain("A-21  endpoint.urls: loopback (default; also private, strict)\n");
 });
 
 test("--json makes the assumptions a list", async () => {
@@ -105,7 +107,24 @@ async function started({ nodeOptions = [], args = [], path = process.env["PATH"]
   return { child, url, lines, printed, exited };
 }
 
-test("Ctrl-C does not wait for an attempt that hangs", async () => {
+// Linux answers on all of 127.0.0.0/8, so that 127.0.0.2 stands for another address of the machine.
+testLinux(
+  "listens on 127.0.0.1 only, or with --bind 0.0.0.0 on each address, and checks the host there too",
+  async () => {
+    const elsewhere = async (...args: string[]) => {
+      const { url } = await started({ args });
+      return fetch(url.replace("127.0.0.1", "127.0.0.2")).then(
+        ({ status }) => status,
+        () => "refused",
+      );
+    };
+    expect(await elsewhere()).toBe("refused");
+    expect(await elsewhere("--bind", "0.0.0.0")).toBe(403);
+    expect(await elsewhere("--bind", "0.0.0.0", "--allow-host", "127.0.0.2")).toBe(200);
+  },
+);
+
+testPosix("Ctrl-C does not wait for an attempt that hangs", async () => {
   const called = gate();
   const hanging = createHttpServer(() => called.open()).listen(0, "127.0.0.1");
   onTestFinished(() => {
@@ -126,7 +145,7 @@ test("Ctrl-C does not wait for an attempt that hangs", async () => {
   expect([await exited, lines]).toEqual([130, []]);
 });
 
-test("a second Ctrl-C ends a stop that takes long", async () => {
+testPosix("a second Ctrl-C ends a stop that takes long", async () => {
   const stuck = "import { Server } from 'node:http'; Server.prototype.close = () => {};";
   const { child, lines, exited } = await started({
     nodeOptions: ["--import", `data:text/javascript,${stuck}`],
@@ -139,7 +158,7 @@ test("a second Ctrl-C ends a stop that takes long", async () => {
 });
 
 describe("--open", () => {
-  test("opens the page, in a process that Ctrl-C does not reach", async () => {
+  testPosix("opens the page, in a process that Ctrl-C does not reach", async () => {
     const { path, opened } = opener();
     const { child, url, lines, exited } = await started({ args: ["--open"], path });
     expect(await opened()).toEqual({ args: `${url}/`, isDetached: true });
@@ -147,7 +166,7 @@ describe("--open", () => {
     expect([await exited, lines]).toEqual([130, []]);
   });
 
-  test("opens the page with --json too, and prints nothing more", async () => {
+  testPosix("opens the page with --json too, and prints nothing more", async () => {
     const { path, opened } = opener();
     const { child, url, lines, printed, exited } = await started({
       args: ["--open", "--json"],
@@ -159,7 +178,7 @@ describe("--open", () => {
     expect([printed.join(""), lines]).toEqual([`{"url":"${url}"}\n`, []]);
   });
 
-  test.each([
+  testPosix.each([
     ["without a program that opens it", emptyFolder, /^\S+ was not found/],
     ["if that program fails", () => opener(3).path, /^\S+ failed with exit code 3/],
   ])("prints the address %s, and serves", async (_case, pathOf, how) => {

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { format, resolveConfig } from "prettier";
-import { describe, expect, test } from "vitest";
+import { describeRequiring } from "@svc-webhooks/kit/requiring";
+import { expect, test } from "vitest";
 import { createSandbox } from "@svc-webhooks/sandbox";
 
 const path = fileURLToPath(new URL("../README.md", import.meta.url));
@@ -26,10 +27,9 @@ test("README lists all assumptions (npx vitest run packages/sandbox/test/readme.
   await expect(await format(written, { ...options, filepath: path })).toMatchFileSnapshot(path);
 });
 
-// Without curl, this test is skipped on a laptop and fails in CI.
-const noCurl = spawnSync("curl", ["--version"]).status !== 0 && !process.env["CI"];
+const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 
-describe.skipIf(noCurl)("the tour with curl", () => {
+describeRequiring("curl", hasCurl)("the tour with curl", () => {
   test("each command succeeds", async () => {
     const { url, close } = await sandbox.listen(0);
     const commands = Array.from(page.matchAll(/```sh\n([^]*?)```/g), ([, block = ""]) => block)

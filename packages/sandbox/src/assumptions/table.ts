@@ -78,7 +78,7 @@ export interface Settings {
   readonly "redeliver.identity": "same" | "fresh";
   readonly rotation: RotationRule;
   readonly "secret.key": "text" | "base64";
-  readonly "endpoint.urls": "loopback" | "strict";
+  readonly "endpoint.urls": "loopback" | "private" | "strict";
   readonly delete: 200 | 204;
   readonly auth: AccountRule;
   readonly limits: number;
@@ -401,9 +401,9 @@ export const assumptions = {
   "endpoint.urls": assume("A-21", "endpoint.urls", {
     text: "Only loopback URLs can be registered as endpoints, so that the sandbox stays offline.",
     default: "loopback",
-    alternatives: ["strict"],
+    alternatives: ["private", "strict"],
     usedBy: ["POST /v1/webhook-endpoints", "deliveries"],
-    parse: oneOf("loopback", "strict"),
+    parse: oneOf("loopback", "private", "strict"),
   }),
   delete: assume("A-22", "delete", {
     text: "Archiving an endpoint cancels its pending deliveries and returns the endpoint, even if it was already archived.",

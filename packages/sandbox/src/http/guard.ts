@@ -12,12 +12,16 @@ export function assertHost(
   port: number,
   allowHosts: readonly string[],
 ): void {
-  const names = ["127.0.0.1", "localhost", "[::1]", ...allowHosts];
-  const allowed = names.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]);
-  // An allowed name may be that of a proxy, which has its own port.
-  allowed.push(...allowHosts);
-  const [host, ...others] = hosts.map((value) => value.toLowerCase());
-  const isAllowed = allowed.some((name) => name.toLowerCase() === host);
+  const own = ["127.0.0.1", "localhost", "[::1]"].flatMap((name) => [
+    `${name}:${port}`,
+    ...(port === 80 ? [name] : []),
+  ]);
+  const [host = "", ...others] = hosts.map((value) => value.toLowerCase());
+  // An allowed name may be that of a proxy or a container, which has its own port.
+  const bare = host.replace(/:\d{1,5}$/, "");
+  const isAllowed =
+    own.includes(host) ||
+    allowHosts.map((name) => name.toLowerCase()).some((name) => name === host || name === bare);
   if (isAllowed && others.length === 0) return;
   throw forbidden(
     `The sandbox does not accept this host name. Use localhost:${port}, or start the sandbox with --allow-host, or with \`allowHosts\` in code.`,

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { assertValid } from "@svc-webhooks/core";
 import { ApiError } from "../errors.js";
 import type { Reply } from "./api.js";
 import { assertHost } from "./guard.js";
@@ -31,10 +32,14 @@ function hostsOf({ url = "", headersDistinct }: IncomingMessage): readonly strin
     : [...hosts, target];
 }
 
-/** Listens on 127.0.0.1. Rejects with Error if the port is taken. */
+/** The address on which a server listens: loopback, or all IPv4 addresses of the machine or container. */
+export type BindAddress = "127.0.0.1" | "0.0.0.0";
+
+/** Listens on an address. Rejects with Error if the port is taken. */
 async function listen(
   { handle, allowHosts, refuse }: ServerContext,
   port: number,
+  address: BindAddress,
 ): Promise<Listening> {
   let bound = port;
   const respond = getRequestListener(
@@ -76,7 +81,7 @@ async function listen(
           : error,
       ),
     );
-    server.listen(port, "127.0.0.1", resolve);
+    server.listen(port, address, resolve);
   });
   bound = (server.address() as AddressInfo).port;
   return {
@@ -94,8 +99,13 @@ async function listen(
 export function createServers(context: ServerContext, ports: Set<number>) {
   const servers = new Set<Listening>();
   return {
-    async listen(port: number): Promise<Listening> {
-      const server = await listen(context, port);
+    async listen(port: number, address: BindAddress): Promise<Listening> {
+      assertValid(
+        address === "127.0.0.1" || address === "0.0.0.0",
+        "address",
+        'The address of `listen` must be "127.0.0.1" or "0.0.0.0".',
+      );
+      const server = await listen(context, port, address);
       ports.add(server.port);
       const served = {
         ...server,

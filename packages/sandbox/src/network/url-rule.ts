@@ -6,9 +6,11 @@ import ipaddr from "ipaddr.js";
  * The addresses to which deliveries may be sent (assumption A-21).
  *
  * - `loopback`: `http` or `https` to 127.0.0.0/8 and `::1`, so that the sandbox stays offline.
+ * - `private`: also to private addresses (RFC 1918 and RFC 4193), such as those of containers and of their host. Link-local
+ *   addresses and those in {@link metadata} stay refused, because clouds serve the credentials of a machine there.
  * - `strict`: `https` to public unicast addresses, as the service's interface documents it.
  */
-export type UrlRule = "loopback" | "strict";
+export type UrlRule = "loopback" | "private" | "strict";
 
 /** A resolved address: IPv4 as four decimal numbers, or IPv6 without brackets. */
 export interface Address {
@@ -113,9 +115,9 @@ export async function allowedAddresses(
   if (found.length === 0) {
     return {
       unresolved:
-        rule === "strict"
-          ? `The host name ${url.hostname} does not resolve to an address. Check its spelling.`
-          : `The host name ${url.hostname} does not resolve to an address. ${fixes.loopback}`,
+        rule === "loopback"
+          ? `The host name ${url.hostname} does not resolve to an address. ${fixes.loopback}`
+          : `The host name ${url.hostname} does not resolve to an address. Check its spelling.`,
     };
   }
   const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
@@ -157,11 +159,13 @@ const localhost: readonly Address[] = [
 
 const examples: Record<UrlRule, string> = {
   loopback: "http://localhost:3000/webhooks",
+  private: "http://receiver:3000/webhooks",
   strict: "https://example.com/webhooks",
 };
 
 const fixes: Record<UrlRule, string> = {
-  loopback: `Use a loopback address such as ${examples.loopback}, or set A-21=strict to deliver to public HTTPS URLs.`,
+  loopback: `Use a loopback address such as ${examples.loopback}, or set A-21=private to deliver to private addresses such as those of containers, or A-21=strict to deliver to public HTTPS URLs.`,
+  private: "Use a private or loopback address, or set A-21=strict to deliver to public HTTPS URLs.",
   strict: "Use a public HTTPS URL, or set A-21=loopback to deliver to this machine.",
 };
 
@@ -173,6 +177,7 @@ const words: Record<string, string> = {
   invalid: "not an IP address",
   private: "a private address",
   uniqueLocal: "a private address",
+  metadata: "the address of a cloud's metadata service",
   linkLocal: "a link-local address",
   deprecatedSiteLocal: "a site-local address",
   carrierGradeNat: "a carrier-grade NAT address",
@@ -186,15 +191,29 @@ const words: Record<string, string> = {
   teredo: "a Teredo address",
 };
 
+const allowedClasses: Record<UrlRule, readonly string[]> = {
+  loopback: ["loopback"],
+  private: ["loopback", "private", "uniqueLocal"],
+  strict: ["public"],
+};
+
 /**
  * Returns the reason why the rule does not allow the address, as the predicate of a sentence. Returns undefined if it
  * does.
  */
 function object(address: string, rule: UrlRule): string | undefined {
   const found = addressClass(address);
-  if (found === (rule === "loopback" ? "loopback" : "public")) return undefined;
+  if (allowedClasses[rule].includes(found)) return undefined;
   return words[found] ?? "a reserved address";
 }
+
+/** The private addresses at which clouds serve the credentials of a machine or a container over IPv6. */
+const metadata = [
+  "fd00:ec2::/32",
+  "fd20:ce::254/128",
+  "fd00:c1::a9fe:a9fe/128",
+  "fd00:42::42/128",
+].map((range) => ipaddr.IPv6.parseCIDR(range));
 
 function addressClass(address: string): string {
   if (address.includes("%")) return "zoned";
@@ -202,6 +221,7 @@ function addressClass(address: string): string {
   if (isIP(address) === 0 || !ipaddr.isValid(address)) return "invalid";
   const parsed = ipaddr.parse(address);
   const range = parsed.range();
+  if (parsed instanceof ipaddr.IPv6 && metadata.some((one) => parsed.match(one))) return "metadata";
   if (range !== "unicast") return range;
   if (parsed instanceof ipaddr.IPv6) {
     // All public IPv6 addresses are in 2000::/3 (IANA, IPv6 Address Space); `ipaddr.js` calls every

@@ -369,6 +369,13 @@ const rows: readonly Row[] = [
     chosen: [false, true, 24],
   },
   {
+    name: "A-21 private",
+    options: { lookup },
+    see: registered,
+    byDefault: [201, 400, 400],
+    chosen: [201, 400, 201],
+  },
+  {
     name: "A-21 strict",
     options: { lookup },
     see: registered,

@@ -3,6 +3,7 @@ import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { gate } from "@svc-webhooks/kit/gate";
+import { testRequiring } from "@svc-webhooks/kit/requiring";
 import { until } from "@svc-webhooks/kit/until";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import {
@@ -579,7 +580,7 @@ describe("the connection", () => {
   const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
     list?.some((own) => own.address === "::1"),
   );
-  test.skipIf(!hasIpv6 && process.env["CI"] === undefined)("reaches an IPv6 address", async () => {
+  testRequiring("IPv6", hasIpv6)("reaches an IPv6 address", async () => {
     const server = createHttpServer((incoming, response) => response.end(incoming.headers.host));
     const port = portOf(await listening(server, "::1"));
     expect(text(await responseOf(`http://[::1]:${port}/`))).toBe(`[::1]:${port}`);

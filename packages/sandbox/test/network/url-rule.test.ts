@@ -15,7 +15,7 @@ const resolvesTo =
     addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
 
 const notOwn = (): boolean => false;
-const rules: readonly UrlRule[] = ["loopback", "strict"];
+const rules: readonly UrlRule[] = ["loopback", "private", "strict"];
 
 function refusal(text: string, rule: UrlRule): string | undefined {
   const checked = checkUrl(text, rule);
@@ -152,7 +152,13 @@ describe("a URL that is judged without DNS", () => {
 
   test("names the fix in every refusal", () => {
     for (const rule of rules) {
-      for (const text of ["", "http://10.0.0.1/", "http://127.1/", "http://a@b/", "http://a/#"]) {
+      for (const text of [
+        "",
+        "http://169.254.0.1/",
+        "http://127.1/",
+        "http://a@b/",
+        "http://a/#",
+      ]) {
         expect(refusal(text, rule)).toMatch(/\. (?:Remove|Use|Write) .+\.$/);
       }
     }
@@ -173,13 +179,19 @@ const addresses: readonly [address: string, allowedBy: UrlRule | "none", words: 
   ["223.255.255.255", "strict", "a public"],
   ["2606:4700::1111", "strict", "a public"],
   ["2a00:1450::1", "strict", "a public"],
-  ["10.0.0.1", "none", "a private"],
-  ["172.16.0.1", "none", "a private"],
-  ["172.31.255.255", "none", "a private"],
-  ["192.168.1.1", "none", "a private"],
+  ["10.0.0.1", "private", "a private"],
+  ["172.16.0.1", "private", "a private"],
+  ["172.31.255.255", "private", "a private"],
+  ["192.168.1.1", "private", "a private"],
   ["100.64.0.1", "none", "a carrier-grade NAT"],
   ["100.127.255.255", "none", "a carrier-grade NAT"],
   ["169.254.169.254", "none", "a link-local"],
+  ["fd00:ec2::254", "none", "the address of a cloud's metadata"],
+  ["fd00:ec2::23", "none", "the address of a cloud's metadata"],
+  ["fd20:ce::254", "none", "the address of a cloud's metadata"],
+  ["fd20:ce::253", "private", "a private"],
+  ["fd00:c1::a9fe:a9fe", "none", "the address of a cloud's metadata"],
+  ["fd00:42::42", "none", "the address of a cloud's metadata"],
   ["0.0.0.0", "none", "an unspecified"],
   ["0.1.2.3", "none", "an unspecified"],
   ["255.255.255.255", "none", "a broadcast"],
@@ -204,8 +216,8 @@ const addresses: readonly [address: string, allowedBy: UrlRule | "none", words: 
   ["64:ff9b:1:ffff::1", "none", "a NAT64"],
   ["2002:7f00:1::", "none", "a 6to4"],
   ["2001::1", "none", "a Teredo"],
-  ["fc00::1", "none", "a private"],
-  ["fdff::1", "none", "a private"],
+  ["fc00::1", "private", "a private"],
+  ["fdff::1", "private", "a private"],
   ["fe80::1", "none", "a link-local"],
   ["fec0::1", "none", "a site-local"],
   ["ff02::1", "none", "a multicast"],
@@ -238,7 +250,7 @@ describe("an address", () => {
           () => Promise.reject(new Error("A literal address is not looked up.")),
           notOwn,
         );
-        if (allowedBy === rule) {
+        if (allowedBy === rule || (rule === "private" && allowedBy === "loopback")) {
           expect(refusal(text, rule)).toBeUndefined();
           expect(asName).toEqual({
             addresses: [{ address, family: address.includes(":") ? 6 : 4 }],
@@ -289,6 +301,8 @@ describe("the addresses of a name", () => {
   test.each([
     ["loopback", ["127.0.0.1", "10.0.0.1"]],
     ["loopback", ["10.0.0.1", "127.0.0.1"]],
+    ["private", ["10.0.0.1", "169.254.169.254"]],
+    ["private", ["10.0.0.1", "93.184.215.14"]],
     ["strict", ["93.184.215.14", "127.0.0.1"]],
     ["strict", ["2606:4700::1111", "64:ff9b::7f00:1", "93.184.215.14"]],
   ] as const)("are refused by the %s rule if one of them is: %j", async (rule, list) => {
@@ -305,7 +319,7 @@ describe("the addresses of a name", () => {
     async (_, lookup) => {
       expect(await allowedAddresses(url, "loopback", lookup, notOwn)).toEqual({
         unresolved:
-          "The host name name.test does not resolve to an address. Use a loopback address such as http://localhost:3000/webhooks, or set A-21=strict to deliver to public HTTPS URLs.",
+          "The host name name.test does not resolve to an address. Use a loopback address such as http://localhost:3000/webhooks, or set A-21=private to deliver to private addresses such as those of containers, or A-21=strict to deliver to public HTTPS URLs.",
       });
       expect(await allowedAddresses(url, "strict", lookup, notOwn)).toEqual({
         unresolved: "The host name name.test does not resolve to an address. Check its spelling.",

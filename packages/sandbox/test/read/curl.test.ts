@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
 import { curlCommand } from "../../src/read/curl.js";
 import { receiver, open, type Received } from "../support.js";
@@ -18,7 +19,7 @@ const sent = ({ headers }: Received) => {
 };
 
 describe("GET deliveries/{id}/attempts/{n}/curl", () => {
-  test("is a command that sends the same bytes, headers and signature", async () => {
+  testPosix("is a command that sends the same bytes, headers and signature", async () => {
     const { control, endpoint, send, settle } = await open();
     const { url, got } = await receiver(200);
     const { secret } = await endpoint(`${url}?it's=[1-3]&x=$HOME`);
@@ -37,7 +38,7 @@ describe("GET deliveries/{id}/attempts/{n}/curl", () => {
     expect(again && sent(again)).toEqual(first && sent(first));
   });
 
-  test.each(["missing", "duplicate_header", "flipped_byte", "reserialised"])(
+  testPosix.each(["missing", "duplicate_header", "flipped_byte", "reserialised"])(
     "repeats an attempt that was tampered with (%s)",
     async (tamper) => {
       const { control, endpoint, send, settle } = await open();
@@ -70,7 +71,7 @@ describe("a curl command", () => {
     ["a mebibyte", Buffer.alloc(1_048_576, "é")],
   ];
 
-  test.each(bodies)("reproduces a body with %s", async (_what, body) => {
+  testPosix.each(bodies)("reproduces a body with %s", async (_what, body) => {
     const { url, got } = await receiver();
     const command = curlCommand({ url, headers: [["X-Empty", ""]], body });
     expect(command).not.toMatch(/[^\P{Cc}\n\t]/u);

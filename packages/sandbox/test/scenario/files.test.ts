@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
 import { outsideDirectory, root, run as runProgram } from "@svc-webhooks/kit/programs";
 import { createSandbox, runScenario } from "@svc-webhooks/sandbox";
@@ -373,7 +374,7 @@ describe("the command", () => {
     expect(stderr).toMatch(text);
   });
 
-  test("exits with 2 for a file that is not JSON, too large, or a pipe", async () => {
+  testPosix("exits with 2 for a file that is not JSON, too large, or a pipe", async () => {
     const broken = await execute(["--scenario", file('{"version": 1,')]);
     expect([broken.exitCode, broken.stderr]).toEqual([
       2,

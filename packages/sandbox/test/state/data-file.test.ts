@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
+import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
 import { node, outsideDirectory, root } from "@svc-webhooks/kit/programs";
 import { createSandbox, type Sandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
@@ -136,17 +137,14 @@ describe("the data file", () => {
   };
 
   // This runs in a separate process, because opening a FIFO would block it.
-  test.skipIf(process.platform === "win32").each(Object.entries(specials))(
-    "is refused if it is %s",
-    async (name, make) => {
-      const path = make(join(folder, name.replaceAll(/\W/g, "-")));
-      expect(await node([main, "--port", "0", "--data", path], { cwd: folder })).toEqual({
-        exitCode: 1,
-        stdout: "",
-        stderr: `svc-webhooks sandbox: The data file ${path} cannot be used: it is not a regular file. Use another path.\n`,
-      });
-    },
-  );
+  testLinux.each(Object.entries(specials))("is refused if it is %s", async (name, make) => {
+    const path = make(join(folder, name.replaceAll(/\W/g, "-")));
+    expect(await node([main, "--port", "0", "--data", path], { cwd: folder })).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: `svc-webhooks sandbox: The data file ${path} cannot be used: it is not a regular file. Use another path.\n`,
+    });
+  });
 
   test.each(Object.entries(places))("is refused with the fix if it is %s", (name, [make, text]) => {
     const path = make(join(folder, `place-${name.replaceAll(/\W/g, "-")}`));
@@ -154,7 +152,7 @@ describe("the data file", () => {
     expect(() => createSandbox({ data: path })).toThrow(`The data file ${expected}`);
   });
 
-  test("is refused with the fix if it may not be written", async () => {
+  testPosix("is refused with the fix if it may not be written", async () => {
     const path = join(folder, "read-only");
     writeFileSync(path, "", { mode: 0o444 });
     chmodSync(folder, 0o755);
@@ -169,7 +167,7 @@ describe("the data file", () => {
     );
   });
 
-  test("is not changed if it is another program's", () => {
+  testPosix("is not changed if it is another program's", () => {
     const path = join(folder, "notes");
     sql(path, "PRAGMA journal_mode=WAL; CREATE TABLE notes (text)");
     chmodSync(path, 0o640);
@@ -188,7 +186,7 @@ describe("the data file", () => {
     Object.entries(planted).map(([what, plant]) => [suffix, what, plant] as const),
   );
 
-  test.skipIf(process.platform === "win32").each(companions)(
+  testPosix.each(companions)(
     "is refused if its %s file is %s, and nothing is changed",
     async (suffix, what, plant) => {
       const path = join(folder, `planted${suffix}-${what.replaceAll(" ", "-")}`);
@@ -235,7 +233,7 @@ describe("the data file", () => {
     },
   };
 
-  test.each(Object.entries(files))(
+  testPosix.each(Object.entries(files))(
     "can be read by its owner alone, with its write-ahead log, %s",
     async (name, make) => {
       const path = join(folder, name.replaceAll(/\W/g, "-"));
