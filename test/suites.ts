@@ -4,12 +4,13 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** The suites, by the ending of their files: `npm test`, and `npm run test:` with the name of the others. */
+/** The suites, by the ending of their files: `npm test`, `npm run release:rehearse`, and `npm run test:` with the name of the others. */
 export const endings = {
   test: ".test.ts",
   chaos: ".long.ts",
   matrix: ".matrix.ts",
   browser: ".browser.ts",
+  release: ".rehearsal.ts",
 } as const;
 
 const folders = [
@@ -59,12 +60,9 @@ const replaces = /\bvi\.(?:mock|doMock|resetModules)\(|\btimedSandbox\(/;
 /** Returns whether a file must not share its process with others. */
 export const needsOwnProcess = (file: string): boolean => replaces.test(textOf(file));
 
-/**
- * Returns the files of `npm test` with loads and properties that are small there, and that `npm run test:chaos`
- * runs in full.
- */
-export const filesWithSizes = (): string[] =>
-  filesOf("test").filter((file) => modulesOf(file).has("test/kit/sized.ts"));
+/** Returns the files of `npm test` that are larger elsewhere, by the module of the kit that makes them larger. */
+export const filesThatUse = (module: "kinds" | "sized"): string[] =>
+  filesOf("test").filter((file) => modulesOf(file).has(`test/kit/${module}.ts`));
 
 /** The folders of units and contracts. */
 const quick = /^packages\/(?!(?:bench|cli|cloudflare|postgres)\/)|^test\/(?:behaviour|contracts)\//;

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { root } from "@svc-webhooks/kit/programs";
+import { longest } from "../longest-first.js";
 import { endings, filesOf, filesOfQuick, modulesOf, textOf } from "../suites.js";
 
 const suites = Object.keys(endings) as (keyof typeof endings)[];
@@ -8,10 +9,14 @@ const suites = Object.keys(endings) as (keyof typeof endings)[];
 test("every file with tests is in exactly one suite", () => {
   const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).split("\n");
   const named = files.filter((file) =>
-    /\.(?:test|spec|long|matrix|browser)\.[cm]?tsx?$/.test(file),
+    /\.(?:test|spec|long|matrix|browser|rehearsal)\.[cm]?tsx?$/.test(file),
   );
   expect(suites.flatMap(filesOf).toSorted()).toEqual(expect.arrayContaining(named.toSorted()));
   expect(named.length).toBeGreaterThan(200);
+});
+
+test.each(Object.entries(longest))("the longest files of test:%s exist", (suite, files) => {
+  expect(filesOf(suite as keyof typeof longest)).toEqual(expect.arrayContaining([...files]));
 });
 
 /** Work that takes minutes, or needs more than `npm ci` installs, by how a module starts it. */
@@ -68,10 +73,11 @@ test("the table of CONTRIBUTING has each script of package.json, except those th
 });
 
 test(".ci/run runs each suite", () => {
-  const ran = textOf(".ci/run").match(/^npm (?:test|run test:\w+)$/gm);
+  const ran = textOf(".ci/run").match(/^npm (?:test|run (?:test|release):\w+)$/gm);
   expect(ran).toEqual([
     "npm test",
     "npm run test:matrix",
+    "npm run release:rehearse",
     "npm run test:browser",
     "npm run test:chaos",
   ]);
