@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
-import { satisfies } from "semver";
 import { describe, expect, test } from "vitest";
 import { root, scope } from "@svc-webhooks/kit/programs";
 import { packagesOfKind, publicPackages, type WorkspacePackage } from "@svc-webhooks/kit/workspace";
@@ -36,55 +35,6 @@ test.each(publicPackages.filter(({ name }) => !tools.has(name)))(
     expect(Object.keys(needed)).not.toContain(`${scope}/testing`);
   },
 );
-
-/** A package as package-lock.json describes it. */
-interface Locked {
-  readonly engines?: { readonly node?: string };
-  readonly hasInstallScript?: boolean;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-}
-
-test("the packages of the lockfile run on Node 20.20, and their install scripts are reviewed", () => {
-  const { packages } = JSON.parse(read("package-lock.json")) as {
-    readonly packages: Readonly<Record<string, Locked>>;
-  };
-  const { allowScripts } = JSON.parse(read("package.json")) as {
-    readonly allowScripts: Readonly<Record<string, boolean>>;
-  };
-  const all = Object.entries(packages);
-  const newer = all.filter(([, { engines }]) => !satisfies("20.20.0", engines?.node ?? "*"));
-  expect(newer.map(([path]) => path)).toEqual([]);
-  const scripts = all.flatMap(([path, { hasInstallScript }]) =>
-    hasInstallScript === true ? [path.replace(/^.*node_modules\//, "")] : [],
-  );
-  expect(scripts.toSorted()).toEqual(Object.keys(allowScripts).toSorted());
-});
-
-test("no published package brings an install script", () => {
-  const { packages } = JSON.parse(read("package-lock.json")) as {
-    readonly packages: Readonly<Record<string, Locked>>;
-  };
-  const nameOf = (path: string) => path.replace(/^.*node_modules\//, "");
-  const installed = new Set<string>();
-  // Adds all versions of a package, because npm may install another one in a nested folder.
-  const add = (name: string): void => {
-    if (installed.has(name)) return;
-    installed.add(name);
-    for (const [path, { dependencies, optionalDependencies }] of Object.entries(packages)) {
-      if (nameOf(path) !== name) continue;
-      Object.keys({ ...dependencies, ...optionalDependencies }).forEach(add);
-    }
-  };
-  for (const { folder } of publicPackages) {
-    Object.keys(packages[folder]?.dependencies ?? {}).forEach(add);
-  }
-  expect(installed.size).toBeGreaterThan(10);
-  const brought = Object.keys(packages).filter(
-    (path) => packages[path]?.hasInstallScript === true && installed.has(nameOf(path)),
-  );
-  expect(brought).toEqual([]);
-});
 
 test("one changeset names all unreleased packages", () => {
   const unreleased = publicPackages
